@@ -1,0 +1,2 @@
+//! `cargo ci`.
+fn main() {}

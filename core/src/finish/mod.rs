@@ -1,0 +1,2 @@
+//! Termination.
+#![forbid(unsafe_code)]

@@ -1,0 +1,70 @@
+//! The work that a program hands to the balancer.
+
+/// Work that can be done in pieces, divided and put together again.
+///
+/// The balancer calls all methods of a given bag from one thread at a time and never looks inside.
+/// `split` and `merge` must keep the multiset of tasks: none lost, none twice.
+/// Source: Finnerty 2022, `Bag` (spec 2.2); [`Share`] adds Saraswat's steal policies.
+pub trait Bag: Sized + Send {
+    /// What all workers of a place see, one value a place: an incumbent, a table, or `()`.
+    type Shared: Sync;
+    /// What the bags leave behind when all work is done.
+    type Output;
+
+    /// Does up to `n` tasks (at least one if there is one) and returns how many were done.
+    /// Fewer than `n` only if the bag became empty.
+    fn process(&mut self, n: usize, shared: &Self::Shared) -> usize;
+
+    /// Removes about `share` of the tasks and returns them; `None` if the bag cannot be divided.
+    /// Never returns an empty bag and never leaves one behind. Counts kept in the bag stay here.
+    fn split(&mut self, share: Share) -> Option<Self>;
+
+    /// Adds the tasks (and the counts) of `other`.
+    fn merge(&mut self, other: Self);
+
+    /// How many tasks are in the bag, as far as the bag knows them.
+    fn len(&self) -> usize;
+
+    /// Nothing left to do.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// [`split`](Self::split) would succeed.
+    fn is_splittable(&self) -> bool {
+        self.len() >= 2
+    }
+
+    /// Adds this bag's share of the result. Called once a bag, after all work has ended.
+    fn submit(self, output: &mut Self::Output);
+}
+
+/// How much to take from a bag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Share {
+    /// Half, rounded down.
+    Half,
+    /// This many tasks; half as many if that would leave nothing, else none.
+    Count(usize),
+    /// One of as many equal shares as there are thieves waiting, the owner's own included.
+    Ration(usize),
+}
+
+impl Share {
+    /// How many of `len` tasks this share is; 0 means that nothing may be taken.
+    ///
+    /// Source: Saraswat 2011, steal handler and distribute (002:266-300, 344-360).
+    #[inline]
+    pub const fn of(self, len: usize) -> usize {
+        match self {
+            Self::Half if len >= 2 => len / 2,
+            Self::Count(k) if k < len => k,
+            Self::Count(k) if k / 2 < len => k / 2,
+            Self::Ration(thieves) if len > 2 => {
+                let served = if thieves < len - 2 { thieves } else { len - 2 };
+                len / (served + 1)
+            }
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Who is who.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+/// A place: a share of the machine with a memory of its own; 0 is the home of a computation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaceId(pub u32);
+
+impl PlaceId {
+    /// The place where computations start and end.
+    pub const HOME: Self = Self(0);
+
+    /// The place's position among all places.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for PlaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "place {}", self.0)
+    }
+}
+
+/// A worker of one place, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkerId(pub u32);
+
+impl WorkerId {
+    /// The worker's position among the workers of its place.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

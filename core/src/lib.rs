@@ -1,0 +1,25 @@
+//! The core of Tautline: mechanism without machine.
+//!
+//! From the ground up: [`sync`] and [`port`], then words ([`deque`]), then protocols as state
+//! machines without I/O ([`lifeline`], [`finish`]), then the drivers that programs are written
+//! against ([`glb`]). A module imports only from lower floors.
+#![cfg_attr(not(tautline_loom), no_std)]
+#![warn(
+    clippy::std_instead_of_core,
+    clippy::std_instead_of_alloc,
+    clippy::alloc_instead_of_core
+)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+pub mod deque;
+pub mod finish;
+#[cfg(feature = "alloc")]
+pub mod glb;
+mod id;
+pub mod lifeline;
+pub mod port;
+pub mod sync;
+
+pub use id::{PlaceId, WorkerId};

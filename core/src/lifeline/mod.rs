@@ -1,0 +1,2 @@
+//! Lifelines.
+#![forbid(unsafe_code)]

@@ -1,0 +1,24 @@
+//! What a thread does between two looks at a word that somebody else will change.
+
+/// Waiting without giving up the processor for good.
+///
+/// Called from any thread, must return soon, must not call back into the core, orders nothing.
+pub trait Relax {
+    /// One step of waiting; `turn` counts the failed looks of this wait from 0, so that a port can
+    /// spin first and yield later.
+    fn relax(&self, turn: u32);
+}
+
+/// Pure spinning: right where every thread has a processor of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spin;
+
+impl Relax for Spin {
+    #[inline]
+    fn relax(&self, _turn: u32) {
+        #[cfg(not(tautline_loom))]
+        core::hint::spin_loop();
+        #[cfg(tautline_loom)]
+        loom::thread::yield_now();
+    }
+}

@@ -1,0 +1,90 @@
+//! A spin lock for short critical sections off the hot path: reserves, inboxes, protocol state.
+//!
+//! # Words
+//! `held`: written by whoever takes or gives the lock.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | L1 | `Guard::drop` stores false | `lock` swaps true | everything done to `value` under the lock | `verify/tests/sync.rs` |
+
+use super::{AtomicBool, Ordering, UnsafeCell};
+use crate::port::Relax;
+use core::ops::{Deref, DerefMut};
+
+/// A value that one thread at a time may touch. Waiters call [`Relax`], so the port decides what
+/// waiting costs.
+#[derive(Debug)]
+pub struct Lock<T> {
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the lock hands out `&mut T` to one thread at a time, which is sending `T` between threads.
+unsafe impl<T: Send> Sync for Lock<T> {}
+// SAFETY: moving the lock moves the value.
+unsafe impl<T: Send> Send for Lock<T> {}
+
+impl<T> Lock<T> {
+    /// A free lock around `value`.
+    pub fn new(value: T) -> Self {
+        Self {
+            held: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Takes the lock, relaxing between attempts.
+    #[inline]
+    pub fn lock(&self, relax: &impl Relax) -> Guard<'_, T> {
+        let mut turn = 0;
+        loop {
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+            relax.relax(turn);
+            turn = turn.saturating_add(1);
+        }
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are seen.
+        let free = !self.held.swap(true, Ordering::Acquire);
+        free.then_some(Guard { lock: self })
+    }
+
+    /// The value, when nobody else can hold the lock any more.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+/// The right to touch the value of a [`Lock`]; dropping it gives the lock back.
+#[derive(Debug)]
+pub struct Guard<'a, T> {
+    lock: &'a Lock<T>,
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: the guard exists, so this thread holds the lock and nobody else touches the value.
+        self.lock.value.with(|p| unsafe { &*p })
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in deref, and the guard is borrowed mutably.
+        self.lock.value.with_mut(|p| unsafe { &mut *p })
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with Acquire in try_lock (L1): what was done to the value is seen by the next holder.
+        self.lock.held.store(false, Ordering::Release);
+    }
+}

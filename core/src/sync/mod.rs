@@ -1,0 +1,50 @@
+//! The one door to atomics, cells and locks.
+//!
+//! Everything in this crate that threads share goes through here, so that a build with
+//! `--cfg tautline_loom` puts the loom model checker behind the same names.
+//! SeqCst *accesses* are not used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
+
+mod lock;
+
+pub use lock::{Guard, Lock};
+
+#[cfg(not(tautline_loom))]
+pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+#[cfg(tautline_loom)]
+pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+pub use crossbeam_utils::CachePadded;
+
+#[cfg(tautline_loom)]
+pub use loom::cell::UnsafeCell;
+
+/// A cell whose accesses loom can see. Without loom it is `core::cell::UnsafeCell`.
+#[cfg(not(tautline_loom))]
+#[derive(Debug, Default)]
+pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+#[cfg(not(tautline_loom))]
+impl<T> UnsafeCell<T> {
+    /// A cell that holds `value`.
+    pub const fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+
+    /// Calls `f` with a pointer for reading.
+    #[inline(always)]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    /// Calls `f` with a pointer for writing.
+    #[inline(always)]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    /// The value, taken out of the cell.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
