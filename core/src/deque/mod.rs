@@ -1,1 +1,7 @@
 //! Work-stealing deques.
+
+#[cfg(feature = "alloc")]
+mod inbox;
+
+#[cfg(feature = "alloc")]
+pub use inbox::Inbox;

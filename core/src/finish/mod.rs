@@ -1,2 +1,30 @@
-//! Termination.
+//! Termination: knowing that everything that was started has ended.
+//!
+//! | part | kind | where |
+//! |---|---|---|
+//! | [`Counter`] | word | inside one memory: one atomic count |
+//! | [`Ledger`], [`Home`] | protocol | over places: vector counts, reported when a place is quiet |
+//!
+//! # Algorithm
+//! Vector counts after Saraswat 2011 (002:80-90): a place counts +1 at \[q\] for each activity it
+//! spawned at q and -1 at itself for each that ended there; when quiet it sends the change since its
+//! last report to the home, which is done when all components are zero.
+//!
+//! What differs: a report carries its number, and the home is done only when no report is missing
+//! in between. Without that the sums can be zero too early when a later report overtakes an earlier
+//! one: p's first report spawns w at q, q's first report (delayed) spawns y at p and u elsewhere, y
+//! and what it spawns at q end and report first, and cancel. `verify/tests/explore.rs` finds that
+//! history when the numbers are ignored.
+//!
+//! # Proved
+//! [`Counter`] by loom (`verify/tests/finish.rs`); the protocol over every delivery order of small
+//! configurations (`verify/tests/explore.rs`): exactly once, never early.
 #![forbid(unsafe_code)]
+
+mod counter;
+#[cfg(feature = "alloc")]
+mod ledger;
+
+pub use counter::Counter;
+#[cfg(feature = "alloc")]
+pub use ledger::{Home, Ledger, Report};

@@ -1,2 +1,36 @@
-//! Lifelines.
+//! Lifelines: how a place without work lets others know, and how work finds it.
+//!
+//! | part | kind | what it is |
+//! |---|---|---|
+//! | [`Graph`] | pure | who may ask whom |
+//! | [`Place`] | protocol | one place: asks at random, then along its lifelines, then goes quiet |
+//! | [`Reserve`] | word | work set aside by the workers of a place, for each other and for other places |
+//! | [`Crew`] | word | which workers of a place are idle; who was the last to leave |
+//! | [`Gate`] | word | at most one worker of a place steps back so that messages are served |
+//!
+//! # Algorithm
+//! Saraswat, Kambadur, Kodali, Grove, Krishnamoorthy, PPoPP 2011, for places; Finnerty 2022,
+//! chapter 3, for several workers a place.
+//!
+//! # Proved
+//! The words by loom (`verify/tests/lifeline.rs`); the place machine together with
+//! [`finish`](crate::finish) over every delivery order of small configurations
+//! (`verify/tests/explore.rs`); the graphs for every size up to 4096 (`core/tests/lifeline.rs`).
+//!
+//! # Not proved
+//! Nothing is claimed of messages that are lost or delivered twice.
 #![forbid(unsafe_code)]
+
+mod crew;
+mod gate;
+mod graph;
+#[cfg(feature = "alloc")]
+mod place;
+mod reserve;
+
+pub use crew::Crew;
+pub use gate::Gate;
+pub use graph::{Graph, Neighbours};
+#[cfg(feature = "alloc")]
+pub use place::{Actions, Event, Phase, Place};
+pub use reserve::Reserve;

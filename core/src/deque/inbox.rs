@@ -1,0 +1,69 @@
+//! The messages of one place, in the order they came in.
+//!
+//! # Words
+//! `queue`: under its lock. `pending`: written under the lock, read without it: what a worker looks
+//! at once a turn.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | I1 | `push`, then a full fence | a full fence, then `is_empty` | that there is a message; the lock carries it | `crew_doorbell` in `verify/tests/lifeline.rs` |
+
+use crate::port::Relax;
+use crate::sync::{AtomicUsize, Lock, Ordering};
+use alloc::collections::VecDeque;
+
+/// A queue that any thread may fill and any thread of the place may empty.
+#[derive(Debug)]
+pub struct Inbox<M> {
+    pending: AtomicUsize,
+    queue: Lock<VecDeque<M>>,
+}
+
+impl<M> Default for Inbox<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M> Inbox<M> {
+    /// No messages.
+    pub fn new() -> Self {
+        Self {
+            pending: AtomicUsize::new(0),
+            queue: Lock::new(VecDeque::new()),
+        }
+    }
+
+    /// Puts a message at the end.
+    pub fn push(&self, message: M, relax: &impl Relax) {
+        let mut queue = self.queue.lock(relax);
+        queue.push_back(message);
+        // ORDERING: Relaxed, under the lock; the fences of Crew (I1) order it against a worker going idle.
+        self.pending.store(queue.len(), Ordering::Relaxed);
+    }
+
+    /// Takes the first message.
+    pub fn pop(&self, relax: &impl Relax) -> Option<M> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock(relax);
+        let message = queue.pop_front();
+        // ORDERING: Relaxed, under the lock (I1): the count follows the queue.
+        self.pending.store(queue.len(), Ordering::Relaxed);
+        message
+    }
+
+    /// Whether there was no message a moment ago.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        // ORDERING: Relaxed, a hint; a worker that goes idle puts a full fence before it (I1).
+        self.pending.load(Ordering::Relaxed) == 0
+    }
+
+    /// The messages nobody took.
+    pub fn into_inner(self) -> VecDeque<M> {
+        self.queue.into_inner()
+    }
+}

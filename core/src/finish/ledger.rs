@@ -1,0 +1,125 @@
+//! A finish over places: every place keeps a ledger, one place adds them up.
+
+use crate::id::PlaceId;
+use alloc::{vec, vec::Vec};
+
+/// What one place has counted since its last report.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ledger {
+    here: PlaceId,
+    counts: Vec<(PlaceId, i64)>,
+    reports: u64,
+}
+
+/// The change of one place's counts; only components that are not zero travel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Report {
+    /// 1 for a place's first report, 2 for its second, …
+    pub number: u64,
+    /// Activities spawned at a place less activities ended there.
+    pub counts: Vec<(PlaceId, i64)>,
+}
+
+impl Ledger {
+    /// The empty ledger of `here`.
+    pub fn new(here: PlaceId) -> Self {
+        Self {
+            here,
+            counts: Vec::new(),
+            reports: 0,
+        }
+    }
+
+    /// An activity was spawned at `at`. Only while an activity runs here.
+    pub fn spawned(&mut self, at: PlaceId) {
+        self.add(at, 1);
+    }
+
+    /// An activity ended here.
+    pub fn ended(&mut self) {
+        self.add(self.here, -1);
+    }
+
+    /// What to tell the home, now that no activity runs here.
+    pub fn report(&mut self) -> Report {
+        self.reports += 1;
+        Report {
+            number: self.reports,
+            counts: core::mem::take(&mut self.counts),
+        }
+    }
+
+    fn add(&mut self, at: PlaceId, change: i64) {
+        match self.counts.iter().position(|(q, _)| *q == at) {
+            None => self.counts.push((at, change)),
+            Some(i) => {
+                self.counts[i].1 += change;
+                if self.counts[i].1 == 0 {
+                    self.counts.swap_remove(i);
+                }
+            }
+        }
+    }
+}
+
+/// The place that waits for the finish: it starts with one activity running at itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Home {
+    /// Activities known to be live, by place; negative while a spawn is known later than its end.
+    live: Vec<i64>,
+    /// Components of `live` that are not zero.
+    open: usize,
+    /// By place: the highest report number received.
+    highest: Vec<u64>,
+    /// Reports that have been overtaken and are still to come.
+    missing: u64,
+}
+
+impl Home {
+    /// The home of a finish over `places` places whose first activity runs at [`PlaceId::HOME`].
+    pub fn new(places: u32) -> Self {
+        let places = places as usize;
+        let mut home = Self {
+            live: vec![0; places],
+            open: 0,
+            highest: vec![0; places],
+            missing: 0,
+        };
+        home.add(PlaceId::HOME, 1);
+        home
+    }
+
+    /// Takes the report of `from`. True when everything has ended: once, and never before.
+    ///
+    /// # Panics
+    /// A place that is not one of the finish's.
+    pub fn on(&mut self, from: PlaceId, report: Report) -> bool {
+        let highest = &mut self.highest[from.index()];
+        if report.number > *highest {
+            self.missing += report.number - *highest - 1;
+            *highest = report.number;
+        } else {
+            self.missing -= 1;
+        }
+        for (at, change) in report.counts {
+            self.add(at, change);
+        }
+        self.is_done()
+    }
+
+    /// Everything has ended.
+    pub fn is_done(&self) -> bool {
+        self.open == 0 && self.missing == 0
+    }
+
+    fn add(&mut self, at: PlaceId, change: i64) {
+        let live = &mut self.live[at.index()];
+        let was_open = *live != 0;
+        *live += change;
+        match (was_open, *live != 0) {
+            (false, true) => self.open += 1,
+            (true, false) => self.open -= 1,
+            _ => {}
+        }
+    }
+}

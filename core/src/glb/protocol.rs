@@ -1,0 +1,168 @@
+//! What one place of a balanced computation is to the others: lifelines under one finish.
+//!
+//! Still a state machine without I/O: threads, the simulator and the explorer drive this same code.
+//! The finish counts activities: one at the home before the start, one for each loot given along a
+//! lifeline. A place's activity ends when the place goes quiet; loot that finds one running merges
+//! and ends at once. Random steals and their answers need no count: the thief's activity waits.
+
+use crate::finish::{Home, Ledger, Report};
+use crate::id::PlaceId;
+use crate::lifeline::{self, Event, Graph, Phase, Place};
+
+/// What travels between places.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message<L> {
+    /// A place asks for work; along a lifeline it is remembered.
+    Request {
+        /// Remember me if there is nothing now.
+        lifeline: bool,
+    },
+    /// The answer to a request.
+    Answer(Option<L>),
+    /// Loot along a lifeline: an activity of the finish.
+    Loot(L),
+    /// A quiet place's counts, for the home.
+    Report(Report),
+}
+
+/// What a place asks of whoever drives it.
+pub trait Actions<L> {
+    /// Sends `message` to another place. Messages may overtake each other, none may be lost.
+    fn send(&mut self, to: PlaceId, message: Message<L>);
+    /// Hands loot to the workers of this place, starting one if none runs.
+    fn work(&mut self, loot: L);
+    /// Takes loot for a thief who asked; `None` if there is nothing to spare.
+    fn steal(&mut self) -> Option<L>;
+    /// Takes one of the equal shares for so many recorded thieves and the owner.
+    fn ration(&mut self, thieves: usize) -> Option<L>;
+    /// A number below `n`.
+    fn pick(&mut self, n: usize) -> usize;
+    /// All work everywhere has ended. Only at the home, once.
+    fn done(&mut self);
+}
+
+/// The protocol state of one place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Protocol {
+    here: PlaceId,
+    place: Place,
+    ledger: Ledger,
+    home: Option<Home>,
+}
+
+impl Protocol {
+    /// Place `here` of `places` before the start; all work is at [`PlaceId::HOME`].
+    pub fn new(here: PlaceId, places: u32, graph: Graph, random_steals: usize) -> Self {
+        Self {
+            here,
+            place: Place::new(here, places, graph, random_steals),
+            ledger: Ledger::new(here),
+            home: (here == PlaceId::HOME).then(|| Home::new(places)),
+        }
+    }
+
+    /// The lifeline state.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// All workers of this place are dry and nothing is set aside.
+    pub fn dry<L>(&mut self, out: &mut impl Actions<L>) {
+        self.on_event(Event::Dry, out);
+    }
+
+    /// There is work to spare for the thieves recorded here.
+    pub fn surplus<L>(&mut self, out: &mut impl Actions<L>) {
+        self.on_event(Event::Surplus, out);
+    }
+
+    /// A message has come in.
+    ///
+    /// # Panics
+    /// A report at a place that is not the home.
+    pub fn on<L>(&mut self, from: PlaceId, message: Message<L>, out: &mut impl Actions<L>) {
+        match message {
+            Message::Request { lifeline } => self.on_event(Event::Request { from, lifeline }, out),
+            Message::Answer(loot) => self.on_event(Event::Answer { from, loot }, out),
+            Message::Loot(loot) => self.on_event(Event::Loot { from, loot }, out),
+            Message::Report(report) => {
+                if self
+                    .home
+                    .as_mut()
+                    .expect("a report went astray")
+                    .on(from, report)
+                {
+                    out.done();
+                }
+            }
+        }
+    }
+
+    fn on_event<L>(&mut self, event: Event<L>, out: &mut impl Actions<L>) {
+        let was_quiet = self.place.phase() == Phase::Quiet;
+        self.place.on(
+            event,
+            &mut Counted {
+                ledger: &mut self.ledger,
+                out,
+            },
+        );
+        if was_quiet || self.place.phase() != Phase::Quiet {
+            return;
+        }
+        let report = self.ledger.report();
+        match &mut self.home {
+            None => out.send(PlaceId::HOME, Message::Report(report)),
+            Some(home) => {
+                if home.on(self.here, report) {
+                    out.done();
+                }
+            }
+        }
+    }
+}
+
+/// The lifeline place's actions, with the finish keeping count of them.
+struct Counted<'a, A> {
+    ledger: &'a mut Ledger,
+    out: &'a mut A,
+}
+
+impl<L, A: Actions<L>> lifeline::Actions<L> for Counted<'_, A> {
+    fn request(&mut self, to: PlaceId, lifeline: bool) {
+        self.out.send(to, Message::Request { lifeline });
+    }
+
+    fn answer(&mut self, to: PlaceId, loot: Option<L>) {
+        self.out.send(to, Message::Answer(loot));
+    }
+
+    fn give(&mut self, to: PlaceId, loot: L) {
+        self.ledger.spawned(to);
+        self.out.send(to, Message::Loot(loot));
+    }
+
+    fn work(&mut self, loot: L) {
+        self.out.work(loot);
+    }
+
+    fn merged(&mut self) {
+        self.ledger.ended();
+    }
+
+    fn quiet(&mut self) {
+        self.ledger.ended();
+    }
+
+    fn steal(&mut self) -> Option<L> {
+        self.out.steal()
+    }
+
+    fn ration(&mut self, thieves: usize) -> Option<L> {
+        self.out.ration(thieves)
+    }
+
+    fn pick(&mut self, n: usize) -> usize {
+        self.out.pick(n)
+    }
+}

@@ -1,0 +1,113 @@
+//! Who may leave a request with whom.
+//!
+//! # Proved
+//! For all P in 1..=4096 and radix 2..=P: strongly connected, out- and in-degree at most z
+//! (`core/tests/lifeline.rs`). The argument: clearing a digit of a label below P gives a label below
+//! P, so the cycle of each dimension, restricted to the labels that exist, contains digit 0. From any
+//! place clear all digits to reach 0; from 0 set the digits of the goal from the most significant
+//! down, and every label on the way is at most the goal.
+
+use crate::id::PlaceId;
+
+/// A directed graph over the places; an edge p → q lets p leave a request at q.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Graph {
+    /// p → p + 1: one lifeline a place.
+    Ring,
+    /// The cyclic hypercube of this radix h ≥ 2 with z dimensions, h^(z-1) < P ≤ h^z: in each digit of
+    /// p, written in base h, one edge to the next label that exists.
+    ///
+    /// Source: Saraswat 2011 (002:112-126); labels ≥ P are skipped, not dropped, which would
+    /// disconnect the graph for h ≥ 3.
+    Hypercube {
+        /// The base h.
+        radix: u32,
+    },
+    /// Everybody may ask everybody.
+    Full,
+}
+
+impl Graph {
+    /// The places that `from` may leave a request with, of `places` places in all.
+    ///
+    /// # Panics
+    /// A hypercube of radix 0 or 1, and a `from` outside `places`.
+    pub fn outgoing(self, from: PlaceId, places: u32) -> Neighbours {
+        self.neighbours(from, places, false)
+    }
+
+    /// The places that may leave a request with `to`.
+    ///
+    /// # Panics
+    /// As [`outgoing`](Self::outgoing).
+    pub fn incoming(self, to: PlaceId, places: u32) -> Neighbours {
+        self.neighbours(to, places, true)
+    }
+
+    fn neighbours(self, of: PlaceId, places: u32, reverse: bool) -> Neighbours {
+        assert!(of.0 < places, "{of} of {places} places");
+        let radix = match self {
+            Self::Ring | Self::Full => places.max(2),
+            Self::Hypercube { radix } => radix,
+        };
+        assert!(radix >= 2, "a hypercube of radix {radix}: at least 2");
+        let full = self == Self::Full;
+        Neighbours {
+            full,
+            reverse,
+            radix: radix.into(),
+            places: places.into(),
+            of: of.0.into(),
+            at: 1,
+        }
+    }
+}
+
+/// The lifelines of one place, in one direction. See [`Graph::outgoing`] and [`Graph::incoming`].
+#[derive(Clone, Debug)]
+pub struct Neighbours {
+    full: bool,
+    reverse: bool,
+    radix: u64,
+    places: u64,
+    of: u64,
+    /// Full graph: the distance to look at next. Else the weight h^i of the digit to look at next.
+    at: u64,
+}
+
+impl Neighbours {
+    /// The neighbour in the dimension of this weight; the place itself if it is alone there.
+    fn in_dimension(&self, weight: u64) -> u64 {
+        let digit = self.of / weight % self.radix;
+        let cleared = self.of - digit * weight;
+        // The labels of this dimension that exist have the digits 0..=last, in a cycle.
+        let last = ((self.places - 1 - cleared) / weight).min(self.radix - 1);
+        let next = match (self.reverse, digit) {
+            (false, d) if d == last => 0,
+            (false, d) => d + 1,
+            (true, 0) => last,
+            (true, d) => d - 1,
+        };
+        cleared + next * weight
+    }
+}
+
+impl Iterator for Neighbours {
+    type Item = PlaceId;
+
+    fn next(&mut self) -> Option<PlaceId> {
+        while self.at < self.places {
+            let at = self.at;
+            if self.full {
+                self.at += 1;
+                return Some(PlaceId(((self.of + at) % self.places) as u32));
+            }
+            self.at *= self.radix;
+            let next = self.in_dimension(at);
+            if next != self.of {
+                return Some(PlaceId(next as u32));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,241 @@
+//! One place of the lifeline protocol, as a state machine without I/O.
+//!
+//! # Algorithm
+//! A place whose workers are all dry asks up to w places picked at random, one at a time; then its
+//! own lifelines, one at a time; then it is quiet until a lifeline brings loot. A place asked along a
+//! lifeline that has nothing records the thief and gives to it as soon as there is surplus.
+//! Source: Saraswat 2011 (002:228-360). Before the start every lifeline but those of the home place
+//! counts as asked, so that the first work trickles over the graph (Finnerty, 001:514).
+//!
+//! What differs: loot that arrives while an answer is outstanding starts the workers at once; the
+//! answer is then taken when it comes. Deliveries may overtake each other.
+//!
+//! # Proved
+//! Over every delivery order for P = 2, 3 (`verify/tests/explore.rs`): at most one request
+//! outstanding on a lifeline, a path from work to every quiet place, and, with
+//! [`finish`](crate::finish), exact termination.
+
+use crate::id::PlaceId;
+use crate::lifeline::Graph;
+use alloc::{collections::VecDeque, vec::Vec};
+
+/// What a place asks of the world around it.
+pub trait Actions<L> {
+    /// Sends a request to `to`. The answer comes back as [`Event::Answer`].
+    fn request(&mut self, to: PlaceId, lifeline: bool);
+    /// Answers the request of `to`.
+    fn answer(&mut self, to: PlaceId, loot: Option<L>);
+    /// Sends loot to a thief recorded earlier: an activity spawned at `to`.
+    fn give(&mut self, to: PlaceId, loot: L);
+    /// Hands loot to the workers of this place, starting one if none runs.
+    fn work(&mut self, loot: L);
+    /// The activity that brought the loot ended here at once: another one is running.
+    fn merged(&mut self);
+    /// No work, no request outstanding that is not a lifeline: the place's activity ends.
+    fn quiet(&mut self);
+    /// Takes loot for a thief who asked; `None` if there is nothing to spare.
+    fn steal(&mut self) -> Option<L>;
+    /// Takes one of the equal shares for so many recorded thieves and the owner; `None` if there is
+    /// nothing to spare.
+    fn ration(&mut self, thieves: usize) -> Option<L>;
+    /// A number below `n`, uniform for a run, any for an explorer.
+    fn pick(&mut self, n: usize) -> usize;
+}
+
+/// What happens to a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event<L> {
+    /// All workers are dry and nothing is set aside. Ignored unless the place is active.
+    Dry,
+    /// There is work to spare: serve the recorded thieves.
+    Surplus,
+    /// `from` asks for work.
+    Request {
+        /// The thief.
+        from: PlaceId,
+        /// Record the thief if there is nothing now.
+        lifeline: bool,
+    },
+    /// `from` answers the request made to it.
+    Answer {
+        /// The place that was asked.
+        from: PlaceId,
+        /// What it gave.
+        loot: Option<L>,
+    },
+    /// Loot along the lifeline to `from`, asked for earlier.
+    Loot {
+        /// The place that was asked.
+        from: PlaceId,
+        /// What it gave.
+        loot: L,
+    },
+}
+
+/// Where a place stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Workers run, or loot for them is set aside.
+    Active,
+    /// Dry and asking; `tries` random places and `lifelines` lifelines have been asked in this search.
+    Stealing {
+        /// Random places asked.
+        tries: usize,
+        /// Lifelines passed.
+        lifelines: usize,
+    },
+    /// Waiting for a lifeline to bring loot. Sends nothing, runs nothing.
+    Quiet,
+}
+
+/// The state of one place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    here: PlaceId,
+    places: u32,
+    random_steals: usize,
+    phase: Phase,
+    /// The place asked last, while its answer is outstanding.
+    asked: Option<PlaceId>,
+    /// My lifelines; true while a request along it has not been met with loot.
+    lifelines: Vec<(PlaceId, bool)>,
+    /// Requests along lifelines to me that have not been met.
+    thieves: VecDeque<PlaceId>,
+}
+
+impl Place {
+    /// Place `here` of `places`, before the start: the home is active, all others are quiet with
+    /// all their lifelines asked. `random_steals` is w.
+    pub fn new(here: PlaceId, places: u32, graph: Graph, random_steals: usize) -> Self {
+        let home = here == PlaceId::HOME;
+        Self {
+            here,
+            places,
+            random_steals,
+            phase: if home { Phase::Active } else { Phase::Quiet },
+            asked: None,
+            lifelines: graph.outgoing(here, places).map(|q| (q, !home)).collect(),
+            thieves: graph
+                .incoming(here, places)
+                .filter(|thief| *thief != PlaceId::HOME)
+                .collect(),
+        }
+    }
+
+    /// Where the place stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The place whose answer is outstanding: who a dry place is waiting for.
+    pub fn waits_for(&self) -> Option<PlaceId> {
+        self.asked
+    }
+
+    /// The lifelines, each with whether a request along it is outstanding.
+    pub fn lifelines(&self) -> &[(PlaceId, bool)] {
+        &self.lifelines
+    }
+
+    /// The places whose request along a lifeline waits here for loot, oldest first.
+    pub fn thieves(&self) -> impl ExactSizeIterator<Item = PlaceId> + '_ {
+        self.thieves.iter().copied()
+    }
+
+    /// Takes one event; what follows from it goes to `out`.
+    pub fn on<L>(&mut self, event: Event<L>, out: &mut impl Actions<L>) {
+        match event {
+            Event::Dry => {
+                if self.phase == Phase::Active {
+                    self.phase = Phase::Stealing {
+                        tries: 0,
+                        lifelines: 0,
+                    };
+                    self.search(out);
+                }
+            }
+            Event::Surplus => self.distribute(out),
+            Event::Request { from, lifeline } => self.serve(from, lifeline, out),
+            Event::Answer { from, loot } => {
+                debug_assert_eq!(self.asked, Some(from), "an answer nobody waits for");
+                self.asked = None;
+                match loot {
+                    Some(loot) => {
+                        self.relax_lifeline(from);
+                        self.phase = Phase::Active;
+                        out.work(loot);
+                    }
+                    None => self.search(out),
+                }
+            }
+            Event::Loot { from, loot } => {
+                self.relax_lifeline(from);
+                if self.phase != Phase::Quiet {
+                    out.merged();
+                }
+                self.phase = Phase::Active;
+                out.work(loot);
+            }
+        }
+    }
+
+    /// Asks the next place of this search, or ends it.
+    fn search<L>(&mut self, out: &mut impl Actions<L>) {
+        let Phase::Stealing { tries, lifelines } = &mut self.phase else {
+            return;
+        };
+        if self.asked.is_some() {
+            return;
+        }
+        if self.places > 1 && *tries < self.random_steals {
+            *tries += 1;
+            let others = out.pick(self.places as usize - 1) as u32;
+            let victim = PlaceId((self.here.0 + 1 + others) % self.places);
+            self.asked = Some(victim);
+            return out.request(victim, false);
+        }
+        while let Some((buddy, requested)) = self.lifelines.get_mut(*lifelines) {
+            *lifelines += 1;
+            if !*requested {
+                *requested = true;
+                self.asked = Some(*buddy);
+                return out.request(*buddy, true);
+            }
+        }
+        self.phase = Phase::Quiet;
+        out.quiet();
+    }
+
+    fn serve<L>(&mut self, thief: PlaceId, lifeline: bool, out: &mut impl Actions<L>) {
+        let loot = if self.phase == Phase::Active {
+            out.steal()
+        } else {
+            None
+        };
+        if loot.is_none() && lifeline {
+            debug_assert!(
+                !self.thieves.contains(&thief),
+                "{thief} asked twice along one lifeline"
+            );
+            self.thieves.push_back(thief);
+        }
+        out.answer(thief, loot);
+    }
+
+    fn distribute<L>(&mut self, out: &mut impl Actions<L>) {
+        // Only an activity may spawn one: a place that is not active gives nothing.
+        while self.phase == Phase::Active && !self.thieves.is_empty() {
+            let Some(loot) = out.ration(self.thieves.len()) else {
+                return;
+            };
+            let thief = self.thieves.pop_front().expect("not empty, above");
+            out.give(thief, loot);
+        }
+    }
+
+    fn relax_lifeline(&mut self, buddy: PlaceId) {
+        if let Some((_, requested)) = self.lifelines.iter_mut().find(|(q, _)| *q == buddy) {
+            *requested = false;
+        }
+    }
+}
