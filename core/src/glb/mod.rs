@@ -2,7 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod bag;
+mod config;
+mod control;
 mod protocol;
+mod stats;
 
 pub use bag::{Bag, Share};
+pub use config::{Config, Fairness, Steal};
+pub use control::Control;
 pub use protocol::{Actions, Message, Protocol};
+pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};

@@ -146,11 +146,7 @@ impl<L, A: Actions<L>> lifeline::Actions<L> for Counted<'_, A> {
         self.out.work(loot);
     }
 
-    fn merged(&mut self) {
-        self.ledger.ended();
-    }
-
-    fn quiet(&mut self) {
+    fn ended(&mut self) {
         self.ledger.ended();
     }
 

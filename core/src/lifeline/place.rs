@@ -29,10 +29,8 @@ pub trait Actions<L> {
     fn give(&mut self, to: PlaceId, loot: L);
     /// Hands loot to the workers of this place, starting one if none runs.
     fn work(&mut self, loot: L);
-    /// The activity that brought the loot ended here at once: another one is running.
-    fn merged(&mut self);
-    /// No work, no request outstanding that is not a lifeline: the place's activity ends.
-    fn quiet(&mut self);
+    /// An activity ended here: the place goes quiet, or loot came while another activity runs.
+    fn ended(&mut self);
     /// Takes loot for a thief who asked; `None` if there is nothing to spare.
     fn steal(&mut self) -> Option<L>;
     /// Takes one of the equal shares for so many recorded thieves and the owner; `None` if there is
@@ -171,7 +169,7 @@ impl Place {
             Event::Loot { from, loot } => {
                 self.relax_lifeline(from);
                 if self.phase != Phase::Quiet {
-                    out.merged();
+                    out.ended();
                 }
                 self.phase = Phase::Active;
                 out.work(loot);
@@ -203,7 +201,7 @@ impl Place {
             }
         }
         self.phase = Phase::Quiet;
-        out.quiet();
+        out.ended();
     }
 
     fn serve<L>(&mut self, thief: PlaceId, lifeline: bool, out: &mut impl Actions<L>) {

@@ -1,0 +1,75 @@
+//! What can be set about a balanced computation.
+
+use crate::glb::Share;
+use crate::lifeline::Graph;
+
+/// All parameters of the balancer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Places, at least 1.
+    pub places: u32,
+    /// Workers a place, 1 to [`Crew::MAX`](crate::lifeline::Crew::MAX).
+    pub workers: usize,
+    /// Random steals before a dry place turns to its lifelines (w).
+    pub random_steals: usize,
+    /// The lifelines.
+    pub lifelines: Graph,
+    /// How much is taken for another place.
+    pub steal: Steal,
+    /// Tasks between two looks outside (n), at least 1. 511 or 1023 suit tree search (002:257-260).
+    pub grain: usize,
+    /// Who serves messages while all workers of a place are busy.
+    pub fairness: Fairness,
+    /// Seed of the choice of victims.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    /// One place, one worker, one random steal, the binary hypercube, half, 511.
+    fn default() -> Self {
+        Self {
+            places: 1,
+            workers: 1,
+            random_steals: 1,
+            lifelines: Graph::Hypercube { radix: 2 },
+            steal: Steal::Half,
+            grain: 511,
+            fairness: Fairness::Inline,
+            seed: 1,
+        }
+    }
+}
+
+/// How much a thief gets. Half suits trees whose subtrees are alike (binomial), a small number those
+/// whose work is near the root (geometric; 7 in the source, 002:362-378).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Steal {
+    /// Half.
+    #[default]
+    Half,
+    /// This many tasks, at least 1.
+    Count(usize),
+}
+
+impl From<Steal> for Share {
+    fn from(steal: Steal) -> Self {
+        match steal {
+            Steal::Half => Self::Half,
+            Steal::Count(tasks) => Self::Count(tasks),
+        }
+    }
+}
+
+/// Who serves the messages of a place whose workers are all busy (Finnerty, 001:547-570).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// A worker serves them itself between two grains.
+    #[default]
+    Inline,
+    /// One worker steps back between two grains until a message has been served by another thread.
+    Yield,
+    /// One worker fewer: its thread does nothing but serve.
+    OneCoreFree,
+    /// Nobody, until a worker runs dry. For comparison.
+    Never,
+}
