@@ -1,1 +1,5 @@
-//! Filled in below.
+//! Tautline on one shared-memory node: places are groups of threads of this process.
+
+mod run;
+
+pub use run::{PlaceRun, Run, run};
