@@ -52,7 +52,8 @@ impl<T> Lock<T> {
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are seen.
         let free = !self.held.swap(true, Ordering::Acquire);
-        free.then_some(Guard { lock: self })
+        // Lazily: a guard made and dropped here would give away a lock that somebody else holds.
+        free.then(|| Guard { lock: self })
     }
 
     /// The value, when nobody else can hold the lock any more.
