@@ -4,8 +4,10 @@
 //! `--cfg tautline_loom` puts the loom model checker behind the same names.
 //! SeqCst *accesses* are not used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
 
+mod fence;
 mod lock;
 
+pub use fence::full_fence;
 pub use lock::{Guard, Lock};
 
 #[cfg(not(tautline_loom))]
