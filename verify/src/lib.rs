@@ -1,1 +1,5 @@
-//! Filled in below.
+//! What is checked about Tautline: the harness that loom models of the words run in, and what the
+//! explorations of the protocols share.
+
+#[cfg(tautline_loom)]
+pub mod model;

@@ -1,20 +1,13 @@
 //! Parking on a node: spin for about one wake-up, then sleep.
 //!
-//! # Words
-//! `permit`: set by whoever wakes, cleared by the owner.
-//!
-//! # Orderings
-//! | id | release side | acquire side | what becomes visible | model |
-//! |---|---|---|---|---|
-//! | P1 | `unpark` | `try_take` | what happened before the wake-up | `parking_*` in `verify/tests/lifeline.rs` (with the model's own parking) |
-//!
-//! Sleeping itself is `std::thread::park`, whose token is sticky too.
+//! The permit is [`Permit`], which loom has checked; sleeping is `std::thread::park`, whose token is
+//! sticky too.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use tautline_core::port::Relax;
+use tautline_core::sync::Permit;
 
 /// How long to spin before sleeping: one wake-up of an idle processor, so that a short wait never
 /// costs more than twice what it must. Measured 37 µs on a virtual machine, more than on bare metal.
@@ -26,7 +19,7 @@ const SPIN_TURNS: u32 = 128;
 /// One thread's permit.
 #[derive(Debug, Default)]
 pub(crate) struct Parker {
-    permit: AtomicBool,
+    permit: Permit,
     thread: OnceLock<Thread>,
 }
 
@@ -40,7 +33,7 @@ impl Parker {
     pub(crate) fn park(&self, relax: &impl Relax) {
         let start = Instant::now();
         for turn in 0.. {
-            if self.try_take() {
+            if self.permit.try_take() {
                 return;
             }
             if turn % 16 == 15 && start.elapsed() > SPIN_BEFORE_SLEEP {
@@ -48,25 +41,15 @@ impl Parker {
             }
             relax.relax(turn);
         }
-        while !self.try_take() {
+        while !self.permit.try_take() {
             thread::park();
         }
     }
 
-    fn try_take(&self) -> bool {
-        // ORDERING: Relaxed: a look before the swap, which writes the line.
-        // ORDERING: Acquire, pairs with Release in unpark (P1).
-        self.permit.load(Ordering::Relaxed) && self.permit.swap(false, Ordering::Acquire)
-    }
-
     /// Gives the permit.
     pub(crate) fn unpark(&self) {
-        // ORDERING: Release, pairs with Acquire in try_take (P1).
-        self.permit.store(true, Ordering::Release);
-        self.thread
-            .get()
-            .expect("parkers are named before the start")
-            .unpark();
+        self.permit.give();
+        self.thread.get().expect("parkers are named before the start").unpark();
     }
 }
 
