@@ -26,12 +26,18 @@ fn count(threads: usize, rounds: usize) {
     for other in others {
         other.join().unwrap();
     }
-    assert_eq!(*lock.lock(&Turns(2)), threads * rounds, "an update was lost");
+    assert_eq!(
+        *lock.lock(&Turns(2)),
+        threads * rounds,
+        "an update was lost"
+    );
 }
 
 #[test]
 fn lock_two_threads() {
-    Model::new("lock_two_threads").floor(10).check(|| count(2, 2));
+    Model::new("lock_two_threads")
+        .floor(10)
+        .check(|| count(2, 2));
 }
 
 #[test]
