@@ -64,7 +64,11 @@ impl Model {
 
     /// Runs `program` until an execution fails; how many executions that took, `None` if none failed.
     pub fn find(self, program: impl Fn() + Sync + Send + 'static) -> Option<usize> {
+        // The failure is wanted: its backtrace would only look like trouble.
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
         let (executions, failure) = explore(self.effective_bound(), program);
+        std::panic::set_hook(hook);
         failure.map(|_| executions)
     }
 

@@ -128,7 +128,7 @@ fn open(parcel: &Parcel) -> usize {
 /// What is behind a word is seen by the thief that takes it.
 #[test]
 fn payload() {
-    Model::new("payload").floor(20).check(|| {
+    Model::new("payload").floor(15).check(|| {
         let deque = Arc::new(FixedDeque::<Parcel, 2>::new());
         let owner = deque.owner().unwrap();
         let thief = thief(&deque, 1);
@@ -259,7 +259,7 @@ fn wrap_usize() {
 /// Two threads are owners one after the other, or one is refused.
 #[test]
 fn handover() {
-    Model::new("handover").floor(10).check(|| {
+    Model::new("handover").floor(8).check(|| {
         let deque = Arc::new(FixedDeque::<usize, 2>::new());
         let claim = |deque: &FixedDeque<usize, 2>, item| {
             deque.owner().is_some_and(|owner| owner.push(item).is_ok())

@@ -66,7 +66,7 @@ fn try_lock() {
 #[test]
 fn parking_sticky() {
     use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    Model::new("parking_sticky").floor(5).check(|| {
+    Model::new("parking_sticky").floor(3).check(|| {
         let scene = Arc::new((Permit::new(), AtomicUsize::new(0)));
         let theirs = Arc::clone(&scene);
         let sleeper = thread::spawn(move || {

@@ -116,9 +116,9 @@ impl<T: Word, R: Ring> Deque<T, R> {
     /// Becomes the owner, if there is none. The role is free again when the [`Owner`] is dropped.
     pub fn owner(&self) -> Option<Owner<'_, T, R>> {
         // ORDERING: Acquire, pairs with Release in Owner::drop (D6): the last owner's slots and bottom are seen.
-        if self.owned.swap(true, Ordering::Acquire) {
-            return None;
-        }
+        // ORDERING: failure Relaxed: nothing is read.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        self.owned.compare_exchange(false, true, yes, no).ok()?;
         Some(Owner {
             deque: self,
             // ORDERING: Relaxed: written by owners only, ordered by the line above.
