@@ -1,1 +1,3 @@
 //! Filled in below.
+
+pub mod explore;

@@ -11,8 +11,8 @@
 //! answer is then taken when it comes. Deliveries may overtake each other.
 //!
 //! # Proved
-//! Over every delivery order for P = 2, 3 (`verify/tests/explore.rs`): at most one request
-//! outstanding on a lifeline, a path from work to every quiet place, and, with
+//! Over every delivery order for P = 1 to 4 and small trees (`verify/tests/explore.rs`): at most one
+//! request outstanding on a lifeline, a path from work to every quiet place, and, with
 //! [`finish`](crate::finish), exact termination.
 
 use crate::id::PlaceId;
