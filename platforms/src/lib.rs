@@ -1,1 +1,3 @@
 //! The facade.
+
+pub mod uts;
