@@ -108,12 +108,11 @@ mod tests {
 
     #[test]
     fn each_missing_mirror_is_named() {
-        for gone in 3..WHOLE.len() - 1 {
-            let left = WHOLE.iter().enumerate().filter(|(i, _)| *i != gone);
-            let left: Vec<_> = left.map(|(_, f)| *f).collect();
+        for gone in &WHOLE[3..WHOLE.len() - 1] {
+            let left: Vec<_> = WHOLE.iter().filter(|f| *f != gone).copied().collect();
             let found = check(&Sample::new(&left), EXCEPTIONS).unwrap();
             assert_eq!(found.len(), 1);
-            assert!(found[0].starts_with(WHOLE[gone].0), "{found:?}");
+            assert!(found[0].starts_with(gone.0), "{found:?}");
         }
     }
 
