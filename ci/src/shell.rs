@@ -53,9 +53,19 @@ pub fn with_loom(command: &mut Command) -> &mut Command {
         .env("RUSTFLAGS", flags)
 }
 
+/// The command as one would type it, with the variables that change what it does.
 fn shown(command: &Command) -> String {
+    const SAID: &[&str] = &["RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_TARGET_DIR"];
+    let set = command.get_envs().filter_map(|(key, value)| {
+        let key = key.to_str().filter(|k| SAID.contains(k))?;
+        Some(format!("{key}={:?} ", value?.to_string_lossy()))
+    });
     let words = command.get_args().map(|a| a.to_string_lossy());
-    format!("cargo {}", words.collect::<Vec<_>>().join(" "))
+    format!(
+        "{}cargo {}",
+        set.collect::<String>(),
+        words.collect::<Vec<_>>().join(" ")
+    )
 }
 
 /// Runs to the end with the terminal attached; an exit status other than 0 is an error.

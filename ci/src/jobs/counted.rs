@@ -83,7 +83,7 @@ pub fn table(lines: &[Counted], what: &str, unit: &str) -> String {
             &format!("{:.2}", l.seconds),
         );
     }
-    let seconds: f64 = lines.iter().map(|l| l.seconds).sum();
+    let seconds = lines.iter().fold(0.0, |sum, l| sum + l.seconds);
     out + &row(
         "total",
         "",
