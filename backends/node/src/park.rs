@@ -49,7 +49,10 @@ impl Parker {
     /// Gives the permit.
     pub(crate) fn unpark(&self) {
         self.permit.give();
-        self.thread.get().expect("parkers are named before the start").unpark();
+        self.thread
+            .get()
+            .expect("parkers are named before the start")
+            .unpark();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every atomic access says with what it pairs.
 //!
-//! An access is `Ordering::{Relaxed, Acquire, Release, AcqRel}`, or `fence(…)`. Its `// ORDERING:`
+//! An access is `Ordering::{Relaxed, Acquire, Release, AcqRel}`, `fence(…)` or `full_fence()`. Its `// ORDERING:`
 //! stands on a line of its statement or in the comment directly above one. `SeqCst` only in a
 //! fence: loom cannot judge an access.
 
@@ -45,8 +45,7 @@ fn check(source: &Source, out: &mut Vec<String>) -> usize {
             at = end;
         } else if text(at) == "Ordering" && text(at + 1) == "::" {
             let variant = text(at + 2);
-            let fence = at >= 2 && text(at - 1) == "(" && text(at - 2) == "fence";
-            if variant == "SeqCst" && !fence {
+            if variant == "SeqCst" && !in_fence(&tokens, at) {
                 out.push(source.at(line, "SeqCst in an access: use fence(Ordering::SeqCst)"));
             } else if variant == "SeqCst" || WEAK.contains(&variant) {
                 seen += 1;
@@ -56,10 +55,26 @@ fn check(source: &Source, out: &mut Vec<String>) -> usize {
                 }
             }
             at += 2;
+        } else if text(at) == "full_fence"
+            && text(at + 1) == "("
+            && (at == 0 || text(at - 1) != "fn")
+        {
+            seen += 1;
+            if !argued(source, &tokens, at, &code) {
+                out.push(source.at(line, "full_fence without `// ORDERING:`"));
+            }
         }
         at += 1;
     }
     seen
+}
+
+/// Whether the path that `Ordering` at `at` ends is the argument of `fence(…)`.
+fn in_fence(tokens: &[&Token], mut at: usize) -> bool {
+    while at >= 2 && tokens[at - 1].text == "::" {
+        at -= 2;
+    }
+    at >= 2 && tokens[at - 1].text == "(" && tokens[at - 2].text == "fence"
 }
 
 /// Why an import would hide orderings from this check.
@@ -187,9 +202,13 @@ mod tests { fn h() { A.load(Ordering::SeqCst); } }";
     #[test]
     fn a_bare_access_is_found_where_it_is() {
         let text = "fn f() {\n    A.load(Ordering::Acquire);\n    fence(Ordering::SeqCst);\n}";
-        let found = found(text);
-        assert_eq!(found.len(), 2);
-        assert!(found[0].starts_with("x.rs:2: Ordering::Acquire"));
+        let bare = found(text);
+        assert_eq!(bare.len(), 2);
+        assert!(bare[0].starts_with("x.rs:2: Ordering::Acquire"));
+        assert_eq!(
+            found("fn full_fence() {}\nfn f() {\nfull_fence();\n}").len(),
+            1
+        );
     }
 
     #[test]
@@ -210,6 +229,8 @@ mod tests { fn h() { A.load(Ordering::SeqCst); } }";
     fn seqcst_only_in_a_fence() {
         let text = "fn f() {\n// ORDERING: a\nA.swap(1, Ordering::SeqCst);\n}";
         assert!(found(text)[0].contains("SeqCst in an access"));
+        let path = "fn f() {\n// ORDERING: a\nsuper::fence(super::Ordering::SeqCst);\n}";
+        assert_eq!(found(path), [""; 0]);
     }
 
     #[test]
