@@ -164,6 +164,8 @@ enum End {
     /// The model failed, and what it said first.
     Killed(String),
     Survived,
+    /// Only the floor noticed: the mutant left less to explore, and nothing wrong was seen.
+    Hollow,
     /// The mutant does not compile, so nothing looked at it.
     Void,
     /// The model fails, or has no test of that name, without the mutant.
@@ -175,6 +177,7 @@ impl End {
         match self {
             Self::Killed(how) => format!("killed    {how}"),
             Self::Survived => "SURVIVED".into(),
+            Self::Hollow => "HOLLOW: only the floor noticed".into(),
             Self::Void => "VOID: it does not compile".into(),
             Self::Unsound => "UNSOUND: without the mutant the model fails or is empty".into(),
         }
@@ -198,22 +201,26 @@ fn judge_broken(copy: &Tree, m: &Mutant) -> Result<End> {
     if said.ok {
         return Ok(End::Survived);
     }
-    Ok(End::Killed(first_panic(&format!(
-        "{}\n{}",
-        said.out, said.err
-    ))))
+    Ok(how(&format!("{}\n{}", said.out, said.err)))
 }
 
-/// What the first panic said, short enough for a table.
-fn first_panic(out: &str) -> String {
-    let mut lines = out.lines().skip_while(|l| !l.contains("panicked at"));
-    let said = lines.nth(1).unwrap_or("").trim();
-    said.chars().take(60).collect()
+/// What the first panic said that is not about a floor, short enough for a table.
+fn how(out: &str) -> End {
+    let lines: Vec<&str> = out.lines().collect();
+    let panics = lines.windows(2).filter(|w| w[0].contains("panicked at"));
+    let mut said: Vec<&str> = panics.map(|w| w[1].trim()).collect();
+    let all = said.len();
+    said.retain(|s| !s.contains("checks nothing"));
+    match said.first() {
+        Some(first) => End::Killed(first.chars().take(60).collect()),
+        None if all > 0 => End::Hollow,
+        None => End::Killed("without a panic".into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{broken, copy, first_panic, parse};
+    use super::{End, broken, copy, how, parse};
     use crate::tree::sample::Sample;
 
     const ONE: &str = "[[mutant]]\nname = \"a\"\nfile = \"f\"\nfind = \"Acquire\"\n\
@@ -260,8 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_panic_is_quoted() {
-        let out = "running\nthread 'a' panicked at x.rs:1:\nboth took it\nnote";
-        assert_eq!(first_panic(out), "both took it");
+    fn the_first_panic_is_quoted_and_floors_kill_nothing() {
+        let floor =
+            "thread 'b' panicked at m.rs:1:\nmodel b explored 1; below 9 it checks nothing\n";
+        assert!(matches!(how(floor), End::Hollow));
+        let both = format!("{floor}thread 'a' panicked at x.rs:1:\nboth took it\nnote");
+        assert_eq!(how(&both).text(), "killed    both took it");
     }
 }
