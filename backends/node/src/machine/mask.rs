@@ -35,3 +35,8 @@ fn system() -> Vec<usize> {
         .map(|cores| cores.iter().map(|core| core.id).collect())
         .unwrap_or_default()
 }
+
+/// Keeps the calling thread on processor `cpu`. False if the system would not.
+pub fn pin(cpu: usize) -> bool {
+    core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
+}

@@ -8,6 +8,8 @@ mod cgroup;
 mod mask;
 mod tree;
 
+pub use mask::pin;
+
 use std::path::Path;
 
 /// A processor that this process may use.
