@@ -41,7 +41,9 @@ impl Law {
     /// The geometric law with mean `branching`.
     pub(super) fn new(branching: f64) -> Self {
         let p = 1.0 / (1.0 + branching);
-        Self { log: (1.0 - p).ln() }
+        Self {
+            log: (1.0 - p).ln(),
+        }
     }
 
     fn children(&self, value: u32) -> u32 {
@@ -169,7 +171,11 @@ impl Coin {
 impl Rule for Coin {
     #[inline(always)]
     fn count(&self, word: u32) -> u32 {
-        if word & (VALUES - 1) < self.limit { self.arity } else { 0 }
+        if word & (VALUES - 1) < self.limit {
+            self.arity
+        } else {
+            0
+        }
     }
 }
 
@@ -213,7 +219,11 @@ mod tests {
             }
             for value in values.into_iter().filter(|&v| v < VALUES) {
                 assert_eq!(steps.count(value), law.count(value), "{mean} {value}");
-                assert_eq!(steps.count(value | VALUES), law.count(value), "{mean} {value}");
+                assert_eq!(
+                    steps.count(value | VALUES),
+                    law.count(value),
+                    "{mean} {value}"
+                );
             }
         }
     }
