@@ -161,7 +161,7 @@ impl<T: Word, R: Ring> Drop for Deque<T, R> {
         // ORDERING: Relaxed: `&mut self` says that all other threads are done.
         let mut index = self.top.load(Ordering::Relaxed);
         let bottom = self.bottom.load(Ordering::Relaxed);
-        while index != bottom {
+        while ahead(bottom, index) > 0 {
             // SAFETY: items in top..bottom were pushed and not taken.
             drop(unsafe { T::from_word(self.ring.load_own(index)) });
             index = index.wrapping_add(1);
