@@ -1,1 +1,20 @@
-//! The facade.
+//! Tautline, a runtime for irregular parallel programs.
+//!
+//! A program puts its work into a [`Bag`](glb::Bag) and calls [`Glb`](glb::Glb); idle workers are kept
+//! busy by random steals and lifelines, and the end is found without any program's help.
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod glb;
+pub mod story;
+pub mod uts;
+
+pub use error::{Error, Result};
+pub use tautline_node::{Machine, machine};
+
+/// What most programs use.
+pub mod prelude {
+    pub use crate::glb::{
+        Bag, Config, Control, Fairness, Glb, Graph, PlaceId, Run, Share, Steal, WorkerId,
+    };
+}

@@ -1,5 +1,8 @@
 //! Tautline on one shared-memory node: places are groups of threads of this process.
 
+pub mod machine;
+mod park;
 mod run;
 
+pub use machine::Machine;
 pub use run::{PlaceRun, Run, run};

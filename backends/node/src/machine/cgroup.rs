@@ -1,0 +1,101 @@
+//! The processor time that control groups grant, of both generations.
+#![forbid(unsafe_code)]
+
+use super::tree::text;
+use std::path::{Component, Path, PathBuf};
+
+/// The least quota on the way from this process's groups up to the mounted roots, in processors.
+pub(super) fn quota(root: &Path) -> Option<f64> {
+    let mounts = text(root, "proc/self/mountinfo").unwrap_or_default();
+    text(root, "proc/self/cgroup")?
+        .lines()
+        .filter_map(Group::parse)
+        .flat_map(|group| group.folders(root, &mounts))
+        .filter_map(|folder| limit(&folder))
+        .min_by(f64::total_cmp)
+}
+
+/// A line of /proc/self/cgroup that has to do with processor time.
+struct Group<'a> {
+    unified: bool,
+    path: &'a Path,
+}
+
+impl<'a> Group<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let controllers = fields.next()?;
+        let path = Path::new(fields.next()?);
+        let unified = controllers.is_empty();
+        (unified || controllers.split(',').any(|name| name == "cpu"))
+            .then_some(Self { unified, path })
+    }
+
+    /// The folders from the group's own up to the mount point.
+    fn folders(&self, root: &Path, mounts: &str) -> Vec<PathBuf> {
+        let (top, mount) = mounts
+            .lines()
+            .find_map(|line| self.mounted(line))
+            .unwrap_or_else(|| (PathBuf::from("/"), self.usual()));
+        let mut folder = root.join(mount.strip_prefix("/").unwrap_or(&mount));
+        let mut folders = vec![folder.clone()];
+        // A path outside what is mounted here belongs to the host: only the mount point is ours.
+        let below = self.path.strip_prefix(&top).unwrap_or(Path::new(""));
+        for part in below.components() {
+            match part {
+                Component::Normal(name) => folder.push(name),
+                Component::ParentDir => break,
+                _ => continue,
+            }
+            folders.push(folder.clone());
+        }
+        folders
+    }
+
+    /// Where a line of mountinfo mounts this hierarchy: the group at the top, the mount point.
+    fn mounted(&self, line: &str) -> Option<(PathBuf, PathBuf)> {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3).map(unescape);
+        let mut kind = kind.split(' ');
+        let wanted = match kind.next()? {
+            "cgroup2" => self.unified,
+            "cgroup" => !self.unified && kind.nth(1)?.split(',').any(|name| name == "cpu"),
+            _ => false,
+        };
+        if !wanted {
+            return None;
+        }
+        Some((place.next()?.into(), place.next()?.into()))
+    }
+
+    fn usual(&self) -> PathBuf {
+        if self.unified {
+            PathBuf::from("/sys/fs/cgroup")
+        } else {
+            PathBuf::from("/sys/fs/cgroup/cpu")
+        }
+    }
+}
+
+/// Mountinfo writes a blank as \040.
+fn unescape(field: &str) -> String {
+    field.replace("\\040", " ")
+}
+
+/// The limit that one group sets.
+fn limit(folder: &Path) -> Option<f64> {
+    let (quota, period) = match text(folder, "cpu.max") {
+        Some(line) => {
+            let (quota, period) = line.trim().split_once(' ')?;
+            (quota.to_owned(), period.to_owned())
+        }
+        None => (
+            text(folder, "cpu.cfs_quota_us")?,
+            text(folder, "cpu.cfs_period_us")?,
+        ),
+    };
+    // "max" and -1 are no limit.
+    let quota: u64 = quota.trim().parse().ok()?;
+    let period: u64 = period.trim().parse().ok()?;
+    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+}

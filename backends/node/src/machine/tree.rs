@@ -1,0 +1,135 @@
+//! Cores, caches and memory nodes from the tables below /sys and /proc.
+#![forbid(unsafe_code)]
+
+use super::{Cache, Cpu, Node};
+use std::path::Path;
+
+/// The text of a table; `None` if it cannot be read.
+pub(super) fn text(folder: &Path, name: &str) -> Option<String> {
+    std::fs::read_to_string(folder.join(name)).ok()
+}
+
+/// The processor's name, which architectures keep under different headings.
+pub(super) fn model(root: &Path) -> Option<String> {
+    let info = text(root, "proc/cpuinfo").unwrap_or_default();
+    let value = |wanted: &str| {
+        info.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == wanted && !value.trim().is_empty()).then(|| value.trim().to_owned())
+        })
+    };
+    value("model name")
+        .or_else(|| value("cpu"))
+        .or_else(|| value("Model"))
+        .or_else(|| {
+            let tree = text(root, "proc/device-tree/model")?;
+            Some(tree.trim_end_matches('\0').trim().to_owned())
+        })
+}
+
+pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
+    let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
+    for &id in allowed {
+        let topology = root.join(format!("sys/devices/system/cpu/cpu{id}/topology"));
+        let siblings = ["core_cpus_list", "thread_siblings_list"]
+            .iter()
+            .find_map(|name| text(&topology, name))
+            .map(|line| list(&line))
+            .unwrap_or_default();
+        let core = siblings.iter().copied().min().unwrap_or(id);
+        let thread = cpus.iter().filter(|cpu| cpu.core == core).count();
+        let node = nodes.iter().find(|node| node.cpus.contains(&id));
+        cpus.push(Cpu {
+            id,
+            thread,
+            core,
+            node: node.map(|node| node.id),
+        });
+    }
+    cpus
+}
+
+pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {
+    let mut caches: Vec<Cache> = Vec::new();
+    for id in allowed {
+        // No processor lists more than a handful.
+        for index in 0..16 {
+            let folder = root.join(format!("sys/devices/system/cpu/cpu{id}/cache/index{index}"));
+            let Some(cache) = cache(&folder, allowed) else {
+                continue;
+            };
+            // Every processor behind a cache lists it.
+            if !caches.contains(&cache) {
+                caches.push(cache);
+            }
+        }
+    }
+    caches.sort_by_key(|cache| cache.level);
+    caches
+}
+
+fn cache(folder: &Path, allowed: &[usize]) -> Option<Cache> {
+    let cpus = list(&text(folder, "shared_cpu_list")?);
+    Some(Cache {
+        level: text(folder, "level")?.trim().parse().ok()?,
+        kind: text(folder, "type")?.trim().to_owned(),
+        bytes: text(folder, "size").map_or(0, |size| bytes(size.trim())),
+        cpus: cpus.into_iter().filter(|id| allowed.contains(id)).collect(),
+    })
+}
+
+fn bytes(size: &str) -> u64 {
+    let digits = size.trim_end_matches(|unit: char| !unit.is_ascii_digit());
+    let shift = match &size[digits.len()..] {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => 0,
+    };
+    digits.parse().map_or(0, |count: u64| count << shift)
+}
+
+pub(super) fn nodes(root: &Path, allowed: &[usize]) -> Vec<Node> {
+    let Ok(folder) = std::fs::read_dir(root.join("sys/devices/system/node")) else {
+        return Vec::new();
+    };
+    let mut nodes: Vec<Node> = folder
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let id = name.to_str()?.strip_prefix("node")?.parse().ok()?;
+            let cpus = list(&text(&entry.path(), "cpulist")?);
+            Some(Node {
+                id,
+                bytes: text(&entry.path(), "meminfo").map_or(0, |info| memory(&info)),
+                cpus: cpus.into_iter().filter(|id| allowed.contains(id)).collect(),
+            })
+        })
+        .filter(|node| !node.cpus.is_empty())
+        .collect();
+    nodes.sort_by_key(|node| node.id);
+    nodes
+}
+
+fn memory(info: &str) -> u64 {
+    let total = info.lines().find(|line| line.contains("MemTotal:"));
+    total
+        .and_then(|line| line.split_whitespace().rev().nth(1)?.parse::<u64>().ok())
+        .map_or(0, |kilobytes| kilobytes << 10)
+}
+
+/// The numbers of a list such as `0-3,8`; what cannot be read is left out.
+fn list(line: &str) -> Vec<usize> {
+    /// More processors than any system numbers: a longer range is a damaged table.
+    const MOST: usize = 1 << 16;
+    line.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let first: usize = first.parse().ok()?;
+            let last: usize = last.parse().ok()?;
+            (last < MOST).then_some(first..=last)
+        })
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,216 @@
+//! The options of the balancer, for every command that runs one.
+
+use clap::{Args, ValueEnum};
+use std::fmt;
+use std::str::FromStr;
+use tautline::glb::{Config, Control, Fairness, Glb, Graph, Steal};
+
+/// How the work is balanced.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Balancer")]
+pub struct Balancer {
+    /// Places: groups of workers that exchange work by messages
+    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES", default_value = "1")]
+    #[arg(value_parser = whole::<u32>, allow_negative_numbers = true, hide_env_values = true)]
+    places: u32,
+    /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
+    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(value_parser = whole::<usize>, allow_negative_numbers = true, hide_env_values = true)]
+    workers: Option<usize>,
+    /// Steals tried at random before a place turns to its lifelines
+    #[arg(
+        short = 'w',
+        long,
+        value_name = "N",
+        env = "TAUTLINE_RANDOM_STEALS",
+        default_value = "1"
+    )]
+    #[arg(value_parser = whole::<u32>, allow_negative_numbers = true, hide_env_values = true)]
+    random_steals: u32,
+    /// Lifeline graph: ring, full, or hypercube:H with radix H
+    #[arg(
+        long,
+        value_name = "GRAPH",
+        env = "TAUTLINE_LIFELINES",
+        default_value = "hypercube:2"
+    )]
+    #[arg(value_parser = lifelines, hide_env_values = true)]
+    lifelines: Graph,
+    /// What a thief gets: half, or so many tasks
+    #[arg(
+        long,
+        value_name = "half|K",
+        env = "TAUTLINE_STEAL",
+        default_value = "half"
+    )]
+    #[arg(value_parser = steal, allow_negative_numbers = true, hide_env_values = true)]
+    steal: Steal,
+    /// Tasks between two looks outside
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        env = "TAUTLINE_GRAIN",
+        default_value = "511"
+    )]
+    #[arg(value_parser = whole::<usize>, allow_negative_numbers = true, hide_env_values = true)]
+    grain: usize,
+    /// Who serves messages while all workers of a place are busy
+    #[arg(
+        long,
+        env = "TAUTLINE_FAIRNESS",
+        default_value = "inline",
+        hide_env_values = true
+    )]
+    fairness: Service,
+    /// Seed of the choice of victims
+    #[arg(long, value_name = "N", env = "TAUTLINE_SEED", default_value = "1")]
+    #[arg(value_parser = whole::<u64>, allow_negative_numbers = true, hide_env_values = true)]
+    seed: u64,
+    /// Let the system move workers between processors
+    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true)]
+    no_pin: bool,
+}
+
+/// [`Fairness`] as it is spelled on the command line.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Service {
+    /// A worker, between two grains
+    Inline,
+    /// One worker steps back until another thread has served them
+    Yield,
+    /// One worker fewer: its thread only serves
+    OneCoreFree,
+    /// Nobody, until a worker runs dry
+    Never,
+}
+
+impl Balancer {
+    /// The computation that the options describe, on this machine.
+    pub fn glb<'a>(&self, control: &'a Control) -> Glb<'a> {
+        let glb = Glb::new()
+            .places(self.places)
+            .random_steals(self.random_steals as usize)
+            .lifelines(self.lifelines)
+            .steal(self.steal)
+            .grain(self.grain)
+            .seed(self.seed)
+            .pinned(!self.no_pin)
+            .fairness(match self.fairness {
+                Service::Inline => Fairness::Inline,
+                Service::Yield => Fairness::Yield,
+                Service::OneCoreFree => Fairness::OneCoreFree,
+                Service::Never => Fairness::Never,
+            });
+        match self.workers {
+            Some(workers) => glb.workers(workers),
+            None => glb,
+        }
+        .control(control)
+    }
+}
+
+/// A number that fits `T` and is not negative; narrower bounds are a matter of the setting.
+pub fn whole<T: FromStr + Bounds>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| match text.parse::<u128>() {
+        Ok(_) => format!("at most {}", T::MOST),
+        Err(_) => "a whole number, not negative".to_owned(),
+    })
+}
+
+/// The largest value of a type.
+pub trait Bounds {
+    const MOST: u64;
+}
+
+impl Bounds for u32 {
+    const MOST: u64 = u32::MAX as u64;
+}
+
+impl Bounds for u64 {
+    const MOST: u64 = u64::MAX;
+}
+
+impl Bounds for usize {
+    const MOST: u64 = usize::MAX as u64;
+}
+
+fn lifelines(text: &str) -> Result<Graph, String> {
+    match text.split_once(':') {
+        None if text == "ring" => Some(Graph::Ring),
+        None if text == "full" => Some(Graph::Full),
+        // The radix itself is judged with all other settings.
+        Some(("hypercube", radix)) => radix.parse().ok().map(|radix| Graph::Hypercube { radix }),
+        _ => None,
+    }
+    .ok_or_else(|| "ring, full, or hypercube:H with a radix H from 2".to_owned())
+}
+
+fn steal(text: &str) -> Result<Steal, String> {
+    match text {
+        "half" => Ok(Steal::Half),
+        _ => text
+            .parse()
+            .map(Steal::Count)
+            .map_err(|_| "half, or a count from 1".to_owned()),
+    }
+}
+
+/// A setting as the command line spells it.
+pub struct Spelled<T>(pub T);
+
+impl fmt::Display for Spelled<Graph> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Graph::Ring => f.write_str("ring"),
+            Graph::Full => f.write_str("full"),
+            Graph::Hypercube { radix } => write!(f, "hypercube:{radix}"),
+        }
+    }
+}
+
+impl fmt::Display for Spelled<Steal> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Steal::Half => f.write_str("half"),
+            Steal::Count(tasks) => write!(f, "{tasks}"),
+        }
+    }
+}
+
+impl fmt::Display for Spelled<Fairness> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Fairness::Inline => "inline",
+            Fairness::Yield => "yield",
+            Fairness::OneCoreFree => "one-core-free",
+            Fairness::Never => "never",
+        })
+    }
+}
+
+/// The settings in one line.
+pub fn line(config: &Config) -> String {
+    format!(
+        "random steals {}, lifelines {}, steal {}, grain {}, fairness {}, seed {}",
+        config.random_steals,
+        Spelled(config.lifelines),
+        Spelled(config.steal),
+        config.grain,
+        Spelled(config.fairness),
+        config.seed
+    )
+}
+
+/// The settings as data.
+pub fn json(config: &Config, pinned: bool) -> serde_json::Value {
+    serde_json::json!({
+        "random_steals": config.random_steals,
+        "lifelines": Spelled(config.lifelines).to_string(),
+        "steal": Spelled(config.steal).to_string(),
+        "grain": config.grain,
+        "fairness": Spelled(config.fairness).to_string(),
+        "seed": config.seed,
+        "pinned": pinned,
+    })
+}

@@ -1,0 +1,136 @@
+//! The command: one file or folder a subcommand.
+//!
+//! Results go to stdout, talk to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
+//! request that cannot be carried out, 101 for a panic, 130 for an interrupt.
+
+mod balancer;
+mod number;
+mod progress;
+mod topo;
+mod usage;
+mod uts;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::LazyLock;
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline uts                       count the 102 181 082 nodes of T1L on all processors
+  tautline uts T3L --places 4        the same for a binomial tree, four places
+  tautline uts --life story.html     and draw where the time went
+  tautline topo                      what the runtime sees of this machine
+
+EXIT CODES: 0 all well, 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
+Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.";
+
+/// The version and what this build and machine can do.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{}\ntransports: threads\nSHA-1: {}\ntarget: {}-{}",
+        env!("CARGO_PKG_VERSION"),
+        sha_hardware().unwrap_or("software"),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+    )
+});
+
+/// Irregular parallel programs, balanced by lifelines.
+#[derive(Debug, Parser)]
+#[command(name = "tautline", version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Uts(Box<uts::Uts>),
+    Topo(topo::Topo),
+}
+
+/// Why a command ends without its result.
+#[derive(Debug)]
+enum Failure {
+    /// The request cannot be carried out.
+    Usage(String),
+    /// An answer is wrong, or could not be delivered.
+    Check(String),
+    /// The user had enough. What there was has been printed.
+    Interrupted,
+}
+
+impl From<tautline::Error> for Failure {
+    fn from(error: tautline::Error) -> Self {
+        Self::Usage(match error {
+            tautline::Error::Setting {
+                setting,
+                value,
+                allowed,
+            } => format!("--{} {value}: {allowed}", setting.replace('_', "-")),
+            other => other.to_string(),
+        })
+    }
+}
+
+type Outcome = Result<(), Failure>;
+
+/// Runs the command that the arguments ask for.
+pub fn main() -> ExitCode {
+    usage::warn_of_unknown_variables(&Cli::command());
+    let cli = match Cli::command()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+    {
+        Ok(cli) => cli,
+        Err(error) => return usage::explain(&error),
+    };
+    let outcome = match cli.command {
+        Command::Uts(uts) => uts.run(),
+        Command::Topo(topo) => topo.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(line)) => complain(&line, 2),
+        Err(Failure::Check(line)) => complain(&line, 1),
+        Err(Failure::Interrupted) => ExitCode::from(130),
+    }
+}
+
+fn complain(line: &str, code: u8) -> ExitCode {
+    eprintln!("tautline: {line}");
+    ExitCode::from(code)
+}
+
+/// Writes a result. A reader who has seen enough is no failure.
+fn deliver(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Check(format!("cannot write the result: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// SHA-1 in hardware, as the hash of the trees will be computed.
+fn sha_hardware() -> Option<&'static str> {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    if is_x86_feature_detected!("sha") && is_x86_feature_detected!("sse4.1") {
+        return Some("x86 SHA extensions");
+    }
+    #[cfg(target_arch = "aarch64")]
+    if std::arch::is_aarch64_feature_detected!("sha2") {
+        return Some("ARMv8 SHA extensions");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_arguments_are_consistent() {
+        <super::Cli as clap::CommandFactory>::command().debug_assert();
+    }
+}

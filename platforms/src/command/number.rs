@@ -1,0 +1,79 @@
+//! Numbers for people to read.
+
+/// 1234567 as `1 234 567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate with four significant digits and a unit of thousands.
+pub fn rate(per_second: f64) -> String {
+    let (value, unit) = match per_second {
+        r if r >= 1e9 => (r / 1e9, " G"),
+        r if r >= 1e6 => (r / 1e6, " M"),
+        r if r >= 1e3 => (r / 1e3, " k"),
+        r => (r, " "),
+    };
+    let digits = match value {
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}{unit}")
+}
+
+/// A size in the largest unit that divides it.
+pub fn bytes(size: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (size as f64, 0);
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(value.fract() > 0.04 && value < 100.0);
+    format!("{value:.digits$} {}", units[unit])
+}
+
+/// Whole numbers as ranges: `0-3 8 10-11`.
+pub fn ranges(numbers: &[usize]) -> String {
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let text = parts.iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    text.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(
+            [1, 12, 123, 1234, 1234567].map(grouped),
+            ["1", "12", "123", "1 234", "1 234 567"]
+        );
+        assert_eq!(rate(30_042_000.0), "30.04 M");
+        assert_eq!(rate(0.0), "0.000 ");
+        assert_eq!(
+            [0, 1 << 10, 3 << 19, 32 << 20].map(bytes),
+            ["0 B", "1 KiB", "1.5 MiB", "32 MiB"]
+        );
+        assert_eq!(ranges(&[0, 1, 2, 8, 10, 11]), "0-2 8 10-11");
+        assert_eq!(ranges(&[2, 0]), "2 0");
+    }
+}

@@ -1,0 +1,62 @@
+//! How far a run is, on a terminal's stderr.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tautline::glb::Control;
+
+/// Time between two looks at the run.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// A line that is kept up to date until this is dropped; nothing at all off a terminal.
+pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Progress {
+    /// Watches `control`; `total` is how much there is to do, if that is known.
+    pub fn start(quiet: bool, control: &Arc<Control>, total: Option<u64>) -> Self {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let (stop, stopped) = mpsc::channel();
+        let control = Arc::clone(control);
+        let watch = move || {
+            let bar = bar(total);
+            while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                bar.set_position(control.done() as u64);
+            }
+            bar.finish_and_clear();
+        };
+        // A run can do without being watched.
+        let thread = thread::Builder::new().name("progress".into()).spawn(watch);
+        Self(thread.ok().map(|thread| (stop, thread)))
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bar(total: Option<u64>) -> ProgressBar {
+    let (bar, template) = match total {
+        Some(total) => (
+            ProgressBar::new(total),
+            "{wide_bar} {percent:>3} %  {human_pos} nodes  {per_sec}  {eta} left",
+        ),
+        None => (
+            ProgressBar::new_spinner(),
+            "{spinner} {human_pos} nodes  {per_sec}  {elapsed}",
+        ),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

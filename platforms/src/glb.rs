@@ -1,0 +1,332 @@
+//! Global load balancing on this machine: give a [`Bag`], call [`Glb::run`].
+//!
+//! A place is a group of threads with bags of their own; places ask each other for work at random and
+//! then along lifelines. One place is best on one machine; more show how the program would do on many.
+#![forbid(unsafe_code)]
+
+use crate::{Error, Result};
+use tautline_core::lifeline::Crew;
+use tautline_node::Machine;
+
+pub use tautline_core::glb::{
+    Bag, Config, Control, Fairness, Loot, Observer, Share, State, Steal, Steals, Tally, Times,
+};
+pub use tautline_core::lifeline::Graph;
+pub use tautline_core::{PlaceId, WorkerId};
+pub use tautline_node::{PlaceRun, Run};
+
+/// A balanced computation, being set up. What is not set: one place, a worker for each processor that
+/// this process may use, pinned.
+///
+/// ```
+/// use tautline::prelude::*;
+///
+/// struct Countdown(Vec<u32>);
+///
+/// impl Bag for Countdown {
+///     type Shared = ();
+///     type Output = u64;
+///
+///     fn process(&mut self, n: usize, _: &()) -> usize {
+///         for done in 0..n {
+///             let Some(task) = self.0.pop() else { return done };
+///             self.0.extend((task > 0).then(|| task - 1));
+///         }
+///         n
+///     }
+///
+///     fn split(&mut self, share: Share) -> Option<Self> {
+///         let taken = share.of(self.0.len());
+///         (taken > 0).then(|| Self(self.0.drain(..taken).collect()))
+///     }
+///
+///     fn merge(&mut self, other: Self) {
+///         self.0.extend(other.0);
+///     }
+///
+///     fn len(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     fn submit(self, output: &mut u64) {
+///         *output += 1;
+///     }
+/// }
+///
+/// let run = Glb::new().workers(1).run(Countdown(vec![5; 100]), |_| (), 0)?;
+/// assert!(run.complete);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing runs before `run`"]
+pub struct Glb<'a, F = Unobserved> {
+    config: Config,
+    /// `None`: as many as there are processors for each place.
+    workers: Option<usize>,
+    cpus: Vec<usize>,
+    pinned: bool,
+    control: Option<&'a Control>,
+    observe: F,
+}
+
+/// Nobody watches the workers.
+pub type Unobserved = fn(PlaceId, WorkerId);
+
+fn unobserved(_: PlaceId, _: WorkerId) {}
+
+impl Default for Glb<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Glb<'_> {
+    /// A computation on the processors that [`Machine::discover`] finds.
+    pub fn new() -> Self {
+        Self::on(&Machine::discover())
+    }
+
+    /// A computation on the processors of `machine`.
+    pub fn on(machine: &Machine) -> Self {
+        Self {
+            config: Config::default(),
+            workers: None,
+            cpus: machine.cpus(),
+            pinned: true,
+            control: None,
+            observe: unobserved,
+        }
+    }
+}
+
+impl<'a, F> Glb<'a, F> {
+    /// All places and workers together need a thread each: at most so many.
+    pub const THREADS_MAX: usize = 4096;
+    /// The longest time between two looks outside, in tasks.
+    pub const GRAIN_MAX: usize = 1_000_000_000;
+
+    /// How many places: 1 to [`THREADS_MAX`](Self::THREADS_MAX).
+    pub fn places(mut self, places: u32) -> Self {
+        self.config.places = places;
+        self
+    }
+
+    /// How many workers each place has: 1 to 64. Else the processors are divided among the places.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// How many places a dry one asks at random before it turns to its lifelines.
+    pub fn random_steals(mut self, tries: usize) -> Self {
+        self.config.random_steals = tries;
+        self
+    }
+
+    /// Who may leave a request with whom.
+    pub fn lifelines(mut self, graph: Graph) -> Self {
+        self.config.lifelines = graph;
+        self
+    }
+
+    /// How much is taken for another place.
+    pub fn steal(mut self, steal: Steal) -> Self {
+        self.config.steal = steal;
+        self
+    }
+
+    /// Tasks between two looks outside: 1 to [`GRAIN_MAX`](Self::GRAIN_MAX).
+    pub fn grain(mut self, tasks: usize) -> Self {
+        self.config.grain = tasks;
+        self
+    }
+
+    /// Who serves messages while all workers of a place are busy.
+    pub fn fairness(mut self, fairness: Fairness) -> Self {
+        self.config.fairness = fairness;
+        self
+    }
+
+    /// Seed of the choice of victims.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = seed;
+        self
+    }
+
+    /// Workers stay on one processor each.
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = pinned;
+        self
+    }
+
+    /// Lets others stop the computation and see how far it is.
+    pub fn control<'b>(self, control: &'b Control) -> Glb<'b, F> {
+        Glb {
+            config: self.config,
+            workers: self.workers,
+            cpus: self.cpus,
+            pinned: self.pinned,
+            control: Some(control),
+            observe: self.observe,
+        }
+    }
+
+    /// Every worker is watched by what `observe` makes for it.
+    pub fn observed<G>(self, observe: G) -> Glb<'a, G> {
+        Glb {
+            config: self.config,
+            workers: self.workers,
+            cpus: self.cpus,
+            pinned: self.pinned,
+            control: self.control,
+            observe,
+        }
+    }
+
+    /// The processors that workers may be pinned to, in turn.
+    pub fn cpus(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// Is every worker to stay on one processor?
+    pub fn is_pinned(&self) -> bool {
+        self.pinned
+    }
+
+    /// All parameters, as they will be used.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn config(&self) -> Result<Config> {
+        let mut config = self.config;
+        let places = config.places as usize;
+        let refused = |setting, value: String, allowed: String| {
+            Err(Error::Setting {
+                setting,
+                value,
+                allowed: allowed.into(),
+            })
+        };
+        let most = Self::THREADS_MAX;
+        if !(1..=most).contains(&places) {
+            return refused("places", places.to_string(), format!("from 1 to {most}"));
+        }
+        let share = (self.cpus.len() / places).clamp(1, Crew::MAX);
+        config.workers = self.workers.unwrap_or(share);
+        let workers = config.workers;
+        if !(1..=Crew::MAX).contains(&workers) {
+            let allowed = format!("from 1 to {} a place", Crew::MAX);
+            return refused("workers", workers.to_string(), allowed);
+        }
+        if places * workers > most {
+            let allowed = format!(
+                "at most {most} in all, and {places} places need {}",
+                places * workers
+            );
+            return refused("workers", workers.to_string(), allowed);
+        }
+        if !(1..=Self::GRAIN_MAX).contains(&config.grain) {
+            let allowed = format!("from 1 to {}", Self::GRAIN_MAX);
+            return refused("grain", config.grain.to_string(), allowed);
+        }
+        if config.steal == Steal::Count(0) {
+            return refused(
+                "steal",
+                "0".to_owned(),
+                "half, or a count from 1".to_owned(),
+            );
+        }
+        if let Graph::Hypercube {
+            radix: radix @ 0..2,
+        } = config.lifelines
+        {
+            let allowed = "ring, full, or hypercube:H with a radix H from 2".to_owned();
+            return refused("lifelines", format!("hypercube:{radix}"), allowed);
+        }
+        if config.fairness == Fairness::OneCoreFree && workers == 1 {
+            let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
+            return refused("fairness", "one-core-free".to_owned(), allowed);
+        }
+        Ok(config)
+    }
+
+    /// Runs `bag` to the end. `shared` makes what the workers of a place share, `output` is what the
+    /// bags submit to.
+    ///
+    /// # Errors
+    /// A setting out of bounds, or threads that the system would not start; nothing has run then.
+    ///
+    /// # Panics
+    /// With the payload of the first panic of a task, after all workers have stopped.
+    pub fn run<B: Bag, O: Observer>(
+        &self,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        output: B::Output,
+    ) -> Result<Run<B::Output, O>>
+    where
+        F: Fn(PlaceId, WorkerId) -> O + Sync,
+    {
+        let config = self.config()?;
+        let cpus: &[usize] = if self.pinned { &self.cpus } else { &[] };
+        let alone = Control::new();
+        let control = self.control.unwrap_or(&alone);
+        tautline_node::run(&config, cpus, bag, shared, output, control, &self.observe).map_err(
+            |source| Error::Threads {
+                threads: config.places as usize * config.workers,
+                source,
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message, if the setting is refused.
+    fn refusal(set: impl FnOnce(Glb<'static>) -> Glb<'static>) -> String {
+        set(Glb::new())
+            .config()
+            .map_or_else(|e| e.to_string(), |config| format!("accepted {config:?}"))
+    }
+
+    #[test]
+    fn every_refusal_names_setting_value_and_bounds() {
+        for (message, expected) in [
+            (refusal(|g| g.places(0)), "places 0: from 1 to 4096"),
+            (refusal(|g| g.places(4097)), "places 4097: from 1 to 4096"),
+            (refusal(|g| g.workers(0)), "workers 0: from 1 to 64 a place"),
+            (
+                refusal(|g| g.workers(65)),
+                "workers 65: from 1 to 64 a place",
+            ),
+            (
+                refusal(|g| g.places(100).workers(64)),
+                "workers 64: at most 4096 in all, and 100 places need 6400",
+            ),
+            (refusal(|g| g.grain(0)), "grain 0: from 1 to 1000000000"),
+            (
+                refusal(|g| g.steal(Steal::Count(0))),
+                "steal 0: half, or a count from 1",
+            ),
+            (
+                refusal(|g| g.lifelines(Graph::Hypercube { radix: 1 })),
+                "lifelines hypercube:1: ring, full, or hypercube:H with a radix H from 2",
+            ),
+            (
+                refusal(|g| g.workers(1).fairness(Fairness::OneCoreFree)),
+                "fairness one-core-free: needs 2 workers a place: one of them only serves messages",
+            ),
+        ] {
+            assert_eq!(message, expected);
+        }
+    }
+
+    #[test]
+    fn workers_are_the_processors_divided_among_the_places() {
+        let machine = Machine::read("/nowhere".as_ref(), &[3, 4, 5, 6, 7, 8]);
+        let workers = |places| Glb::on(&machine).places(places).config().unwrap().workers;
+        assert_eq!([1, 2, 4, 7].map(workers), [6, 3, 1, 1]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Where the time of a run went: every worker's states over time, in bounded memory.
+//!
+//! A [`Recorder`] watches one worker; what it saw becomes a [picture](Picture) of the whole run
+//! (the life story of Saraswat 2011, 002:438-446) and a [trace](write_trace) of its last stretches.
+//! Each costs nothing but a look at an `Option` when it is off, and that only when a state changes.
+#![forbid(unsafe_code)]
+
+mod life;
+mod picture;
+mod trace;
+
+pub use life::Life;
+pub use picture::Picture;
+pub use trace::{Trace, write_trace};
+
+use crate::glb::{Observer, PlaceId, Run, State, WorkerId};
+
+/// Watches one worker.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    /// The whole run, coarsely.
+    pub life: Option<Life>,
+    /// The latest stretches, exactly.
+    pub trace: Option<Trace>,
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn span(&mut self, state: State, from: u64, to: u64) {
+        if let Some(life) = &mut self.life {
+            life.span(state, from, to);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.span(state, from, to);
+        }
+    }
+}
+
+/// The clock that all workers of a run were watched by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// The tick at which the run began.
+    pub began: u64,
+    /// Ticks a second.
+    pub ticks_per_second: f64,
+    /// How long the run took, in seconds.
+    pub seconds: f64,
+}
+
+impl Clock {
+    /// The clock of `run`.
+    pub fn of<T, O>(run: &Run<T, O>) -> Self {
+        Self {
+            began: run.began,
+            ticks_per_second: run.ticks_per_second,
+            seconds: run.elapsed.as_secs_f64(),
+        }
+    }
+
+    /// Seconds from the beginning of the run to `tick`.
+    pub fn seconds_at(&self, tick: u64) -> f64 {
+        tick.saturating_sub(self.began) as f64 / self.ticks_per_second
+    }
+}
+
+/// One worker's name and what was seen of it.
+pub type Watched<T> = (PlaceId, WorkerId, T);

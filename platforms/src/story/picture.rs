@@ -1,0 +1,183 @@
+//! The life story as one page: no network, no library, light and dark.
+
+use super::{Clock, Life, Watched};
+use crate::glb::{PlaceRun, State, Times};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// The page, with `{{NAME}}` where the run's own data go.
+const PAGE: &str = include_str!("picture.html");
+
+/// Cells that a page may hold: some 7 MB.
+const CELLS_MAX: usize = 1 << 20;
+
+/// What a picture shows.
+#[derive(Debug)]
+pub struct Picture<'a> {
+    /// What ran.
+    pub title: &'a str,
+    /// How it ran, in some words each.
+    pub facts: &'a [(&'a str, String)],
+    /// The clock of the run.
+    pub clock: Clock,
+    /// Every worker's life, place by place.
+    pub workers: &'a [Watched<&'a Life>],
+    /// The totals of each place.
+    pub places: &'a [PlaceRun],
+}
+
+impl Picture<'_> {
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        for (number, piece) in PAGE.split("{{").enumerate() {
+            let Some((name, rest)) = piece.split_once("}}").filter(|_| number > 0) else {
+                write!(out, "{}{piece}", if number > 0 { "{{" } else { "" })?;
+                continue;
+            };
+            match name {
+                "TITLE" => write!(out, "{}", escape(self.title))?,
+                "FACTS" => write!(out, "{}", self.facts())?,
+                "TOTALS" => write!(out, "{}", self.totals())?,
+                "DATA" => write!(out, "{}", self.data())?,
+                other => unreachable!("the page asks for {other}"),
+            }
+            write!(out, "{rest}")?;
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> String {
+        self.facts
+            .iter()
+            .fold(String::new(), |mut html, (name, value)| {
+                let (name, value) = (escape(name), escape(value));
+                let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+                html
+            })
+    }
+
+    fn totals(&self) -> String {
+        let mut all = Times::default();
+        let mut html = String::new();
+        for (number, place) in self.places.iter().enumerate() {
+            all.merge(&place.times);
+            row(&mut html, &number.to_string(), &place.times);
+        }
+        let mut first = String::new();
+        row(&mut first, "all", &all);
+        first + &html
+    }
+
+    /// Every worker a row; each cell holds the share of every state in it, in 255ths, base 64.
+    fn data(&self) -> String {
+        let columns = (CELLS_MAX / self.workers.len().max(1)).clamp(128, 1_000);
+        let length = self.clock.seconds * self.clock.ticks_per_second;
+        let width = length / columns as f64;
+        let rows: Vec<_> = self
+            .workers
+            .iter()
+            .map(|(place, worker, life)| {
+                let cells = life.columns(self.clock.began, length, columns);
+                let bytes = cells.iter().flatten();
+                let bytes = bytes.map(|ticks| (ticks / width.max(1e-9) * 255.0).round() as u8);
+                (place.0, worker.0, base64(&bytes.collect::<Vec<u8>>()))
+            })
+            .collect();
+        let states = State::ALL.map(State::name);
+        let json = serde_json::json!({
+            "seconds": self.clock.seconds, "columns": columns, "states": states, "rows": rows,
+        });
+        // Inside a script element only this could end it.
+        json.to_string().replace("</", "<\\/")
+    }
+}
+
+fn row(html: &mut String, name: &str, times: &Times) {
+    let total = times.total().max(1) as f64;
+    let _ = write!(html, "<tr><th scope=row>{name}</th>");
+    for state in State::ALL {
+        let share = times.of(state) as f64 / total * 100.0;
+        let _ = write!(html, "<td>{share:.2} %</td>");
+    }
+    html.push_str("</tr>\n");
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let word = (0..3).fold(0u32, |word, at| {
+            word << 8 | u32::from(group.get(at).copied().unwrap_or_default())
+        });
+        for digit in 0..4 {
+            if digit <= group.len() {
+                text.push(DIGITS[(word >> (18 - 6 * digit)) as usize % 64].into());
+            } else {
+                text.push('=');
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::glb::{Observer, PlaceId, WorkerId};
+
+    fn page(places: u32) -> String {
+        let mut life = Life::default();
+        for turn in 0..2_000 {
+            life.span(State::ALL[turn as usize % 5], turn * 10, turn * 10 + 10);
+        }
+        let workers: Vec<_> = (0..places)
+            .map(|p| (PlaceId(p), WorkerId(0), &life))
+            .collect();
+        let mut out = Vec::new();
+        Picture {
+            title: "<T1> & \"co\"",
+            facts: &[("seed", "1 < 2".to_owned())],
+            clock: Clock {
+                began: 0,
+                ticks_per_second: 1e9,
+                seconds: 2e-5,
+            },
+            workers: &workers,
+            places: &vec![PlaceRun::default(); places as usize],
+        }
+        .write(&mut out)
+        .unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_page_stands_alone() {
+        let page = page(3);
+        assert!(!page.contains("http"), "a reference to the network");
+        assert!(!page.contains("{{"), "an unfilled name");
+        assert!(page.contains("&lt;T1> &amp; &quot;co&quot;"));
+        assert_eq!(page.matches("<tr><th scope=row>").count(), 4);
+    }
+
+    #[test]
+    fn a_thousand_rows_are_a_few_megabytes() {
+        assert!(page(1024).len() < 10 << 20);
+    }
+
+    #[test]
+    fn base64_is_the_standard_one() {
+        let expected = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="];
+        for (length, text) in expected.iter().enumerate() {
+            assert_eq!(base64(&b"foob"[..length]), *text);
+        }
+    }
+}
