@@ -1,6 +1,6 @@
 //! Tautline in virtual time: thousands of places on one thread, the same protocol as everywhere.
 //!
-//! A [`Simulation`] runs a [`Bag`](tautline_core::glb::Bag) for real (every task is done, so counts
+//! A [`Simulation`] runs a [`Bag`] for real (every task is done, so counts
 //! are exact) and counts the time it would have taken on a [`Machine`].
 //!
 //! # Algorithm
