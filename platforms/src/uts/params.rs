@@ -151,7 +151,9 @@ pub enum ParamError {
         most: f64,
     },
     /// The exponential shape grows without end.
-    #[error("-b {0}: the branching factor of the exponential shape (-a 1) is above 1, else the tree has no end")]
+    #[error(
+        "-b {0}: the branching factor of the exponential shape (-a 1) is above 1, else the tree has no end"
+    )]
     Growing(f64),
     /// Too many children, or none.
     #[error("-m {0}: the number of children is from 1 to {ARITY_MAX}")]
@@ -160,7 +162,9 @@ pub enum ParamError {
     #[error("-q {0}: the probability is from 0 to 1")]
     Chance(f64),
     /// The expected number of children is not below one.
-    #[error("-q {chance} -m {arity}: q times m is {product}, and has to be below 1, else the tree has no end (but T3L has)")]
+    #[error(
+        "-q {chance} -m {arity}: q times m is {product}, and has to be below 1, else the tree has no end (but T3L has)"
+    )]
     Infinite {
         /// The probability.
         chance: f64,
@@ -184,7 +188,10 @@ pub enum ParamError {
     #[error("-g {0}: the number of hashes a node is from 1 to {GRANULARITY_MAX}")]
     Granularity(u32),
     /// The balanced tree cannot be counted.
-    #[error("-b {branching} -d {depth}: this balanced tree has more than {} nodes", u64::MAX)]
+    #[error(
+        "-b {branching} -d {depth}: this balanced tree has more than {} nodes",
+        u64::MAX
+    )]
     TooLarge {
         /// The branching factor.
         branching: f64,

@@ -154,9 +154,9 @@ impl Tree {
             return Level::Same(Same(0));
         }
         match self.tables.get(index as usize) {
-            Some(table) => Level::Steps(table.get_or_init(|| {
-                Box::new(Steps::new(&Law::new(self.branching(depth))))
-            })),
+            Some(table) => Level::Steps(
+                table.get_or_init(|| Box::new(Steps::new(&Law::new(self.branching(depth))))),
+            ),
             None => Level::Law(Law::new(self.branching(depth))),
         }
     }
