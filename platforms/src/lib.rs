@@ -7,6 +7,7 @@
 mod error;
 pub mod glb;
 pub mod story;
+pub mod uts;
 
 pub use error::{Error, Result};
 pub use tautline_node::{Machine, machine};

@@ -1,0 +1,121 @@
+//! The hash that makes a child out of its parent.
+
+use std::hint::black_box;
+use std::slice;
+
+/// The five words of a node's state, most significant byte first within a word.
+pub(super) type State = [u32; 5];
+
+/// What SHA-1 starts from.
+const START: State = [
+    0x6745_2301,
+    0xefcd_ab89,
+    0x98ba_dcfe,
+    0x1032_5476,
+    0xc3d2_e1f0,
+];
+
+/// Indices that share the upper bits of their quarter of the block.
+const RUN: usize = 128;
+
+/// The second quarter of the block for each index of a run, words as they lie in memory. Without
+/// the last word of the parent and the upper bits of the index.
+static QUARTERS: [[u32; 4]; RUN] = {
+    let mut quarters = [[0, 0, 0x80, 0]; RUN];
+    let mut index = 0;
+    while index < RUN {
+        quarters[index][1] = (index as u32).to_be();
+        index += 1;
+    }
+    quarters
+};
+
+/// Everything of the block that does not depend on the node.
+static FRAME: [u8; 64] = {
+    let mut frame = [0; 64];
+    frame[63] = 24 * 8;
+    frame
+};
+
+/// What a second quarter takes of the words from the parent's last on: that word, and the number
+/// of the run that the next word is in.
+static SHARED: [u32; 4] = [!0, !(RUN as u32 - 1), 0, 0];
+
+/// The one SHA-1 block whose hash is a child's state: 20 bytes of parent, 4 bytes of index, padding.
+///
+/// The compression function loads 16 bytes at a time. A load that is not covered by one store
+/// waits until the stores have left the store buffer, which halves the rate. So the block stays
+/// in memory and is only ever written in whole quarters, for each child just the second. The
+/// compiler makes a vector of four words when all are computed alike from words in memory whose
+/// values it does not know: hence the opaque tables.
+#[repr(C, align(64))]
+pub(super) struct Block {
+    bytes: [u8; 64],
+    /// What the second quarters of this run of indices have in common.
+    common: [u32; 4],
+    quarters: &'static [[u32; 4]; RUN],
+    /// The first index behind this run.
+    end: u32,
+}
+
+impl Block {
+    /// The block of the children of a node, to be asked for in rising order. The words are the
+    /// node's state, the first index, and two of no meaning here.
+    #[inline(always)]
+    pub(super) fn of(words: &[u32; 8]) -> Self {
+        let mut bytes = *black_box(&FRAME);
+        for (to, word) in bytes[..16].chunks_exact_mut(4).zip(words) {
+            to.copy_from_slice(&word.to_be_bytes());
+        }
+        let shared = black_box(&SHARED);
+        Self {
+            bytes,
+            common: std::array::from_fn(|i| (words[4 + i] & shared[i]).to_be()),
+            quarters: black_box(&QUARTERS),
+            end: (words[5] | (RUN as u32 - 1)) + 1,
+        }
+    }
+
+    /// The state of child `index`.
+    #[inline(always)]
+    pub(super) fn child(&mut self, index: u32) -> State {
+        if index == self.end {
+            self.next_run();
+        }
+        let quarter = &self.quarters[index as usize % RUN];
+        let words: [u32; 4] = std::array::from_fn(|i| self.common[i] | quarter[i]);
+        for (to, word) in self.bytes[16..32].chunks_exact_mut(4).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        let mut state = START;
+        sha1::block_api::compress(&mut state, slice::from_ref(&self.bytes));
+        state
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_run(&mut self) {
+        self.common[1] = self.end.to_be();
+        self.end += RUN as u32;
+    }
+
+    /// Computes the state of child `index` `times` more, as the granularity option asks.
+    #[cold]
+    pub(super) fn repeat(&mut self, index: u32, times: u32) {
+        for _ in 0..times {
+            // Nobody looks at the result, and it has to be computed all the same.
+            black_box(self.child(black_box(index)));
+        }
+    }
+}
+
+/// The state of the root of the tree with this seed.
+pub(super) fn root(seed: u32) -> State {
+    let mut bytes = [0; 64];
+    bytes[16..20].copy_from_slice(&seed.to_be_bytes());
+    bytes[20] = 0x80;
+    bytes[63] = 20 * 8;
+    let mut state = START;
+    sha1::block_api::compress(&mut state, &[bytes]);
+    state
+}

@@ -1,0 +1,31 @@
+//! Unbalanced tree search: count the nodes of a tree that only a hash function knows.
+//!
+//! A node is a 20-byte state; the state of its child `i` is the SHA-1 of both; the last word of
+//! the state decides how many children there are. Nothing about a subtree can be known without
+//! walking it, so a tree of a few parameters is a hard and exactly checkable test of balancing.
+//!
+//! # Algorithm
+//!
+//! The trees are those of the UTS benchmark 2.1 (Olivier et al. 2006), node for node: [`Params`]
+//! are its flags, [`named`] its sample trees. What differs is how they are walked: [`Uts`] keeps
+//! intervals of children instead of nodes, hashes the children of several nodes in a row so that
+//! the processor overlaps them, never stores a leaf, and replaces the logarithm that the formula
+//! takes at every node by a table of thresholds a level ([`steps`](self)'s documentation in
+//! the source says how it stays exact).
+//!
+//! # Proved
+//!
+//! Counts against the published ones and those of the reference program (`platforms/tests/uts.rs`);
+//! the tables against the formula at every threshold.
+#![forbid(unsafe_code)]
+
+mod bag;
+mod hash;
+pub mod named;
+mod params;
+mod rule;
+mod tree;
+
+pub use bag::{Counts, Uts, sequential};
+pub use params::{Kind, ParamError, Params, Shape};
+pub use tree::{Node, Tree};

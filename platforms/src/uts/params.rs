@@ -1,0 +1,337 @@
+//! What a tree is made from, and what is refused.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::named;
+
+/// How the number of children of a node comes about; `-t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `b` children at the root, then `m` children with probability `q`, else none.
+    Binomial,
+    /// Geometrically distributed, the mean a function of the depth.
+    Geometric,
+    /// Geometric near the root, binomial below.
+    Hybrid,
+    /// `b` children everywhere, down to depth `d`.
+    Balanced,
+}
+
+impl Kind {
+    /// The type with this number in the reference program.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn from_id(id: u32) -> Result<Self, ParamError> {
+        match id {
+            0 => Ok(Self::Binomial),
+            1 => Ok(Self::Geometric),
+            2 => Ok(Self::Hybrid),
+            3 => Ok(Self::Balanced),
+            _ => Err(ParamError::Kind(id)),
+        }
+    }
+}
+
+/// How the mean number of children of a geometric tree depends on the depth; `-a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// From `b` at the root down to 0 at depth `d`.
+    Linear,
+    /// A power of the depth: 1 at depth `d`, less below.
+    Exponential,
+    /// `b` to the power of a sine with period `d`; 0 below five periods.
+    Cyclic,
+    /// `b` everywhere, 0 from depth `d`.
+    Fixed,
+}
+
+impl Shape {
+    /// The shape with this number in the reference program.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn from_id(id: u32) -> Result<Self, ParamError> {
+        match id {
+            0 => Ok(Self::Linear),
+            1 => Ok(Self::Exponential),
+            2 => Ok(Self::Cyclic),
+            3 => Ok(Self::Fixed),
+            _ => Err(ParamError::Shape(id)),
+        }
+    }
+}
+
+/// The parameters of a tree, named and preset as in the reference program.
+///
+/// Parameters that the type of the tree has no use for are ignored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Params {
+    /// `-t`: the type.
+    pub kind: Kind,
+    /// `-r`: the seed of the root, below 2^31.
+    pub seed: u32,
+    /// `-b`: the branching factor at the root.
+    pub branching: f64,
+    /// `-m`: how many children an inner node of a binomial tree has, at most 100: the reference
+    /// program would cut more down to 100 without a change of its expectations.
+    pub arity: u32,
+    /// `-q`: the probability that a node of a binomial tree is an inner node.
+    pub chance: f64,
+    /// `-a`: the shape of a geometric tree.
+    pub shape: Shape,
+    /// `-d`: the depth of a geometric or balanced tree.
+    pub depth: u32,
+    /// `-f`: the fraction of the depth at which a hybrid tree becomes binomial.
+    pub shift: f64,
+    /// `-g`: how often each node is hashed. More than once changes nothing but the work.
+    pub granularity: u32,
+    /// The nodes of the last level are counted by their parents and never hashed.
+    ///
+    /// The rule of the UTS programs of X10 GLB and JavaGLB. Three nodes of four are in the last
+    /// level of the usual trees: rates with and without must not be compared.
+    pub count_last_level: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Geometric,
+            seed: 0,
+            branching: 4.0,
+            arity: 4,
+            chance: 15.0 / 64.0,
+            shape: Shape::Linear,
+            depth: 6,
+            shift: 0.5,
+            granularity: 1,
+            count_last_level: false,
+        }
+    }
+}
+
+/// The largest seed.
+const SEED_MAX: u32 = (1 << 31) - 1;
+/// The most children of a root. Far above any published tree, and a count for 32 bits.
+const ROOT_CHILDREN_MAX: f64 = 1e8;
+/// Bounds of the mean of a geometric tree; all but its first 100 children are cut off anyway.
+const MEAN_MIN: f64 = 1e-6;
+const MEAN_MAX: f64 = 1e6;
+/// The deepest tree. Cyclic trees are five times as deep, and depths have 32 bits.
+const DEPTH_MAX: u32 = 1_000_000;
+/// A second a node, about.
+const GRANULARITY_MAX: u32 = 10_000_000;
+const ARITY_MAX: u32 = 100;
+
+/// Parameters that make no tree. Every message is one line: option, value, what is allowed.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ParamError {
+    /// No such type.
+    #[error("-t {0}: the tree type is 0 (binomial), 1 (geometric), 2 (hybrid) or 3 (balanced)")]
+    Kind(u32),
+    /// No such shape.
+    #[error("-a {0}: the shape is 0 (linear), 1 (exponential), 2 (cyclic) or 3 (fixed)")]
+    Shape(u32),
+    /// The seed is too large.
+    #[error("-r {0}: the seed is at most {SEED_MAX}")]
+    Seed(u32),
+    /// The branching factor is not a number, or out of bounds.
+    #[error("-b {value}: the branching factor of this type of tree is from {least} to {most}")]
+    Branching {
+        /// What was given.
+        value: f64,
+        /// The least allowed.
+        least: f64,
+        /// The most allowed.
+        most: f64,
+    },
+    /// The exponential shape grows without end.
+    #[error(
+        "-b {0}: the branching factor of the exponential shape (-a 1) is above 1, else the tree has no end"
+    )]
+    Growing(f64),
+    /// Too many children, or none.
+    #[error("-m {0}: the number of children is from 1 to {ARITY_MAX}")]
+    Arity(u32),
+    /// Not a probability.
+    #[error("-q {0}: the probability is from 0 to 1")]
+    Chance(f64),
+    /// The expected number of children is not below one.
+    #[error(
+        "-q {chance} -m {arity}: q times m is {product}, and has to be below 1, else the tree has no end (but T3L has)"
+    )]
+    Infinite {
+        /// The probability.
+        chance: f64,
+        /// The number of children.
+        arity: u32,
+        /// Their product.
+        product: f64,
+    },
+    /// Too deep, or too flat.
+    #[error("-d {value}: the depth of this type of tree is from {least} to {DEPTH_MAX}")]
+    Depth {
+        /// What was given.
+        value: u32,
+        /// The least allowed.
+        least: u32,
+    },
+    /// Not a fraction.
+    #[error("-f {0}: the fraction is from 0 to 1")]
+    Shift(f64),
+    /// Not hashed at all, or far too often.
+    #[error("-g {0}: the number of hashes a node is from 1 to {GRANULARITY_MAX}")]
+    Granularity(u32),
+    /// The balanced tree cannot be counted.
+    #[error(
+        "-b {branching} -d {depth}: this balanced tree has more than {} nodes",
+        u64::MAX
+    )]
+    TooLarge {
+        /// The branching factor.
+        branching: f64,
+        /// The depth.
+        depth: u32,
+    },
+    /// The rule needs a last level that is known beforehand.
+    #[error(
+        "-t {kind}: counting the last level without hashing is for balanced trees (-t 3) and \
+         geometric trees of fixed shape (-t 1 -a 3)"
+    )]
+    LastLevel {
+        /// The type of the tree.
+        kind: KindId,
+    },
+    /// No tree of this name.
+    #[error("{name}: the named trees are {known}")]
+    Name {
+        /// What was given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+}
+
+/// A tree type as the number that the option takes, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindId(Kind, Shape);
+
+impl fmt::Display for KindId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Kind::Geometric => write!(f, "1 -a {}", self.1 as u32),
+            other => write!(f, "{}", other as u32),
+        }
+    }
+}
+
+impl Params {
+    /// Refuses what makes no tree, an endless tree, or one that cannot be counted.
+    ///
+    /// # Errors
+    ///
+    /// The first parameter that is out of bounds.
+    pub fn check(&self) -> Result<(), ParamError> {
+        if self.seed > SEED_MAX {
+            return Err(ParamError::Seed(self.seed));
+        }
+        if !(1..=GRANULARITY_MAX).contains(&self.granularity) {
+            return Err(ParamError::Granularity(self.granularity));
+        }
+        match self.kind {
+            Kind::Binomial => {
+                self.check_branching(0.0, ROOT_CHILDREN_MAX)?;
+                self.check_binomial()?;
+            }
+            Kind::Geometric => self.check_geometric()?,
+            Kind::Hybrid => {
+                self.check_geometric()?;
+                self.check_binomial()?;
+                if !(0.0..=1.0).contains(&self.shift) {
+                    return Err(ParamError::Shift(self.shift));
+                }
+            }
+            Kind::Balanced => self.check_balanced()?,
+        }
+        let has_last_level = match self.kind {
+            Kind::Balanced => true,
+            Kind::Geometric => self.shape == Shape::Fixed,
+            _ => false,
+        };
+        if self.count_last_level && !has_last_level {
+            let kind = KindId(self.kind, self.shape);
+            return Err(ParamError::LastLevel { kind });
+        }
+        Ok(())
+    }
+
+    fn check_branching(&self, least: f64, most: f64) -> Result<(), ParamError> {
+        let value = self.branching;
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            Err(ParamError::Branching { value, least, most })
+        }
+    }
+
+    fn check_depth(&self, least: u32) -> Result<(), ParamError> {
+        let value = self.depth;
+        if (least..=DEPTH_MAX).contains(&value) {
+            Ok(())
+        } else {
+            Err(ParamError::Depth { value, least })
+        }
+    }
+
+    fn check_geometric(&self) -> Result<(), ParamError> {
+        self.check_branching(MEAN_MIN, MEAN_MAX)?;
+        self.check_depth(1)?;
+        if self.shape == Shape::Exponential && self.branching <= 1.0 {
+            return Err(ParamError::Growing(self.branching));
+        }
+        Ok(())
+    }
+
+    fn check_binomial(&self) -> Result<(), ParamError> {
+        let (chance, arity) = (self.chance, self.arity);
+        if !(1..=ARITY_MAX).contains(&arity) {
+            return Err(ParamError::Arity(arity));
+        }
+        if !(0.0..=1.0).contains(&chance) {
+            return Err(ParamError::Chance(chance));
+        }
+        let product = chance * f64::from(arity);
+        if product >= 1.0 && !named::has_end(self) {
+            return Err(ParamError::Infinite {
+                chance,
+                arity,
+                product,
+            });
+        }
+        Ok(())
+    }
+
+    fn check_balanced(&self) -> Result<(), ParamError> {
+        self.check_branching(0.0, ROOT_CHILDREN_MAX)?;
+        self.check_depth(0)?;
+        let arity = self.branching as u64;
+        let (mut nodes, mut level) = (Some(1u64), Some(1u64));
+        // A tree of one branch has d + 1 nodes; all others are through after 64 levels.
+        for _ in 0..self.depth.min(64) {
+            level = level.and_then(|l| l.checked_mul(arity));
+            nodes = level.and_then(|l| nodes?.checked_add(l));
+        }
+        if nodes.is_none() {
+            return Err(ParamError::TooLarge {
+                branching: self.branching,
+                depth: self.depth,
+            });
+        }
+        Ok(())
+    }
+}
