@@ -1,2 +1,220 @@
-//! `cargo ci`.
-fn main() {}
+//! `cargo ci [JOB…]`: the same checks on a laptop and on a server.
+//!
+//! Depends on no crate of the workspace, so that it works when they do not compile.
+#![forbid(unsafe_code)]
+
+mod jobs;
+mod shell;
+mod source;
+mod syntax;
+mod tree;
+
+use jobs::{JOBS, Job, MUTANTS, Verdict};
+use std::process::ExitCode;
+use std::time::Instant;
+use tree::Tree;
+
+const USAGE: &str = "\
+usage: cargo ci              all jobs that `cargo ci list` marks with *
+       cargo ci JOB…         these jobs
+       cargo ci mutants [NAME…]
+                             the recorded mutants, or those whose name contains one of the words
+       cargo ci list         what the jobs are
+       cargo ci --help       this
+
+Exit status: 0 all held, 1 a job failed, 2 the command line was not understood.
+Under CI=true a job that this machine cannot run is a failure.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let asked = match understand(&words) {
+        Ok(Asked::Help) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Asked::List) => {
+            print!("{}", listing());
+            return ExitCode::SUCCESS;
+        }
+        Ok(Asked::Jobs(asked)) => asked,
+        Err(line) => {
+            eprintln!("{line}");
+            return ExitCode::from(2);
+        }
+    };
+    let tree = match Tree::here() {
+        Ok(tree) => tree,
+        Err(error) => {
+            eprintln!("cargo ci: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let strict = std::env::var_os("CI").is_some_and(|v| v == "true");
+    let ends: Vec<End> = asked.iter().map(|a| end(&tree, a, strict)).collect();
+    print!("\n{}", table(&ends));
+    ExitCode::from(u8::from(ends.iter().any(|e| e.mark == Mark::Failed)))
+}
+
+enum Asked {
+    Help,
+    List,
+    Jobs(Vec<(&'static Job, Vec<String>)>),
+}
+
+/// What the command line asks for, or the line that says why it cannot be understood.
+fn understand(words: &[String]) -> Result<Asked, String> {
+    match words.first().map(String::as_str) {
+        Some("--help" | "-h" | "help") => return Ok(Asked::Help),
+        Some("list") if words.len() == 1 => return Ok(Asked::List),
+        None => {
+            let default = JOBS.iter().filter(|j| j.default);
+            return Ok(Asked::Jobs(default.map(|j| (j, Vec::new())).collect()));
+        }
+        Some(_) => {}
+    }
+    let mut asked = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        let Some(job) = JOBS.iter().find(|j| j.name == word) else {
+            let names: Vec<_> = JOBS.iter().map(|j| j.name).collect();
+            return Err(format!(
+                "cargo ci: no job `{word}`; allowed: {}, list, --help",
+                names.join(", ")
+            ));
+        };
+        if job.name == MUTANTS {
+            asked.push((job, words[i + 1..].to_vec()));
+            break;
+        }
+        asked.push((job, Vec::new()));
+    }
+    Ok(Asked::Jobs(asked))
+}
+
+fn listing() -> String {
+    let line = |j: &Job| {
+        let mark = if j.default { '*' } else { ' ' };
+        format!("{mark} {:<12} {}\n", j.name, j.about)
+    };
+    JOBS.iter().map(line).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Ok,
+    Failed,
+    NotRun,
+}
+
+#[derive(Debug)]
+struct End {
+    name: &'static str,
+    mark: Mark,
+    seconds: f64,
+    said: String,
+}
+
+fn end(tree: &Tree, (job, words): &(&'static Job, Vec<String>), strict: bool) -> End {
+    println!("\n=== {}: {}", job.name, job.about);
+    let start = Instant::now();
+    let (mark, said) = match (job.run)(tree, words) {
+        Ok(Verdict::Holds(said)) => (Mark::Ok, said),
+        Ok(Verdict::CannotRun(why)) if strict => (Mark::Failed, format!("cannot run: {why}")),
+        Ok(Verdict::CannotRun(why)) => (Mark::NotRun, why),
+        Err(error) => (Mark::Failed, format!("{error:#}")),
+    };
+    if mark != Mark::Ok {
+        println!("{}: {said}", job.name);
+    }
+    End {
+        name: job.name,
+        mark,
+        seconds: start.elapsed().as_secs_f64(),
+        said,
+    }
+}
+
+fn table(ends: &[End]) -> String {
+    let line = |e: &End| {
+        let mark = match e.mark {
+            Mark::Ok => "ok",
+            Mark::Failed => "FAILED",
+            Mark::NotRun => "not run",
+        };
+        format!(
+            "{:<12} {mark:<8} {:>8.1} s  {}\n",
+            e.name, e.seconds, e.said
+        )
+    };
+    ends.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, End, JOBS, Mark, end, jobs, listing, table, understand};
+    use crate::tree::Tree;
+    use jobs::{Job, Verdict};
+    use std::path::PathBuf;
+
+    fn names(words: &[&str]) -> Result<Vec<(&'static str, Vec<String>)>, String> {
+        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+        match understand(&words)? {
+            Asked::Jobs(asked) => Ok(asked.into_iter().map(|(j, w)| (j.name, w)).collect()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    #[test]
+    fn without_words_all_default_jobs_run() {
+        let asked = names(&[]).unwrap();
+        assert_eq!(asked.len(), JOBS.len() - 1);
+        assert!(asked.iter().all(|(name, _)| *name != "mutants"));
+    }
+
+    #[test]
+    fn an_unknown_job_is_named_in_one_line() {
+        let line = names(&["fmt", "fnt"]).unwrap_err();
+        assert!(line.contains("`fnt`") && line.contains("clippy") && !line.contains('\n'));
+    }
+
+    #[test]
+    fn mutants_takes_what_follows() {
+        let asked = names(&["fmt", "mutants", "lock"]).unwrap();
+        assert_eq!(asked[1], ("mutants", vec!["lock".to_owned()]));
+    }
+
+    #[test]
+    fn names_are_unique_and_listed() {
+        for job in JOBS {
+            assert_eq!(JOBS.iter().filter(|j| j.name == job.name).count(), 1);
+            assert!(listing().contains(job.about));
+        }
+    }
+
+    #[test]
+    fn what_cannot_run_fails_only_on_the_server() {
+        static CANNOT: Job = Job {
+            name: "x",
+            about: "",
+            default: false,
+            run: |_, _| Ok(Verdict::CannotRun("no such machine".to_owned())),
+        };
+        let tree = Tree {
+            root: PathBuf::new(),
+        };
+        let here = end(&tree, &(&CANNOT, Vec::new()), false);
+        let server = end(&tree, &(&CANNOT, Vec::new()), true);
+        assert_eq!((here.mark, server.mark), (Mark::NotRun, Mark::Failed));
+    }
+
+    #[test]
+    fn the_table_says_what_failed() {
+        let end = End {
+            name: "fmt",
+            mark: Mark::Failed,
+            seconds: 1.25,
+            said: "why".to_owned(),
+        };
+        let line = table(&[end]);
+        assert!(line.contains("fmt") && line.contains("FAILED") && line.contains("1.2 s"));
+    }
+}

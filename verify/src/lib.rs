@@ -1,1 +1,6 @@
-//! Filled in below.
+//! What is checked about Tautline: the harness that loom models of the words run in, the exhaustive
+//! explorer of the protocols, and what every backend must do alike.
+
+pub mod explore;
+#[cfg(tautline_loom)]
+pub mod model;

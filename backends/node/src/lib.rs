@@ -1,6 +1,7 @@
 //! Tautline on one shared-memory node: places are groups of threads of this process.
 
 pub mod machine;
+mod park;
 mod run;
 
 pub use machine::Machine;

@@ -12,9 +12,9 @@
 //!
 //! What differs: a report carries its number, and the home is done only when no report is missing
 //! in between. Without that the sums can be zero too early when a later report overtakes an earlier
-//! one: p's first report spawns w at q, q's first report (delayed) spawns y at p and u elsewhere, y
-//! and what it spawns at q end and report first, and cancel. `verify/tests/explore.rs` finds that
-//! history when the numbers are ignored.
+//! one: the home p spawns w at q and ends; w spawns y at p and ends, and q's first report is delayed;
+//! y spawns x at q, x ends, and q's second report cancels what p knows of w while y still runs.
+//! `verify/tests/explore.rs` finds such histories when the numbers are ignored.
 //!
 //! # Proved
 //! [`Counter`] by loom (`verify/tests/finish.rs`); the protocol over every delivery order of small

@@ -11,8 +11,8 @@
 //! answer is then taken when it comes. Deliveries may overtake each other.
 //!
 //! # Proved
-//! Over every delivery order for P = 2, 3 (`verify/tests/explore.rs`): at most one request
-//! outstanding on a lifeline, a path from work to every quiet place, and, with
+//! Over every delivery order for P = 1 to 4 and small trees (`verify/tests/explore.rs`): at most one
+//! request outstanding on a lifeline, a path from work to every quiet place, and, with
 //! [`finish`](crate::finish), exact termination.
 
 use crate::id::PlaceId;
@@ -93,8 +93,8 @@ pub struct Place {
     places: u32,
     random_steals: usize,
     phase: Phase,
-    /// The place asked last, while its answer is outstanding.
-    asked: Option<PlaceId>,
+    /// The place asked last, while its answer is outstanding, and whether along a lifeline.
+    asked: Option<(PlaceId, bool)>,
     /// My lifelines; true while a request along it has not been met with loot.
     lifelines: Vec<(PlaceId, bool)>,
     /// Requests along lifelines to me that have not been met.
@@ -127,7 +127,7 @@ impl Place {
 
     /// The place whose answer is outstanding: who a dry place is waiting for.
     pub fn waits_for(&self) -> Option<PlaceId> {
-        self.asked
+        self.asked.map(|(place, _)| place)
     }
 
     /// The lifelines, each with whether a request along it is outstanding.
@@ -155,11 +155,15 @@ impl Place {
             Event::Surplus => self.distribute(out),
             Event::Request { from, lifeline } => self.serve(from, lifeline, out),
             Event::Answer { from, loot } => {
-                debug_assert_eq!(self.asked, Some(from), "an answer nobody waits for");
-                self.asked = None;
+                debug_assert_eq!(self.waits_for(), Some(from), "an answer nobody waits for");
+                let asked = self.asked.take();
                 match loot {
                     Some(loot) => {
-                        self.relax_lifeline(from);
+                        // Loot for a random request leaves an earlier one along a lifeline to the same
+                        // place where it is: recorded there.
+                        if asked == Some((from, true)) {
+                            self.relax_lifeline(from);
+                        }
                         self.phase = Phase::Active;
                         out.work(loot);
                     }
@@ -189,14 +193,14 @@ impl Place {
             *tries += 1;
             let others = out.pick(self.places as usize - 1) as u32;
             let victim = PlaceId((self.here.0 + 1 + others) % self.places);
-            self.asked = Some(victim);
+            self.asked = Some((victim, false));
             return out.request(victim, false);
         }
         while let Some((buddy, requested)) = self.lifelines.get_mut(*lifelines) {
             *lifelines += 1;
             if !*requested {
                 *requested = true;
-                self.asked = Some(*buddy);
+                self.asked = Some((*buddy, true));
                 return out.request(*buddy, true);
             }
         }

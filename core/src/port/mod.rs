@@ -6,7 +6,14 @@
 mod clock;
 mod park;
 mod relax;
+mod transport;
 
 pub use clock::Clock;
 pub use park::Park;
 pub use relax::{Relax, Spin};
+pub use transport::Transport;
+
+/// All that a machine lends to the workers of a computation whose messages are `M`.
+pub trait Port<M>: Clock + Park + Relax + Transport<M> {}
+
+impl<M, P: Clock + Park + Relax + Transport<M>> Port<M> for P {}

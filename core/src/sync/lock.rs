@@ -6,7 +6,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | L1 | `Guard::drop` stores false | `lock` swaps true | everything done to `value` under the lock | `verify/tests/sync.rs` |
+//! | L1 | `Guard::drop` stores false | `try_lock` sets it | everything done to `value` under the lock | `verify/tests/sync.rs` |
 
 use super::{AtomicBool, Ordering, UnsafeCell};
 use crate::port::Relax;
@@ -51,8 +51,10 @@ impl<T> Lock<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are seen.
-        let free = !self.held.swap(true, Ordering::Acquire);
-        free.then_some(Guard { lock: self })
+        // ORDERING: failure Relaxed: nothing is touched.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let taken = self.held.compare_exchange(false, true, yes, no);
+        taken.is_ok().then(|| Guard { lock: self })
     }
 
     /// The value, when nobody else can hold the lock any more.

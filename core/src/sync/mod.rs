@@ -4,9 +4,13 @@
 //! `--cfg tautline_loom` puts the loom model checker behind the same names.
 //! SeqCst *accesses* are not used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
 
+mod fence;
 mod lock;
+mod permit;
 
+pub use fence::full_fence;
 pub use lock::{Guard, Lock};
+pub use permit::Permit;
 
 #[cfg(not(tautline_loom))]
 pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};

@@ -1,0 +1,55 @@
+//! The jobs that are one cargo command.
+
+use super::Verdict;
+use crate::shell::{cargo, quick_release, quiet, run};
+use crate::tree::Tree;
+use anyhow::Result;
+
+/// Whether `cargo WORD` exists; if not, what to install.
+fn lacks(tree: &Tree, word: &str, component: &str) -> Option<Verdict> {
+    let there = quiet(&mut cargo(tree, [word, "--version"])).is_ok_and(|said| said.ok);
+    (!there).then(|| {
+        Verdict::CannotRun(format!(
+            "cargo {word} is missing: rustup component add {component}"
+        ))
+    })
+}
+
+fn holds() -> Result<Verdict> {
+    Ok(Verdict::Holds(String::new()))
+}
+
+pub fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    if let Some(lack) = lacks(tree, "fmt", "rustfmt") {
+        return Ok(lack);
+    }
+    run(&mut cargo(tree, ["fmt", "--all", "--check"]))?;
+    holds()
+}
+
+pub fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    if let Some(lack) = lacks(tree, "clippy", "clippy") {
+        return Ok(lack);
+    }
+    let words = "clippy --workspace --all-targets -- -D warnings";
+    run(&mut cargo(tree, words.split(' ')))?;
+    holds()
+}
+
+pub fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let words = "doc --workspace --no-deps --document-private-items";
+    run(cargo(tree, words.split(' ')).env("RUSTDOCFLAGS", "-Dwarnings"))?;
+    holds()
+}
+
+/// Plain `cargo test`, so that a machine with nothing but Rust can run it.
+pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    run(&mut cargo(tree, ["test", "--workspace"]))?;
+    holds()
+}
+
+pub fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let words = "bench -p tautline-bench -- --test";
+    run(quick_release(&mut cargo(tree, words.split(' '))))?;
+    holds()
+}

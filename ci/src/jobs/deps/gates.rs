@@ -1,0 +1,160 @@
+//! Where `unsafe`, `std` and the hardware may be named.
+
+use crate::source::{Skip, Source};
+use crate::tree::Tree;
+use anyhow::Result;
+use std::path::Path;
+
+/// The modules of the core that may contain unsafe code; backends may as well.
+const UNSAFE: &[&str] = &["sync", "deque", "phaser", "task"];
+/// Crates that have none, so that the compiler can be told.
+const SAFE_CRATES: &[&str] = &["platforms", "verify", "benches", "ci"];
+/// The modules of the core that may ask what it is compiled for.
+const HARDWARE: &[&str] = &["sync", "port"];
+const HARDWARE_CFG: &[&str] = &[
+    "target_arch",
+    "target_os",
+    "target_feature",
+    "target_env",
+    "target_family",
+    "target_vendor",
+];
+
+pub fn check(tree: &Tree) -> Result<Vec<String>> {
+    let mut out = Vec::new();
+    for source in tree.sources("core/src")? {
+        core_file(&source, &mut out);
+    }
+    for name in SAFE_CRATES {
+        for source in tree.sources(Path::new(name).join("src"))? {
+            let root = Path::new(name).join("src");
+            let is_root = ["lib.rs", "main.rs"]
+                .iter()
+                .any(|f| source.path == root.join(f));
+            if is_root && !forbids(&source) {
+                out.push(source.at(
+                    1,
+                    "the root of a crate without unsafe code says #![forbid(unsafe_code)]",
+                ));
+            }
+            no_unsafe(&source, &mut out);
+        }
+    }
+    for source in tree.sources("platforms/examples")? {
+        no_unsafe(&source, &mut out);
+    }
+    Ok(out)
+}
+
+fn core_file(source: &Source, out: &mut Vec<String>) {
+    let inside = source.path.strip_prefix("core/src").unwrap_or(&source.path);
+    let depth = inside.components().count();
+    let stem = inside.with_extension("");
+    let module = stem.iter().next().and_then(|m| m.to_str()).unwrap_or("");
+    if module != "lib" {
+        if !UNSAFE.contains(&module) {
+            no_unsafe(source, out);
+            let is_root = depth == 1 || (depth == 2 && inside.ends_with("mod.rs"));
+            if is_root && !forbids(source) {
+                out.push(source.at(
+                    1,
+                    "a module without unsafe code says #![forbid(unsafe_code)]",
+                ));
+            }
+        }
+    } else {
+        no_unsafe(source, out);
+    }
+    let tokens = source.live(Skip::TestsAndModels);
+    for (i, token) in tokens.iter().enumerate() {
+        let next = tokens.get(i + 1).map_or("", |t| t.text.as_str());
+        let before = i.checked_sub(1).map_or("", |p| tokens[p].text.as_str());
+        if token.text == "std" && (next == "::" || matches!(before, "crate" | "use")) {
+            out.push(source.at(token.line, "std in the core: use core or alloc"));
+        }
+        let hardware = HARDWARE_CFG.contains(&token.text.as_str());
+        if hardware && !HARDWARE.contains(&module) {
+            let text = format!(
+                "{} in an algorithm: the hardware is behind a port",
+                token.text
+            );
+            out.push(source.at(token.line, text));
+        }
+    }
+}
+
+fn forbids(source: &Source) -> bool {
+    let tokens = &source.lexed.tokens;
+    let texts: Vec<&str> = tokens.iter().map(|t| t.text.as_str()).collect();
+    let want = ["#", "!", "[", "forbid", "(", "unsafe_code", ")", "]"];
+    texts.windows(want.len()).any(|w| w == want)
+}
+
+fn no_unsafe(source: &Source, out: &mut Vec<String>) {
+    for token in &source.lexed.tokens {
+        if token.text == "unsafe" {
+            let text = format!(
+                "unsafe only in core/src/{{{}}} and backends",
+                UNSAFE.join(",")
+            );
+            out.push(source.at(token.line, text));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tree::sample::Sample;
+
+    fn found(path: &str, text: &str) -> usize {
+        check(&Sample::new(&[(path, text)])).unwrap().len()
+    }
+
+    const SAFE: &str = "#![forbid(unsafe_code)]\n";
+
+    #[test]
+    fn unsafe_stays_where_it_belongs() {
+        let code = "fn f() { unsafe { g() } }";
+        let safe = format!("{SAFE}{code}");
+        assert_eq!(found("core/src/deque/mod.rs", code), 0);
+        assert_eq!(found("core/src/glb/bag.rs", code), 1);
+        assert_eq!(found("core/src/glb/mod.rs", &safe), 1);
+        assert_eq!(found("platforms/src/lib.rs", &safe), 1);
+        assert_eq!(found("platforms/examples/first.rs", code), 1);
+        assert_eq!(
+            found("core/src/glb/bag.rs", "// unsafe\nfn unsafe_code() {}"),
+            0
+        );
+    }
+
+    #[test]
+    fn a_safe_module_says_so() {
+        assert_eq!(found("core/src/glb/mod.rs", ""), 1);
+        assert_eq!(found("core/src/glb/mod.rs", SAFE), 0);
+        assert_eq!(found("core/src/id.rs", "// #![forbid(unsafe_code)]"), 1);
+        assert_eq!(found("verify/src/lib.rs", ""), 1);
+        assert_eq!(found("verify/src/explore.rs", ""), 0);
+        assert_eq!(found("core/src/sync/mod.rs", ""), 0);
+    }
+
+    #[test]
+    fn std_only_for_tests_and_models() {
+        let file = "core/src/glb/bag.rs";
+        assert_eq!(found(file, "use std::vec::Vec;"), 1);
+        assert_eq!(found(file, "extern crate std;"), 1);
+        assert_eq!(found(file, "#[cfg(not(tautline_loom))] use std::vec;"), 1);
+        assert_eq!(
+            found(file, "/// `std::vec`\n#[cfg(tautline_loom)] use std::vec;"),
+            0
+        );
+        assert_eq!(found(file, "#[cfg(test)] mod t { use std::vec; }"), 0);
+    }
+
+    #[test]
+    fn hardware_is_behind_a_port() {
+        let text = "#[cfg(target_arch = \"x86_64\")] fn f() {}";
+        assert_eq!(found("core/src/deque/split.rs", text), 1);
+        assert_eq!(found("core/src/port/relax.rs", text), 0);
+    }
+}

@@ -1,0 +1,18 @@
+//! The floors: who may import whom, between crates and inside the core, and the gates on the way.
+
+mod crates;
+mod floors;
+mod gates;
+
+use super::{Verdict, judge};
+use crate::tree::Tree;
+use anyhow::Result;
+
+pub use floors::{Floor, floor_of};
+
+pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mut findings = crates::check(tree)?;
+    findings.extend(floors::check(tree)?);
+    findings.extend(gates::check(tree)?);
+    judge(findings, "")
+}

@@ -1,0 +1,126 @@
+//! The jobs, in the order in which `cargo ci` runs them.
+
+mod cargo;
+mod counted;
+mod deps;
+mod examples;
+mod mirror;
+mod models;
+mod mutants;
+mod nostd;
+mod orderings;
+mod sizes;
+
+use crate::tree::Tree;
+use anyhow::{Result, bail};
+
+/// How a job that did not fail ended.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It held; a few words on what was seen.
+    Holds(String),
+    /// This machine cannot run it, and why. A failure under `CI=true`.
+    CannotRun(String),
+}
+
+/// One job. `words` are the arguments after the name of a job that takes any.
+#[derive(Debug)]
+pub struct Job {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// Whether `cargo ci` without names runs it.
+    pub default: bool,
+    pub run: fn(&Tree, &[String]) -> Result<Verdict>,
+}
+
+const fn job(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Tree, &[String]) -> Result<Verdict>,
+) -> Job {
+    Job {
+        name,
+        about,
+        default: true,
+        run,
+    }
+}
+
+/// The only job with arguments: what follows its name on the command line is a filter.
+pub const MUTANTS: &str = "mutants";
+
+pub const JOBS: &[Job] = &[
+    job("fmt", "the code is formatted", cargo::fmt),
+    job("clippy", "clippy has nothing to say", cargo::clippy),
+    job(
+        "docs",
+        "the documentation builds without a warning",
+        cargo::docs,
+    ),
+    job(
+        "deps",
+        "crates and modules import only from lower floors; unsafe, std and hardware stay where they belong",
+        deps::run,
+    ),
+    job(
+        "orderings",
+        "every atomic access says why its ordering is right",
+        orderings::run,
+    ),
+    job(
+        "sizes",
+        "files, functions, folders and READMEs stay small",
+        sizes::run,
+    ),
+    job(
+        "mirror",
+        "every module has its tests, models and benchmark under its own name",
+        mirror::run,
+    ),
+    job(
+        "nostd",
+        "the core links and runs without std, libc and allocator",
+        nostd::run,
+    ),
+    job("test", "all tests pass", cargo::test),
+    job(
+        "models",
+        "loom finds nothing, looks often enough, and catches the canary",
+        models::models,
+    ),
+    job(
+        "explore",
+        "the message explorer finds nothing and looks far enough",
+        models::explore,
+    ),
+    job(
+        "examples",
+        "the examples and the README's program build, run and stay short",
+        examples::run,
+    ),
+    job(
+        "bench-smoke",
+        "every benchmark runs once",
+        cargo::bench_smoke,
+    ),
+    Job {
+        default: false,
+        ..job(
+            MUTANTS,
+            "every recorded mutant is killed by its model (mutants [NAME…]: those whose name contains one)",
+            mutants::run,
+        )
+    },
+];
+
+/// Turns what a text rule found into the job's end.
+fn judge(findings: Vec<String>, holds: impl Into<String>) -> Result<Verdict> {
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => Ok(Verdict::Holds(holds.into())),
+        1 => bail!("1 finding"),
+        n => bail!("{n} findings"),
+    }
+}

@@ -1,0 +1,161 @@
+//! Loom over the words, and the explorer over the protocols.
+
+use super::{Verdict, counted, judge};
+use crate::shell::{Said, cargo, quick_release, target_dir, tee, with_loom};
+use crate::tree::Tree;
+use anyhow::{Result, anyhow};
+use std::process::Command;
+
+const TESTS: &str = "verify/tests";
+/// The file whose model must be caught by loom.
+const CANARY: &str = "canary";
+/// The file that runs without loom.
+pub const EXPLORE: &str = "explore";
+
+/// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's.
+pub fn test_command(tree: &Tree, file: &str) -> Command {
+    let words = ["test", "--release", "-p", "tautline-verify", "--test", file];
+    let mut command = cargo(tree, words);
+    quick_release(&mut command);
+    if file != EXPLORE {
+        with_loom(&mut command).env("CARGO_TARGET_DIR", target_dir(tree).join("models"));
+    }
+    command
+}
+
+fn said(tree: &Tree, file: &str) -> Result<Said> {
+    let words = ["--", "--nocapture", "--test-threads=1"];
+    tee(test_command(tree, file).args(words))
+}
+
+pub fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mut lines = Vec::new();
+    let mut findings = Vec::new();
+    for file in tree.programs(TESTS) {
+        if file == CANARY || file == EXPLORE {
+            continue;
+        }
+        let said = said(tree, &file)?;
+        let (own, wrong) = judge_file(&file, &said, "MODEL", "executions");
+        lines.extend(own);
+        findings.extend(wrong);
+    }
+    if tree.has(format!("{TESTS}/{CANARY}.rs")) {
+        let said = said(tree, CANARY)?;
+        findings.extend(judge_canary(&said));
+        match counted::parse(&said.out, "MODEL", "executions") {
+            Ok(own) => lines.extend(own),
+            Err(error) => findings.push(format!("{TESTS}/{CANARY}.rs: {error}")),
+        }
+    } else {
+        findings.push(format!(
+            "{TESTS}/{CANARY}.rs: missing, so nothing shows that loom sees the atomics"
+        ));
+    }
+    findings.extend(counted::findings(&lines, "model", "executions"));
+    println!("\n{}", counted::table(&lines, "model", "executions"));
+    let total = counted::total(&lines);
+    judge(
+        findings,
+        format!("{} models, {total} executions", lines.len()),
+    )
+}
+
+pub fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    if !tree.has(format!("{TESTS}/{EXPLORE}.rs")) {
+        return Err(anyhow!("{TESTS}/{EXPLORE}.rs: missing"));
+    }
+    let said = said(tree, EXPLORE)?;
+    let (lines, mut findings) = judge_file(EXPLORE, &said, "EXPLORE", "states");
+    findings.extend(counted::findings(&lines, "exploration", "states"));
+    println!("\n{}", counted::table(&lines, "exploration", "states"));
+    let total = counted::total(&lines);
+    judge(
+        findings,
+        format!("{} explorations, {total} states", lines.len()),
+    )
+}
+
+/// The lines of one test file, and what is wrong with the file as a whole. A model is a test, so
+/// fewer lines than tests means that one of them has no floor.
+fn judge_file(
+    file: &str,
+    said: &Said,
+    word: &str,
+    unit: &str,
+) -> (Vec<counted::Counted>, Vec<String>) {
+    let at = format!("{TESTS}/{file}.rs");
+    let mut findings = Vec::new();
+    if !said.ok {
+        findings.push(format!("{at}: a test failed or did not build"));
+    }
+    let lines = counted::parse(&said.out, word, unit).unwrap_or_else(|error| {
+        findings.push(format!("{at}: {error}"));
+        Vec::new()
+    });
+    let tests = counted::passed(&said.out);
+    if said.ok && (lines.len() as u64) < tests.max(1) {
+        findings.push(format!(
+            "{at}: {tests} tests, but {} lines `{word} …`: which one has no floor?",
+            lines.len()
+        ));
+    }
+    (lines, findings)
+}
+
+/// The canary is a race through `tautline_core::sync`: where loom does not catch it, loom sees no
+/// atomics, and no other model means anything.
+fn judge_canary(said: &Said) -> Vec<String> {
+    let start = "CANARY caught executions=";
+    let count = said.out.lines().find_map(|line| {
+        let at = line.find(start)?;
+        line[at + start.len()..].trim().parse::<u64>().ok()
+    });
+    match count {
+        Some(n) if n > 0 && said.ok => Vec::new(),
+        Some(_) if !said.ok => vec![format!("{TESTS}/{CANARY}.rs: the test failed")],
+        _ => vec![format!(
+            "{TESTS}/{CANARY}.rs: not caught: the gate is wrong: loom sees no atomics"
+        )],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{judge_canary, judge_file};
+    use crate::shell::Said;
+
+    fn said(ok: bool, out: &str) -> Said {
+        Said {
+            ok,
+            out: out.to_owned(),
+            err: String::new(),
+        }
+    }
+
+    const LINE: &str = "test a ... MODEL a executions=9 floor=9 bound=3 seconds=0.1\nok\n";
+
+    fn wrong(said: &Said) -> usize {
+        judge_file("deque", said, "MODEL", "executions").1.len()
+    }
+
+    #[test]
+    fn a_file_needs_a_line_for_each_test() {
+        let one = format!("{LINE}test result: ok. 1 passed; 0 failed");
+        let two = format!("{LINE}test result: ok. 2 passed; 0 failed");
+        assert_eq!(wrong(&said(true, &one)), 0);
+        assert_eq!(wrong(&said(true, &two)), 1);
+        assert_eq!(wrong(&said(true, "test result: ok. 0 passed; 0 failed")), 1);
+        assert_eq!(wrong(&said(false, &one)), 1);
+    }
+
+    #[test]
+    fn the_canary_must_be_caught() {
+        let caught = "test store_buffering ... CANARY caught executions=4\n";
+        assert!(judge_canary(&said(true, caught)).is_empty());
+        assert_eq!(judge_canary(&said(true, "ok")).len(), 1);
+        assert_eq!(judge_canary(&said(false, caught)).len(), 1);
+        let never = "CANARY caught executions=0\n";
+        assert!(judge_canary(&said(true, never))[0].contains("loom sees no atomics"));
+    }
+}

@@ -1,0 +1,277 @@
+//! The recorded mutants: each breaks one line of the code, and its model must notice.
+//!
+//! The table is verify/mutants.toml, which says in its head what an entry has. The tree is copied
+//! to target/mutants, so that the one that is worked on stays as it is.
+
+use super::counted::passed;
+use super::models::{EXPLORE, test_command};
+use super::{Verdict, judge};
+use crate::shell::{quiet, target_dir};
+use crate::tree::Tree;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use toml::{Table, Value};
+
+const TABLE: &str = "verify/mutants.toml";
+
+#[derive(Clone, Debug)]
+struct Mutant {
+    name: String,
+    file: String,
+    find: String,
+    replace: String,
+    model: String,
+    filter: Option<String>,
+}
+
+pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
+    let all = parse(&tree.read(TABLE)?)?;
+    let chosen: Vec<&Mutant> = all
+        .iter()
+        .filter(|m| words.is_empty() || words.iter().any(|w| m.name.contains(w)))
+        .collect();
+    if chosen.is_empty() {
+        bail!("{TABLE}: no mutant's name contains {}", words.join(" or "));
+    }
+    let copy = copy(tree, target_dir(tree).join("mutants/tree"))?;
+    let mut sound: Vec<(String, Option<String>, bool)> = Vec::new();
+    let mut findings = Vec::new();
+    let width = chosen.iter().map(|m| m.name.len()).max().unwrap_or(0);
+    for m in &chosen {
+        let key = (m.model.clone(), m.filter.clone());
+        let known = sound.iter().find(|(a, b, _)| (a, b) == (&key.0, &key.1));
+        let holds = match known {
+            Some((_, _, holds)) => *holds,
+            None => {
+                let holds = holds_unbroken(&copy, m)?;
+                sound.push((key.0, key.1, holds));
+                holds
+            }
+        };
+        let start = Instant::now();
+        let end = if holds { one(&copy, m)? } else { End::Unsound };
+        let seconds = start.elapsed().as_secs_f64();
+        println!(
+            "{:<width$}  {:<10}  {}  {seconds:>6.1} s",
+            m.name,
+            m.model,
+            end.text()
+        );
+        if !matches!(end, End::Killed(_)) {
+            findings.push(format!("{}: {}", m.name, end.text()));
+        }
+    }
+    judge(findings, format!("{} mutants killed", chosen.len()))
+}
+
+fn parse(text: &str) -> Result<Vec<Mutant>> {
+    let table: Table = toml::from_str(text).with_context(|| format!("parsing {TABLE}"))?;
+    let entries = table.get("mutant").and_then(Value::as_array);
+    let mut out: Vec<Mutant> = Vec::new();
+    for entry in entries.into_iter().flatten() {
+        let field = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+        let name = field("name").with_context(|| format!("{TABLE}: a mutant without name"))?;
+        let must = |key: &str| field(key).with_context(|| format!("{TABLE}: {name}: no {key}"));
+        let mutant = Mutant {
+            file: must("file")?,
+            find: must("find")?,
+            replace: must("replace")?,
+            model: must("model")?,
+            filter: field("filter"),
+            name: name.clone(),
+        };
+        if out.iter().any(|m| m.name == name) {
+            bail!("{TABLE}: {name}: this name came twice");
+        }
+        out.push(mutant);
+    }
+    Ok(out)
+}
+
+/// `text` with the mutant in it; what it looks for must be there exactly once.
+fn broken(m: &Mutant, text: &str) -> Result<String> {
+    match text.matches(&m.find).count() {
+        1 if m.find != m.replace => Ok(text.replacen(&m.find, &m.replace, 1)),
+        1 => bail!("{TABLE}: {}: changes nothing", m.name),
+        n => bail!(
+            "{TABLE}: {}: `{}` is {n} times in {}",
+            m.name,
+            m.find,
+            m.file
+        ),
+    }
+}
+
+/// The tree beside the tree. Files that did not change keep their time, so that little is rebuilt.
+fn copy(tree: &Tree, root: PathBuf) -> Result<Tree> {
+    let copy = Tree { root };
+    let files = tree.files("");
+    for old in copy.files("") {
+        if files.binary_search(&old).is_err() {
+            fs::remove_file(copy.path(&old))?;
+        }
+    }
+    for path in &files {
+        write(&copy, path, &fs::read(tree.path(path))?)?;
+    }
+    Ok(copy)
+}
+
+fn write(tree: &Tree, path: &Path, content: &[u8]) -> Result<()> {
+    let to = tree.path(path);
+    if fs::read(&to).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(&to, content).with_context(|| format!("writing {}", to.display()))
+}
+
+fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
+    let mut command = test_command(copy, &m.model);
+    let folder = if m.model == EXPLORE { "plain" } else { "loom" };
+    // Beside the copy: what the tree itself builds stays fresh.
+    let target = copy.root.with_file_name(folder);
+    command.args(words).env("CARGO_TARGET_DIR", target);
+    command
+}
+
+fn words(m: &Mutant) -> Vec<&str> {
+    let filter = m.filter.as_deref();
+    ["--"]
+        .into_iter()
+        .chain(filter)
+        .chain(["--test-threads=1"])
+        .collect()
+}
+
+/// Whether the model passes, with at least one test, while nothing is broken.
+fn holds_unbroken(copy: &Tree, m: &Mutant) -> Result<bool> {
+    let said = quiet(&mut model(copy, m, &words(m)))?;
+    let holds = said.ok && passed(&said.out) > 0;
+    if !holds {
+        print!("{}{}", said.out, said.err);
+    }
+    Ok(holds)
+}
+
+#[derive(Debug)]
+enum End {
+    /// The model failed, and what it said first.
+    Killed(String),
+    Survived,
+    /// Only the floor noticed: the mutant left less to explore, and nothing wrong was seen.
+    Hollow,
+    /// The mutant does not compile, so nothing looked at it.
+    Void,
+    /// The model fails, or has no test of that name, without the mutant.
+    Unsound,
+}
+
+impl End {
+    fn text(&self) -> String {
+        match self {
+            Self::Killed(how) => format!("killed    {how}"),
+            Self::Survived => "SURVIVED".into(),
+            Self::Hollow => "HOLLOW: only the floor noticed".into(),
+            Self::Void => "VOID: it does not compile".into(),
+            Self::Unsound => "UNSOUND: without the mutant the model fails or is empty".into(),
+        }
+    }
+}
+
+fn one(copy: &Tree, m: &Mutant) -> Result<End> {
+    let path = Path::new(&m.file);
+    let whole = copy.read(path)?;
+    write(copy, path, broken(m, &whole)?.as_bytes())?;
+    let end = judge_broken(copy, m);
+    write(copy, path, whole.as_bytes())?;
+    end
+}
+
+fn judge_broken(copy: &Tree, m: &Mutant) -> Result<End> {
+    if !quiet(&mut model(copy, m, &["--no-run"]))?.ok {
+        return Ok(End::Void);
+    }
+    let said = quiet(&mut model(copy, m, &words(m)))?;
+    if said.ok {
+        return Ok(End::Survived);
+    }
+    Ok(how(&format!("{}\n{}", said.out, said.err)))
+}
+
+/// What the first panic said that is not about a floor, short enough for a table.
+fn how(out: &str) -> End {
+    let lines: Vec<&str> = out.lines().collect();
+    let panics = lines.windows(2).filter(|w| w[0].contains("panicked at"));
+    let mut said: Vec<&str> = panics.map(|w| w[1].trim()).collect();
+    let all = said.len();
+    said.retain(|s| !s.contains("checks nothing"));
+    match said.first() {
+        Some(first) => End::Killed(first.chars().take(60).collect()),
+        None if all > 0 => End::Hollow,
+        None => End::Killed("without a panic".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, broken, copy, how, parse};
+    use crate::tree::sample::Sample;
+
+    const ONE: &str = "[[mutant]]\nname = \"a\"\nfile = \"f\"\nfind = \"Acquire\"\n\
+        replace = \"Relaxed\"\nmodel = \"sync\"\n";
+
+    #[test]
+    fn an_entry_is_read_whole_or_refused() {
+        let read = parse(ONE).unwrap();
+        assert_eq!((read[0].model.as_str(), &read[0].filter), ("sync", &None));
+        assert!(parse(&ONE.replace("model", "modle")).is_err());
+        assert!(parse(&format!("{ONE}{ONE}")).is_err());
+    }
+
+    #[test]
+    fn a_mutant_fits_in_exactly_one_place() {
+        let m = &parse(ONE).unwrap()[0];
+        assert_eq!(broken(m, "x(Acquire)").unwrap(), "x(Relaxed)");
+        assert!(broken(m, "x(Release)").is_err());
+        assert!(broken(m, "Acquire, Acquire").is_err());
+        let idle = &parse(&ONE.replace("Relaxed", "Acquire")).unwrap()[0];
+        assert!(broken(idle, "Acquire").is_err());
+    }
+
+    #[test]
+    fn the_recorded_mutants_fit_the_code() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = std::fs::read_to_string(root.join(super::TABLE)).unwrap();
+        for m in parse(&text).unwrap() {
+            let code = std::fs::read_to_string(root.join(&m.file)).unwrap();
+            broken(&m, &code).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_copy_follows_the_tree() {
+        let tree = Sample::new(&[("a/x.rs", "1"), ("b.toml", "2")]);
+        let to = copy(&tree, tree.path("target/mutants/tree")).unwrap();
+        assert_eq!(to.read("a/x.rs").unwrap(), "1");
+        tree.write("a/x.rs", "3");
+        std::fs::remove_file(tree.path("b.toml")).unwrap();
+        let to = copy(&tree, tree.path("target/mutants/tree")).unwrap();
+        assert_eq!(to.read("a/x.rs").unwrap(), "3");
+        assert!(!to.has("b.toml"));
+    }
+
+    #[test]
+    fn the_first_panic_is_quoted_and_floors_kill_nothing() {
+        let floor =
+            "thread 'b' panicked at m.rs:1:\nmodel b explored 1; below 9 it checks nothing\n";
+        assert!(matches!(how(floor), End::Hollow));
+        let both = format!("{floor}thread 'a' panicked at x.rs:1:\nboth took it\nnote");
+        assert_eq!(how(&both).text(), "killed    both took it");
+    }
+}

@@ -1,0 +1,80 @@
+//! The core in a program with no std, no libc and no allocator: it must link and say yes.
+//!
+//! The same program with std in its graph must not build, or the job would prove nothing.
+
+use super::Verdict;
+use crate::shell::{Said, cargo, quiet, target_dir};
+use crate::tree::Tree;
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::process::Command;
+
+const MANIFEST: &str = "verify/nostd/Cargo.toml";
+const PROGRAM: &str = "tautline-nostd";
+
+pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        let why = "verify/nostd has entry and exit for x86_64 Linux only: run it there";
+        return Ok(Verdict::CannotRun(why.into()));
+    }
+    let built = build(tree, &[])?;
+    if !built.ok {
+        print!("{}", built.err);
+        bail!("{MANIFEST}: does not build without std");
+    }
+    let program = folder(tree).join("release").join(PROGRAM);
+    let status = Command::new(&program)
+        .status()
+        .with_context(|| format!("starting {}", program.display()))?;
+    if !status.success() {
+        bail!("{PROGRAM} ended with {status}");
+    }
+    println!("{PROGRAM} ran and ended with {status}");
+    let leaked = build(tree, &["--features", "leak-std"])?;
+    refused(&leaked)?;
+    println!("with std in its graph it does not build, as it must not");
+    Ok(Verdict::Holds(String::new()))
+}
+
+fn folder(tree: &Tree) -> PathBuf {
+    target_dir(tree).join("nostd")
+}
+
+fn build(tree: &Tree, words: &[&str]) -> Result<Said> {
+    let mut command = cargo(tree, ["build", "--release", "--manifest-path", MANIFEST]);
+    quiet(command.args(words).env("CARGO_TARGET_DIR", folder(tree)))
+}
+
+/// The build with std must fail, and for the reason that std is there.
+fn refused(said: &Said) -> Result<()> {
+    if said.ok {
+        bail!("{MANIFEST}: builds with feature leak-std, so the job cannot see std");
+    }
+    if !said.err.contains("E0152") || !said.err.contains("panic_impl") {
+        print!("{}", said.err);
+        bail!("{MANIFEST}: feature leak-std fails, but not by std's own panic handler");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+    use crate::shell::Said;
+
+    fn said(ok: bool, err: &str) -> Said {
+        Said {
+            ok,
+            out: String::new(),
+            err: err.to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_the_right_refusal_counts() {
+        let right = "error[E0152]: found duplicate lang item `panic_impl`";
+        assert!(refused(&said(false, right)).is_ok());
+        assert!(refused(&said(true, "")).is_err());
+        assert!(refused(&said(false, "error: no such feature")).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! Nothing grows beyond what one reads in one sitting.
+
+use super::{Verdict, judge};
+use crate::source::{Skip, Source, close};
+use crate::tree::Tree;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const FILE_LINES: usize = 600;
+const FUNCTION_LINES: usize = 60;
+const FOLDER_FILES: usize = 8;
+const README_LINES: usize = 150;
+const FOLDER_README_LINES: usize = 60;
+
+pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let (findings, files) = check(tree)?;
+    judge(findings, format!("{files} source files"))
+}
+
+fn check(tree: &Tree) -> Result<(Vec<String>, usize)> {
+    let mut out = Vec::new();
+    let mut files = 0;
+    let mut folders: BTreeMap<&Path, usize> = BTreeMap::new();
+    let sources = tree.sources("")?;
+    for source in &sources {
+        // Integration tests are tests, the whole file.
+        if source.path.iter().any(|part| part == "tests") {
+            continue;
+        }
+        files += 1;
+        let lines = source.lines_without_tests();
+        if lines > FILE_LINES {
+            out.push(source.at(
+                1,
+                format!("{lines} lines without tests, {FILE_LINES} are allowed"),
+            ));
+        }
+        functions(source, &mut out);
+        let live = !source.live(Skip::Tests).is_empty();
+        if let (true, Some(folder)) = (live, source.path.parent()) {
+            if folder.starts_with("core/src") {
+                *folders.entry(folder).or_default() += 1;
+            }
+        }
+    }
+    for (folder, count) in folders {
+        if count > FOLDER_FILES {
+            out.push(format!(
+                "{}: {count} files, {FOLDER_FILES} are allowed",
+                folder.display()
+            ));
+        }
+    }
+    for path in tree.files("") {
+        if path.ends_with("README.md") {
+            let lines = tree.read(&path)?.lines().count();
+            let top = path.as_os_str() == "README.md";
+            let allowed = if top {
+                README_LINES
+            } else {
+                FOLDER_README_LINES
+            };
+            if lines > allowed {
+                out.push(format!(
+                    "{}: {lines} lines, {allowed} are allowed",
+                    path.display()
+                ));
+            }
+        }
+    }
+    Ok((out, files))
+}
+
+fn functions(source: &Source, out: &mut Vec<String>) {
+    let tokens = source.live(Skip::Tests);
+    for (i, token) in tokens.iter().enumerate() {
+        let Some(name) = tokens.get(i + 1).filter(|_| token.text == "fn") else {
+            continue;
+        };
+        // `fn(` is a type.
+        if name.text == "(" {
+            continue;
+        }
+        let mut at = i + 2;
+        let body = loop {
+            match tokens.get(at).map(|t| t.text.as_str()) {
+                Some("(" | "[") => at = close(&tokens, at),
+                Some("{") => break Some(at),
+                Some(";") | None => break None,
+                Some(_) => {}
+            }
+            at += 1;
+        };
+        let Some(end) = body.and_then(|open| tokens.get(close(&tokens, open))) else {
+            continue;
+        };
+        let lines = end.line + 1 - token.line;
+        if lines > FUNCTION_LINES {
+            let text = format!(
+                "fn {} has {lines} lines, {FUNCTION_LINES} are allowed",
+                name.text
+            );
+            out.push(source.at(token.line, text));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tree::sample::Sample;
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        check(&Sample::new(&[(path, text)])).unwrap().0
+    }
+
+    #[test]
+    fn long_files_are_found_without_their_tests() {
+        assert_eq!(found("core/src/deque/a.rs", &"a;\n".repeat(600)), [""; 0]);
+        assert_eq!(found("core/src/deque/a.rs", &"a;\n".repeat(601)).len(), 1);
+        assert_eq!(found("core/tests/deque.rs", &"a;\n".repeat(601)), [""; 0]);
+        let tests = format!("a;\n#[cfg(test)]\nmod tests {{\n{}}}\n", "b;\n".repeat(700));
+        assert_eq!(found("core/src/deque/a.rs", &tests), [""; 0]);
+    }
+
+    #[test]
+    fn long_functions_are_found() {
+        let body = |n: usize| format!("fn f(a: [u8; 2]) -> fn() {{\n{}}}\n", "g();\n".repeat(n));
+        assert_eq!(found("ci/src/a.rs", &body(58)), [""; 0]);
+        assert!(found("ci/src/a.rs", &body(59))[0].contains("fn f has 61 lines"));
+        let declared = format!("trait T {{ fn f(); fn g(); }}\n{}", "a;\n".repeat(100));
+        assert_eq!(found("ci/src/a.rs", &declared), [""; 0]);
+    }
+
+    #[test]
+    fn full_folders_are_found() {
+        let names: Vec<String> = (0..9).map(|i| format!("core/src/deque/f{i}.rs")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), "a;")).collect();
+        assert_eq!(check(&Sample::new(&files[..8])).unwrap().0.len(), 0);
+        assert_eq!(check(&Sample::new(&files)).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn long_readmes_are_found() {
+        assert_eq!(found("README.md", &"x\n".repeat(150)).len(), 0);
+        assert_eq!(found("README.md", &"x\n".repeat(151)).len(), 1);
+        assert_eq!(found("backends/README.md", &"x\n".repeat(61)).len(), 1);
+    }
+}

@@ -1,0 +1,120 @@
+//! Starting cargo, and reading what it says.
+
+use crate::tree::Tree;
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub ok: bool,
+    pub out: String,
+    pub err: String,
+}
+
+/// `cargo WORDS…` at the root of the tree.
+pub fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.current_dir(&tree.root).args(words);
+    command
+}
+
+/// Where cargo builds, made absolute.
+pub fn target_dir(tree: &Tree) -> PathBuf {
+    let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    tree.path(set.unwrap_or_else(|| PathBuf::from("target")))
+}
+
+/// Optimised, but linked without the whole-program pass of a release: the checks that run many
+/// small programs would spend their time in the linker. Assertions stay on.
+pub fn quick_release(command: &mut Command) -> &mut Command {
+    for profile in ["RELEASE", "BENCH"] {
+        command
+            .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
+            .env(format!("CARGO_PROFILE_{profile}_CODEGEN_UNITS"), "16")
+            .env(format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"), "true");
+    }
+    command
+}
+
+/// Builds with loom behind `tautline_core::sync`.
+pub fn with_loom(command: &mut Command) -> &mut Command {
+    let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    if !flags.is_empty() {
+        flags.push(' ');
+    }
+    flags.push_str("--cfg tautline_loom");
+    command
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("RUSTFLAGS", flags)
+}
+
+/// The command as one would type it, with the variables that change what it does.
+fn shown(command: &Command) -> String {
+    const SAID: &[&str] = &["RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_TARGET_DIR"];
+    let set = command.get_envs().filter_map(|(key, value)| {
+        let key = key.to_str().filter(|k| SAID.contains(k))?;
+        Some(format!("{key}={:?} ", value?.to_string_lossy()))
+    });
+    let words = command.get_args().map(|a| a.to_string_lossy());
+    format!(
+        "{}cargo {}",
+        set.collect::<String>(),
+        words.collect::<Vec<_>>().join(" ")
+    )
+}
+
+/// Runs to the end with the terminal attached; an exit status other than 0 is an error.
+pub fn run(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    println!("$ {line}");
+    let status = command
+        .status()
+        .with_context(|| format!("starting {line}"))?;
+    if !status.success() {
+        bail!("`{line}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs to the end, shows standard output as it comes, and keeps it.
+pub fn tee(command: &mut Command) -> Result<Said> {
+    let line = shown(command);
+    println!("$ {line}");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("starting {line}"))?;
+    let mut out = String::new();
+    if let Some(pipe) = child.stdout.take() {
+        for line in BufReader::new(pipe).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    Ok(Said {
+        ok: child.wait()?.success(),
+        out,
+        err: String::new(),
+    })
+}
+
+/// Runs to the end in silence and keeps all that was said.
+pub fn quiet(command: &mut Command) -> Result<Said> {
+    let line = shown(command);
+    let output = command
+        .output()
+        .with_context(|| format!("starting {line}"))?;
+    Ok(Said {
+        ok: output.status.success(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}

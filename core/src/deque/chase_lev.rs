@@ -1,0 +1,374 @@
+//! The Chase-Lev work-stealing deque: one owner, any number of thieves, no locks.
+//!
+//! # Algorithm
+//! Chase and Lev 2005 in the weak-memory form of Lê, Pop, Cohen and Zappa Nardelli 2013, over a
+//! [`Ring`] that is fixed or grows. What differs from the printed code:
+//! - Indices are `usize`, wrap around, and are compared by the sign of their difference. Printed,
+//!   they overflow, and `pop` on an empty deque at index 0 finds it full.
+//! - Slots are atomic words ([`Word`]), so that a thief's copy of an item that it does not get is
+//!   harmless; growing publishes the buffer with Release and keeps the old ones (the printed
+//!   resize is not ordered before the publication of the item).
+//! - The compare-and-swaps are not SeqCst: since C++20 two SeqCst fences order what lies around
+//!   them, and nothing more is needed of them.
+//! - The owner remembers `bottom`, and the last `top` it saw: a push looks at the thieves' line
+//!   only when it seems full, and a pop of an empty deque needs no fence.
+//! - Whoever is the owner is claimed at run time, so that no user needs `unsafe`.
+//!
+//! # Words
+//! `top`: moved up by one, by whoever takes the oldest item, never down. `bottom`: written by the
+//! owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is dropped.
+//! Items are at `top..bottom`; the owner works at `bottom`. While a pop is looking, `bottom` can be
+//! one below `top`.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
+//! | D2 | `pop` stores `bottom`, lowered or put back | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
+//! | D3 | fence in `pop` between `bottom` and `top` | fence in `steal` between `top` and `bottom` | either the owner sees the thief's `top` or the thief sees the lowered `bottom` | `v1`, `v2` |
+//! | D4 | `steal` moves `top` | `push` and `pop` load `top` | the thief has read the slot that is about to be reused | none: see Not proved |
+//! | D5 | `grow` stores `current` | `steal` loads `current` | the slots of the new buffer | `grow_*` |
+//! | D6 | `Owner::drop` clears `owned` | `Deque::owner` sets it | what the last owner did | `handover` |
+//!
+//! # Proved
+//! By loom, up to 3 preemptions and a few items: no item is lost, none is taken twice, none is seen
+//! unwritten, across wrap-around of the ring and of the indices, reuse of a slot, growth, and a new
+//! owner (`verify/tests/deque.rs`; table in `verify/README.md`).
+//!
+//! # Not proved
+//! D4, and D2 where `bottom` is put back: without them an outcome needs a load to see a store that
+//! depends on it (load buffering), which loom does not explore. A thief that sleeps while `top`
+//! goes once round all of `usize` (2^32 steals on a 32-bit machine) takes a wrong item.
+
+use super::ring::{Fixed, Ring};
+use super::{Full, Steal, Word};
+use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering, full_fence};
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+
+/// A work-stealing deque over the ring `R`.
+///
+/// One thread at a time pushes and pops, through [`Owner`]; all others steal, through [`Thief`].
+/// Dropping the deque drops what is left in it.
+pub struct Deque<T: Word, R: Ring> {
+    top: CachePadded<AtomicUsize>,
+    bottom: CachePadded<AtomicUsize>,
+    owned: AtomicBool,
+    ring: R,
+    /// Not `T`: threads share no item, so the deque is Sync whether items are or not; words are Send.
+    items: PhantomData<fn() -> T>,
+}
+
+/// A deque of at most `N` items that allocates nothing. `N` is a power of two.
+pub type FixedDeque<T, const N: usize> = Deque<T, Fixed<N>>;
+
+/// A deque that doubles its memory when it is full.
+#[cfg(feature = "alloc")]
+pub type GrowableDeque<T> = Deque<T, super::ring::Growable>;
+
+impl<T: Word, const N: usize> FixedDeque<T, N> {
+    /// An empty deque.
+    pub fn new() -> Self {
+        Self::starting_at(Fixed::default(), 0)
+    }
+}
+
+impl<T: Word, const N: usize> Default for FixedDeque<T, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Word> GrowableDeque<T> {
+    /// An empty deque with room for 64 items.
+    pub fn new() -> Self {
+        Self::with_capacity(64)
+    }
+
+    /// An empty deque with room for `capacity` items, rounded up to a power of two.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(super::ring::Growable::with_capacity(capacity), 0)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Word> Default for GrowableDeque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word, R: Ring> Deque<T, R> {
+    /// An empty deque whose first item gets index `start`: tests begin where indices wrap.
+    #[doc(hidden)]
+    pub fn starting_at(ring: R, start: usize) -> Self {
+        Self {
+            top: CachePadded::new(AtomicUsize::new(start)),
+            bottom: CachePadded::new(AtomicUsize::new(start)),
+            owned: AtomicBool::new(false),
+            ring,
+            items: PhantomData,
+        }
+    }
+
+    /// Becomes the owner, if there is none. The role is free again when the [`Owner`] is dropped.
+    pub fn owner(&self) -> Option<Owner<'_, T, R>> {
+        // ORDERING: Acquire, pairs with Release in Owner::drop (D6): the last owner's slots and bottom are seen.
+        // ORDERING: failure Relaxed: nothing is read.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        self.owned.compare_exchange(false, true, yes, no).ok()?;
+        Some(Owner {
+            deque: self,
+            // ORDERING: Relaxed: written by owners only, ordered by the line above.
+            bottom: Cell::new(self.bottom.load(Ordering::Relaxed)),
+            // ORDERING: Acquire, pairs with Release in steal (D4).
+            top_seen: Cell::new(self.top.load(Ordering::Acquire)),
+        })
+    }
+
+    /// The right to steal; any number of them.
+    #[inline]
+    pub fn thief(&self) -> Thief<'_, T, R> {
+        Thief { deque: self }
+    }
+
+    /// How many items there seem to be: exact when nobody is at work.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // ORDERING: Relaxed: a hint; whoever acts on it goes through pop or steal.
+        let top = self.top.load(Ordering::Relaxed);
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        usize::try_from(ahead(bottom, top)).unwrap_or(0)
+    }
+
+    /// Whether there seems to be nothing to steal.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// By how much index `a` is ahead of index `b`: negative if it is behind. Indices wrap.
+#[inline(always)]
+fn ahead(a: usize, b: usize) -> isize {
+    a.wrapping_sub(b) as isize
+}
+
+impl<T: Word, R: Ring> Drop for Deque<T, R> {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+        let mut index = self.top.load(Ordering::Relaxed);
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        while index != bottom {
+            // SAFETY: items in top..bottom were pushed and not taken.
+            drop(unsafe { T::from_word(self.ring.load_own(index)) });
+            index = index.wrapping_add(1);
+        }
+    }
+}
+
+impl<T: Word, R: Ring> fmt::Debug for Deque<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque").field("len", &self.len()).finish()
+    }
+}
+
+/// The one who pushes and pops, at the end of the newest items.
+///
+/// Can move to another thread, cannot be shared.
+pub struct Owner<'a, T: Word, R: Ring> {
+    deque: &'a Deque<T, R>,
+    /// What the deque's `bottom` is: nobody else writes it.
+    bottom: Cell<usize>,
+    /// A `top` that was seen, with Acquire; the real one may be further.
+    top_seen: Cell<usize>,
+}
+
+impl<T: Word, const N: usize> Owner<'_, T, Fixed<N>> {
+    /// Adds the newest item, or gives it back if there are `N` already.
+    #[inline]
+    pub fn push(&self, item: T) -> Result<(), Full<T>> {
+        self.try_push(item)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Word> Owner<'_, T, super::ring::Growable> {
+    /// Adds the newest item.
+    ///
+    /// # Panics
+    /// If the memory for twice as many items cannot be addressed.
+    #[inline]
+    pub fn push(&self, item: T) {
+        if self.try_push(item).is_err() {
+            unreachable!("a growable ring grows");
+        }
+    }
+}
+
+impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
+    /// Adds the newest item, or gives it back if the ring is full and cannot grow.
+    #[inline]
+    pub fn try_push(&self, item: T) -> Result<(), Full<T>> {
+        let deque = self.deque;
+        let bottom = self.bottom.get();
+        let taken = bottom.wrapping_sub(self.top_seen.get());
+        if taken >= deque.ring.capacity() && !self.make_room() {
+            return Err(Full(item));
+        }
+        deque.ring.store(bottom, item.into_word());
+        let next = bottom.wrapping_add(1);
+        self.bottom.set(next);
+        // ORDERING: Release, pairs with Acquire in steal (D1): the slot is written before bottom moves.
+        deque.bottom.store(next, Ordering::Release);
+        Ok(())
+    }
+
+    /// Looks at how far the thieves are, and grows if they are not far enough.
+    #[cold]
+    fn make_room(&self) -> bool {
+        let deque = self.deque;
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that push reuses.
+        let top = deque.top.load(Ordering::Acquire);
+        self.top_seen.set(top);
+        let bottom = self.bottom.get();
+        bottom.wrapping_sub(top) < deque.ring.capacity() || deque.ring.grow(top, bottom)
+    }
+
+    /// Takes the newest item back.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        let deque = self.deque;
+        let bottom = self.bottom.get();
+        if bottom == self.top_seen.get() {
+            return None;
+        }
+        let newest = bottom.wrapping_sub(1);
+        // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and
+        // take an older item; it must see that item.
+        deque.bottom.store(newest, Ordering::Release);
+        // ORDERING: SeqCst, pairs with the fence in steal (D3).
+        full_fence();
+        // ORDERING: Acquire, pairs with Release in steal (D4): push relies on top_seen.
+        let top = deque.top.load(Ordering::Acquire);
+        if ahead(newest, top) > 0 {
+            self.bottom.set(newest);
+            self.top_seen.set(top);
+            // SAFETY: bottom was lowered to `newest` before the fence and top is below it after the
+            // fence, so every thief either lost or sees the lowered bottom (D3): the item is ours.
+            return Some(unsafe { T::from_word(deque.ring.load_own(newest)) });
+        }
+        let won = newest == top && {
+            // ORDERING: success Relaxed: it publishes nothing, and `top` was just acquired.
+            // ORDERING: failure Acquire, pairs with Release in steal (D4): push relies on top_seen.
+            let (yes, no) = (Ordering::Relaxed, Ordering::Acquire);
+            deque.top.compare_exchange(top, bottom, yes, no).is_ok()
+        };
+        // Whoever took the last item, top is at the old bottom now.
+        self.top_seen.set(bottom);
+        // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
+        deque.bottom.store(bottom, Ordering::Release);
+        // SAFETY: moving top over the item made it ours, and only the owner writes its slot.
+        won.then(|| unsafe { T::from_word(deque.ring.load_own(newest)) })
+    }
+
+    /// How many items there are at most: thieves may be taking some.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // ORDERING: Relaxed: a hint; top_seen stays as it was acquired.
+        let top = self.deque.top.load(Ordering::Relaxed);
+        self.bottom.get().wrapping_sub(top)
+    }
+
+    /// Whether there is nothing left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items fit without growing.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.deque.ring.capacity()
+    }
+
+    /// The right to steal from this deque.
+    #[inline]
+    pub fn thief(&self) -> Thief<'a, T, R> {
+        self.deque.thief()
+    }
+}
+
+impl<T: Word, R: Ring> Drop for Owner<'_, T, R> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with Acquire in Deque::owner (D6): the next owner sees what this one did.
+        self.deque.owned.store(false, Ordering::Release);
+    }
+}
+
+impl<T: Word, R: Ring> fmt::Debug for Owner<'_, T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owner").field("len", &self.len()).finish()
+    }
+}
+
+/// The right to steal the oldest item.
+pub struct Thief<'a, T: Word, R: Ring> {
+    deque: &'a Deque<T, R>,
+}
+
+impl<T: Word, R: Ring> Thief<'_, T, R> {
+    /// Tries once to take the oldest item. Never waits.
+    #[inline]
+    pub fn steal(&self) -> Steal<T> {
+        let deque = self.deque;
+        // ORDERING: Relaxed: the fence below keeps it before the load of bottom.
+        let top = deque.top.load(Ordering::Relaxed);
+        // ORDERING: SeqCst, pairs with the fence in pop (D3).
+        full_fence();
+        // ORDERING: Acquire, pairs with Release in push (D1) and pop (D2): the slot at top, and its item, are seen.
+        let bottom = deque.bottom.load(Ordering::Acquire);
+        if ahead(bottom, top) <= 0 {
+            return Steal::Empty;
+        }
+        let word = deque.ring.load(top);
+        // ORDERING: success Release, pairs with Acquire in push and pop (D4): the slot was read before it is reused.
+        // ORDERING: failure Relaxed: the word is thrown away.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        let next = top.wrapping_add(1);
+        match deque.top.compare_exchange(top, next, yes, no) {
+            // SAFETY: top did not move since it was loaded, so the slot held this index's item when
+            // it was read, and moving top over it made the item ours.
+            Ok(_) => Steal::Taken(unsafe { T::from_word(word) }),
+            Err(_) => Steal::Busy,
+        }
+    }
+
+    /// How many items there seem to be.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.deque.len()
+    }
+
+    /// Whether there seems to be nothing to steal.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.deque.is_empty()
+    }
+}
+
+impl<T: Word, R: Ring> Clone for Thief<'_, T, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Word, R: Ring> Copy for Thief<'_, T, R> {}
+
+impl<T: Word, R: Ring> fmt::Debug for Thief<'_, T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thief").field("len", &self.len()).finish()
+    }
+}

@@ -1,0 +1,117 @@
+//! A deque of one thread: the owner works at the shallow end, loot leaves at the deep end.
+//!
+//! # Algorithm
+//! The task deque of a place (Saraswat 2011): depth-first at the shallow end keeps the cache warm,
+//! and the oldest items, at the deep end, are usually the biggest, so they are what travels.
+//! The ring is the standard library's.
+#![forbid(unsafe_code)]
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// A deque that one thread owns and from which it gives loot away itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local<T> {
+    items: VecDeque<T>,
+}
+
+impl<T> Local<T> {
+    /// An empty deque. Allocates nothing.
+    pub const fn new() -> Self {
+        Self {
+            items: VecDeque::new(),
+        }
+    }
+
+    /// An empty deque with room for `capacity` items.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self {
+            items: VecDeque::with_capacity(capacity),
+        }
+    }
+
+    /// Adds the newest item, at the shallow end.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        self.items.push_back(item);
+    }
+
+    /// Takes the newest item.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.items.pop_back()
+    }
+
+    /// Takes the `k` oldest items, or all if there are fewer: one contiguous batch, oldest first.
+    pub fn steal(&mut self, k: usize) -> Vec<T> {
+        let k = k.min(self.items.len());
+        self.items.drain(..k).collect()
+    }
+
+    /// Adds loot at the shallow end, in its order: the last item of the batch is popped first.
+    pub fn append(&mut self, loot: Vec<T>) {
+        if self.items.is_empty() {
+            self.items = loot.into();
+        } else {
+            self.items.extend(loot);
+        }
+    }
+
+    /// How many items there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The items, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
+        self.items.iter()
+    }
+
+    /// Takes all items out, oldest first.
+    pub fn drain(&mut self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        self.items.drain(..)
+    }
+}
+
+impl<T> Default for Local<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<Vec<T>> for Local<T> {
+    /// The last item of the vector is the newest.
+    fn from(items: Vec<T>) -> Self {
+        Self {
+            items: items.into(),
+        }
+    }
+}
+
+impl<T> From<Local<T>> for Vec<T> {
+    /// Oldest first.
+    fn from(local: Local<T>) -> Self {
+        local.items.into()
+    }
+}
+
+impl<T> Extend<T> for Local<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        self.items.extend(items);
+    }
+}
+
+impl<T> FromIterator<T> for Local<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self {
+            items: items.into_iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The slots under a deque: a ring of atomic words that wraps, of fixed size or growing.
+//!
+//! # Words
+//! Slots: written by the owner only, read by everybody. `current`: written by the owner when it
+//! grows. Superseded buffers are never written again and stay until the ring is dropped: a thief
+//! that was delayed may still read them. Together they are smaller than the current one.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | D5 | `grow` stores `current` | `load` of a thief | the slots of the new buffer, copies included | `grow_*` |
+
+use crate::sync::{AtomicPtr, Ordering};
+use core::ptr;
+
+type Slot = AtomicPtr<()>;
+
+/// The slots under a deque. Indices count for ever and wrap around.
+///
+/// Sealed: the deque relies on `load` giving what the last `store` of that index put there.
+pub trait Ring: sealed::Sealed {
+    /// How many items fit now. Owner only.
+    fn capacity(&self) -> usize;
+}
+
+pub(super) mod sealed {
+    /// What the deque needs of a ring.
+    ///
+    /// # Safety
+    /// `load` must return what the last visible `store` to that index, or to one that is a multiple
+    /// of the capacity away, put there; growing keeps all of `top..bottom`.
+    pub unsafe trait Sealed {
+        /// Puts a word into its slot. Owner only.
+        fn store(&self, index: usize, word: *mut ());
+        /// Reads a word back. Owner only.
+        fn load_own(&self, index: usize) -> *mut ();
+        /// Reads a word that may be overwritten meanwhile. Any thread.
+        fn load(&self, index: usize) -> *mut ();
+        /// Makes room for more; false if the ring cannot. Owner only.
+        fn grow(&self, top: usize, bottom: usize) -> bool;
+    }
+}
+
+/// `N` slots, inside the deque. `N` is a power of two.
+#[derive(Debug)]
+pub struct Fixed<const N: usize> {
+    slots: [Slot; N],
+}
+
+impl<const N: usize> Default for Fixed<N> {
+    fn default() -> Self {
+        // A power of two divides the number of indices, so that index % N does not jump where they wrap.
+        const { assert!(N.is_power_of_two() && N <= isize::MAX as usize) };
+        Self {
+            slots: core::array::from_fn(|_| Slot::new(ptr::null_mut())),
+        }
+    }
+}
+
+impl<const N: usize> Ring for Fixed<N> {
+    #[inline(always)]
+    fn capacity(&self) -> usize {
+        N
+    }
+}
+
+// SAFETY: one slot an index modulo N; never grows.
+unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
+    #[inline(always)]
+    fn store(&self, index: usize, word: *mut ()) {
+        // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+        self.slots[index % N].store(word, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn load_own(&self, index: usize) -> *mut () {
+        // ORDERING: Relaxed: the owner wrote the slot itself.
+        self.slots[index % N].load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn load(&self, index: usize) -> *mut () {
+        // ORDERING: Relaxed: the Acquire load of bottom in steal (D1, D2) came before.
+        self.slots[index % N].load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn grow(&self, _top: usize, _bottom: usize) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "alloc")]
+pub use growable::Growable;
+
+#[cfg(feature = "alloc")]
+mod growable {
+    use super::{AtomicPtr, Ordering, Ring, Slot, ptr, sealed};
+    use alloc::boxed::Box;
+
+    /// Slots that double when they are all taken.
+    #[derive(Debug)]
+    pub struct Growable {
+        current: AtomicPtr<Buffer>,
+    }
+
+    #[derive(Debug)]
+    struct Buffer {
+        slots: Box<[Slot]>,
+        /// The buffer before this one: a chain that only `drop` follows.
+        older: *mut Buffer,
+    }
+
+    impl Buffer {
+        fn alloc(capacity: usize, older: *mut Self) -> *mut Self {
+            let slots = (0..capacity).map(|_| Slot::new(ptr::null_mut())).collect();
+            Box::into_raw(Box::new(Self { slots, older }))
+        }
+
+        #[inline(always)]
+        fn slot(&self, index: usize) -> &Slot {
+            let mask = self.slots.len().wrapping_sub(1);
+            debug_assert!(self.slots.len().is_power_of_two());
+            // SAFETY: the length is a power of two, so the masked index is below it.
+            unsafe { self.slots.get_unchecked(index & mask) }
+        }
+    }
+
+    impl Growable {
+        /// Starts with room for `capacity` items, rounded up to a power of two.
+        pub fn with_capacity(capacity: usize) -> Self {
+            let capacity = capacity.max(1).next_power_of_two();
+            Self {
+                current: AtomicPtr::new(Buffer::alloc(capacity, ptr::null_mut())),
+            }
+        }
+
+        #[inline(always)]
+        fn own(&self) -> &Buffer {
+            // ORDERING: Relaxed: only the owner writes it.
+            // SAFETY: never null, and buffers live as long as the ring.
+            unsafe { &*self.current.load(Ordering::Relaxed) }
+        }
+    }
+
+    impl Ring for Growable {
+        #[inline(always)]
+        fn capacity(&self) -> usize {
+            self.own().slots.len()
+        }
+    }
+
+    // SAFETY: one slot an index modulo the length; grow copies all of top..bottom before it publishes.
+    unsafe impl sealed::Sealed for Growable {
+        #[inline(always)]
+        fn store(&self, index: usize, word: *mut ()) {
+            // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+            self.own().slot(index).store(word, Ordering::Relaxed);
+        }
+
+        #[inline(always)]
+        fn load_own(&self, index: usize) -> *mut () {
+            // ORDERING: Relaxed: the owner wrote the slot itself.
+            self.own().slot(index).load(Ordering::Relaxed)
+        }
+
+        #[inline(always)]
+        fn load(&self, index: usize) -> *mut () {
+            // ORDERING: Acquire, pairs with Release in grow (D5): a new buffer is seen with its slots.
+            let buffer = self.current.load(Ordering::Acquire);
+            // SAFETY: never null; buffers live as long as the ring, even when superseded.
+            let buffer = unsafe { &*buffer };
+            // ORDERING: Relaxed: the Acquire loads of bottom (D1, D2) and of current came before.
+            buffer.slot(index).load(Ordering::Relaxed)
+        }
+
+        #[cold]
+        fn grow(&self, top: usize, bottom: usize) -> bool {
+            let old = self.own();
+            let new = Buffer::alloc(old.slots.len() * 2, ptr::from_ref(old).cast_mut());
+            let mut index = top;
+            while index != bottom {
+                // ORDERING: Relaxed: the owner wrote the old slots, and current publishes the new ones (D5).
+                let word = old.slot(index).load(Ordering::Relaxed);
+                // SAFETY: just made, and nobody else knows it yet.
+                unsafe { &*new }.slot(index).store(word, Ordering::Relaxed);
+                index = index.wrapping_add(1);
+            }
+            // ORDERING: Release, pairs with Acquire in load (D5): the slots are written before they are found.
+            self.current.store(new, Ordering::Release);
+            true
+        }
+    }
+
+    impl Drop for Growable {
+        fn drop(&mut self) {
+            // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+            let mut buffer = self.current.load(Ordering::Relaxed);
+            while !buffer.is_null() {
+                // SAFETY: every buffer came from Box::into_raw and is in the chain once.
+                buffer = unsafe { Box::from_raw(buffer) }.older;
+            }
+        }
+    }
+}

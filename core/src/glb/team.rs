@@ -1,0 +1,369 @@
+//! What the workers of one place share.
+//!
+//! # Words
+//! The words of [`lifeline`](crate::lifeline), the inbox, and two hints, `thieves` and `stealing`,
+//! written under the desk's lock and read without it once a turn.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `crew_*` in `verify/tests/lifeline.rs` |
+//!
+//! # The lost-work hazard
+//! Loot may come in while the last worker leaves. Whoever brings it puts it in the reserve and then
+//! claims an idle worker, under the desk's lock; the last worker leaves, takes the desk's lock and
+//! looks at the reserves again. The lock puts one before the other, so either the worker sees the
+//! loot or the bringer sees the worker idle (Finnerty 2.5.2; model `lost_work`).
+
+use crate::deque::Inbox;
+use crate::glb::{Actions, Bag, Config, Fairness, Message, Protocol, Share, Tally};
+use crate::id::{PlaceId, WorkerId};
+use crate::lifeline::{Crew, Gate, Phase, Reserve};
+use crate::port::Port;
+use crate::sync::{AtomicBool, CachePadded, Lock, Ordering};
+use alloc::{boxed::Box, vec::Vec};
+
+/// A message and who sent it.
+pub(super) type Letter<B> = (PlaceId, Message<B>);
+
+/// One place of a computation: its work, its workers' meeting points, its protocol.
+pub struct Team<B: Bag> {
+    pub(super) here: PlaceId,
+    pub(super) config: Config,
+    pub(super) shared: B::Shared,
+    pub(super) crew: Crew,
+    pub(super) intra: Reserve<B>,
+    pub(super) inter: Reserve<B>,
+    pub(super) inbox: Inbox<Letter<B>>,
+    pub(super) gate: Gate,
+    pub(super) slots: Box<[CachePadded<Slot<B>>]>,
+    desk: CachePadded<Lock<Desk>>,
+    thieves: AtomicBool,
+    stealing: AtomicBool,
+}
+
+/// What a worker starts from: others put work here while it is idle.
+#[derive(Debug)]
+pub(super) struct Slot<B> {
+    pub(super) bag: Lock<Option<B>>,
+    start: AtomicBool,
+}
+
+impl<B> Slot<B> {
+    /// Whether this worker has been claimed and is to start. Only the worker itself asks.
+    pub(super) fn take_start(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the flag, so the
+        // clearing store may be Relaxed.
+        let start = self.start.load(Ordering::Acquire);
+        if start {
+            // ORDERING: Relaxed: nobody sets the flag again before this worker has left.
+            self.start.store(false, Ordering::Relaxed);
+        }
+        start
+    }
+}
+
+/// Protocol state, one thread at a time.
+#[derive(Debug)]
+struct Desk {
+    protocol: Protocol,
+    tally: Tally,
+    random: u64,
+}
+
+impl<B: Bag> Team<B> {
+    /// Place `here` of the computation that `config` describes, without work.
+    pub fn new(here: PlaceId, config: &Config, shared: B::Shared) -> Self {
+        let crew = match config.fairness {
+            Fairness::OneCoreFree => (config.workers - 1).max(1),
+            _ => config.workers,
+        };
+        let slot = |_| {
+            CachePadded::new(Slot {
+                bag: Lock::new(None),
+                start: AtomicBool::new(false),
+            })
+        };
+        let protocol = Protocol::new(here, config.places, config.lifelines, config.random_steals);
+        let thieves = protocol.place().thieves().len() > 0;
+        let random = mix(config.seed.wrapping_add(u64::from(here.0))) | 1;
+        Self {
+            here,
+            config: *config,
+            shared,
+            crew: Crew::new(crew),
+            intra: Reserve::new(),
+            inter: Reserve::new(),
+            inbox: Inbox::new(),
+            gate: Gate::new(),
+            slots: (0..crew).map(slot).collect(),
+            desk: CachePadded::new(Lock::new(Desk {
+                protocol,
+                tally: Tally::default(),
+                random,
+            })),
+            thieves: AtomicBool::new(thieves),
+            stealing: AtomicBool::new(false),
+        }
+    }
+
+    /// Threads that this place wants: one a worker, and one more if messages are served by a thread
+    /// that does nothing else.
+    pub fn threads(&self) -> usize {
+        self.crew.size() + usize::from(self.has_steward())
+    }
+
+    /// Hands the first work to this place, whose activity is then running.
+    pub fn begin(&self, bag: B, port: &impl Port<Message<B>>) {
+        let worker = self
+            .crew
+            .claim(WorkerId(0))
+            .expect("all workers idle before the start");
+        self.start(worker, Some(bag), port);
+    }
+
+    /// Takes in a message for this place. Called by the transport, on any thread.
+    pub fn deliver(&self, from: PlaceId, message: Message<B>, port: &impl Port<Message<B>>) {
+        self.inbox.push((from, message), port);
+        self.ring(port);
+    }
+
+    /// Wakes somebody who may serve messages, if there is anybody.
+    pub(super) fn ring(&self, port: &impl Port<Message<B>>) {
+        if self.config.fairness == Fairness::OneCoreFree {
+            port.unpark(self.here, self.steward());
+        } else if let Some(worker) = self.crew.any_idle() {
+            port.unpark(self.here, worker);
+        }
+    }
+
+    /// The thread that serves messages and never works, if this place has one.
+    pub(super) fn steward(&self) -> WorkerId {
+        WorkerId(self.crew.size() as u32)
+    }
+
+    fn has_steward(&self) -> bool {
+        matches!(
+            self.config.fairness,
+            Fairness::OneCoreFree | Fairness::Yield
+        )
+    }
+
+    /// Starts the claimed `worker`, with more work if there is some.
+    pub(super) fn start(&self, worker: WorkerId, work: Option<B>, port: &impl Port<Message<B>>) {
+        let slot = &self.slots[worker.index()];
+        if let Some(work) = work {
+            put(&mut slot.bag.lock(port), work);
+        }
+        // ORDERING: Release, pairs with Acquire in Slot::take_start (T1).
+        slot.start.store(true, Ordering::Release);
+        port.unpark(self.here, worker);
+    }
+
+    /// Whether thieves were recorded here a moment ago.
+    #[inline]
+    pub(super) fn has_thieves(&self) -> bool {
+        // ORDERING: Relaxed, a hint: whoever acts on it takes the desk's lock.
+        self.thieves.load(Ordering::Relaxed)
+    }
+
+    /// Whether the place was asking for work a moment ago.
+    pub(super) fn is_stealing(&self) -> bool {
+        // ORDERING: Relaxed: for the account of time only.
+        self.stealing.load(Ordering::Relaxed)
+    }
+
+    /// Whether the workers set work aside for other places. A worker that is alone and serves
+    /// messages itself divides its own bag when asked, which is later and so better.
+    pub(super) fn lends(&self) -> bool {
+        self.config.places > 1 && (self.crew.size() > 1 || self.config.fairness != Fairness::Inline)
+    }
+
+    /// Serves one message. `own` is the bag of the worker that serves, if it has one.
+    pub(super) fn on(
+        &self,
+        letter: Letter<B>,
+        own: Option<&mut B>,
+        me: WorkerId,
+        port: &impl Port<Message<B>>,
+    ) {
+        let (from, message) = letter;
+        self.at_desk(own, me, port, |protocol, out| {
+            out.tally.on_receive(&message);
+            protocol.on(from, message, out);
+        });
+    }
+
+    /// Gives to the recorded thieves what can be spared.
+    pub(super) fn surplus(&self, own: &mut B, me: WorkerId, port: &impl Port<Message<B>>) {
+        self.at_desk(Some(own), me, port, |protocol, out| protocol.surplus(out));
+    }
+
+    /// The last worker has left. True if there is work after all and `me` is running again.
+    pub(super) fn dry(&self, me: WorkerId, port: &impl Port<Message<B>>) -> bool {
+        self.at_desk(None, me, port, |protocol, out| {
+            if !self.crew.is_dry() {
+                return false;
+            }
+            if !self.intra.is_empty() || !self.inter.is_empty() {
+                let claimed = self.crew.claim(me);
+                debug_assert_eq!(
+                    claimed,
+                    Some(me),
+                    "somebody started a worker without the desk"
+                );
+                return true;
+            }
+            protocol.dry(out);
+            false
+        })
+    }
+
+    fn at_desk<P: Port<Message<B>>, R>(
+        &self,
+        own: Option<&mut B>,
+        me: WorkerId,
+        port: &P,
+        act: impl FnOnce(&mut Protocol, &mut Errand<'_, B, P>) -> R,
+    ) -> R {
+        let mut desk = self.desk.lock(port);
+        let Desk {
+            protocol,
+            tally,
+            random,
+        } = &mut *desk;
+        let result = act(
+            protocol,
+            &mut Errand {
+                team: self,
+                port,
+                me,
+                own,
+                tally,
+                random,
+            },
+        );
+        let place = protocol.place();
+        // ORDERING: Relaxed, both hints, written under the desk's lock.
+        self.thieves
+            .store(place.thieves().len() > 0, Ordering::Relaxed);
+        // ORDERING: Relaxed, as above.
+        self.stealing.store(
+            matches!(place.phase(), Phase::Stealing { .. }),
+            Ordering::Relaxed,
+        );
+        result
+    }
+
+    /// What the place counted, and every bag that is left, worked off or not.
+    pub fn wind_up(self) -> (Tally, Vec<B>) {
+        let in_flight =
+            self.inbox
+                .into_inner()
+                .into_iter()
+                .filter_map(|(_, message)| match message {
+                    Message::Loot(loot) => Some(loot),
+                    Message::Answer(loot) => loot,
+                    Message::Request { .. } | Message::Report(_) => None,
+                });
+        let slots = self
+            .slots
+            .into_vec()
+            .into_iter()
+            .filter_map(|slot| slot.into_inner().bag.into_inner());
+        let reserves = self
+            .intra
+            .into_inner()
+            .into_iter()
+            .chain(self.inter.into_inner());
+        let bags = slots.chain(reserves).chain(in_flight).collect();
+        (CachePadded::into_inner(self.desk).into_inner().tally, bags)
+    }
+}
+
+/// Adds `work` to a pile that may not exist yet.
+pub(super) fn put<B: Bag>(pile: &mut Option<B>, work: B) {
+    match pile {
+        Some(there) => there.merge(work),
+        None => *pile = Some(work),
+    }
+}
+
+/// The world as the protocol sees it during one event.
+struct Errand<'a, B: Bag, P> {
+    team: &'a Team<B>,
+    port: &'a P,
+    me: WorkerId,
+    own: Option<&'a mut B>,
+    tally: &'a mut Tally,
+    random: &'a mut u64,
+}
+
+impl<B: Bag, P: Port<Message<B>>> Errand<'_, B, P> {
+    fn split_own(&mut self, share: Share) -> Option<B> {
+        self.own
+            .as_mut()
+            .filter(|bag| bag.is_splittable())?
+            .split(share)
+    }
+}
+
+impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
+    fn send(&mut self, to: PlaceId, message: Message<B>) {
+        self.tally.on_send(&message);
+        self.port.send(self.team.here, to, message);
+    }
+
+    fn work(&mut self, loot: B) {
+        self.team.intra.feed(loot, B::merge, self.port);
+        if let Some(worker) = self.team.crew.claim(self.me) {
+            self.team.start(worker, None, self.port);
+        }
+    }
+
+    fn steal(&mut self) -> Option<B> {
+        let lent = if self.team.inter.is_empty() {
+            None
+        } else {
+            self.team.inter.take(self.port)
+        };
+        lent.or_else(|| self.split_own(self.team.config.steal.into()))
+    }
+
+    fn ration(&mut self, thieves: usize) -> Option<B> {
+        let portion = |pile: &mut B| {
+            if thieves > 1 {
+                pile.split(Share::Ration(thieves - 1))
+            } else {
+                None
+            }
+        };
+        let lent = if self.team.inter.is_empty() {
+            None
+        } else {
+            self.team.inter.take_part(portion, self.port)
+        };
+        lent.or_else(|| self.split_own(Share::Ration(thieves)))
+    }
+
+    fn pick(&mut self, n: usize) -> usize {
+        // Xorshift (Marsaglia 2003): the choice of victims only has to be even, seeded and cheap.
+        let mut x = *self.random;
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        *self.random = x;
+        (mix(x) % n as u64) as usize
+    }
+
+    fn done(&mut self) {
+        self.port.close();
+    }
+}
+
+/// Spreads the bits of `x` (the finaliser of SplitMix64, Steele, Lea, Flood 2014).
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,45 @@
+//! The sticky permit that parking is built on.
+//!
+//! # Words
+//! `given`: set by whoever wakes, cleared by the owner when it takes the permit.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | P1 | `give` | `try_take` | what happened before the wake-up | `parking_*` in `verify/tests/sync.rs` |
+
+use super::{AtomicBool, Ordering};
+
+/// A permit that stays until its owner takes it: a wake-up that comes before the sleep is not lost.
+#[derive(Debug)]
+pub struct Permit {
+    given: AtomicBool,
+}
+
+impl Default for Permit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Permit {
+    /// Not given.
+    pub fn new() -> Self {
+        Self {
+            given: AtomicBool::new(false),
+        }
+    }
+
+    /// Gives the permit. To be followed by waking the owner, if it sleeps.
+    pub fn give(&self) {
+        // ORDERING: Release, pairs with Acquire in try_take (P1).
+        self.given.store(true, Ordering::Release);
+    }
+
+    /// Takes the permit if it is there. The owner only.
+    pub fn try_take(&self) -> bool {
+        // ORDERING: Relaxed look first, so that a spinning owner does not write the line; the Acquire of the
+        // swap pairs with Release in give (P1).
+        self.given.load(Ordering::Relaxed) && self.given.swap(false, Ordering::Acquire)
+    }
+}

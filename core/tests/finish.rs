@@ -1,0 +1,94 @@
+//! The finish, on one thread.
+
+use tautline_core::PlaceId;
+use tautline_core::finish::{Counter, Home, Ledger, Report};
+
+#[test]
+fn counter_ends_once() {
+    let finish = Counter::new();
+    finish.spawn();
+    finish.spawn();
+    assert!(!finish.end() && !finish.end() && !finish.is_done());
+    assert!(finish.end() && finish.is_done());
+}
+
+#[test]
+fn ledger_sends_only_what_changed() {
+    let mut ledger = Ledger::new(PlaceId(1));
+    ledger.spawned(PlaceId(2));
+    ledger.spawned(PlaceId(2));
+    ledger.spawned(PlaceId(1));
+    ledger.ended();
+    let report = ledger.report();
+    assert_eq!(
+        report,
+        Report {
+            number: 1,
+            counts: vec![(PlaceId(2), 2)]
+        },
+        "zeros do not travel"
+    );
+    ledger.ended();
+    assert_eq!(
+        ledger.report(),
+        Report {
+            number: 2,
+            counts: vec![(PlaceId(1), -1)]
+        }
+    );
+}
+
+/// A spawn that is known later than its end leaves the finish open, in either order.
+#[test]
+fn home_waits_for_both_sides() {
+    let root = Report {
+        number: 1,
+        counts: vec![(PlaceId(0), -1), (PlaceId(1), 1)],
+    };
+    let child = Report {
+        number: 1,
+        counts: vec![(PlaceId(1), -1)],
+    };
+    for child_first in [false, true] {
+        let mut home = Home::new(2);
+        let mut reports = [(PlaceId(0), root.clone()), (PlaceId(1), child.clone())];
+        if child_first {
+            reports.reverse();
+        }
+        let [first, second] = reports;
+        assert!(!home.on(first.0, first.1) && !home.is_done());
+        assert!(home.on(second.0, second.1) && home.is_done());
+    }
+}
+
+/// The history told at the head of the module: later reports cancel while u still runs at place 3.
+#[test]
+fn overtaking_reports_do_not_end_early() {
+    let at = PlaceId;
+    let report = |number, counts: &[(u32, i64)]| {
+        let counts = counts.iter().map(|&(q, n)| (at(q), n)).collect();
+        Report { number, counts }
+    };
+    let mut home = Home::new(4);
+    assert!(
+        !home.on(at(0), report(1, &[(0, -1), (1, 1)])),
+        "the root spawned x at 1"
+    );
+    assert!(
+        !home.on(at(1), report(2, &[(1, -1), (2, 1)])),
+        "y at 1 spawned v at 2"
+    );
+    assert!(
+        !home.on(at(2), report(2, &[(2, -1)])),
+        "v ended; the sums are zero, two reports are missing"
+    );
+    assert!(
+        !home.on(at(1), report(1, &[(1, -1), (2, 1)])),
+        "x at 1 spawned w at 2"
+    );
+    assert!(
+        !home.on(at(2), report(1, &[(2, -1), (1, 1), (3, 1)])),
+        "w at 2 spawned y at 1 and u at 3"
+    );
+    assert!(home.on(at(3), report(1, &[(3, -1)])), "u ended");
+}

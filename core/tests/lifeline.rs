@@ -1,0 +1,365 @@
+//! The lifeline graphs, the place machine and the words, on one thread.
+
+use tautline_core::lifeline::{
+    Actions, Crew, Event, Gate, Graph, Neighbours, Phase, Place, Reserve,
+};
+use tautline_core::port::Spin;
+use tautline_core::{PlaceId, WorkerId};
+
+/// h^(z-1) < places ≤ h^z.
+fn dimensions(places: u32, radix: u32) -> u32 {
+    let (mut z, mut labels) = (0, 1u64);
+    while labels < places.into() {
+        labels *= u64::from(radix);
+        z += 1;
+    }
+    z
+}
+
+/// Whether place 0 reaches every place along the edges of `next`.
+fn reaches_all(places: u32, next: impl Fn(PlaceId) -> Neighbours) -> bool {
+    let mut seen = vec![false; places as usize];
+    let mut stack = vec![PlaceId(0)];
+    seen[0] = true;
+    while let Some(place) = stack.pop() {
+        for q in next(place) {
+            if !std::mem::replace(&mut seen[q.index()], true) {
+                stack.push(q);
+            }
+        }
+    }
+    seen.into_iter().all(|s| s)
+}
+
+/// Place 0 reaches everybody and everybody reaches place 0; degrees at most `degree`; the reverse
+/// edges are the reverse of the edges.
+fn check_graph(graph: Graph, places: u32, degree: u32) {
+    let (mut edges, mut reverse) = (0, 0);
+    for p in (0..places).map(PlaceId) {
+        let out = graph.outgoing(p, places);
+        let (out_degree, in_degree) = (out.clone().count(), graph.incoming(p, places).count());
+        assert!(
+            out_degree.max(in_degree) <= degree as usize,
+            "{graph:?} {places}: degrees of {p}"
+        );
+        assert!(
+            places == 1 || out_degree > 0,
+            "{graph:?} {places}: {p} has no lifeline"
+        );
+        for q in out {
+            assert!(q.0 < places && q != p, "{graph:?} {places}: {p} to {q}");
+            assert!(
+                degree > 64 || graph.incoming(q, places).any(|r| r == p),
+                "{graph:?} {places}: {p} at {q}"
+            );
+        }
+        edges += out_degree;
+        reverse += in_degree;
+    }
+    assert_eq!(edges, reverse, "{graph:?} {places}");
+    assert!(
+        reaches_all(places, |p| graph.outgoing(p, places)),
+        "{graph:?} {places}: from 0"
+    );
+    assert!(
+        reaches_all(places, |p| graph.incoming(p, places)),
+        "{graph:?} {places}: to 0"
+    );
+}
+
+/// Saraswat, acceptance fact 2, for every size up to 128 and every radix.
+#[test]
+fn hypercube_connected_every_size_and_radix() {
+    for places in 1..=128 {
+        for radix in 2..=places.max(2) {
+            check_graph(
+                Graph::Hypercube { radix },
+                places,
+                dimensions(places, radix),
+            );
+        }
+    }
+}
+
+/// Saraswat, acceptance fact 2, for sizes up to 4096: radix 2, and one other radix that differs from
+/// size to size (all pairs would be 8 million graphs; the argument is at the head of the module).
+#[test]
+fn hypercube_connected_up_to_4096() {
+    for places in (3..=512)
+        .chain((513..=4096).step_by(61))
+        .chain([1023, 1024, 1025, 4095, 4096])
+    {
+        for radix in [2, 2 + places * 2_654_435 % (places - 1)] {
+            check_graph(
+                Graph::Hypercube { radix },
+                places,
+                dimensions(places, radix),
+            );
+        }
+    }
+}
+
+/// Finnerty, acceptance fact 10: degrees 2, 3, 4 for 4, 8, 16 places.
+#[test]
+fn binary_hypercube_degrees() {
+    for (places, degree) in [(4, 2), (8, 3), (16, 4)] {
+        for p in 0..places {
+            assert_eq!(
+                Graph::Hypercube { radix: 2 }
+                    .outgoing(PlaceId(p), places)
+                    .count(),
+                degree
+            );
+        }
+    }
+}
+
+#[test]
+fn ring_and_full() {
+    for places in 1..=64 {
+        check_graph(Graph::Ring, places, 1);
+        check_graph(Graph::Full, places, places - 1);
+    }
+    assert_eq!(
+        Graph::Ring.outgoing(PlaceId(2), 3).collect::<Vec<_>>(),
+        [PlaceId(0)]
+    );
+    assert_eq!(Graph::Full.outgoing(PlaceId(1), 4).count(), 3);
+}
+
+/// Everything a place does, written down; work to spare is a number of units.
+#[derive(Default)]
+struct Log {
+    units: usize,
+    done: Vec<String>,
+}
+
+impl Actions<usize> for Log {
+    fn request(&mut self, to: PlaceId, lifeline: bool) {
+        self.done.push(format!(
+            "ask {} {}",
+            to.0,
+            if lifeline { "lifeline" } else { "random" }
+        ));
+    }
+    fn answer(&mut self, to: PlaceId, loot: Option<usize>) {
+        self.done.push(format!("answer {} {loot:?}", to.0));
+    }
+    fn give(&mut self, to: PlaceId, loot: usize) {
+        self.done.push(format!("give {} {loot}", to.0));
+    }
+    fn work(&mut self, loot: usize) {
+        self.units += loot;
+        self.done.push(format!("work {loot}"));
+    }
+    fn ended(&mut self) {
+        self.done.push("ended".into());
+    }
+    fn steal(&mut self) -> Option<usize> {
+        let half = self.units / 2;
+        self.units -= half;
+        (half > 0).then_some(half)
+    }
+    fn ration(&mut self, thieves: usize) -> Option<usize> {
+        let share = self.units / (thieves + 1);
+        self.units -= share;
+        (share > 0).then_some(share)
+    }
+    fn pick(&mut self, _: usize) -> usize {
+        0
+    }
+}
+
+/// Plays `events` to a place and returns what it did.
+fn play(place: &mut Place, log: &mut Log, event: Event<usize>) -> String {
+    log.done.clear();
+    place.on(event, log);
+    log.done.join(", ")
+}
+
+/// Saraswat, attemptSteal: w random places, then the lifelines in turn, then quiet. Finnerty,
+/// acceptance fact 9: at most one request outstanding along a lifeline.
+#[test]
+fn search_order() {
+    let graph = Graph::Hypercube { radix: 2 };
+    let (mut place, mut log) = (Place::new(PlaceId(0), 4, graph, 2), Log::default());
+    let none = |from| Event::Answer {
+        from: PlaceId(from),
+        loot: None,
+    };
+    assert_eq!(play(&mut place, &mut log, Event::Dry), "ask 1 random");
+    assert_eq!(place.waits_for(), Some(PlaceId(1)));
+    assert_eq!(
+        play(&mut place, &mut log, Event::Dry),
+        "",
+        "dry once is enough"
+    );
+    assert_eq!(play(&mut place, &mut log, none(1)), "ask 1 random");
+    assert_eq!(play(&mut place, &mut log, none(1)), "ask 1 lifeline");
+    assert_eq!(play(&mut place, &mut log, none(1)), "ask 2 lifeline");
+    assert_eq!(play(&mut place, &mut log, none(2)), "ended");
+    assert_eq!(place.phase(), Phase::Quiet);
+
+    // A lifeline brings loot; dry again, the place asks only along the lifeline that was met.
+    let loot = Event::Loot {
+        from: PlaceId(2),
+        loot: 5,
+    };
+    assert_eq!(play(&mut place, &mut log, loot), "work 5");
+    assert_eq!(place.phase(), Phase::Active);
+    assert_eq!(play(&mut place, &mut log, Event::Dry), "ask 1 random");
+    play(&mut place, &mut log, none(1));
+    assert_eq!(play(&mut place, &mut log, none(1)), "ask 2 lifeline");
+    assert_eq!(play(&mut place, &mut log, none(2)), "ended");
+}
+
+/// Loot that comes while an answer is outstanding starts the place; the answer is taken later.
+#[test]
+fn loot_overtakes_answer() {
+    let (mut place, mut log) = (Place::new(PlaceId(0), 2, Graph::Ring, 0), Log::default());
+    assert_eq!(play(&mut place, &mut log, Event::Dry), "ask 1 lifeline");
+    let loot = Event::Loot {
+        from: PlaceId(1),
+        loot: 3,
+    };
+    assert_eq!(
+        play(&mut place, &mut log, loot),
+        "ended, work 3",
+        "an activity is running already"
+    );
+    // Dry again while the answer is out: wait for it, then ask anew.
+    assert_eq!(play(&mut place, &mut log, Event::Dry), "");
+    assert_eq!(
+        play(
+            &mut place,
+            &mut log,
+            Event::Answer {
+                from: PlaceId(1),
+                loot: None
+            }
+        ),
+        "ask 1 lifeline"
+    );
+}
+
+/// A thief that asks along a lifeline is remembered, one that asks at random is not; shares are equal.
+#[test]
+fn thieves_are_served() {
+    let (mut place, mut log) = (Place::new(PlaceId(0), 4, Graph::Full, 0), Log::default());
+    // Before the start everybody but the home has asked along its lifelines.
+    assert_eq!(place.thieves().count(), 3);
+    log.units = 100;
+    assert_eq!(
+        play(&mut place, &mut log, Event::Surplus),
+        "give 1 25, give 2 25, give 3 25"
+    );
+    log.units = 1;
+    let ask = |from, lifeline| Event::Request {
+        from: PlaceId(from),
+        lifeline,
+    };
+    assert_eq!(play(&mut place, &mut log, ask(1, false)), "answer 1 None");
+    assert_eq!(place.thieves().count(), 0);
+    assert_eq!(play(&mut place, &mut log, ask(1, true)), "answer 1 None");
+    assert_eq!(place.thieves().collect::<Vec<_>>(), [PlaceId(1)]);
+    assert_eq!(
+        play(&mut place, &mut log, Event::Surplus),
+        "",
+        "one unit is nothing to share"
+    );
+    log.units = 10;
+    assert_eq!(
+        play(&mut place, &mut log, ask(2, false)),
+        "answer 2 Some(5)"
+    );
+    assert_eq!(play(&mut place, &mut log, Event::Surplus), "give 1 2");
+}
+
+/// A place that is not active spawns nothing, whatever it is asked (requirement F-1 of the finish).
+#[test]
+fn quiet_place_gives_nothing() {
+    let (mut place, mut log) = (
+        Place::new(PlaceId(1), 2, Graph::Ring, 1),
+        Log {
+            units: 50,
+            ..Log::default()
+        },
+    );
+    assert_eq!(place.phase(), Phase::Quiet);
+    assert_eq!(play(&mut place, &mut log, Event::Surplus), "");
+    let ask = Event::Request {
+        from: PlaceId(0),
+        lifeline: true,
+    };
+    assert_eq!(play(&mut place, &mut log, ask), "answer 0 None");
+    assert_eq!(
+        play(&mut place, &mut log, Event::Dry),
+        "",
+        "a quiet place searches no more"
+    );
+}
+
+#[test]
+fn reserve_keeps_units() {
+    let reserve = Reserve::new();
+    let add = |there: &mut usize, more| *there += more;
+    assert!(reserve.is_empty());
+    assert_eq!(reserve.take(&Spin), None);
+    reserve.feed(3, add, &Spin);
+    reserve.feed(4, add, &Spin);
+    assert!(!reserve.is_empty());
+    let one = |pile: &mut usize| (*pile > 1).then(|| (*pile -= 1, 1).1);
+    assert_eq!(reserve.take_part(one, &Spin), Some(1));
+    assert_eq!(reserve.take(&Spin), Some(6));
+    assert!(reserve.is_empty());
+    reserve.feed(1, add, &Spin);
+    assert_eq!(
+        reserve.take_part(one, &Spin),
+        Some(1),
+        "what cannot be divided goes whole"
+    );
+    assert!(reserve.is_empty());
+    assert_eq!(reserve.into_inner(), None);
+}
+
+/// Finnerty, acceptance fact 8: never more than the maximum.
+#[test]
+fn crew_counts() {
+    let crew = Crew::new(3);
+    assert!(crew.is_dry() && !crew.is_full());
+    assert_eq!(
+        crew.claim(WorkerId(2)),
+        Some(WorkerId(2)),
+        "the preferred one if it is idle"
+    );
+    assert_eq!(crew.claim(WorkerId(2)), Some(WorkerId(0)));
+    assert_eq!(crew.claim(WorkerId(2)), Some(WorkerId(1)));
+    assert_eq!(
+        (crew.claim(WorkerId(2)), crew.any_idle(), crew.running()),
+        (None, None, 3)
+    );
+    assert!(crew.is_full());
+    assert!(!crew.leave(WorkerId(1)));
+    assert_eq!(crew.any_idle(), Some(WorkerId(1)));
+    assert!(!crew.leave(WorkerId(0)));
+    assert!(crew.leave(WorkerId(2)), "the last to leave is told so");
+    assert!(crew.is_dry());
+    assert_eq!(Crew::new(Crew::MAX).size(), Crew::MAX);
+}
+
+#[test]
+#[should_panic(expected = "0 workers in a place: 1 to")]
+fn crew_of_nobody() {
+    Crew::new(0);
+}
+
+/// Finnerty, acceptance fact 13: never two behind the gate; any activity that ends lets go.
+#[test]
+fn gate_holds_one() {
+    let gate = Gate::new();
+    assert_eq!(gate.release(), None);
+    assert!(gate.try_hold(WorkerId(1)) && !gate.try_hold(WorkerId(0)));
+    assert!(gate.is_held_by(WorkerId(1)) && !gate.is_held_by(WorkerId(0)));
+    assert_eq!(gate.release(), Some(WorkerId(1)));
+    assert!(!gate.is_held_by(WorkerId(1)));
+}

@@ -1,0 +1,114 @@
+//! The core where there is nothing else: no std, no libc, no allocator, stock stable compiler.
+//!
+//! Each check uses a part of the core that exists without feature `alloc`. Exits with 0, or names
+//! the check that failed and exits with 1.
+#![no_std]
+#![no_main]
+
+#[cfg(feature = "leak-std")]
+extern crate std;
+
+mod machine;
+
+use core::hint::black_box;
+use tautline_core::deque::{FixedDeque, Full, Steal};
+use tautline_core::finish::Counter;
+use tautline_core::lifeline::{Gate, Graph};
+use tautline_core::port::Spin;
+use tautline_core::sync::{Lock, Permit};
+use tautline_core::{PlaceId, WorkerId};
+
+type Check = (&'static str, fn() -> bool);
+
+/// One line for each part of the core.
+const CHECKS: &[Check] = &[
+    ("memory\n", memory),
+    ("sync::Lock\n", lock),
+    ("sync::Permit\n", permit),
+    ("deque::FixedDeque\n", deque),
+    ("finish::Counter\n", counter),
+    ("lifeline::Graph\n", graph),
+    ("lifeline::Gate\n", gate),
+];
+
+/// Called on a fresh stack by the entry in [`machine`].
+fn probe() -> ! {
+    for (name, check) in CHECKS {
+        if !check() {
+            machine::say(name);
+            machine::exit(1);
+        }
+    }
+    machine::exit(0)
+}
+
+/// The memory functions that this program brings itself: an error in them must not pass for one of
+/// the core's.
+fn memory() -> bool {
+    let whole = ..black_box(8);
+    let mut bytes = black_box([0u8, 1, 2, 3, 4, 5, 6, 7]);
+    bytes.copy_within(black_box(0..6), 2);
+    let up = bytes[whole] == black_box([0, 1, 0, 1, 2, 3, 4, 5])[whole];
+    bytes.copy_within(black_box(2..8), 0);
+    let down = bytes[whole] == black_box([0, 1, 2, 3, 4, 5, 4, 5])[whole];
+    bytes[..black_box(3)].fill(black_box(9));
+    let above = bytes[whole] > black_box([9, 9, 9, 3, 4, 5, 4, 4])[whole];
+    let below = bytes[whole] < black_box([9, 9, 10])[..black_box(3)];
+    let none = bytes[..black_box(0)] == black_box([1, 2])[..black_box(0)];
+    let other = bytes[whole] != black_box([9, 9, 9, 3, 4, 5, 4, 6])[whole];
+    up && down && above && below && none && other
+}
+
+fn lock() -> bool {
+    let lock = Lock::new([0u64; 64]);
+    lock.lock(&Spin)[63] += 1;
+    let held = lock.lock(&Spin);
+    let refused = lock.try_lock().is_none() && lock.try_lock().is_none();
+    drop(held);
+    refused && lock.into_inner()[63] == 1
+}
+
+fn permit() -> bool {
+    let permit = Permit::new();
+    let before = permit.try_take();
+    permit.give();
+    permit.give();
+    !before && permit.try_take() && !permit.try_take()
+}
+
+fn deque() -> bool {
+    let deque = FixedDeque::<usize, 4>::new();
+    let thief = deque.thief();
+    let Some(owner) = deque.owner() else {
+        return false;
+    };
+    let fits = (0..4).all(|item| owner.push(item).is_ok());
+    let full = owner.push(4) == Err(Full(4));
+    let taken = owner.pop() == Some(3) && thief.steal() == Steal::Taken(0);
+    let rest = owner.pop() == Some(2) && owner.pop() == Some(1) && owner.pop().is_none();
+    fits && full && taken && rest && thief.steal() == Steal::Empty
+}
+
+fn counter() -> bool {
+    let counter = Counter::new();
+    counter.spawn();
+    let early = counter.end();
+    !early && !counter.is_done() && counter.end() && counter.is_done()
+}
+
+/// The cube over 8 places: from place 5 to 4, 7 and 1.
+fn graph() -> bool {
+    let cube = Graph::Hypercube { radix: 2 };
+    let mut seen = [false; 8];
+    for place in cube.outgoing(PlaceId(5), 8) {
+        seen[place.0 as usize] = true;
+    }
+    seen == [false, true, false, false, true, false, false, true]
+}
+
+fn gate() -> bool {
+    let gate = Gate::new();
+    let (one, two) = (WorkerId(0), WorkerId(1));
+    let held = gate.try_hold(one) && !gate.try_hold(two) && gate.is_held_by(one);
+    held && gate.release() == Some(one) && gate.try_hold(two)
+}

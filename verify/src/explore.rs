@@ -1,0 +1,209 @@
+//! Every state that a protocol can reach, with messages delivered in every order.
+//!
+//! A [`System`] turns the state machines of the core into a graph: a state is a string of words, a
+//! step delivers one message or lets one place do one thing. [`explore`] visits every state, judges
+//! it, and tells the shortest story it knows of the first flaw it meets.
+//!
+//! # Soundness
+//! Visited states are kept whole, not as hashes: two states are taken for one only if they are equal.
+//! Parts of a state (a place, a message) are interned: their number stands for them exactly.
+//!
+//! # Not covered
+//! Messages that are lost or doubled, except where a [`System`] adds that as a fault.
+#![forbid(unsafe_code)]
+
+mod balance;
+mod counts;
+mod tree;
+mod visited;
+mod world;
+
+pub use balance::{Balance, Checks, Fault};
+pub use counts::Counts;
+pub use tree::Tree;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::rc::Rc;
+use visited::Visited;
+
+/// What can be wrong with a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Nothing can happen any more, and the end was not announced.
+    Stuck,
+    /// The end was announced while something was still running or on its way.
+    Early,
+    /// The end was announced twice.
+    Repeated,
+    /// Tasks were lost or done twice.
+    Count,
+    /// A lifeline's flag and the request it stands for disagree, or there are two requests.
+    Lifeline,
+    /// A quiet place that no work can reach while there is work.
+    Astray,
+    /// A place that has work is not active, or asks for more.
+    Activity,
+}
+
+/// Something that has states and steps.
+pub trait System {
+    /// One thing that can happen.
+    type Step: Copy;
+
+    /// The state before anything has happened.
+    fn start(&mut self) -> Vec<u32>;
+
+    /// Calls `each` for every step possible in `state` with the state it leads to.
+    fn steps(&mut self, state: &[u32], each: &mut impl FnMut(Self::Step, &[u32]));
+
+    /// What is wrong with `state`.
+    fn judge(&self, state: &[u32]) -> Option<Flaw>;
+
+    /// Whether `state` may be the last.
+    fn is_final(&self, state: &[u32]) -> bool;
+
+    /// `step`, for people.
+    fn show(&self, step: Self::Step) -> String;
+}
+
+/// What an exploration has found.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// Different states visited.
+    pub states: usize,
+    /// Steps taken.
+    pub steps: usize,
+    /// The first flaw met, if any; the exploration ends there.
+    pub found: Option<(Flaw, Story)>,
+}
+
+impl Explored {
+    /// The kind of the first flaw met.
+    pub fn flaw(&self) -> Option<Flaw> {
+        self.found.as_ref().map(|(flaw, _)| *flaw)
+    }
+}
+
+/// What happened on the way to a state, one step a line.
+#[derive(Clone, Debug)]
+pub struct Story(pub Vec<String>);
+
+impl fmt::Display for Story {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|line| writeln!(f, "  {line}"))
+    }
+}
+
+/// Visits every state of `system`, depth first, up to the first flaw.
+///
+/// # Panics
+/// More than `limit` states.
+pub fn explore<S: System>(system: &mut S, limit: usize) -> Explored {
+    let start = system.start();
+    let mut visited = Visited::default();
+    let mut open = vec![visited.insert(&start, 0).expect("the first state")];
+    let mut explored = Explored {
+        states: 1,
+        steps: 0,
+        found: None,
+    };
+    let mut state = Vec::new();
+    while let Some(number) = open.pop() {
+        state.clear();
+        state.extend_from_slice(visited.get(number));
+        let mut flaw = system.judge(&state);
+        if flaw.is_none() {
+            let mut steps = 0;
+            system.steps(&state, &mut |_, next| {
+                steps += 1;
+                open.extend(visited.insert(next, number));
+            });
+            explored.steps += steps;
+            explored.states = visited.len();
+            assert!(explored.states <= limit, "more than {limit} states");
+            if steps == 0 && !system.is_final(&state) {
+                flaw = Some(Flaw::Stuck);
+            }
+        }
+        if let Some(flaw) = flaw {
+            explored.found = Some((flaw, story(system, &visited, number)));
+            break;
+        }
+    }
+    explored
+}
+
+/// How state `number` was reached, found again from the states on the way.
+fn story<S: System>(system: &mut S, visited: &Visited, mut number: u32) -> Story {
+    let mut lines = Vec::new();
+    while number != visited.parent(number) {
+        let parent = visited.parent(number);
+        let mut taken = None;
+        system.steps(visited.get(parent), &mut |step, next| {
+            if next == visited.get(number) {
+                taken = Some(step);
+            }
+        });
+        lines.push(system.show(taken.expect("the parent leads here")));
+        number = parent;
+    }
+    lines.reverse();
+    Story(lines)
+}
+
+/// Numbers for values: equal values, equal numbers.
+#[derive(Debug)]
+struct Interner<T> {
+    numbers: HashMap<Rc<T>, u32>,
+    values: Vec<Rc<T>>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self {
+            numbers: HashMap::new(),
+            values: Vec::new(),
+        }
+    }
+}
+
+impl<T: Eq + Hash> Interner<T> {
+    /// The number of `value`, and whether it is new.
+    fn number(&mut self, value: T) -> (u32, bool) {
+        if let Some(number) = self.numbers.get(&value) {
+            return (*number, false);
+        }
+        let number = u32::try_from(self.values.len()).expect("fewer than 2^32 values");
+        let value = Rc::new(value);
+        self.values.push(Rc::clone(&value));
+        self.numbers.insert(value, number);
+        (number, true)
+    }
+
+    /// The value with this number.
+    fn value(&self, number: u32) -> Rc<T> {
+        Rc::clone(&self.values[number as usize])
+    }
+}
+
+/// `state` without the word at `without` (if any), with the `mail` added; from `from` on the words
+/// are a sorted multiset.
+fn replace_mail(
+    state: &[u32],
+    from: usize,
+    without: Option<usize>,
+    mail: &[u32],
+    next: &mut Vec<u32>,
+) {
+    next.clear();
+    next.extend_from_slice(state);
+    if let Some(at) = without {
+        next.remove(at);
+    }
+    next.extend_from_slice(mail);
+    if !mail.is_empty() {
+        next[from..].sort_unstable();
+    }
+}

@@ -1,0 +1,78 @@
+//! The states seen so far, each with the one it was first reached from.
+
+/// A set of word strings, numbered in the order of their arrival.
+#[derive(Debug, Default)]
+pub(super) struct Visited {
+    words: Vec<u32>,
+    /// Where each string ends in `words`.
+    ends: Vec<usize>,
+    parents: Vec<u32>,
+    /// Open addressing: 0 is free, else 1 + the number of a string.
+    table: Vec<u32>,
+}
+
+impl Visited {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The string with this number.
+    pub(super) fn get(&self, number: u32) -> &[u32] {
+        let number = number as usize;
+        let begin = if number == 0 {
+            0
+        } else {
+            self.ends[number - 1]
+        };
+        &self.words[begin..self.ends[number]]
+    }
+
+    /// The string that this one was first reached from; itself for the first.
+    pub(super) fn parent(&self, number: u32) -> u32 {
+        self.parents[number as usize]
+    }
+
+    /// The number of `state` if it is new.
+    pub(super) fn insert(&mut self, state: &[u32], parent: u32) -> Option<u32> {
+        if (self.len() + 1) * 2 > self.table.len() {
+            self.grow();
+        }
+        let slot = self.slot(state)?;
+        let number = u32::try_from(self.len()).expect("fewer than 2^32 states");
+        self.table[slot] = number + 1;
+        self.words.extend_from_slice(state);
+        self.ends.push(self.words.len());
+        self.parents.push(parent);
+        Some(number)
+    }
+
+    /// Where `state` belongs; `None` if it is there already.
+    fn slot(&self, state: &[u32]) -> Option<usize> {
+        let mask = self.table.len() - 1;
+        let mut slot = hash(state) as usize & mask;
+        loop {
+            match self.table[slot] {
+                0 => return Some(slot),
+                taken if self.get(taken - 1) == state => return None,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        self.table = vec![0; (self.table.len() * 2).max(1024)];
+        for number in 0..self.len() as u32 {
+            let slot = self.slot(self.get(number)).expect("all are different");
+            self.table[slot] = number + 1;
+        }
+    }
+}
+
+fn hash(state: &[u32]) -> u64 {
+    let mixed = state.iter().fold(0u64, |hash, word| {
+        (hash.rotate_left(5) ^ u64::from(*word)).wrapping_mul(0x517c_c1b7_2722_0a95)
+    });
+    // The low bits of a product depend on the low bits alone.
+    mixed ^ mixed >> 32
+}

@@ -1,0 +1,120 @@
+//! The harness around loom: a model that explores too little is a failure, not a proof.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+use tautline_core::port::Relax;
+
+/// A bounded check of one small concurrent program under every schedule that the bound allows.
+///
+/// `TAUTLINE_BOUND=<n>` or `=none` overrides the bounds of all models, for deeper runs.
+#[derive(Debug)]
+#[must_use]
+pub struct Model {
+    name: &'static str,
+    bound: Option<usize>,
+    floor: usize,
+}
+
+impl Model {
+    /// A model without a bound on preemptions, that must run at least once.
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            bound: None,
+            floor: 1,
+        }
+    }
+
+    /// At most `preemptions` involuntary switches in one execution.
+    pub fn bound(mut self, preemptions: usize) -> Self {
+        self.bound = Some(preemptions);
+        self
+    }
+
+    /// The least number of executions that counts as a check.
+    pub fn floor(mut self, executions: usize) -> Self {
+        self.floor = executions;
+        self
+    }
+
+    /// Runs `program` in all its executions and prints one line about them.
+    ///
+    /// # Panics
+    /// If an execution fails, or if there were fewer than the floor.
+    pub fn check(self, program: impl Fn() + Sync + Send + 'static) {
+        let (name, floor, bound) = (self.name, self.floor, self.effective_bound());
+        let start = Instant::now();
+        let (executions, failure) = explore(bound, program);
+        let seconds = start.elapsed().as_secs_f64();
+        if let Some(cause) = failure {
+            eprintln!("model {name} failed in execution {executions}");
+            std::panic::resume_unwind(cause);
+        }
+        let bound = bound.map_or_else(|| "none".into(), |b| b.to_string());
+        println!(
+            "MODEL {name} executions={executions} floor={floor} bound={bound} seconds={seconds:.2}"
+        );
+        assert!(
+            executions >= floor,
+            "model {name} explored {executions} executions; below {floor} it checks nothing"
+        );
+    }
+
+    /// Runs `program` until an execution fails; how many executions that took, `None` if none failed.
+    pub fn find(self, program: impl Fn() + Sync + Send + 'static) -> Option<usize> {
+        // The failure is wanted: its backtrace would only look like trouble.
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let (executions, failure) = explore(self.effective_bound(), program);
+        std::panic::set_hook(hook);
+        failure.map(|_| executions)
+    }
+
+    fn effective_bound(&self) -> Option<usize> {
+        match std::env::var("TAUTLINE_BOUND") {
+            Ok(bound) if bound == "none" => None,
+            Ok(bound) => Some(
+                bound
+                    .parse()
+                    .expect("TAUTLINE_BOUND is a number or \"none\""),
+            ),
+            Err(_) => self.bound,
+        }
+    }
+}
+
+type Cause = Box<dyn std::any::Any + Send>;
+
+fn explore(
+    bound: Option<usize>,
+    program: impl Fn() + Sync + Send + 'static,
+) -> (usize, Option<Cause>) {
+    let executions = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&executions);
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = bound;
+    builder.max_branches = 10_000;
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        builder.check(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            program();
+        });
+    }));
+    (executions.load(Ordering::Relaxed), outcome.err())
+}
+
+/// Waiting that loom can finish: two threads that yield to each other for ever would never let the
+/// third one run. After `turns` failed looks the rest of the execution runs on fairly, unbranched.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns(pub u32);
+
+impl Relax for Turns {
+    fn relax(&self, turn: u32) {
+        if turn >= self.0 {
+            loom::skip_branch();
+        }
+        loom::thread::yield_now();
+    }
+}

@@ -1,0 +1,212 @@
+//! Models of the words of `tautline_core::lifeline` and of the workers that use them
+//! (Finnerty 2022, V1 to V4).
+#![cfg(tautline_loom)]
+
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::WorkerId;
+use tautline_core::deque::Inbox;
+use tautline_core::lifeline::{Crew, Gate, Reserve};
+use tautline_core::sync::Permit;
+use tautline_verify::model::{Model, Turns};
+
+const WAIT: Turns = Turns(2);
+
+fn add(there: &mut usize, more: usize) {
+    *there += more;
+}
+
+/// V1: two feeders and a taker. No unit is lost or doubled; both feeders may see the flag.
+#[test]
+fn reserve_feed_take() {
+    Model::new("reserve_feed_take")
+        .bound(3)
+        .floor(500)
+        .check(|| {
+            let reserve = Arc::new(Reserve::new());
+            let feeders: Vec<_> = [1, 2]
+                .map(|units| {
+                    let reserve = Arc::clone(&reserve);
+                    thread::spawn(move || {
+                        let fed = reserve.is_empty();
+                        if fed {
+                            reserve.feed(units, add, &WAIT);
+                        }
+                        if fed { units } else { 0 }
+                    })
+                })
+                .into();
+            let mut taken = reserve.take(&WAIT).unwrap_or(0);
+            let fed: usize = feeders.into_iter().map(|f| f.join().unwrap()).sum();
+            let left = reserve.take(&WAIT).unwrap_or(0);
+            assert!(reserve.is_empty());
+            taken += left;
+            assert_eq!(taken, fed, "units lost or doubled");
+        });
+}
+
+/// A thief's portion and a worker's take share the pile between them.
+#[test]
+fn reserve_take_part() {
+    Model::new("reserve_take_part").floor(9).check(|| {
+        let reserve = Arc::new(Reserve::new());
+        reserve.feed(3, add, &WAIT);
+        let theirs = Arc::clone(&reserve);
+        let thief = thread::spawn(move || {
+            let part = |pile: &mut usize| (*pile > 1).then(|| (*pile -= 1, 1).1);
+            theirs.take_part(part, &WAIT).unwrap_or(0)
+        });
+        let taken = reserve.take(&WAIT).unwrap_or(0);
+        let stolen = thief.join().unwrap();
+        assert_eq!(taken + stolen + reserve.take(&WAIT).unwrap_or(0), 3);
+    });
+}
+
+/// V3: two who have work for an idle worker; one of them gets to start it.
+#[test]
+fn crew_claim_once() {
+    Model::new("crew_claim_once").floor(3).check(|| {
+        let crew = Arc::new(Crew::new(1));
+        let theirs = Arc::clone(&crew);
+        let other = thread::spawn(move || theirs.claim(WorkerId(0)).is_some());
+        let mine = crew.claim(WorkerId(0)).is_some();
+        assert!(
+            mine ^ other.join().unwrap(),
+            "a worker was started twice, or not at all"
+        );
+        assert_eq!(crew.running(), 1);
+    });
+}
+
+/// Whoever claims an idle worker sees what that worker left behind.
+#[test]
+fn crew_claim_sees_leaver() {
+    Model::new("crew_claim_sees_leaver").floor(3).check(|| {
+        let scene = Arc::new((Crew::new(2), AtomicUsize::new(0)));
+        let me = scene.0.claim(WorkerId(0)).expect("all idle");
+        scene.0.claim(WorkerId(1)).expect("one idle");
+        let theirs = Arc::clone(&scene);
+        let leaver = thread::spawn(move || {
+            theirs.1.store(1, Relaxed);
+            theirs.0.leave(WorkerId(1));
+        });
+        if scene.0.claim(me).is_some() {
+            assert_eq!(
+                scene.1.load(Relaxed),
+                1,
+                "claimed, but its bag is not to be seen"
+            );
+        }
+        leaver.join().unwrap();
+    });
+}
+
+/// Two workers set work aside and leave; the last one to leave sees it.
+#[test]
+fn crew_last_sees_all() {
+    Model::new("crew_last_sees_all").floor(4).check(|| {
+        let scene = Arc::new((Crew::new(2), [AtomicUsize::new(0), AtomicUsize::new(0)]));
+        for _ in 0..2 {
+            scene.0.claim(WorkerId(0)).expect("idle");
+        }
+        let leave = |scene: &(Crew, [AtomicUsize; 2]), me: usize| {
+            scene.1[me].store(1, Relaxed);
+            let last = scene.0.leave(WorkerId(me as u32));
+            if last {
+                let seen: usize = scene.1.iter().map(|w| w.load(Relaxed)).sum();
+                assert_eq!(seen, 2, "the last to leave misses what the other set aside");
+            }
+            usize::from(last)
+        };
+        let theirs = Arc::clone(&scene);
+        let other = thread::spawn(move || leave(&theirs, 1));
+        let lasts = leave(&scene, 0) + other.join().unwrap();
+        assert_eq!(lasts, 1, "not exactly one was the last");
+    });
+}
+
+/// A message and a worker going idle: the worker sees the message or the sender sees the worker.
+#[test]
+fn crew_doorbell() {
+    Model::new("crew_doorbell").floor(10).check(|| {
+        let scene = Arc::new((Crew::new(1), Inbox::new()));
+        scene.0.claim(WorkerId(0)).expect("idle");
+        let theirs = Arc::clone(&scene);
+        let worker = thread::spawn(move || {
+            let (crew, inbox) = &*theirs;
+            crew.leave(WorkerId(0));
+            while inbox.pop(&WAIT).is_none() {
+                thread::park();
+            }
+        });
+        let (crew, inbox) = &*scene;
+        inbox.push((), &WAIT);
+        if crew.any_idle().is_some() {
+            worker.thread().unpark();
+        }
+        // A worker that sleeps on is a deadlock, which loom reports.
+        worker.join().unwrap();
+    });
+}
+
+/// V4: a worker steps back and wakes the steward, who serves; another activity may end meanwhile
+/// and let the worker go on early. Nobody sleeps for ever.
+#[test]
+fn gate_steward() {
+    Model::new("gate_steward").bound(3).floor(100).check(|| {
+        let scene = Arc::new((Gate::new(), Permit::new(), AtomicUsize::new(0)));
+        let steward = {
+            let scene = Arc::clone(&scene);
+            let worker = thread::current();
+            thread::spawn(move || {
+                let (gate, called, served) = &*scene;
+                while !called.try_take() {
+                    thread::park();
+                }
+                served.fetch_add(1, Relaxed);
+                if gate.release() == Some(WorkerId(0)) {
+                    worker.unpark();
+                }
+            })
+        };
+        let other = {
+            let scene = Arc::clone(&scene);
+            let worker = thread::current();
+            thread::spawn(move || {
+                scene.2.fetch_add(1, Relaxed);
+                if scene.0.release() == Some(WorkerId(0)) {
+                    worker.unpark();
+                }
+            })
+        };
+        let (gate, called, served) = &*scene;
+        assert!(gate.try_hold(WorkerId(0)), "nobody else steps back");
+        called.give();
+        steward.thread().unpark();
+        while gate.is_held_by(WorkerId(0)) {
+            thread::park();
+        }
+        assert!(
+            served.load(Relaxed) >= 1,
+            "let go, but what was served is not to be seen"
+        );
+        steward.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Never two workers behind the gate, and an activity that ends lets go whoever is there.
+#[test]
+fn gate_one_at_a_time() {
+    Model::new("gate_one_at_a_time").floor(4).check(|| {
+        let gate = Arc::new(Gate::new());
+        let theirs = Arc::clone(&gate);
+        let other = thread::spawn(move || theirs.try_hold(WorkerId(1)));
+        let mine = gate.try_hold(WorkerId(0));
+        let other = other.join().unwrap();
+        assert!(mine ^ other, "two stepped back, or none");
+        assert_eq!(gate.release(), Some(WorkerId(u32::from(other))));
+        assert_eq!(gate.release(), None);
+    });
+}

@@ -1,0 +1,119 @@
+//! Models of `tautline_core::sync`.
+#![cfg(tautline_loom)]
+
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::sync::{Lock, Permit};
+use tautline_verify::model::{Model, Turns};
+
+/// `threads` threads add 1 under the lock `rounds` times each.
+fn count(threads: usize, rounds: usize) {
+    let lock = Arc::new(Lock::new(0));
+    let add = move |lock: &Lock<usize>| {
+        for _ in 0..rounds {
+            let mut value = lock.lock(&Turns(2));
+            let seen = *value;
+            *value = seen + 1;
+        }
+    };
+    let others: Vec<_> = (1..threads)
+        .map(|_| {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || add(&lock))
+        })
+        .collect();
+    add(&lock);
+    for other in others {
+        other.join().unwrap();
+    }
+    assert_eq!(
+        *lock.lock(&Turns(2)),
+        threads * rounds,
+        "an update was lost"
+    );
+}
+
+#[test]
+fn lock_two_threads() {
+    Model::new("lock_two_threads")
+        .floor(10)
+        .check(|| count(2, 2));
+}
+
+#[test]
+fn lock_three_threads() {
+    Model::new("lock_three_threads")
+        .bound(3)
+        .floor(100)
+        .check(|| count(3, 1));
+}
+
+/// A refused try_lock changes nothing; a granted one excludes.
+#[test]
+fn try_lock() {
+    Model::new("try_lock").floor(5).check(|| {
+        let lock = Arc::new(Lock::new(0));
+        let theirs = Arc::clone(&lock);
+        let other = thread::spawn(move || theirs.try_lock().map(|mut value| *value += 1).is_some());
+        let mine = lock.try_lock().map(|mut value| *value += 1).is_some();
+        let granted = usize::from(mine) + usize::from(other.join().unwrap());
+        assert_eq!(*lock.try_lock().expect("all guards are gone"), granted);
+        assert!(granted >= 1);
+    });
+}
+
+/// A wake-up that comes before the sleep is not lost, and what came before it is seen.
+#[test]
+fn parking_sticky() {
+    use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    Model::new("parking_sticky").floor(3).check(|| {
+        let scene = Arc::new((Permit::new(), AtomicUsize::new(0)));
+        let theirs = Arc::clone(&scene);
+        let sleeper = thread::spawn(move || {
+            while !theirs.0.try_take() {
+                thread::park();
+            }
+            assert_eq!(
+                theirs.1.load(Relaxed),
+                1,
+                "woken, but the cause is not to be seen"
+            );
+        });
+        scene.1.store(1, Relaxed);
+        scene.0.give();
+        sleeper.thread().unpark();
+        // A sleeper that sleeps on is a deadlock, which loom reports.
+        sleeper.join().unwrap();
+    });
+}
+
+/// Two who wake: the sleeper wakes once at least, and the permit does not stay behind twice.
+#[test]
+fn parking_two_wakers() {
+    Model::new("parking_two_wakers")
+        .bound(3)
+        .floor(20)
+        .check(|| {
+            let permit = Arc::new(Permit::new());
+            let theirs = Arc::clone(&permit);
+            let sleeper = thread::spawn(move || {
+                while !theirs.try_take() {
+                    thread::park();
+                }
+            });
+            let waker = {
+                let permit = Arc::clone(&permit);
+                let sleeper = sleeper.thread().clone();
+                thread::spawn(move || {
+                    permit.give();
+                    sleeper.unpark();
+                })
+            };
+            permit.give();
+            sleeper.thread().unpark();
+            sleeper.join().unwrap();
+            waker.join().unwrap();
+            permit.try_take();
+            assert!(!permit.try_take(), "a permit was there twice");
+        });
+}
