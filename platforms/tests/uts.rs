@@ -253,10 +253,7 @@ fn split(bag: &mut Uts, share: Share) -> Option<Uts> {
         assert!(!loot.is_empty() && !bag.is_empty());
         assert_eq!(*loot.counts(), Counts::default());
     } else {
-        assert!(
-            share != Share::Half || !(len >= 2),
-            "splittable means splits"
-        );
+        assert!(share != Share::Half || len < 2, "splittable means splits");
     }
     loot
 }
