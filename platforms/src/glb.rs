@@ -8,8 +8,10 @@ use crate::{Error, Result};
 use tautline_core::lifeline::Crew;
 use tautline_node::Machine;
 
+pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
-    Bag, Config, Control, Fairness, Loot, Observer, Share, State, Steal, Steals, Tally, Times,
+    Bag, Config, Control, Fairness, Loot, Observer, Share, State, Steal, Steals, Tally, Task,
+    Tasks, Times,
 };
 pub use tautline_core::lifeline::Graph;
 pub use tautline_core::{PlaceId, WorkerId};

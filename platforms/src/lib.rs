@@ -15,6 +15,7 @@ pub use tautline_node::{Machine, machine};
 /// What most programs use.
 pub mod prelude {
     pub use crate::glb::{
-        Bag, Config, Control, Fairness, Glb, Graph, PlaceId, Run, Share, Steal, WorkerId,
+        Bag, Config, Control, Fairness, Glb, Graph, Local, PlaceId, Run, Share, Steal, Task, Tasks,
+        WorkerId,
     };
 }

@@ -58,10 +58,7 @@ pub fn run<B: Bag, O: Observer>(
     mut output: B::Output,
     control: &Control,
     observe: impl FnMut(PlaceId, WorkerId) -> O,
-) -> io::Result<Run<B::Output, O>>
-where
-    B::Shared: Send,
-{
+) -> io::Result<Run<B::Output, O>> {
     let node = Node::new(config, shared);
     let began = node.now();
     let accounts = node.staff(cpus, bag, control, observe)?;
@@ -111,10 +108,7 @@ struct Node<B: Bag> {
     origin: Instant,
 }
 
-impl<B: Bag> Node<B>
-where
-    B::Shared: Send,
-{
+impl<B: Bag> Node<B> {
     fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared) -> Self {
         let teams: Vec<_> = (0..config.places)
             .map(|p| Team::new(PlaceId(p), config, shared(PlaceId(p))))
@@ -224,10 +218,7 @@ impl<B: Bag> Relax for Node<B> {
     }
 }
 
-impl<B: Bag> Park for Node<B>
-where
-    B::Shared: Send,
-{
+impl<B: Bag> Park for Node<B> {
     fn park(&self, place: PlaceId, worker: WorkerId) {
         self.parker(place, worker).park(self);
     }
@@ -237,10 +228,7 @@ where
     }
 }
 
-impl<B: Bag> Transport<Message<B>> for Node<B>
-where
-    B::Shared: Send,
-{
+impl<B: Bag> Transport<Message<B>> for Node<B> {
     fn send(&self, from: PlaceId, to: PlaceId, message: Message<B>) {
         self.teams[to.index()].deliver(from, message, self);
     }

@@ -1,18 +1,27 @@
 //! Global load balancing: a program gives a [`Bag`], the runtime keeps everybody busy.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Bag`], [`Share`] | what a program implements, and how much is taken from it |
+//! | [`Task`], [`Tasks`] | a ready bag for programs that have single tasks |
+//! | [`Config`], [`Control`] | what can be set before, and done during, a run |
+//! | [`Protocol`] | one place to the others: a state machine, driven by threads, simulator and explorer |
+//! | [`Team`], [`Worker`] | one place inside: what its workers share, and what each of them does |
+//! | [`Tally`], [`Times`], [`Meter`], [`Observer`] | what is counted, and where the time goes |
 #![forbid(unsafe_code)]
 
 mod bag;
 mod config;
-mod control;
 mod protocol;
 mod stats;
+mod tasks;
 mod team;
 mod worker;
 
 pub use bag::{Bag, Share};
-pub use config::{Config, Fairness, Steal};
-pub use control::Control;
+pub use config::{Config, Control, Fairness, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
+pub use tasks::{Task, Tasks};
 pub use team::Team;
 pub use worker::{Account, Worker};
