@@ -209,18 +209,18 @@ fn gate_seen() {
         let scene = Arc::new((Gate::new(), AtomicUsize::new(0)));
         assert!(scene.0.try_hold(WorkerId(0)));
         let theirs = Arc::clone(&scene);
-        let steward = thread::spawn(move || {
-            theirs.1.store(1, Relaxed);
-            assert_eq!(theirs.0.release(), Some(WorkerId(0)));
+        let worker = thread::spawn(move || {
+            if !theirs.0.is_held_by(WorkerId(0)) {
+                assert_eq!(
+                    theirs.1.load(Relaxed),
+                    1,
+                    "let go, but what was served is not to be seen"
+                );
+            }
         });
-        if !scene.0.is_held_by(WorkerId(0)) {
-            assert_eq!(
-                scene.1.load(Relaxed),
-                1,
-                "let go, but what was served is not to be seen"
-            );
-        }
-        steward.join().unwrap();
+        scene.1.store(1, Relaxed);
+        assert_eq!(scene.0.release(), Some(WorkerId(0)));
+        worker.join().unwrap();
     });
 }
 

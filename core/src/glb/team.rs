@@ -113,7 +113,8 @@ impl<B: Bag> Team<B> {
         self.crew.size() + usize::from(self.has_steward())
     }
 
-    /// Hands the first work to this place, whose activity is then running.
+    /// Hands the first work to this place, whose activity is then running. Before any of its threads
+    /// runs.
     pub fn begin(&self, bag: B, port: &impl Port<Message<B>>) {
         let worker = self
             .crew
