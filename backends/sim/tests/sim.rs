@@ -1,0 +1,442 @@
+//! The balancer in virtual time.
+//!
+//! | fact | test |
+//! |---|---|
+//! | Saraswat fact 3, Finnerty fact 9: one request a lifeline, one activity a place | `every_configuration_counts_exactly` (the protocol's own assertions); exhaustively in `verify/tests/explore.rs` |
+//! | Saraswat fact 4: w = 0, ring and P = 1 terminate with the exact count | `every_configuration_counts_exactly` |
+//! | Saraswat fact 5, Finnerty fact 7: a quiet place sends nothing and takes no time | `a_quiet_place_sends_nothing_unasked`, `a_quiet_place_takes_no_time` |
+//! | Saraswat fact 7: termination by finish alone, control messages bounded by activities | `reports_are_fewer_than_activities` |
+//! | Finnerty fact 6: requests only from dry places | `requests_come_from_dry_places_only` |
+//! | Finnerty fact 11: loot restarts a quiet place, the end comes once and last | `quiet_places_are_started_again`, and in every run: the simulation checks that nothing is on its way at the end |
+
+use std::time::Instant;
+use tautline_core::glb::{Bag, Config, Fairness, Observer, Share, State, Steal};
+use tautline_core::lifeline::Graph;
+use tautline_sim::{Machine, Outcome, Simulation};
+
+/// A tree that follows from its seed alone: a node's children follow from its number.
+#[derive(Clone, Debug, Default)]
+struct Tree {
+    /// Number and depth; the owner works at the back, others take from the front.
+    nodes: Vec<(u64, u32)>,
+    depth: u32,
+    done: Done,
+}
+
+/// What was done: equal for two runs only if both did the same tasks, each as often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Done {
+    nodes: u64,
+    /// The sum of their numbers.
+    sum: u64,
+}
+
+impl Done {
+    fn add(&mut self, nodes: u64, sum: u64) {
+        self.nodes += nodes;
+        self.sum = self.sum.wrapping_add(sum);
+    }
+}
+
+impl Tree {
+    /// About 3^depth nodes, every inner one with 1 to 5 children.
+    fn new(seed: u64, depth: u32) -> Self {
+        Self {
+            nodes: vec![(mix(seed), 0)],
+            depth,
+            done: Done::default(),
+        }
+    }
+
+    /// What a sequential run does.
+    fn all(&self) -> Done {
+        let mut all = self.clone();
+        all.process(usize::MAX, &());
+        all.done
+    }
+}
+
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ x >> 32
+}
+
+impl Bag for Tree {
+    type Shared = ();
+    type Output = Done;
+
+    fn process(&mut self, n: usize, (): &()) -> usize {
+        for done in 0..n {
+            let Some((node, depth)) = self.nodes.pop() else {
+                return done;
+            };
+            self.done.add(1, node);
+            if depth < self.depth {
+                for child in 0..1 + node % 5 {
+                    self.nodes.push((mix(node ^ child), depth + 1));
+                }
+            }
+        }
+        n
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let take = share.of(self.nodes.len());
+        (take > 0).then(|| Self {
+            nodes: self.nodes.drain(..take).collect(),
+            depth: self.depth,
+            done: Done::default(),
+        })
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.nodes.extend(other.nodes);
+        self.done.add(other.done.nodes, other.done.sum);
+    }
+
+    fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn submit(self, output: &mut Done) {
+        assert!(self.nodes.is_empty(), "submitted with work left");
+        output.add(self.done.nodes, self.done.sum);
+    }
+}
+
+fn config(places: u32) -> Config {
+    Config {
+        places,
+        grain: 32,
+        ..Config::default()
+    }
+}
+
+fn run(config: Config, tree: &Tree) -> Outcome<Done> {
+    run_on(Machine::default(), config, tree)
+}
+
+fn run_on(machine: Machine, config: Config, tree: &Tree) -> Outcome<Done> {
+    let outcome =
+        Simulation::new(config, machine).run(tree.clone(), |_| (), Done::default(), |_| ());
+    let all = tree.all();
+    assert_eq!(outcome.output, all, "{config:?}");
+    assert_consistent(&outcome, all.nodes);
+    outcome
+}
+
+/// What the places counted adds up, whatever happened.
+fn assert_consistent(outcome: &Outcome<Done>, size: u64) {
+    let sum =
+        |part: fn(&tautline_sim::PlaceRun) -> u64| -> u64 { outcome.places.iter().map(part).sum() };
+    assert_eq!(sum(|p| p.tally.tasks), size);
+    assert_eq!(outcome.tasks, size);
+    assert_eq!(sum(|p| p.tally.sent.count), sum(|p| p.tally.received.count));
+    assert_eq!(sum(|p| p.tally.sent.tasks), sum(|p| p.tally.received.tasks));
+    let answered = |p: &tautline_sim::PlaceRun| p.tally.random.answered + p.tally.lifeline.answered;
+    assert_eq!(
+        outcome.places.iter().map(answered).sum::<u64>(),
+        sum(|p| p.tally.sent.count)
+    );
+    assert_eq!(sum(|p| p.tally.messages), outcome.messages);
+    assert_eq!(sum(|p| p.unasked), 0, "a quiet place sent something");
+    assert!(outcome.reports <= outcome.activities);
+    assert!(outcome.efficiency >= 0.0 && outcome.efficiency <= 1.0);
+    for place in &outcome.places {
+        assert_eq!(
+            place.times.total(),
+            outcome.virtual_ns,
+            "the whole time is accounted for"
+        );
+    }
+}
+
+const GRAPHS: [Graph; 4] = [
+    Graph::Ring,
+    Graph::Hypercube { radix: 2 },
+    Graph::Hypercube { radix: 3 },
+    Graph::Full,
+];
+
+#[test]
+fn every_configuration_counts_exactly() {
+    let trees = [Tree::new(1, 0), Tree::new(2, 3), Tree::new(3, 8)];
+    for places in [1, 2, 3, 5, 8, 64] {
+        for lifelines in GRAPHS {
+            for random_steals in [0, 1, 4] {
+                for steal in [Steal::Half, Steal::Count(1), Steal::Count(7)] {
+                    for tree in &trees {
+                        let config = Config {
+                            lifelines,
+                            random_steals,
+                            steal,
+                            ..config(places)
+                        };
+                        run(config, tree);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thousand_places_count_exactly() {
+    let tree = Tree::new(5, 10);
+    for lifelines in [
+        Graph::Ring,
+        Graph::Hypercube { radix: 2 },
+        Graph::Hypercube { radix: 32 },
+    ] {
+        for (random_steals, steal) in [(0, Steal::Half), (1, Steal::Half), (4, Steal::Count(7))] {
+            let config = Config {
+                lifelines,
+                random_steals,
+                steal,
+                ..config(1024)
+            };
+            run(config, &tree);
+        }
+    }
+    let full = Config {
+        lifelines: Graph::Full,
+        ..config(1024)
+    };
+    run(full, &Tree::new(5, 8));
+}
+
+/// From instant messages in order to a network on which nearly everything overtakes.
+#[test]
+fn any_machine_counts_exactly() {
+    let tree = Tree::new(7, 8);
+    let free = Machine {
+        poll_ns: 0,
+        serve_ns: 0,
+        split_ns: 0,
+        latency_ns: 0,
+        loot_task_ns: 0,
+        jitter_percent: 0,
+        ..Machine::default()
+    };
+    let wild = Machine {
+        latency_ns: 100_000,
+        jitter_percent: 10_000,
+        ..Machine::default()
+    };
+    for machine in [free, wild] {
+        for places in [2, 7, 64] {
+            for seed in 0..20 {
+                run_on(
+                    machine,
+                    Config {
+                        seed,
+                        ..config(places)
+                    },
+                    &tree,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_bag_ends_at_once() {
+    for places in [1, 2, 64] {
+        let outcome = run(config(places), &Tree::default());
+        assert_eq!(outcome.tasks, 0);
+    }
+}
+
+#[test]
+fn a_bag_that_cannot_be_divided_is_done_by_one_place() {
+    let outcome = run(config(8), &Tree::new(1, 0));
+    assert_eq!(outcome.places[0].tally.tasks, 1);
+    assert_eq!(outcome.activities, 1);
+}
+
+#[test]
+fn one_place_sends_no_message() {
+    let outcome = run(config(1), &Tree::new(4, 8));
+    assert_eq!(outcome.messages, 0);
+    assert_eq!(outcome.reports, 0);
+    assert!(outcome.efficiency > 0.98, "{}", outcome.efficiency);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let tree = Tree::new(9, 9);
+    let seeded = |seed| run(Config { seed, ..config(64) }, &tree);
+    assert_eq!(seeded(1), seeded(1));
+    assert_ne!(seeded(1), seeded(2));
+}
+
+#[test]
+fn efficiency_rises_with_the_tree() {
+    let of = |depth| run(config(16), &Tree::new(5, depth)).efficiency;
+    let [small, medium, large] = [of(6), of(9), of(12)];
+    assert!(small < medium && medium < large, "{small} {medium} {large}");
+    assert!(large > 0.8, "{large}");
+}
+
+#[test]
+fn reports_are_fewer_than_activities() {
+    for places in [2, 8, 64] {
+        let outcome = run(config(places), &Tree::new(6, 9));
+        assert!(outcome.reports > 0);
+        assert!(outcome.reports < outcome.activities);
+        let sent: u64 = outcome.places.iter().map(|p| p.tally.sent.count).sum();
+        assert!(outcome.activities <= sent + 1);
+    }
+}
+
+/// Random requests find quiet places all the time; those answer and send nothing else.
+#[test]
+fn a_quiet_place_sends_nothing_unasked() {
+    let config = Config {
+        random_steals: 4,
+        ..config(64)
+    };
+    let outcome = run(config, &Tree::new(6, 7));
+    let idle: u64 = outcome.places.iter().map(|p| p.times.of(State::Idle)).sum();
+    assert!(idle > outcome.virtual_ns, "places were quiet");
+    assert!(outcome.places.iter().all(|p| p.unasked == 0));
+}
+
+/// A place that never gets work is idle from start to end: with lifelines alone nothing reaches it.
+#[test]
+fn a_quiet_place_takes_no_time() {
+    let config = Config {
+        random_steals: 0,
+        lifelines: Graph::Ring,
+        ..config(64)
+    };
+    let outcome = run(config, &Tree::new(2, 3));
+    let last = &outcome.places[40];
+    assert_eq!(last.tally.tasks, 0);
+    assert_eq!(last.tally.messages, 0);
+    assert_eq!(last.times.of(State::Idle), outcome.virtual_ns);
+}
+
+#[test]
+fn quiet_places_are_started_again() {
+    let outcome = run(config(8), &Tree::new(6, 9));
+    let later: u64 = outcome
+        .places
+        .iter()
+        .map(|p| p.tally.lifeline.answered)
+        .sum();
+    assert!(
+        later > 8,
+        "each place is started by a lifeline, some more than once"
+    );
+    assert!(outcome.places.iter().all(|p| p.tally.tasks > 0));
+}
+
+/// The states a place went through, with their lengths.
+#[derive(Debug, Default, PartialEq)]
+struct Story(Vec<(State, u64, u64)>);
+
+impl Observer for Story {
+    fn span(&mut self, state: State, from: u64, to: u64) {
+        self.0.push((state, from, to));
+    }
+}
+
+#[test]
+fn the_life_story_has_no_gaps() {
+    let tree = Tree::new(6, 8);
+    let simulation = Simulation::new(config(16), Machine::default());
+    let outcome = simulation.run(tree, |_| (), Done::default(), |_| Story::default());
+    for (story, place) in outcome.observers.iter().zip(&outcome.places) {
+        let mut now = 0;
+        for &(state, from, to) in &story.0 {
+            assert!(
+                from == now && to >= from,
+                "{state:?} from {from}, not {now}"
+            );
+            now = to;
+        }
+        assert_eq!(now, outcome.virtual_ns);
+        let computing = place.times.of(State::Computing);
+        assert_eq!(computing, place.tally.tasks * Machine::default().task_ns);
+    }
+}
+
+/// Every request is followed by a stretch of stealing: a place that asked with work at hand would go
+/// on computing.
+#[test]
+fn requests_come_from_dry_places_only() {
+    let tree = Tree::new(6, 9);
+    let simulation = Simulation::new(config(16), Machine::default());
+    let outcome = simulation.run(tree, |_| (), Done::default(), |_| Story::default());
+    for (story, place) in outcome.observers.iter().zip(&outcome.places) {
+        let stealing = |(state, ..): &&(State, u64, u64)| *state == State::Stealing;
+        let waits = story.0.iter().filter(stealing).count() as u64;
+        let asked = place.tally.random.asked + place.tally.lifeline.asked;
+        assert!(
+            asked <= waits,
+            "{asked} requests in {waits} stretches of stealing"
+        );
+    }
+}
+
+/// Served only when dry, thieves wait longer; the count is the same.
+#[test]
+fn messages_served_late_cost_efficiency() {
+    let tree = Tree::new(5, 10);
+    let of = |fairness| {
+        run(
+            Config {
+                fairness,
+                ..config(16)
+            },
+            &tree,
+        )
+        .efficiency
+    };
+    let (inline, never) = (of(Fairness::Inline), of(Fairness::Never));
+    assert!(never < inline, "{never} {inline}");
+}
+
+#[test]
+#[should_panic(expected = "one worker a place")]
+fn more_workers_are_refused() {
+    let config = Config {
+        workers: 2,
+        ..Config::default()
+    };
+    let _ = Simulation::new(config, Machine::default());
+}
+
+/// Prints the speed of the simulator; run with `--nocapture`.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "24 million tasks: with --release")]
+fn a_thousand_places_on_a_large_tree() {
+    for (depth, grain) in [(15, 511), (15, 32), (13, 1)] {
+        let tree = Tree::new(5, depth);
+        let config = Config {
+            grain,
+            ..config(1024)
+        };
+        let began = Instant::now();
+        let outcome = Simulation::new(config, Machine::default()).run(
+            tree.clone(),
+            |_| (),
+            Done::default(),
+            |_| (),
+        );
+        let seconds = began.elapsed().as_secs_f64();
+        println!(
+            "SIM places=1024 grain={grain} tasks={} efficiency={:.3} virtual_ms={:.3} messages={} events={} \
+             seconds={seconds:.2} events/s={:.0}",
+            outcome.tasks,
+            outcome.efficiency,
+            outcome.virtual_ns as f64 / 1e6,
+            outcome.messages,
+            outcome.events,
+            outcome.events as f64 / seconds
+        );
+        assert_eq!(outcome.output.nodes, outcome.tasks);
+    }
+}
