@@ -1,5 +1,6 @@
 //! What is checked about Tautline: the harness that loom models of the words run in, the exhaustive
 //! explorer of the protocols, and what every backend must do alike.
+#![forbid(unsafe_code)]
 
 pub mod explore;
 #[cfg(tautline_loom)]

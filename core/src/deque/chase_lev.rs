@@ -139,6 +139,7 @@ impl<T: Word, R: Ring> Deque<T, R> {
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint; whoever acts on it goes through pop or steal.
         let top = self.top.load(Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
         let bottom = self.bottom.load(Ordering::Relaxed);
         usize::try_from(ahead(bottom, top)).unwrap_or(0)
     }
@@ -160,8 +161,9 @@ impl<T: Word, R: Ring> Drop for Deque<T, R> {
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that all other threads are done.
         let mut index = self.top.load(Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
         let bottom = self.bottom.load(Ordering::Relaxed);
-        while index != bottom {
+        while ahead(bottom, index) > 0 {
             // SAFETY: items in top..bottom were pushed and not taken.
             drop(unsafe { T::from_word(self.ring.load_own(index)) });
             index = index.wrapping_add(1);

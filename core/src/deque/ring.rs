@@ -180,8 +180,9 @@ mod growable {
             let new = Buffer::alloc(old.slots.len() * 2, ptr::from_ref(old).cast_mut());
             let mut index = top;
             while index != bottom {
-                // ORDERING: Relaxed: the owner wrote the old slots, and current publishes the new ones (D5).
+                // ORDERING: Relaxed: the owner wrote the old slots.
                 let word = old.slot(index).load(Ordering::Relaxed);
+                // ORDERING: Relaxed: current publishes the new slots (D5).
                 // SAFETY: just made, and nobody else knows it yet.
                 unsafe { &*new }.slot(index).store(word, Ordering::Relaxed);
                 index = index.wrapping_add(1);

@@ -12,7 +12,6 @@
 
 mod bag;
 mod config;
-mod control;
 mod protocol;
 mod stats;
 mod tasks;
@@ -20,8 +19,7 @@ mod team;
 mod worker;
 
 pub use bag::{Bag, Share};
-pub use config::{Config, Fairness, Steal};
-pub use control::Control;
+pub use config::{Config, Control, Fairness, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
 pub use tasks::{Task, Tasks};

@@ -1,0 +1,382 @@
+//! The command, from outside: what it prints, where, and how it ends.
+
+use serde_json::Value;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn tautline(args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    command.args(args.split_whitespace());
+    // What the caller has set is no part of a test.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("TAUTLINE_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn run(args: &str) -> Output {
+    tautline(args).output().expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("stdout is text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("stderr is text")
+}
+
+/// Runs a command that must succeed without talk and print one object.
+fn json(args: &str) -> Value {
+    let output = run(args);
+    assert!(output.status.success(), "{args}: {}", stderr(&output));
+    assert_eq!(stderr(&output), "", "{args}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+/// A file that is gone at the end of the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tautline-{}-{number}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).expect("the file was written")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn bad_requests_get_one_line_and_exit_code_2() {
+    // What is asked for, and what the line must name: option and value, and what is allowed.
+    for (args, names) in [
+        ("", ["command", "uts"]),
+        ("ust", ["ust", "uts"]),
+        ("uts T9", ["T9", "T3XXL"]),
+        ("uts T1 T2", ["T2", "one argument too many"]),
+        ("uts -t 4", ["-t 4", "3 (balanced)"]),
+        ("uts -a 7", ["-a 7", "3 (fixed)"]),
+        ("uts -t 0 -q 0.5 -m 2", ["-q 0.5 -m 2", "below 1"]),
+        ("uts -t 0 -q 1.5", ["-q 1.5", "from 0 to 1"]),
+        ("uts -t 0 -m 101", ["-m 101", "from 1 to 100"]),
+        ("uts -d -5", ["-d -5", "not negative"]),
+        ("uts -d 99999999", ["-d 99999999", "1000000"]),
+        (
+            "uts -d 99999999999",
+            ["-d 99999999999", "at most 4294967295"],
+        ),
+        ("uts -r 2147483648", ["-r 2147483648", "at most 2147483647"]),
+        ("uts -b many", ["-b many", "a number"]),
+        ("uts -b -4", ["-b -4", "from"]),
+        ("uts -g 0", ["-g 0", "from 1"]),
+        ("uts -t 2 -f 2", ["-f 2", "from 0 to 1"]),
+        ("uts T3 --count-last-level", ["-t 0", "last level"]),
+        ("uts --places 0", ["--places 0", "from 1 to 4096"]),
+        ("uts --places 4097", ["--places 4097", "from 1 to 4096"]),
+        ("uts --places many", ["--places many", "a whole number"]),
+        ("uts --workers 0", ["--workers 0", "from 1 to 64"]),
+        ("uts --workers 65", ["--workers 65", "from 1 to 64"]),
+        ("uts --places 100 --workers 64", ["--workers 64", "4096"]),
+        ("uts --grain 0", ["--grain 0", "from 1"]),
+        ("uts -n -1", ["--grain -1", "not negative"]),
+        ("uts -w x", ["--random-steals x", "a whole number"]),
+        ("uts --steal 0", ["--steal 0", "from 1"]),
+        ("uts --steal all", ["--steal all", "half"]),
+        (
+            "uts --lifelines hypercube:1",
+            ["--lifelines hypercube:1", "from 2"],
+        ),
+        ("uts --lifelines star", ["--lifelines star", "ring, full"]),
+        (
+            "uts --fairness maybe",
+            ["--fairness maybe", "one-core-free"],
+        ),
+        (
+            "uts --workers 1 --fairness one-core-free",
+            ["--fairness one-core-free", "2 workers"],
+        ),
+        ("uts --seed -1", ["--seed -1", "not negative"]),
+        (
+            "uts --baseline big",
+            ["--baseline big", "smaller, same, none"],
+        ),
+        (
+            "uts --life /nowhere/x.html",
+            ["--life /nowhere/x.html", "written"],
+        ),
+        ("uts --trace /", ["--trace /", "written"]),
+        ("uts --life x --trace x", ["--trace x", "--life"]),
+        ("uts --places", ["--places", "a value"]),
+        ("uts --placs 3", ["--placs", "--places"]),
+        ("uts --json --json", ["--json", "more than once"]),
+        ("uts --json=1", ["--json", "1"]),
+        ("topo --xml", ["--xml", "unknown"]),
+    ] {
+        let output = run(args);
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args}: {line}");
+        assert_eq!(stdout(&output), "", "{args}");
+        assert_eq!(line.lines().count(), 1, "{args}: {line}");
+        assert!(line.starts_with("tautline: "), "{args}: {line}");
+        for name in names {
+            assert!(line.contains(name), "{args}: no {name} in {line}");
+        }
+    }
+}
+
+#[test]
+fn help_and_version_are_results() {
+    for (args, text) in [
+        ("--help", "EXAMPLES"),
+        ("uts --help", "EXAMPLES"),
+        ("uts -h", "--count-last-level"),
+        ("topo --help", "--json"),
+        ("--version", "SHA-1: "),
+    ] {
+        let output = run(args);
+        assert!(output.status.success(), "{args}");
+        assert!(stdout(&output).contains(text), "{args}");
+        assert_eq!(stderr(&output), "", "{args}");
+    }
+}
+
+#[test]
+fn t1_is_verified_in_a_table() {
+    let output = run("uts T1 --baseline none");
+    let table = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(table.contains("4 130 071   verified"), "{table}");
+    assert!(table.contains("every node hashed"), "{table}");
+    assert!(!table.contains('\x1b'), "colours off a terminal: {table}");
+}
+
+#[test]
+fn json_has_every_key() {
+    let run = json("uts D8 --places 2 --workers 1 --json");
+    for key in [
+        "nodes",
+        "leaves",
+        "max_depth",
+        "expected_nodes",
+        "verified",
+        "complete",
+        "seconds",
+        "nodes_per_s",
+        "sequential_nodes_per_s",
+        "efficiency",
+        "places",
+        "workers",
+        "config",
+        "per_place",
+        "rule",
+        "tree",
+    ] {
+        assert!(!run[key].is_null(), "no {key} in {run}");
+    }
+    assert_eq!(run["nodes"], 257_042);
+    assert_eq!(
+        (&run["verified"], &run["complete"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(run["per_place"].as_array().map(Vec::len), Some(2));
+    assert_eq!(run["config"]["lifelines"], "hypercube:2");
+}
+
+#[test]
+fn every_setting_reaches_the_run() {
+    let run = json(
+        "uts D7 --places 3 --workers 2 -w 0 --lifelines ring --steal 7 -n 31 --fairness yield \
+         --seed 9 --no-pin --baseline none --json",
+    );
+    assert_eq!((&run["places"], &run["workers"]), (&3.into(), &2.into()));
+    let config = &run["config"];
+    for (key, value) in [
+        ("lifelines", Value::from("ring")),
+        ("steal", "7".into()),
+        ("fairness", "yield".into()),
+        ("random_steals", 0.into()),
+        ("grain", 31.into()),
+        ("seed", 9.into()),
+        ("pinned", false.into()),
+    ] {
+        assert_eq!(config[key], value, "{key}");
+    }
+    assert_eq!(run["verified"], true);
+}
+
+#[test]
+fn flags_spell_a_known_tree() {
+    let run = json("uts -t 1 -a 3 -d 8 -b 4 -r 19 --baseline none --json");
+    assert_eq!(
+        (&run["tree"]["name"], &run["verified"]),
+        (&"D8".into(), &true.into())
+    );
+    let run = json("uts D8 -r 20 --baseline none --json");
+    assert!(run["expected_nodes"].is_null() && run["verified"].is_null());
+}
+
+#[test]
+fn the_rule_is_named() {
+    let run = json("uts D8 --count-last-level --baseline same --json");
+    assert_eq!(run["rule"], "last level counted, not hashed");
+    assert_eq!(
+        (&run["verified"], &run["sequential_tree"]),
+        (&true.into(), &"D8".into())
+    );
+}
+
+#[test]
+fn variables_set_what_options_do_not() {
+    let mut command = tautline("uts D7 --workers 2 --baseline none --json");
+    let output = command
+        .envs([
+            ("TAUTLINE_PLACES", "2"),
+            ("TAUTLINE_WORKERS", "5"),
+            ("TAUTLINE_PLACSE", "3"),
+        ])
+        .output()
+        .unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&run["places"], &run["workers"]), (&2.into(), &2.into()));
+    let warning = stderr(&output);
+    assert_eq!(warning.lines().count(), 1, "{warning}");
+    assert!(warning.contains("TAUTLINE_PLACSE: unknown"), "{warning}");
+
+    let output = tautline("uts D7")
+        .env("TAUTLINE_GRAIN", "none")
+        .output()
+        .unwrap();
+    let line = stderr(&output);
+    assert_eq!(
+        (output.status.code(), line.lines().count()),
+        (Some(2), 1),
+        "{line}"
+    );
+    assert!(
+        line.contains("--grain none") && line.contains("from TAUTLINE_GRAIN"),
+        "{line}"
+    );
+}
+
+#[test]
+fn the_life_story_needs_no_network() {
+    let life = Scratch::new("life.html");
+    let output = tautline("uts D8 --places 2 --workers 2 --baseline none --life")
+        .arg(&life.0)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = life.text();
+    assert!(!page.contains("http"));
+    assert!(page.contains("UTS D8") && page.contains("hypercube:2"));
+}
+
+#[test]
+fn the_trace_is_one_of_spans() {
+    let trace = Scratch::new("trace.json");
+    let output = tautline("uts D8 --places 2 --workers 2 --baseline none --trace")
+        .arg(&trace.0)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let trace: Value = serde_json::from_str(&trace.text()).expect("the trace is JSON");
+    assert!(trace["otherData"]["dropped_spans"].is_u64());
+    let events = trace["traceEvents"].as_array().unwrap();
+    let names = events.iter().filter(|event| event["ph"] == "M").count();
+    assert_eq!(names, 2 + 4, "two places of two workers have names");
+    for span in events.iter().filter(|event| event["ph"] == "X") {
+        assert!(
+            span["dur"].as_f64() >= Some(0.0) && span["ts"].as_f64() >= Some(0.0),
+            "{span}"
+        );
+    }
+}
+
+#[test]
+fn topo_names_the_processors_it_uses() {
+    let topo = json("topo --json");
+    let allowed = topo["cpus"].as_array().unwrap().len();
+    let pinning = topo["pinning"].as_array().unwrap().len();
+    assert!((1..=allowed).contains(&pinning));
+    assert_eq!(topo["default_workers"], pinning.min(64));
+    assert!(stdout(&run("topo")).contains("pinned to CPUs"));
+}
+
+/// A child that does not outlive the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupt_keeps_what_was_counted() {
+    let life = Scratch::new("interrupted.html");
+    let mut command = tautline("uts T1WL --workers 2 --life");
+    command
+        .arg(&life.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = Running(command.spawn().unwrap());
+    interrupt_when_running(&mut child.0, &life);
+    let (mut table, mut talk) = (String::new(), String::new());
+    child
+        .0
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut table)
+        .unwrap();
+    child
+        .0
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut talk)
+        .unwrap();
+    assert_eq!(child.0.wait().unwrap().code(), Some(130), "{talk}");
+    assert!(table.contains("partial"), "{table}");
+    assert!(!table.contains("verified"), "{table}");
+    assert!(life.text().contains("(partial)"));
+}
+
+/// Interrupts the child once the handler is in place: then the kernel lists SIGINT as caught.
+#[cfg(target_os = "linux")]
+fn interrupt_when_running(child: &mut Child, file: &Scratch) {
+    let id = child.id();
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        Some(mask >> (2 - 1) & 1 == 1)
+    };
+    while !(file.0.exists() && caught() == Some(true)) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let sent = Command::new("kill")
+        .args(["-INT", &id.to_string()])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+}
