@@ -250,15 +250,15 @@ fn workers_double_every_turn() {
 #[test]
 fn loot_restarts_a_quiet_place() {
     const RESTARTS: usize = 5;
-    let [reports, loots, turns] = [const { AtomicUsize::new(0) }; 3].map(Arc::new);
+    let [reports, loots] = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
     let hooks = Hooks {
         turn: Box::new({
-            let (reports, turns) = (Arc::clone(&reports), Arc::clone(&turns));
+            let (reports, loots) = (Arc::clone(&reports), Arc::clone(&loots));
             move |_, _| {
                 if seat().0 == PlaceId::HOME {
-                    // Each of the first turns lasts until the other place has gone quiet once more.
-                    let turn = (1 + turns.fetch_add(1, SeqCst)).min(RESTARTS);
-                    wait_until("quiet again", || reports.load(SeqCst) >= turn);
+                    // A turn lasts until the other place has used up what it was given and is quiet.
+                    let given = loots.load(SeqCst);
+                    wait_until("quiet again", || reports.load(SeqCst) >= given);
                 }
                 None
             }
