@@ -96,7 +96,8 @@ pub struct Stage(&'static OnceLock<&'static World>);
 
 type Turn = dyn Fn(&World, &Units) -> Option<usize> + Send + Sync;
 type Sent = dyn Fn(&World, PlaceId, PlaceId, &Message<Units>) + Send + Sync;
-type Seat = dyn Fn(&World, PlaceId, WorkerId) + Send + Sync;
+/// See [`Hooks::parks`].
+pub type Seat = dyn Fn(&World, PlaceId, WorkerId) + Send + Sync;
 
 /// What a test looks at, and holds up.
 pub struct Hooks {
