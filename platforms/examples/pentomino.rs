@@ -1,12 +1,9 @@
 //! The ways to lay the twelve pentominoes into 6 x 10 squares, mirrored and turned ones left out.
-use std::collections::BTreeSet;
 use tautline::prelude::*;
 
 /// Columns and rows of each piece's squares, counted from '1'.
 const PIECES: &str = "2131122223 1112131415 1112131424 1112132324 1121122213 1121312223 \
      1131122232 1112132333 1112222333 1121011012 1121314122 1121222333";
-/// The one piece that looks the same from all sides, its centre first.
-const CROSS: usize = 9;
 
 /// What is covered, square by square, and which pieces are used up.
 pub struct Board(pub u64, pub u32);
@@ -35,7 +32,7 @@ impl Task for Board {
 
 /// All lays, or those with the cross in one quarter of the board.
 pub fn lays(all: bool) -> Lays {
-    let mut lays = vec![BTreeSet::new(); 60];
+    let mut lays = vec![std::collections::BTreeSet::new(); 60];
     for (i, piece) in PIECES.split(' ').enumerate() {
         for (turn, at) in (0..480).map(|n| (n / 60, n as i32 % 60)) {
             let flip = |bit: i32| 1 - (turn as i32 >> bit & 1) * 2;
@@ -44,7 +41,8 @@ pub fn lays(all: bool) -> Lays {
                 (at % 6 + x * flip(1), at / 6 + y * flip(2))
             });
             let inside = |(x, y)| (0..6).contains(&x) && (0..10).contains(&y);
-            if squares.clone().all(inside) && (all || i != CROSS || at % 6 < 3 && at < 30) {
+            // The cross, which looks the same from all sides, marks the quarter.
+            if squares.clone().all(inside) && (all || i != 9 || at % 6 < 3 && at < 30) {
                 let mask = squares.fold(0u64, |mask, (x, y)| mask | 1 << (6 * y + x));
                 lays[mask.trailing_zeros() as usize].insert((1 << i, mask));
             }
