@@ -1,1 +1,2 @@
-//! Filled in below.
+//! Benchmarks of Tautline beside its peers, on the same work: see the files beside this folder.
+#![forbid(unsafe_code)]

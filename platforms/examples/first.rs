@@ -1,3 +1,4 @@
+//! The program of the README: how many ways are there to place 12 queens?
 use tautline::prelude::*;
 
 const ALL: u32 = (1 << 12) - 1; // a board of 12 x 12

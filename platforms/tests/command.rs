@@ -316,6 +316,24 @@ fn topo_names_the_processors_it_uses() {
     assert!(stdout(&run("topo")).contains("pinned to CPUs"));
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_that_the_system_refuses_are_a_bad_request() {
+    // 4096 stacks do not fit into 2 GB of addresses.
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -v 2000000; exec \"$0\" uts D8 --places 4096 --workers 1",
+        ])
+        .arg(env!("CARGO_BIN_EXE_tautline"))
+        .output()
+        .unwrap();
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert!(line.contains("cannot start 4096 threads"), "{line}");
+}
+
 /// A child that does not outlive the test.
 struct Running(Child);
 

@@ -96,6 +96,11 @@ fn oracles() -> Vec<(Params, Counts)> {
     ]
 }
 
+/// Those that can be walked many times.
+fn small_oracles() -> impl Iterator<Item = (Params, Counts)> {
+    oracles().into_iter().filter(|(_, c)| c.nodes < 200_000)
+}
+
 fn tree(params: Params) -> Tree {
     Tree::new(params).unwrap()
 }
@@ -201,7 +206,7 @@ fn node_by_node_counts_the_same() {
 #[test]
 fn process_does_what_it_is_told() {
     for n in [1, 2, 31, 32, 33, 131, 132, 133, 511, usize::MAX] {
-        for (params, expected) in oracles() {
+        for (params, expected) in small_oracles() {
             let tree = tree(params);
             let mut bag = Uts::root(&tree);
             let mut tasks = 0;
@@ -253,10 +258,7 @@ fn split(bag: &mut Uts, share: Share) -> Option<Uts> {
         assert!(!loot.is_empty() && !bag.is_empty());
         assert_eq!(*loot.counts(), Counts::default());
     } else {
-        assert!(
-            share != Share::Half || !(len >= 2),
-            "splittable means splits"
-        );
+        assert!(share != Share::Half || len < 2, "splittable means splits");
     }
     loot
 }
@@ -264,7 +266,7 @@ fn split(bag: &mut Uts, share: Share) -> Option<Uts> {
 #[test]
 fn random_splits_and_merges_keep_every_task() {
     for seed in 1..=12 {
-        for (params, expected) in oracles() {
+        for (params, expected) in small_oracles() {
             let tree = tree(params);
             let mut random = Random(seed << 32 | 0x9e37_79b9);
             let mut bags: Vec<Uts> = (0..6).map(|_| Uts::empty()).collect();

@@ -93,8 +93,13 @@ fn v2_last_item() {
         let thieves = vec![thief(&deque, 1), thief(&deque, 1)];
         let got = owner.pop().into_iter().collect();
         exactly_once(&owner, got, thieves, 1);
+        // The next owner has only the shared indices to go by.
+        drop(owner);
+        let owner = deque.owner().unwrap();
         assert_eq!(owner.push(7), Ok(()));
         assert_eq!(owner.push(8), Err(Full(8)));
+        assert_eq!(deque.thief().steal(), Steal::Taken(7));
+        assert_eq!(owner.push(7), Ok(()));
         assert_eq!(owner.pop(), Some(7));
     });
 }

@@ -91,7 +91,6 @@ fn p3() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "millions of states: with --release")]
 fn p4() {
     for (name, graph, floors) in [
         ("ring", Graph::Ring, [5_200, 36_000]),
@@ -106,7 +105,6 @@ fn p4() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "millions of states: with --release")]
 fn large() {
     for (name, places, graph, w, tree, floor) in [
         ("p3-ring-w2-large", 3, Graph::Ring, 2, LARGE, 98_000),
@@ -133,7 +131,6 @@ fn counts() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "a million states: with --release")]
 fn counts_large() {
     let began = Instant::now();
     let states = flawless("counts-p3-a6", &mut Counts::new(3, 6));

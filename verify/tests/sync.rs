@@ -117,3 +117,25 @@ fn parking_two_wakers() {
             assert!(!permit.try_take(), "a permit was there twice");
         });
 }
+
+/// A sleeper that spins on its permit sees what came before the wake-up, without any parking.
+#[test]
+fn parking_seen() {
+    use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    Model::new("parking_seen").floor(2).check(|| {
+        let scene = Arc::new((Permit::new(), AtomicUsize::new(0)));
+        let theirs = Arc::clone(&scene);
+        let waker = thread::spawn(move || {
+            theirs.1.store(1, Relaxed);
+            theirs.0.give();
+        });
+        if scene.0.try_take() {
+            assert_eq!(
+                scene.1.load(Relaxed),
+                1,
+                "woken, but the cause is not to be seen"
+            );
+        }
+        waker.join().unwrap();
+    });
+}

@@ -10,8 +10,8 @@
 //!   resize is not ordered before the publication of the item).
 //! - The compare-and-swaps are not SeqCst: since C++20 two SeqCst fences order what lies around
 //!   them, and nothing more is needed of them.
-//! - The owner remembers `bottom`, and the last `top` it saw: a push looks at the thieves' line
-//!   only when it seems full, and a pop of an empty deque needs no fence.
+//! - The owner remembers `bottom`, the last `top` it saw, and how far there is room: a push looks at
+//!   the thieves' line once a round of the ring, and a pop of an empty deque needs no fence.
 //! - Whoever is the owner is claimed at run time, so that no user needs `unsafe`.
 //!
 //! # Words
@@ -26,7 +26,7 @@
 //! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
 //! | D2 | `pop` stores `bottom`, lowered or put back | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
 //! | D3 | fence in `pop` between `bottom` and `top` | fence in `steal` between `top` and `bottom` | either the owner sees the thief's `top` or the thief sees the lowered `bottom` | `v1`, `v2` |
-//! | D4 | `steal` moves `top` | `push` and `pop` load `top` | the thief has read the slot that is about to be reused | none: see Not proved |
+//! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Not proved |
 //! | D5 | `grow` stores `current` | `steal` loads `current` | the slots of the new buffer | `grow_*` |
 //! | D6 | `Owner::drop` clears `owned` | `Deque::owner` sets it | what the last owner did | `handover` |
 //!
@@ -119,12 +119,14 @@ impl<T: Word, R: Ring> Deque<T, R> {
         // ORDERING: failure Relaxed: nothing is read.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         self.owned.compare_exchange(false, true, yes, no).ok()?;
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
+        let top = self.top.load(Ordering::Acquire);
         Some(Owner {
             deque: self,
-            // ORDERING: Relaxed: written by owners only, ordered by the line above.
+            // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
             bottom: Cell::new(self.bottom.load(Ordering::Relaxed)),
-            // ORDERING: Acquire, pairs with Release in steal (D4).
-            top_seen: Cell::new(self.top.load(Ordering::Acquire)),
+            top_seen: Cell::new(top),
+            limit: Cell::new(top.wrapping_add(self.ring.capacity())),
         })
     }
 
@@ -184,8 +186,10 @@ pub struct Owner<'a, T: Word, R: Ring> {
     deque: &'a Deque<T, R>,
     /// What the deque's `bottom` is: nobody else writes it.
     bottom: Cell<usize>,
-    /// A `top` that was seen, with Acquire; the real one may be further.
+    /// A `top` that was seen; the real one may be further.
     top_seen: Cell<usize>,
+    /// The index at which a push must look whether there is room; there may be more by then.
+    limit: Cell<usize>,
 }
 
 impl<T: Word, const N: usize> Owner<'_, T, Fixed<N>> {
@@ -216,8 +220,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     pub fn try_push(&self, item: T) -> Result<(), Full<T>> {
         let deque = self.deque;
         let bottom = self.bottom.get();
-        let taken = bottom.wrapping_sub(self.top_seen.get());
-        if taken >= deque.ring.capacity() && !self.make_room() {
+        if bottom == self.limit.get() && !self.make_room() {
             return Err(Full(item));
         }
         deque.ring.store(bottom, item.into_word());
@@ -236,7 +239,9 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         let top = deque.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
-        bottom.wrapping_sub(top) < deque.ring.capacity() || deque.ring.grow(top, bottom)
+        let room = bottom.wrapping_sub(top) < deque.ring.capacity() || deque.ring.grow(top, bottom);
+        self.limit.set(top.wrapping_add(deque.ring.capacity()));
+        room
     }
 
     /// Takes the newest item back.
@@ -253,8 +258,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         deque.bottom.store(newest, Ordering::Release);
         // ORDERING: SeqCst, pairs with the fence in steal (D3).
         full_fence();
-        // ORDERING: Acquire, pairs with Release in steal (D4): push relies on top_seen.
-        let top = deque.top.load(Ordering::Acquire);
+        // ORDERING: Relaxed: the fence keeps it after the store of bottom; nothing of a thief's is read.
+        let top = deque.top.load(Ordering::Relaxed);
         if ahead(newest, top) > 0 {
             self.bottom.set(newest);
             self.top_seen.set(top);
@@ -263,9 +268,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
             return Some(unsafe { T::from_word(deque.ring.load_own(newest)) });
         }
         let won = newest == top && {
-            // ORDERING: success Relaxed: it publishes nothing, and `top` was just acquired.
-            // ORDERING: failure Acquire, pairs with Release in steal (D4): push relies on top_seen.
-            let (yes, no) = (Ordering::Relaxed, Ordering::Acquire);
+            // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             deque.top.compare_exchange(top, bottom, yes, no).is_ok()
         };
         // Whoever took the last item, top is at the old bottom now.
@@ -336,7 +340,7 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
             return Steal::Empty;
         }
         let word = deque.ring.load(top);
-        // ORDERING: success Release, pairs with Acquire in push and pop (D4): the slot was read before it is reused.
+        // ORDERING: success Release, pairs with Acquire in make_room (D4): the slot was read before it is reused.
         // ORDERING: failure Relaxed: the word is thrown away.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         let next = top.wrapping_add(1);

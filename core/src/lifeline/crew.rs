@@ -121,6 +121,10 @@ impl Crew {
     }
 }
 
+/// A thread that is not of the crew has no bit.
 const fn bit(worker: WorkerId) -> usize {
-    1 << worker.0
+    match 1usize.checked_shl(worker.0) {
+        Some(bit) => bit,
+        None => 0,
+    }
 }

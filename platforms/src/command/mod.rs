@@ -98,6 +98,13 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The names of all commands.
+fn names() -> String {
+    let command = Cli::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
 fn complain(line: &str, code: u8) -> ExitCode {
     eprintln!("tautline: {line}");
     ExitCode::from(code)

@@ -1,5 +1,6 @@
 //! How far a run is, on a terminal's stderr.
 
+use super::number::{grouped, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -25,7 +26,11 @@ impl Progress {
         let watch = move || {
             let bar = bar(total);
             while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                bar.set_position(control.done() as u64);
+                let done = control.done() as u64;
+                let per_second = done as f64 / bar.elapsed().as_secs_f64().max(1e-9);
+                let (nodes, rate) = (grouped(done), rate(per_second));
+                bar.set_message(format!("{nodes} nodes, {rate}nodes/s"));
+                bar.set_position(done);
             }
             bar.finish_and_clear();
         };
@@ -48,12 +53,9 @@ fn bar(total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
             ProgressBar::new(total),
-            "{wide_bar} {percent:>3} %  {human_pos} nodes  {per_sec}  {eta} left",
+            "{wide_bar} {percent:>3} %  {msg}, {eta} left",
         ),
-        None => (
-            ProgressBar::new_spinner(),
-            "{spinner} {human_pos} nodes  {per_sec}  {elapsed}",
-        ),
+        None => (ProgressBar::new_spinner(), "{spinner} {msg}, {elapsed}"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
     let style = ProgressStyle::with_template(template);

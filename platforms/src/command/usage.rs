@@ -44,10 +44,16 @@ fn line(error: &clap::Error) -> String {
         ErrorKind::UnknownArgument => format!("{option}: unknown{near}; see tautline --help"),
         ErrorKind::InvalidSubcommand => {
             let given = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-            format!("{given}: no such command{near}; the commands are uts and topo")
+            format!(
+                "{given}: no such command{near}; the commands are {}",
+                super::names()
+            )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "a command is missing: uts or topo; see tautline --help".to_owned()
+            format!(
+                "a command is missing: one of {}; see tautline --help",
+                super::names()
+            )
         }
         ErrorKind::ArgumentConflict => {
             let other = context(ContextKind::PriorArg).unwrap_or_default();

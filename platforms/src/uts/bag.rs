@@ -196,7 +196,7 @@ impl Uts {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn push<R: Rule>(&mut self, parent: &Interval, rule: &R) {
         let slots = &mut self.stack[self.top..];
         let mut block = Block::of(&parent.words());
@@ -222,7 +222,7 @@ impl Uts {
     }
 
     /// Hashes the children of a node and counts their children, which all are leaves.
-    #[inline]
+    #[inline(never)]
     fn tally<R: Rule>(&mut self, parent: &Interval, rule: &R) {
         let mut block = Block::of(&parent.words());
         let (mut nodes, mut leaves) = (0, 0);

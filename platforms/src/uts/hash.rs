@@ -79,9 +79,7 @@ impl Block {
     /// The state of child `index`.
     #[inline(always)]
     pub(super) fn child(&mut self, index: u32) -> State {
-        if index == self.end {
-            self.next_run();
-        }
+        self.start_at(index);
         let quarter = &self.quarters[index as usize % RUN];
         let words: [u32; 4] = std::array::from_fn(|i| self.common[i] | quarter[i]);
         for (to, word) in self.bytes[16..32].chunks_exact_mut(4).zip(words) {
@@ -92,11 +90,20 @@ impl Block {
         state
     }
 
+    /// Makes `index` the next to be asked for.
+    #[inline(always)]
+    pub(super) fn start_at(&mut self, index: u32) {
+        if index >= self.end {
+            self.run_of(index);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn next_run(&mut self) {
-        self.common[1] = self.end.to_be();
-        self.end += RUN as u32;
+    fn run_of(&mut self, index: u32) {
+        let run = index - index % RUN as u32;
+        self.common[1] = run.to_be();
+        self.end = run + RUN as u32;
     }
 
     /// Computes the state of child `index` `times` more, as the granularity option asks.

@@ -123,7 +123,7 @@ const MEAN_MIN: f64 = 1e-6;
 const MEAN_MAX: f64 = 1e6;
 /// The deepest tree. Cyclic trees are five times as deep, and depths have 32 bits.
 const DEPTH_MAX: u32 = 1_000_000;
-/// A second a node, about.
+/// A quarter of a second a node, about.
 const GRANULARITY_MAX: u32 = 10_000_000;
 const ARITY_MAX: u32 = 100;
 

@@ -44,12 +44,23 @@ impl Rule for Level<'_> {
 
 /// One node of a tree, for programs that walk it their own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Node {
     state: State,
+    /// Zero: where the hash looks for an index, so that it can load whole vectors.
+    padding: [u32; 2],
     depth: u32,
 }
 
 impl Node {
+    fn new(state: State, depth: u32) -> Self {
+        Self {
+            state,
+            padding: [0; 2],
+            depth,
+        }
+    }
+
     pub(super) fn state(&self) -> &State {
         &self.state
     }
@@ -92,24 +103,19 @@ impl Tree {
 
     /// The root.
     pub fn root(&self) -> Node {
-        Node {
-            state: hash::root(self.params.seed),
-            depth: 0,
-        }
+        Node::new(hash::root(self.params.seed), 0)
     }
 
     /// Child `index` of `node`, from 0.
     #[inline]
     pub fn child(&self, node: &Node, index: u32) -> Node {
-        let [a, b, c, d, e] = node.state;
-        let mut block = Block::of(&[a, b, c, d, e, index, 0, 0]);
+        let ([a, b, c, d, e], [f, g]) = (node.state, node.padding);
+        let mut block = Block::of(&[a, b, c, d, e, f, g, node.depth]);
+        block.start_at(index);
         if self.params.granularity > 1 {
             block.repeat(index, self.params.granularity - 1);
         }
-        Node {
-            state: block.child(index),
-            depth: node.depth + 1,
-        }
+        Node::new(block.child(index), node.depth + 1)
     }
 
     /// How many children `node` has.

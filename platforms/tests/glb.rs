@@ -1,0 +1,120 @@
+//! The facade's balancer, from a program's point of view.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tautline::Error;
+use tautline::glb::{Observer, State};
+use tautline::prelude::*;
+
+/// Numbers that count down to zero, each leaving two of the next.
+#[derive(Clone)]
+struct Halving(u32);
+
+/// A task of this size is one too many.
+struct Forbidden(Option<u32>);
+
+impl Task for Halving {
+    type Shared = Forbidden;
+    type Sum = u64;
+
+    fn run(self, todo: &mut Local<Self>, sum: &mut u64, forbidden: &Forbidden) {
+        assert!(forbidden.0 != Some(self.0), "{} is forbidden", self.0);
+        *sum += 1;
+        if self.0 > 0 {
+            todo.push(Self(self.0 - 1));
+            todo.push(Self(self.0 - 1));
+        }
+    }
+
+    fn add(sum: &mut u64, other: u64) {
+        *sum += other;
+    }
+}
+
+fn halving(from: u32) -> Tasks<Halving> {
+    [Halving(from)].into_iter().collect()
+}
+
+#[test]
+fn every_setting_gives_the_exact_count() {
+    for (places, workers) in [(1, 1), (1, 3), (4, 1), (3, 2)] {
+        for lifelines in [Graph::Ring, Graph::Hypercube { radix: 2 }, Graph::Full] {
+            for steal in [Steal::Half, Steal::Count(7)] {
+                let run = Glb::new()
+                    .places(places)
+                    .workers(workers)
+                    .random_steals(2)
+                    .lifelines(lifelines)
+                    .steal(steal)
+                    .grain(31)
+                    .fairness(Fairness::Inline)
+                    .seed(9)
+                    .pinned(false)
+                    .run(halving(13), |_| Forbidden(None), 0)
+                    .unwrap();
+                assert_eq!((run.output, run.complete), ((1 << 14) - 1, true));
+                assert_eq!(run.places.len(), places as usize);
+                let tasks: u64 = run.places.iter().map(|place| place.tally.tasks).sum();
+                assert_eq!(tasks, run.output);
+            }
+        }
+    }
+}
+
+/// Ticks watched.
+struct Watch(u64);
+
+impl Observer for Watch {
+    fn span(&mut self, _: State, from: u64, to: u64) {
+        self.0 += to - from;
+    }
+}
+
+#[test]
+fn every_worker_is_watched_all_the_time() {
+    let run = Glb::new()
+        .places(2)
+        .workers(2)
+        .observed(|_, _| Watch(0))
+        .run(halving(12), |_| Forbidden(None), 0)
+        .unwrap();
+    assert_eq!(run.observers.len(), 4);
+    for (place, counted) in run.places.iter().enumerate() {
+        let watched = run.observers.iter().filter(|(p, _, _)| p.index() == place);
+        let watched: u64 = watched.map(|(_, _, watch)| watch.0).sum();
+        assert_eq!(watched, counted.times.total(), "place {place}");
+    }
+}
+
+#[test]
+fn a_stopped_run_says_that_it_is_incomplete() {
+    let control = Control::new();
+    control.stop();
+    let run = Glb::new()
+        .workers(2)
+        .control(&control)
+        .run(halving(20), |_| Forbidden(None), 0)
+        .unwrap();
+    assert!(!run.complete && run.output < (1 << 21) - 1);
+}
+
+#[test]
+fn a_panic_reaches_the_caller_with_its_message() {
+    let glb = Glb::new().places(2).workers(2);
+    let run = || glb.run(halving(10), |_| Forbidden(Some(3)), 0).map(drop);
+    let payload = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    let message = payload.downcast_ref::<String>().unwrap();
+    assert_eq!(message, "3 is forbidden");
+}
+
+#[test]
+fn a_bad_setting_runs_nothing() {
+    let shared = |_| -> Forbidden { panic!("it was started") };
+    let refused = Glb::new().places(0).run(halving(3), shared, 0);
+    assert!(matches!(
+        refused,
+        Err(Error::Setting {
+            setting: "places",
+            ..
+        })
+    ));
+}
