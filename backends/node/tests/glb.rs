@@ -264,7 +264,7 @@ fn a_panic_reaches_the_caller() {
             let config = config(places, workers, fairness);
             let bag = Endless(1000, &at);
             let caught = catch_unwind(AssertUnwindSafe(|| go(&config, bag, |here| here, 0)));
-            let payload = caught.err().expect("a panic is no result");
+            let payload = caught.expect_err("a panic is no result");
             let payload = payload.downcast::<Payload>().expect("the task's own");
             assert_eq!(payload.0, 7, "{config:?}");
         }
