@@ -89,7 +89,11 @@ fn hypercube_connected_up_to_4096() {
         .chain((513..=4096).step_by(61))
         .chain([1023, 1024, 1025, 4095, 4096])
     {
+<<<<<<< HEAD
         for radix in [2, 2 + places.wrapping_mul(2_654_435) % (places - 1)] {
+=======
+        for radix in [2, 2 + 2_654_435 % (places - 1)] {
+>>>>>>> refs/heads/facts
             check_graph(
                 Graph::Hypercube { radix },
                 places,
@@ -362,4 +366,32 @@ fn gate_holds_one() {
     assert!(gate.is_held_by(WorkerId(1)) && !gate.is_held_by(WorkerId(0)));
     assert_eq!(gate.release(), Some(WorkerId(1)));
     assert!(!gate.is_held_by(WorkerId(1)));
+}
+
+/// Saraswat, acceptance fact 3, at run time: a second request along one lifeline is caught where it
+/// arrives.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "asked twice along one lifeline")]
+fn a_second_request_is_caught() {
+    let (mut place, mut log) = (Place::new(PlaceId(0), 2, Graph::Ring, 0), Log::default());
+    let ask = || Event::Request {
+        from: PlaceId(1),
+        lifeline: true,
+    };
+    // The first was there before the start.
+    play(&mut place, &mut log, ask());
+}
+
+/// Saraswat, acceptance fact 3, at run time: so is an answer to a request that was never made.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "an answer nobody waits for")]
+fn an_answer_to_nothing_is_caught() {
+    let (mut place, mut log) = (Place::new(PlaceId(0), 2, Graph::Ring, 0), Log::default());
+    let none = Event::Answer {
+        from: PlaceId(1),
+        loot: None,
+    };
+    play(&mut place, &mut log, none);
 }

@@ -2,6 +2,7 @@
 //! explorer of the protocols, and what every backend must do alike.
 #![forbid(unsafe_code)]
 
+pub mod conform;
 pub mod explore;
 #[cfg(tautline_loom)]
 pub mod model;

@@ -1,119 +1,329 @@
-//! The balancer on threads.
+//! The balancer on threads: what the shared suite cannot ask of every backend.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use tautline_core::PlaceId;
-use tautline_core::glb::{Bag, Config, Control, Fairness, Share, Steal};
+use tautline_core::glb::{Bag, Config, Control, Fairness, Observer, Share, State};
 use tautline_core::lifeline::Graph;
-use tautline_node::run;
+use tautline_node::{Run, run};
 
-/// A tree whose shape follows from its seed: every node has 0 to 3 children.
-struct Tree {
-    todo: Vec<u64>,
-    done: u64,
-}
+const FAIRNESS: [Fairness; 4] = [
+    Fairness::Inline,
+    Fairness::Yield,
+    Fairness::OneCoreFree,
+    Fairness::Never,
+];
 
-fn children(node: u64) -> impl Iterator<Item = u64> {
-    let depth = node >> 56;
-    let mixed = (node ^ (node >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let count = if depth > 60 {
-        0
-    } else if depth < 6 {
-        3
-    } else {
-        [0, 0, 1, 2, 0, 2, 1, 1][(mixed >> 60) as usize & 7]
-    };
-    (0..count).map(move |i| {
-        ((depth + 1) << 56) | ((mixed.wrapping_add(i * 0x5851_f42d) >> 8) & ((1 << 56) - 1))
-    })
-}
-
-impl Bag for Tree {
-    type Shared = ();
-    type Output = u64;
-    fn process(&mut self, n: usize, (): &()) -> usize {
-        for i in 0..n {
-            let Some(node) = self.todo.pop() else {
-                return i;
-            };
-            self.done += 1;
-            self.todo.extend(children(node));
-        }
-        n
+fn config(places: u32, workers: usize, fairness: Fairness) -> Config {
+    Config {
+        places,
+        workers: workers.max(1 + usize::from(fairness == Fairness::OneCoreFree)),
+        grain: 10,
+        fairness,
+        lifelines: Graph::Hypercube { radix: 2 },
+        ..Config::default()
     }
-    fn split(&mut self, share: Share) -> Option<Self> {
-        let n = share.of(self.todo.len());
-        (n > 0).then(|| Tree {
-            todo: self.todo.drain(..n).collect(),
-            done: 0,
+}
+
+fn go<B: Bag>(
+    config: &Config,
+    bag: B,
+    shared: impl Fn(PlaceId) -> B::Shared,
+    output: B::Output,
+) -> Run<B::Output> {
+    run(config, &[], bag, shared, output, &Control::new(), |_, _| ()).expect("threads start")
+}
+
+/// Units that can not be divided; every thread that works on them is written down.
+struct Solid(usize, Vec<(PlaceId, std::thread::ThreadId)>);
+
+impl Bag for Solid {
+    type Shared = PlaceId;
+    type Output = Vec<(PlaceId, std::thread::ThreadId)>;
+
+    fn process(&mut self, n: usize, here: &PlaceId) -> usize {
+        self.1.push((*here, std::thread::current().id()));
+        let done = n.min(self.0);
+        self.0 -= done;
+        done
+    }
+
+    fn split(&mut self, _: Share) -> Option<Self> {
+        None
+    }
+
+    fn merge(&mut self, _: Self) {
+        unreachable!("there is one bag");
+    }
+
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    fn is_splittable(&self) -> bool {
+        false
+    }
+
+    fn submit(self, output: &mut Self::Output) {
+        assert_eq!(self.0, 0);
+        output.extend(self.1);
+    }
+}
+
+/// Finnerty, acceptance fact 3: what can not be divided is worked off by one worker, the home's, and
+/// then the run ends.
+#[test]
+fn a_solid_bag_stays_with_one_worker() {
+    for fairness in FAIRNESS {
+        for (places, workers) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)] {
+            let config = config(places, workers, fairness);
+            let run = go(&config, Solid(1000, Vec::new()), |here| here, Vec::new());
+            assert!(run.complete);
+            assert_eq!(run.output.len(), 100, "{config:?}");
+            let first = run.output[0];
+            assert!(run.output.iter().all(|seat| *seat == first), "{config:?}");
+            assert_eq!(first.0, PlaceId::HOME);
+            let sent: u64 = run.places.iter().map(|p| p.tally.sent.count).sum();
+            assert_eq!(sent, 0);
+        }
+    }
+}
+
+/// What the instrumented bags see.
+struct Eyes {
+    /// How often each unit was done.
+    done: Vec<AtomicU8>,
+    splits: AtomicUsize,
+    merges: AtomicUsize,
+    /// Two threads were in one bag.
+    crowded: AtomicBool,
+}
+
+impl Eyes {
+    fn new(units: u32) -> Arc<Self> {
+        Arc::new(Self {
+            done: (0..units).map(|_| AtomicU8::new(0)).collect(),
+            splits: AtomicUsize::new(0),
+            merges: AtomicUsize::new(0),
+            crowded: AtomicBool::new(false),
         })
     }
-    fn merge(&mut self, other: Self) {
-        self.todo.splice(0..0, other.todo);
-        self.done += other.done;
-    }
-    fn len(&self) -> usize {
-        self.todo.len()
-    }
-    fn submit(self, output: &mut u64) {
-        *output += self.done;
+}
+
+/// Numbered units; a flag is up while a thread is inside. The flag lies outside of what `&mut`
+/// promises, so a lock that lets two threads in is seen.
+struct Watched {
+    units: Vec<u32>,
+    inside: Arc<AtomicBool>,
+    eyes: Arc<Eyes>,
+}
+
+struct Inside(Arc<AtomicBool>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.store(false, SeqCst);
     }
 }
 
-fn count(config: &Config) -> u64 {
-    let root = Tree {
-        todo: vec![1],
-        done: 0,
-    };
-    let run = run(
-        config,
-        &[],
-        root,
-        |_: PlaceId| (),
-        0,
-        &Control::new(),
-        |_, _| (),
-    )
-    .expect("threads start");
-    assert!(run.complete);
-    run.output
-}
-
-#[test]
-fn every_configuration_counts_the_same_tree() {
-    let expected = count(&Config::default());
-    assert!(expected > 1000, "{expected}");
-    for places in [1, 2, 3, 5, 8] {
-        for workers in [1, 2, 3] {
-            for fairness in [
-                Fairness::Inline,
-                Fairness::Yield,
-                Fairness::OneCoreFree,
-                Fairness::Never,
-            ] {
-                for lifelines in [
-                    Graph::Ring,
-                    Graph::Hypercube { radix: 2 },
-                    Graph::Hypercube { radix: 3 },
-                    Graph::Full,
-                ] {
-                    for (random_steals, steal, grain) in [
-                        (0, Steal::Half, 1),
-                        (1, Steal::Count(7), 10),
-                        (4, Steal::Count(1), 511),
-                    ] {
-                        let config = Config {
-                            places,
-                            workers,
-                            random_steals,
-                            lifelines,
-                            steal,
-                            grain,
-                            fairness,
-                            seed: 7,
-                        };
-                        assert_eq!(count(&config), expected, "{config:?}");
-                    }
-                }
-            }
+impl Watched {
+    fn new(units: Vec<u32>, eyes: &Arc<Eyes>) -> Self {
+        Self {
+            units,
+            inside: Arc::default(),
+            eyes: Arc::clone(eyes),
         }
     }
+
+    fn enter(&self) -> Inside {
+        if self.inside.swap(true, SeqCst) {
+            self.eyes.crowded.store(true, SeqCst);
+        }
+        Inside(Arc::clone(&self.inside))
+    }
+}
+
+impl Bag for Watched {
+    type Shared = ();
+    type Output = ();
+
+    fn process(&mut self, n: usize, (): &()) -> usize {
+        let _inside = self.enter();
+        let done = n.min(self.units.len());
+        for unit in self.units.drain(self.units.len() - done..) {
+            self.eyes.done[unit as usize].fetch_add(1, SeqCst);
+        }
+        done
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let _inside = self.enter();
+        let n = share.of(self.units.len());
+        self.eyes.splits.fetch_add(usize::from(n > 0), SeqCst);
+        (n > 0).then(|| Self::new(self.units.drain(..n).collect(), &self.eyes))
+    }
+
+    fn merge(&mut self, other: Self) {
+        let _inside = (self.enter(), other.enter());
+        self.eyes.merges.fetch_add(1, SeqCst);
+        self.units.extend(other.units);
+    }
+
+    fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    fn submit(self, (): &mut ()) {
+        let _inside = self.enter();
+        assert!(self.units.is_empty());
+    }
+}
+
+/// Finnerty, acceptance fact 4: never two threads in one bag, and every unit done exactly once.
+#[test]
+fn a_bag_has_one_thread_at_a_time() {
+    const UNITS: u32 = 20_000;
+    let (mut splits, mut merges) = (0, 0);
+    for fairness in FAIRNESS {
+        for (places, workers) in [(1, 1), (1, 4), (4, 1), (3, 3)] {
+            let config = config(places, workers, fairness);
+            let eyes = Eyes::new(UNITS);
+            let bag = Watched::new((0..UNITS).collect(), &eyes);
+            assert!(go(&config, bag, |_| (), ()).complete);
+            assert!(!eyes.crowded.load(SeqCst), "{config:?}");
+            let wrong = eyes.done.iter().position(|times| times.load(SeqCst) != 1);
+            assert_eq!(wrong, None, "{config:?}");
+            splits += eyes.splits.load(SeqCst);
+            merges += eyes.merges.load(SeqCst);
+        }
+    }
+    assert!(splits > 100 && merges > 100, "{splits} {merges}");
+}
+
+/// Finnerty, acceptance fact 4: an empty bag returns at once: nothing is processed and no loot sent.
+#[test]
+fn an_empty_bag_returns() {
+    for fairness in FAIRNESS {
+        for (places, workers) in [(1, 1), (1, 2), (2, 1), (8, 2)] {
+            let config = config(places, workers, fairness);
+            let bag = Watched::new(Vec::new(), &Eyes::new(0));
+            let run = go(&config, bag, |_| (), ());
+            assert!(run.complete, "{config:?}");
+            let loot: u64 = run.places.iter().map(|p| p.tally.sent.count).sum();
+            let tasks: u64 = run.places.iter().map(|p| p.tally.tasks).sum();
+            assert_eq!((tasks, loot), (0, 0), "{config:?}");
+        }
+    }
+}
+
+/// Every unit leaves another one, for ever; `at` does something now and then.
+struct Endless<'a>(usize, &'a (dyn Fn(PlaceId) + Sync));
+
+impl Bag for Endless<'_> {
+    type Shared = PlaceId;
+    type Output = usize;
+
+    fn process(&mut self, n: usize, here: &PlaceId) -> usize {
+        (self.1)(*here);
+        n
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let n = share.of(self.0);
+        self.0 -= n;
+        (n > 0).then_some(Self(n, self.1))
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    fn submit(self, output: &mut usize) {
+        *output += self.0;
+    }
+}
+
+/// A task's panic reaches the caller with its payload, from whatever place, while all others work.
+#[test]
+fn a_panic_reaches_the_caller() {
+    struct Payload(u32);
+    for fairness in FAIRNESS {
+        for (places, workers) in [(1, 1), (1, 3), (4, 1), (3, 2)] {
+            let last = PlaceId(places - 1);
+            let at = |here| {
+                if here == last {
+                    std::panic::resume_unwind(Box::new(Payload(7)));
+                }
+            };
+            let config = config(places, workers, fairness);
+            let bag = Endless(1000, &at);
+            let caught = catch_unwind(AssertUnwindSafe(|| go(&config, bag, |here| here, 0)));
+            let payload = caught.expect_err("a panic is no result");
+            let payload = payload.downcast::<Payload>().expect("the task's own");
+            assert_eq!(payload.0, 7, "{config:?}");
+        }
+    }
+}
+
+/// A run that is stopped returns what is there, and says that it is not all.
+#[test]
+fn a_stopped_run_is_partial() {
+    for fairness in FAIRNESS {
+        for (places, workers) in [(1, 1), (1, 3), (4, 1), (3, 2)] {
+            let (control, calls) = (Control::new(), AtomicUsize::new(0));
+            let at = |_| {
+                if calls.fetch_add(1, SeqCst) == 100 {
+                    control.stop();
+                }
+            };
+            let config = config(places, workers, fairness);
+            let bag = Endless(1000, &at);
+            let run = run(&config, &[], bag, |here| here, 0, &control, |_, _| ());
+            let run = run.expect("threads start");
+            assert!(!run.complete, "{config:?}");
+            assert_eq!(run.output, 1000, "every unit is in some bag: {config:?}");
+        }
+    }
+}
+
+/// Spans as they come.
+#[derive(Default)]
+struct Spans(Arc<Mutex<Vec<(State, u64, u64)>>>);
+
+impl Observer for Spans {
+    fn span(&mut self, state: State, from: u64, to: u64) {
+        self.0.lock().unwrap().push((state, from, to));
+    }
+}
+
+/// Saraswat, acceptance fact 8: the times of a worker's states are the whole of its time, without gaps
+/// and without overlaps, and no longer than the run.
+#[test]
+fn times_are_the_whole_time() {
+    let config = config(3, 2, Fairness::Yield);
+    let eyes = Eyes::new(50_000);
+    let bag = Watched::new((0..50_000).collect(), &eyes);
+    let began = Instant::now();
+    let observe = |_, _| Spans::default();
+    let run = run(&config, &[], bag, |_| (), (), &Control::new(), observe).expect("threads start");
+    assert!(run.elapsed <= began.elapsed());
+    let mut totals = [0; 3];
+    for (place, worker, spans) in &run.observers {
+        let spans = spans.0.lock().unwrap();
+        assert!(!spans.is_empty(), "{place} {worker:?}");
+        for pair in spans.windows(2) {
+            assert_eq!(pair[0].2, pair[1].1, "a gap");
+        }
+        let whole = spans[spans.len() - 1].2 - spans[0].1;
+        assert!(u128::from(whole) <= run.elapsed.as_nanos());
+        totals[place.index()] += whole;
+    }
+    let counted = run.places.iter().map(|p| p.times.total());
+    assert_eq!(counted.collect::<Vec<_>>(), totals);
 }

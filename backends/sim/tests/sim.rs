@@ -2,12 +2,12 @@
 //!
 //! | fact | test |
 //! |---|---|
-//! | Saraswat fact 3, Finnerty fact 9: one request a lifeline, one activity a place | `every_configuration_counts_exactly` (the protocol's own assertions); exhaustively in `verify/tests/explore.rs` |
-//! | Saraswat fact 4: w = 0, ring and P = 1 terminate with the exact count | `every_configuration_counts_exactly` |
-//! | Saraswat fact 5, Finnerty fact 7: a quiet place sends nothing and takes no time | `a_quiet_place_sends_nothing_unasked`, `a_quiet_place_takes_no_time` |
-//! | Saraswat fact 7: termination by finish alone, control messages bounded by activities | `reports_are_fewer_than_activities` |
-//! | Finnerty fact 6: requests only from dry places | `requests_come_from_dry_places_only` |
-//! | Finnerty fact 11: loot restarts a quiet place, the end comes once and last | `quiet_places_are_started_again`, and in every run: the simulation checks that nothing is on its way at the end |
+//! | Saraswat, acceptance fact 3, Finnerty, acceptance fact 9: one request a lifeline, one activity a place | `every_configuration_counts_exactly` (the protocol's own assertions); exhaustively in `verify/tests/explore.rs` |
+//! | Saraswat, acceptance fact 4: w = 0, ring and P = 1 terminate with the exact count | `every_configuration_counts_exactly` |
+//! | Saraswat, acceptance fact 5, Finnerty, acceptance fact 7: a quiet place sends nothing and takes no time | `a_quiet_place_sends_nothing_unasked`, `a_quiet_place_takes_no_time` |
+//! | Saraswat, acceptance fact 7: termination by finish alone, control messages bounded by activities | `reports_are_fewer_than_activities` |
+//! | Finnerty, acceptance fact 6: requests only from dry places | `requests_come_from_dry_places_only` |
+//! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | `quiet_places_are_started_again`, and in every run: the simulation checks that nothing is on its way at the end |
 
 use std::time::Instant;
 use tautline_core::glb::{Bag, Config, Fairness, Observer, Share, State, Steal};

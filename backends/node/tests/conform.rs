@@ -1,0 +1,34 @@
+//! What every backend must do alike, done by threads.
+
+use tautline_core::glb::{Control, Fairness};
+use tautline_node::run;
+use tautline_verify::conform::{Done, Offer, balances};
+
+/// Saraswat, acceptance facts 1 and 4, and Finnerty, acceptance fact 1, on a tree made for the purpose.
+#[test]
+fn threads_balance() {
+    let offer = Offer {
+        workers: &[1, 2, 3],
+        fairness: &[
+            Fairness::Inline,
+            Fairness::Yield,
+            Fairness::OneCoreFree,
+            Fairness::Never,
+        ],
+    };
+    balances(offer, |config, tree| {
+        let control = Control::new();
+        let run = run(
+            config,
+            &[],
+            tree,
+            |_| (),
+            Done::default(),
+            &control,
+            |_, _| (),
+        );
+        let run = run.expect("threads start");
+        assert!(run.complete, "{config:?}");
+        run.output
+    });
+}

@@ -1,0 +1,18 @@
+//! What every backend must do alike, done in virtual time.
+
+use tautline_core::glb::Fairness;
+use tautline_sim::{Machine, Simulation};
+use tautline_verify::conform::{Done, Offer, balances};
+
+/// Saraswat, acceptance facts 1 and 4, in virtual time.
+#[test]
+fn virtual_time_balances() {
+    let offer = Offer {
+        workers: &[1],
+        fairness: &[Fairness::Inline, Fairness::Never],
+    };
+    balances(offer, |config, tree| {
+        let simulation = Simulation::new(*config, Machine::default());
+        simulation.run(tree, |_| (), Done::default(), |_| ()).output
+    });
+}

@@ -1,0 +1,467 @@
+//! The balancer's workers, turn by turn.
+//!
+//! Nothing here waits for a time: a turn lasts until what it is to coincide with has happened.
+
+#[path = "glb/world.rs"]
+mod world;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use tautline_core::glb::{Config, Fairness, Message, Share, Steal};
+use tautline_core::lifeline::Graph;
+use tautline_core::{PlaceId, WorkerId};
+use world::{Hooks, World, note, notes_of, seat, wait_until};
+
+const ASK: Message<world::Units> = Message::Request { lifeline: false };
+
+/// Home and one other place.
+fn two_places(workers: usize, fairness: Fairness) -> Config {
+    Config {
+        places: 2,
+        workers,
+        random_steals: 0,
+        lifelines: Graph::Ring,
+        grain: 1,
+        fairness,
+        ..Config::default()
+    }
+}
+
+/// Saraswat, acceptance fact 6: the steal handler (002:344-360) and distribute (002:266-300), case by
+/// case: half; k; k/2 where k would leave nothing; none where even that would; equal rations.
+#[test]
+fn shares_are_those_of_the_handler() {
+    let half = |len| Share::Half.of(len);
+    assert_eq!([0, 1, 2, 3, 10, 11].map(half), [0, 0, 1, 1, 5, 5]);
+    for (k, len, taken) in [
+        (7, 0, 0),
+        (7, 3, 0),
+        (7, 4, 3),
+        (7, 7, 3),
+        (7, 8, 7),
+        (7, 100, 7),
+        (1, 0, 0),
+        (1, 1, 0),
+        (1, 2, 1),
+        (2, 1, 0),
+        (2, 2, 1),
+        (3, 2, 1),
+    ] {
+        assert_eq!(Share::Count(k).of(len), taken, "{k} of {len}");
+    }
+    for (thieves, len, taken) in [
+        (1, 2, 0),
+        (1, 3, 1),
+        (1, 10, 5),
+        (3, 100, 25),
+        (9, 5, 1),
+        (9, 3, 1),
+        (0, 10, 10),
+    ] {
+        assert_eq!(
+            Share::Ration(thieves).of(len),
+            taken,
+            "{thieves} thieves, {len} tasks"
+        );
+    }
+    assert_eq!(Share::from(Steal::Half), Share::Half);
+    assert_eq!(Share::from(Steal::Count(7)), Share::Count(7));
+}
+
+/// A share that leaves nothing behind, or takes more than there is, would break every bag.
+#[test]
+fn a_share_leaves_something() {
+    for len in 0..50 {
+        let counts = (1..60).map(Share::Count);
+        let rations = (1..60).map(Share::Ration);
+        for share in counts.chain(rations).chain([Share::Half]) {
+            assert!(share.of(len) == 0 || share.of(len) < len, "{share:?} {len}");
+        }
+    }
+}
+
+/// The first turn of [`a_turn_keeps_its_order`], from 64 units.
+const TURN: [&str; 12] = [
+    // The message is there before the turn, so it is passed on to the idle worker.
+    "wake 1",
+    // 1 Grow.
+    "split Half: 32",
+    "wake 1",
+    // 2 and 3: feed intra (units 32 to 47) and inter (48 to 54).
+    "split Half: 16",
+    "split Count(7): 7",
+    // 4 Answer: the two thieves recorded before the start share what is in inter.
+    "split Ration(1): 3",
+    "give 1",
+    "give 2",
+    // 5 Yield: the waiting message is served, from the own bag as inter is empty.
+    "split Count(7): 7",
+    "answer 2",
+    // 6 Work: what is left.
+    "work 2",
+    // 7 Dry: all of intra.
+    "merge [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47]",
+];
+
+/// Finnerty, acceptance fact 5: a turn is grow, feed intra, feed inter, answer, yield, work; a dry
+/// worker takes from intra before inter, and leaves when both are empty (001:599-644).
+#[test]
+fn a_turn_keeps_its_order() {
+    let config = Config {
+        places: 3,
+        workers: 2,
+        lifelines: Graph::Full,
+        steal: Steal::Count(7),
+        ..two_places(2, Fairness::Inline)
+    };
+    let hooks = Hooks {
+        turn: Box::new(|_, bag| {
+            note(|| format!("work {}", bag.0.len()));
+            Some(bag.0.len())
+        }),
+        sent: Box::new(|_, _, to, message| {
+            let kind = match message {
+                Message::Request { .. } => "ask",
+                Message::Answer(_) => "answer",
+                Message::Loot(_) => "give",
+                Message::Report(_) => "report",
+            };
+            note(|| format!("{kind} {}", to.0));
+        }),
+        // The other worker has no thread: when this one parks, everything has been seen.
+        parks: Box::new(|world, _, _| {
+            use tautline_core::port::Transport;
+            note(|| "leave".into());
+            world.close();
+        }),
+        ..Hooks::default()
+    };
+    let world = World::new(&config, 1, hooks);
+    world.deliver(PlaceId(2), ASK);
+    world.teams[0].begin(world::Units((0..64).collect()), world);
+    let notes = notes_of(|| {
+        world.attend(PlaceId(0), WorkerId(0));
+    });
+    assert_eq!(notes[..TURN.len()], TURN);
+    // Dry after every grain: intra, which each further turn feeds anew, until there is none; then inter,
+    // then leave.
+    let taken = notes.iter().filter(|line| line.starts_with("merge"));
+    let first: Vec<_> = taken.map(|line| &line[7..9]).collect();
+    assert_eq!(first.join(" "), "32 32 32 32 32 40 40 40 43 43");
+    let dry = notes.iter().position(|line| line == "leave").unwrap();
+    assert_eq!(
+        notes[dry - 2..dry],
+        ["merge [43]", "work 1"],
+        "both reserves are empty"
+    );
+}
+
+/// Finnerty, acceptance fact 6; Saraswat, acceptance fact 7 in part: requests leave only when every
+/// worker of the place is dry: nothing in a bag, in a slot or in a reserve.
+#[test]
+fn only_a_dry_place_asks() {
+    const ANSWERS: usize = 5;
+    const LOOT: usize = 50;
+    let [asked, given] = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
+    let hooks = Hooks {
+        sent: Box::new({
+            let (asked, given) = (Arc::clone(&asked), Arc::clone(&given));
+            move |world, _, _, message| match message {
+                Message::Request { lifeline } => {
+                    let before = asked.fetch_add(1, SeqCst);
+                    let came = 300 + LOOT * before.min(ANSWERS);
+                    let gone = world.done.load(SeqCst) + given.load(SeqCst);
+                    assert_eq!(gone, came, "asked with work left");
+                    assert_eq!(*lifeline, before > ANSWERS, "random first");
+                }
+                Message::Loot(loot) | Message::Answer(Some(loot)) => {
+                    given.fetch_add(loot.0.len(), SeqCst);
+                }
+                _ => {}
+            }
+        }),
+        ..Hooks::default()
+    };
+    let config = Config {
+        random_steals: 1,
+        ..two_places(3, Fairness::Inline)
+    };
+    let world = World::new(&config, 1, hooks);
+    let answer = || world::Units((0..LOOT as u32).collect());
+    *world.answers.lock().unwrap() = (0..ANSWERS).map(|_| answer()).collect();
+    world.run(300);
+    assert_eq!(asked.load(SeqCst), ANSWERS + 2);
+}
+
+/// Finnerty, acceptance fact 8: every worker that runs starts another one each turn, so 2^i run before
+/// the i-th grain is done, and never more than the maximum.
+#[test]
+fn workers_double_every_turn() {
+    const WORKERS: usize = 8;
+    let started: Arc<Mutex<HashSet<WorkerId>>> = Arc::default();
+    let live = Arc::new(AtomicUsize::new(0));
+    let hooks = Hooks {
+        turn: Box::new({
+            let (started, live) = (Arc::clone(&started), Arc::clone(&live));
+            let turns: [AtomicUsize; WORKERS] = Default::default();
+            move |_, _| {
+                let me = seat().1;
+                live.fetch_max(started.lock().unwrap().len(), SeqCst);
+                started.lock().unwrap().insert(me);
+                let turn = 1 + turns[me.index()].fetch_add(1, SeqCst);
+                let due = (1 << turn.min(3)).min(WORKERS);
+                wait_until("twice as many workers", || {
+                    started.lock().unwrap().len() >= due
+                });
+                None
+            }
+        }),
+        ..Hooks::default()
+    };
+    let config = Config {
+        places: 1,
+        ..two_places(WORKERS, Fairness::Inline)
+    };
+    let world = World::new(&config, 1, hooks);
+    assert_eq!(world.teams[0].threads(), WORKERS);
+    assert_eq!(world.run(10_000), 10_000);
+    assert_eq!(started.lock().unwrap().len(), WORKERS);
+    assert!(live.load(SeqCst) <= WORKERS);
+}
+
+/// A hook that keeps in `word` what the home's steward, its second thread, is doing.
+fn is_steward_now(word: &Arc<AtomicUsize>, now: usize) -> Box<world::Seat> {
+    let word = Arc::clone(word);
+    Box::new(move |_, place, worker| {
+        if (place, worker) == (PlaceId::HOME, WorkerId(1)) {
+            word.store(now, SeqCst);
+        }
+    })
+}
+
+/// Finnerty, acceptance fact 11; Saraswat, acceptance fact 7: loot restarts a quiet place again and
+/// again under the one finish, whose end comes once, after the last unit; and there are no more
+/// reports than activities.
+#[test]
+fn loot_restarts_a_quiet_place() {
+    const RESTARTS: usize = 5;
+    let [reports, loots, asleep] = [const { AtomicUsize::new(0) }; 3].map(Arc::new);
+    let hooks = Hooks {
+        turn: Box::new({
+            let (reports, loots) = (Arc::clone(&reports), Arc::clone(&loots));
+            let asleep = Arc::clone(&asleep);
+            move |_, _| {
+                if seat().0 == PlaceId::HOME {
+                    // A turn lasts until the other place has used up what it was given and is quiet, and
+                    // the steward, who has recorded it, is done.
+                    let given = loots.load(SeqCst);
+                    wait_until("quiet again", || reports.load(SeqCst) >= given);
+                    wait_until("steward asleep", || asleep.load(SeqCst) == 1);
+                }
+                None
+            }
+        }),
+        sent: Box::new({
+            let (reports, loots) = (Arc::clone(&reports), Arc::clone(&loots));
+            move |world, from, _, message| {
+                assert_eq!(world.closes.load(SeqCst), 0, "sent after the end");
+                match message {
+                    Message::Report(_) => {
+                        assert_ne!(from, PlaceId::HOME, "the home reports to itself");
+                        reports.fetch_add(1, SeqCst);
+                    }
+                    Message::Loot(_) => {
+                        loots.fetch_add(1, SeqCst);
+                    }
+                    _ => {}
+                }
+            }
+        }),
+        parks: is_steward_now(&asleep, 1),
+        wakes: is_steward_now(&asleep, 0),
+    };
+    // The steward answers while the home's worker is in its turn.
+    let world = World::new(&two_places(2, Fairness::OneCoreFree), 2, hooks);
+    assert_eq!(world.run(2000), 2000);
+    assert_eq!(world.closes.load(SeqCst), 1);
+    let (reports, loots) = (reports.load(SeqCst), loots.load(SeqCst));
+    assert!(
+        reports >= RESTARTS && reports <= loots,
+        "{reports} reports, {loots} loots"
+    );
+}
+
+/// Grains that the home's only worker began while a request, sent during its fifth, waited for its
+/// answer; and the grains it began in all.
+fn grains_while_waiting(fairness: Fairness) -> (usize, usize) {
+    const ASKED_IN: usize = 5;
+    let [grains, answered_in, asleep] = [const { AtomicUsize::new(0) }; 3].map(Arc::new);
+    let has_steward = matches!(fairness, Fairness::Yield | Fairness::OneCoreFree);
+    let hooks = Hooks {
+        turn: Box::new({
+            let (grains, answered_in) = (Arc::clone(&grains), Arc::clone(&answered_in));
+            let asleep = Arc::clone(&asleep);
+            move |world, _| {
+                if 1 + grains.fetch_add(1, SeqCst) == ASKED_IN {
+                    let idle = || !has_steward || asleep.load(SeqCst) == 1;
+                    wait_until("nothing else is being served", idle);
+                    world.deliver(PlaceId(1), ASK);
+                    if fairness == Fairness::OneCoreFree {
+                        wait_until("answered", || answered_in.load(SeqCst) > 0);
+                    }
+                }
+                None
+            }
+        }),
+        sent: Box::new({
+            let (grains, answered_in) = (Arc::clone(&grains), Arc::clone(&answered_in));
+            move |_, _, _, message| {
+                if let Message::Answer(_) = message {
+                    answered_in.store(grains.load(SeqCst), SeqCst);
+                }
+            }
+        }),
+        parks: is_steward_now(&asleep, 1),
+        wakes: is_steward_now(&asleep, 0),
+    };
+    let workers = if fairness == Fairness::OneCoreFree {
+        2
+    } else {
+        1
+    };
+    World::new(&two_places(workers, fairness), 1, hooks).run(100);
+    let (grains, answered_in) = (grains.load(SeqCst), answered_in.load(SeqCst));
+    assert!(answered_in >= ASKED_IN, "{answered_in}");
+    (answered_in - ASKED_IN, grains - ASKED_IN)
+}
+
+/// Finnerty, acceptance fact 12, whatever a grain takes: with all workers busy a request is served
+/// before the worker begins another grain, by a steward even while the grain lasts; in the mode for
+/// comparison it waits until the worker has ended.
+#[test]
+fn a_request_waits_for_one_grain() {
+    for fairness in [Fairness::Inline, Fairness::Yield, Fairness::OneCoreFree] {
+        let (waited, more) = grains_while_waiting(fairness);
+        assert!(more > 5, "{fairness:?}: the worker was not busy");
+        assert_eq!(waited, 0, "{fairness:?}");
+    }
+    let (waited, more) = grains_while_waiting(Fairness::Never);
+    assert!(more > 5);
+    assert_eq!(waited, more);
+}
+
+/// What the gate's test looks at.
+#[derive(Default)]
+struct Watched {
+    /// Bits of the workers that have stayed back.
+    parked: AtomicUsize,
+    begun: AtomicUsize,
+    steward_sleeps: AtomicBool,
+    asked: AtomicBool,
+    /// Turns that the other workers did while one was parked.
+    turns: AtomicUsize,
+    /// Who stayed back has begun another turn.
+    resumed: AtomicBool,
+    served: AtomicBool,
+    given_up: AtomicBool,
+}
+
+impl Watched {
+    /// The turn of a worker: how much it is to do.
+    fn turn(&self, world: &World, by_an_end: bool) -> Option<usize> {
+        if !self.asked.load(SeqCst) {
+            if self.begun.fetch_add(1, SeqCst) == 2 {
+                wait_until("the steward sleeps", || self.steward_sleeps.load(SeqCst));
+                world.deliver(PlaceId(1), ASK);
+                self.asked.store(true, SeqCst);
+            }
+            wait_until("all workers busy", || self.asked.load(SeqCst));
+            return None;
+        }
+        if self.parked.load(SeqCst) & 1 << seat().1.0 != 0 {
+            self.resumed.store(true, SeqCst);
+        }
+        if self.resumed.load(SeqCst) {
+            return None;
+        }
+        // Between the message and the opening: two workers turn while the third stays back.
+        if self.turns.fetch_add(1, SeqCst) < 6 {
+            return None;
+        }
+        wait_until("one stays back", || self.parked.load(SeqCst) > 0);
+        if by_an_end && !self.given_up.swap(true, SeqCst) {
+            // One of the two does everything that there is to do, and ends.
+            return Some(usize::MAX);
+        }
+        if !by_an_end {
+            wait_until("the gate opens", || self.resumed.load(SeqCst));
+        }
+        Some(usize::MAX)
+    }
+}
+
+/// Three workers and their steward, whom `by_an_end` keeps from serving until a worker has ended.
+fn gate(by_an_end: bool) -> Arc<Watched> {
+    let watched = Arc::new(Watched::default());
+    let steward = WorkerId(3);
+    let hooks = Hooks {
+        turn: Box::new({
+            let watched = Arc::clone(&watched);
+            move |world, _| watched.turn(world, by_an_end)
+        }),
+        sent: Box::new({
+            let watched = Arc::clone(&watched);
+            move |_, _, _, message| {
+                if let Message::Answer(_) = message {
+                    watched.served.store(true, SeqCst);
+                }
+            }
+        }),
+        parks: Box::new({
+            let watched = Arc::clone(&watched);
+            move |_, _, worker| {
+                if worker == steward {
+                    watched.steward_sleeps.store(true, SeqCst);
+                } else if watched.asked.load(SeqCst)
+                    && !watched.resumed.load(SeqCst)
+                    && !watched.given_up.load(SeqCst)
+                {
+                    watched.parked.fetch_or(1 << worker.0, SeqCst);
+                }
+            }
+        }),
+        wakes: Box::new({
+            let watched = Arc::clone(&watched);
+            move |_, _, worker| {
+                let begun = watched.asked.load(SeqCst) && !watched.resumed.load(SeqCst);
+                if worker != steward || !begun {
+                    return;
+                }
+                if by_an_end {
+                    wait_until("an end opens the gate", || watched.resumed.load(SeqCst));
+                } else {
+                    let both = || watched.parked.load(SeqCst) > 0 && watched.turns.load(SeqCst) > 6;
+                    wait_until("one stays back, the others go on", both);
+                }
+            }
+        }),
+    };
+    let world = World::new(&two_places(3, Fairness::Yield), 1, hooks);
+    world.run(5000);
+    watched
+}
+
+/// Finnerty, acceptance fact 13: one worker at most stays back, while the others go on; it resumes
+/// when a message has been served, or when a worker has ended.
+#[test]
+fn the_gate_holds_one_worker() {
+    for by_an_end in [false, true] {
+        let watched = gate(by_an_end);
+        let parked = watched.parked.load(SeqCst);
+        assert_eq!(parked.count_ones(), 1, "{by_an_end}: {parked:b}");
+        assert!(watched.served.load(SeqCst), "{by_an_end}");
+        assert!(watched.resumed.load(SeqCst), "{by_an_end}");
+        assert!(watched.turns.load(SeqCst) > 6, "{by_an_end}");
+    }
+}

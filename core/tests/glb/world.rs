@@ -1,0 +1,292 @@
+//! A machine for tests: places are threads of the test, and every turn, message and park is watched.
+//!
+//! Places that the configuration has and the world has no threads for are played by the world.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline_core::finish::Report;
+use tautline_core::glb::{Bag, Config, Control, Message, Share, Team, Worker};
+use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::{PlaceId, WorkerId};
+
+/// How long to wait for what must come. Only a failing test waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until `holds`.
+///
+/// # Panics
+/// It does not come.
+pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        thread::yield_now();
+    }
+}
+
+thread_local! {
+    static SEAT: Cell<(PlaceId, WorkerId)> = const { Cell::new((PlaceId(0), WorkerId(0))) };
+}
+
+/// The place and the worker that this thread is.
+pub fn seat() -> (PlaceId, WorkerId) {
+    SEAT.get()
+}
+
+/// Numbered units of work.
+#[derive(Debug)]
+pub struct Units(pub Vec<u32>);
+
+impl Bag for Units {
+    type Shared = Stage;
+    type Output = ();
+
+    fn process(&mut self, n: usize, stage: &Stage) -> usize {
+        let world = stage.0.get().expect("set before the start");
+        let n = (world.hooks.turn)(world, self).unwrap_or(n);
+        let done = n.min(self.0.len());
+        self.0.truncate(self.0.len() - done);
+        world.done.fetch_add(done, SeqCst);
+        done
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let n = share.of(self.0.len());
+        note(|| format!("split {share:?}: {n}"));
+        (n > 0).then(|| Self(self.0.drain(..n).collect()))
+    }
+
+    fn merge(&mut self, other: Self) {
+        note(|| format!("merge {:?}", other.0));
+        self.0.extend(other.0);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn submit(self, (): &mut ()) {}
+}
+
+thread_local! {
+    static NOTES: Cell<Option<Vec<String>>> = const { Cell::new(None) };
+}
+
+/// Writes `line` down if this thread takes notes.
+pub fn note(line: impl FnOnce() -> String) {
+    if let Some(mut notes) = NOTES.take() {
+        notes.push(line());
+        NOTES.set(Some(notes));
+    }
+}
+
+/// What `act` writes down.
+pub fn notes_of(act: impl FnOnce()) -> Vec<String> {
+    NOTES.set(Some(Vec::new()));
+    act();
+    NOTES.take().expect("set above")
+}
+
+/// Where a bag finds its world.
+#[derive(Clone, Copy)]
+pub struct Stage(&'static OnceLock<&'static World>);
+
+type Turn = dyn Fn(&World, &Units) -> Option<usize> + Send + Sync;
+type Sent = dyn Fn(&World, PlaceId, PlaceId, &Message<Units>) + Send + Sync;
+/// See [`Hooks::parks`].
+pub type Seat = dyn Fn(&World, PlaceId, WorkerId) + Send + Sync;
+
+/// What a test looks at, and holds up.
+pub struct Hooks {
+    /// A worker is about to do a grain; how many units it is to do instead, if any.
+    pub turn: Box<Turn>,
+    /// A message leaves.
+    pub sent: Box<Sent>,
+    /// A worker is about to park.
+    pub parks: Box<Seat>,
+    /// A worker has been woken.
+    pub wakes: Box<Seat>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            turn: Box::new(|_, _| None),
+            sent: Box::new(|_, _, _, _| ()),
+            parks: Box::new(|_, _, _| ()),
+            wakes: Box::new(|_, _, _| ()),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Permit {
+    given: Mutex<bool>,
+    came: Condvar,
+}
+
+/// The places of one computation.
+pub struct World {
+    pub teams: Vec<Team<Units>>,
+    permits: Vec<Vec<Permit>>,
+    hooks: Hooks,
+    control: Control,
+    closed: AtomicBool,
+    clock: AtomicU64,
+    dead_reports: AtomicU64,
+    /// What places without threads answer, the last first; then nothing.
+    pub answers: Mutex<Vec<Units>>,
+    /// How often the end was announced.
+    pub closes: AtomicUsize,
+    /// Units done.
+    pub done: AtomicUsize,
+}
+
+impl World {
+    /// The first `living` places of `config` have threads.
+    pub fn new(config: &Config, living: u32, hooks: Hooks) -> &'static Self {
+        let stage = Stage(Box::leak(Box::default()));
+        let teams: Vec<_> = (0..living)
+            .map(|p| Team::new(PlaceId(p), config, stage))
+            .collect();
+        let permits = |team: &Team<_>| (0..team.threads()).map(|_| Permit::default()).collect();
+        let world: &'static Self = Box::leak(Box::new(Self {
+            permits: teams.iter().map(permits).collect(),
+            teams,
+            hooks,
+            control: Control::new(),
+            closed: AtomicBool::new(false),
+            clock: AtomicU64::new(0),
+            dead_reports: AtomicU64::new(0),
+            answers: Mutex::default(),
+            closes: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+        }));
+        assert!(stage.0.set(world).is_ok());
+        world
+    }
+
+    /// Runs `units` units from the home to the end; the tasks that all workers say they did.
+    pub fn run(&'static self, units: u32) -> u64 {
+        self.teams[0].begin(Units((0..units).collect()), self);
+        let seats = self
+            .permits
+            .iter()
+            .enumerate()
+            .flat_map(|(place, permits)| {
+                (0..permits.len()).map(move |w| (PlaceId(place as u32), WorkerId(w as u32)))
+            });
+        thread::scope(|scope| {
+            let threads: Vec<_> = seats
+                .map(|(place, worker)| scope.spawn(move || self.attend(place, worker)))
+                .collect();
+            let done = threads.into_iter().map(|t| t.join());
+            done.collect::<Result<Vec<_>, _>>()
+                .expect("no worker panics")
+                .into_iter()
+                .sum()
+        })
+    }
+
+    /// One worker's part, on this thread.
+    pub fn attend(&self, place: PlaceId, worker: WorkerId) -> u64 {
+        struct Bell<'a>(&'a World);
+        impl Drop for Bell<'_> {
+            fn drop(&mut self) {
+                if thread::panicking() {
+                    self.0.close();
+                }
+            }
+        }
+        let _bell = Bell(self);
+        SEAT.set((place, worker));
+        let team = &self.teams[place.index()];
+        Worker::new(team, worker, self, &self.control, ())
+            .run()
+            .tasks
+    }
+
+    /// Brings a message from a place that has no threads.
+    pub fn deliver(&self, from: PlaceId, message: Message<Units>) {
+        self.teams[0].deliver(from, message, self);
+    }
+
+    /// A place without threads swallows loot.
+    fn play_dead(&self, here: PlaceId, message: &Message<Units>) {
+        match message {
+            Message::Request { .. } => {
+                let answer = self.answers.lock().unwrap().pop();
+                self.deliver(here, Message::Answer(answer));
+            }
+            Message::Loot(_) => {
+                let number = 1 + self.dead_reports.fetch_add(1, SeqCst);
+                let counts = vec![(here, -1)];
+                self.deliver(here, Message::Report(Report { number, counts }));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> u64 {
+        self.clock.fetch_add(1, SeqCst)
+    }
+}
+
+impl Relax for World {
+    fn relax(&self, _: u32) {
+        thread::yield_now();
+    }
+}
+
+impl Park for World {
+    fn park(&self, place: PlaceId, worker: WorkerId) {
+        (self.hooks.parks)(self, place, worker);
+        let permit = &self.permits[place.index()][worker.index()];
+        let given = permit.given.lock().unwrap();
+        let (mut given, late) = permit
+            .came
+            .wait_timeout_while(given, PATIENCE, |given| !*given)
+            .unwrap();
+        assert!(!late.timed_out(), "{place}, {worker:?}: nobody calls");
+        *given = false;
+        drop(given);
+        (self.hooks.wakes)(self, place, worker);
+    }
+
+    fn unpark(&self, place: PlaceId, worker: WorkerId) {
+        note(|| format!("wake {}", worker.0));
+        let permit = &self.permits[place.index()][worker.index()];
+        // Also while a failed test is being taken down.
+        *permit.given.lock().unwrap_or_else(|e| e.into_inner()) = true;
+        permit.came.notify_all();
+    }
+}
+
+impl Transport<Message<Units>> for World {
+    fn send(&self, from: PlaceId, to: PlaceId, message: Message<Units>) {
+        (self.hooks.sent)(self, from, to, &message);
+        match self.teams.get(to.index()) {
+            Some(team) => team.deliver(from, message, self),
+            None => self.play_dead(to, &message),
+        }
+    }
+
+    fn close(&self) {
+        if !thread::panicking() {
+            self.closes.fetch_add(1, SeqCst);
+        }
+        self.closed.store(true, SeqCst);
+        for (place, permits) in self.permits.iter().enumerate() {
+            (0..permits.len()).for_each(|w| self.unpark(PlaceId(place as u32), WorkerId(w as u32)));
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(SeqCst)
+    }
+}

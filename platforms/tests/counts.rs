@@ -1,0 +1,138 @@
+//! One count, however the work is spread.
+
+mod sample;
+#[allow(dead_code, reason = "a program of its own")]
+#[path = "../examples/pentomino.rs"]
+mod tiling;
+
+use sample::{Point, sample};
+use tautline::prelude::*;
+use tautline::uts::{Counts, Tree, Uts, named};
+
+/// Counts the named tree at `point`.
+fn count(tree: &str, point: &Point) -> u64 {
+    let tree = named::find(tree).expect("a tree with a name");
+    let run = point
+        .glb()
+        .run(
+            Uts::root(&Tree::new(tree.params).expect("named trees are valid")),
+            |_| Tree::new(tree.params).expect("named trees are valid"),
+            Counts::default(),
+        )
+        .expect("threads start");
+    assert!(run.complete);
+    if let Some(leaves) = tree.leaves {
+        assert_eq!(run.output.leaves, leaves, "{} {point:?}", tree.name);
+    }
+    if let Some(depth) = tree.depth {
+        assert_eq!(run.output.max_depth, depth, "{} {point:?}", tree.name);
+    }
+    run.output.nodes
+}
+
+/// One row of this in turn; the trees of 3 to 7 million nodes in every fourth point.
+const TREES: [[&str; 4]; 8] = [
+    ["T1", "D8", "D9", "D8"],
+    ["T2", "D8", "D9", "D8"],
+    ["T3", "D8", "D9", "D8"],
+    ["T4", "D8", "D9", "D8"],
+    ["T5", "D8", "D9", "D8"],
+    ["D10", "D8", "D9", "D8"],
+    ["anl", "D8", "D9", "D8"],
+    ["geo", "D8", "D9", "D8"],
+];
+
+/// Finnerty, acceptance fact 1; Saraswat, acceptance facts 1 and 4: the exact count with w = 0, on
+/// the ring, with one place, and with everything else: every value of every parameter at least ten times.
+#[test]
+fn trees_count_exactly_everywhere() {
+    let points = sample(128);
+    sample::assert_covers(&points, 10);
+    for (i, point) in points.iter().enumerate() {
+        let name = TREES[i / 4 % TREES.len()][i % 4];
+        let nodes = named::find(name).unwrap().nodes;
+        assert_eq!(count(name, point), nodes, "{name} {point:?}");
+    }
+}
+
+/// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the trees of 57 to 111 million nodes.
+/// `cargo ci test` runs this one, with `--release`.
+#[test]
+#[ignore = "0.4 thousand million nodes: with --release"]
+fn large_trees_count_exactly() {
+    for (name, point) in ["T1L", "T2L", "T3L", "triloka"].iter().zip(sample(4)) {
+        let nodes = named::find(name).unwrap().nodes;
+        assert_eq!(count(name, &point), nodes, "{name} {point:?}");
+    }
+}
+
+/// A board of `SIZE` rows, and the squares that the queens above attack.
+struct Row {
+    size: u32,
+    columns: u32,
+    left: u32,
+    right: u32,
+}
+
+impl Task for Row {
+    type Shared = ();
+    type Sum = u64;
+
+    fn run(self, todo: &mut Local<Self>, solutions: &mut u64, (): &()) {
+        let all = (1 << self.size) - 1;
+        *solutions += u64::from(self.columns == all);
+        let mut free = all & !(self.columns | self.left | self.right);
+        while free != 0 {
+            let queen = free & free.wrapping_neg();
+            free ^= queen;
+            todo.push(Self {
+                size: self.size,
+                columns: self.columns | queen,
+                left: (self.left | queen) << 1,
+                right: (self.right | queen) >> 1,
+            });
+        }
+    }
+
+    fn add(sum: &mut u64, other: u64) {
+        *sum += other;
+    }
+}
+
+/// Finnerty, acceptance fact 2: N queens.
+#[test]
+fn queens_count_exactly_everywhere() {
+    let boards = [(8, 92), (9, 352), (10, 724), (11, 2680), (12, 14_200)];
+    for (i, point) in sample(60).iter().enumerate() {
+        // The large boards less often.
+        let (size, expected) = boards[[0, 1, 2, 0, 1, 2, 0, 3, 1, 2, 4, 3][i % 12]];
+        let root = Row {
+            size,
+            columns: 0,
+            left: 0,
+            right: 0,
+        };
+        let bag = Tasks::from_iter([root]);
+        let run = point.glb().run(bag, |_| (), 0).expect("threads start");
+        assert!(run.complete);
+        assert_eq!(run.output, expected, "{size} queens, {point:?}");
+    }
+}
+
+/// Finnerty, acceptance fact 2: the pentomino tilings of 6 x 10, all of them and one of each four that
+/// mirroring and turning make the same.
+#[test]
+fn tilings_count_exactly_everywhere() {
+    for (i, point) in sample(8).iter().enumerate() {
+        let (all, expected) = if i % 4 == 0 {
+            (true, 9356)
+        } else {
+            (false, 2339)
+        };
+        let bag = Tasks::from_iter([tiling::Board(0, 0)]);
+        let lays = |_| tiling::lays(all);
+        let run = point.glb().run(bag, lays, 0).expect("threads start");
+        assert!(run.complete);
+        assert_eq!(run.output, expected, "{point:?}");
+    }
+}
