@@ -89,7 +89,7 @@ fn hypercube_connected_up_to_4096() {
         .chain((513..=4096).step_by(61))
         .chain([1023, 1024, 1025, 4095, 4096])
     {
-        for radix in [2, 2 + places.wrapping_mul(2_654_435) % (places - 1)] {
+        for radix in [2, 2 + 2_654_435 % (places - 1)] {
             check_graph(
                 Graph::Hypercube { radix },
                 places,
