@@ -57,7 +57,11 @@ fn reserve_take_part() {
             let part = |pile: &mut usize| (*pile > 1).then(|| (*pile -= 1, 1).1);
             theirs.take_part(part, &WAIT).unwrap_or(0)
         });
-        let taken = reserve.take(&WAIT).unwrap_or(0);
+        let taken = if reserve.is_empty() {
+            0
+        } else {
+            reserve.take(&WAIT).unwrap_or(0)
+        };
         let stolen = thief.join().unwrap();
         // Nobody takes the lock of a reserve that says it is empty.
         let left = if reserve.is_empty() {
