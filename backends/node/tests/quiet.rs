@@ -40,8 +40,9 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Processor time in nanoseconds and turns on a processor of every other worker thread.
-fn others() -> BTreeMap<String, String> {
+/// Of every other worker thread: whether it sleeps, its processor time in nanoseconds, time waiting for
+/// a processor, turns on one.
+fn others() -> BTreeMap<String, (bool, String)> {
     let me = std::thread::current().name().map(str::to_owned);
     let tasks = fs::read_dir("/proc/self/task").expect("Linux");
     let tasks = tasks.filter_map(|task| {
@@ -49,9 +50,10 @@ fn others() -> BTreeMap<String, String> {
         let name = fs::read_to_string(task.join("comm")).ok()?;
         let name = name.trim().to_owned();
         let stat = fs::read_to_string(task.join("schedstat")).ok()?;
+        let state = fs::read_to_string(task.join("stat")).ok()?;
+        let sleeps = state.rsplit(')').next()?.trim_start().starts_with('S');
         let is_other = name.starts_with("tautline-") && me.as_ref() != Some(&name);
-        // Time on a processor, time waiting for one, turns.
-        is_other.then_some((name, stat))
+        is_other.then_some((name, (sleeps, stat)))
     });
     tasks.collect()
 }
@@ -74,7 +76,8 @@ fn look(scene: &Scene) {
     loop {
         compute(Instant::now() + slice);
         let now = others();
-        if now == before {
+        // One that only waits for a processor, as on a busy machine, has still to fall asleep.
+        if now == before && now.values().all(|(sleeps, _)| *sleeps) {
             break;
         }
         assert!(Instant::now() < deadline, "they never sleep: {now:?}");
