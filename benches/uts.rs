@@ -2,7 +2,8 @@
 //!
 //! The rate is that of hashed nodes, the last level included, as in the UTS benchmark. The row
 //! `stack` takes one node at a time, as the peers do: what separates it from `sequential` is the
-//! bag, what separates a peer from it is the peer.
+//! bag, what separates a peer from it is the peer. The rows `tautline` include the start of their
+//! pinned threads; the peers keep their threads, and leave them to the system.
 #![allow(missing_docs)]
 
 use std::hint::black_box;
@@ -12,7 +13,8 @@ use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use tautline::uts::{Counts, Node, Tree, named, sequential};
+use tautline::glb::Glb;
+use tautline::uts::{Counts, Node, Tree, Uts, named, sequential};
 
 /// A fixed geometric tree, wide and flat, and a binomial one, thin and deep.
 const TREES: [&str; 2] = ["T1", "T3"];
@@ -59,6 +61,16 @@ fn stack(tree: &Tree) -> Counts {
         }
     }
     counts
+}
+
+/// One place with so many workers.
+fn balanced(tree: &Tree, threads: usize) -> Counts {
+    let run = Glb::new().workers(threads).run(
+        Uts::root(tree),
+        |_| Tree::new(*tree.params()).expect("a valid tree"),
+        Counts::default(),
+    );
+    run.expect("threads for the workers").output
 }
 
 fn rayon_node(tree: &Tree, node: &Node) -> Counts {
@@ -117,8 +129,10 @@ fn count(
     });
 }
 
-fn peers(group: &mut BenchmarkGroup<'_, WallTime>, tree: &Tree, nodes: u64) {
+fn parallel(group: &mut BenchmarkGroup<'_, WallTime>, tree: &Tree, nodes: u64) {
     for threads in THREADS {
+        let row = format!("tautline/{threads}");
+        count(group, &row, tree, nodes, |tree| balanced(tree, threads));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .stack_size(STACK_BYTES)
@@ -149,7 +163,7 @@ fn uts(criterion: &mut Criterion) {
             .measurement_time(Duration::from_secs(3));
         count(&mut group, "sequential", &tree, known.nodes, sequential);
         count(&mut group, "stack", &tree, known.nodes, stack);
-        peers(&mut group, &tree, known.nodes);
+        parallel(&mut group, &tree, known.nodes);
         group.finish();
     }
 }

@@ -84,7 +84,8 @@ impl Simulation {
     /// Runs `bag`, which starts at the home, to the end. `shared` is called once a place.
     ///
     /// # Panics
-    /// A task that panics, and a bag that does not keep its contract: does nothing although not empty.
+    /// A task that panics, a bag that does not keep its contract (does nothing although not empty), and
+    /// a run whose places together take more than 292 years of virtual time.
     pub fn run<B: Bag, O: Observer>(
         &self,
         bag: B,
@@ -92,7 +93,7 @@ impl Simulation {
         output: B::Output,
         mut observe: impl FnMut(PlaceId) -> O,
     ) -> Outcome<B::Output, O> {
-        let mut network = Network::new(self.machine, self.config.seed);
+        let mut network = Network::new(self.machine, self.config.places, self.config.seed);
         let mut sites: Vec<Site<B, O>> = (0..self.config.places)
             .map(PlaceId)
             .map(|here| Site::new(here, &self.config, shared(here), observe(here)))

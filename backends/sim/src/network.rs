@@ -19,6 +19,8 @@ pub(crate) enum Event<B> {
 #[derive(Debug)]
 pub(crate) struct Network<B> {
     machine: Machine,
+    /// The last moment at which anything may happen: sums over all places still fit.
+    last: u64,
     coming: BinaryHeap<Reverse<Entry>>,
     /// Messages under way; the heap moves only their positions.
     mails: Vec<Option<(PlaceId, Message<B>)>>,
@@ -31,9 +33,10 @@ pub(crate) struct Network<B> {
 }
 
 impl<B: Bag> Network<B> {
-    pub(crate) fn new(machine: Machine, seed: u64) -> Self {
+    pub(crate) fn new(machine: Machine, places: u32, seed: u64) -> Self {
         Self {
             machine,
+            last: u64::MAX / 2 / u64::from(places),
             coming: BinaryHeap::new(),
             mails: Vec::new(),
             free: Vec::new(),
@@ -84,7 +87,7 @@ impl<B: Bag> Network<B> {
                 self.mails.len() as u32 - 1
             }
         };
-        self.enter(now + takes, to, mail);
+        self.enter(now.saturating_add(takes), to, mail);
     }
 
     /// The next event and when it happens.
@@ -101,6 +104,7 @@ impl<B: Bag> Network<B> {
     }
 
     fn enter(&mut self, at: u64, place: PlaceId, mail: u32) {
+        assert!(at <= self.last, "too much virtual time to be added up");
         self.caused += 1;
         self.coming.push(Reverse(Entry {
             at,

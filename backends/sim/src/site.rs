@@ -132,8 +132,10 @@ impl<B: Bag, O: Observer> Site<B, O> {
         let tasks = bag.process(grain, &self.shared) as u64;
         assert!(tasks > 0, "a bag that is not empty did nothing");
         self.desk.tally.tasks += tasks;
-        self.desk
-            .charge(State::Computing, tasks * network.machine().task_ns);
+        self.desk.charge(
+            State::Computing,
+            tasks.saturating_mul(network.machine().task_ns),
+        );
         self.in_turn = true;
         network.wake(self.desk.now, self.desk.here);
     }
@@ -166,7 +168,7 @@ impl<B: Bag, O: Observer> Desk<B, O> {
     fn charge(&mut self, state: State, ns: u64) {
         if ns > 0 {
             self.enter(state);
-            self.now += ns;
+            self.now = self.now.saturating_add(ns);
         }
     }
 

@@ -409,6 +409,16 @@ fn more_workers_are_refused() {
     let _ = Simulation::new(config, Machine::default());
 }
 
+#[test]
+#[should_panic(expected = "too much virtual time")]
+fn the_clock_does_not_wrap_around() {
+    let machine = Machine {
+        task_ns: u64::MAX,
+        ..Machine::default()
+    };
+    run_on(machine, config(2), &Tree::new(2, 3));
+}
+
 /// Prints the speed of the simulator; run with `--nocapture`.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "24 million tasks: with --release")]

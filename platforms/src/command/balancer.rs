@@ -17,6 +17,17 @@ pub struct Balancer {
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
     #[arg(value_parser = whole::<usize>, allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<usize>,
+    #[command(flatten)]
+    rules: Rules,
+    /// Let the system move workers between processors
+    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true)]
+    no_pin: bool,
+}
+
+/// What places do, wherever they are.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Balancer")]
+pub struct Rules {
     /// Steals tried at random before a place turns to its lifelines
     #[arg(
         short = 'w',
@@ -67,9 +78,6 @@ pub struct Balancer {
     #[arg(long, value_name = "N", env = "TAUTLINE_SEED", default_value = "1")]
     #[arg(value_parser = whole::<u64>, allow_negative_numbers = true, hide_env_values = true)]
     seed: u64,
-    /// Let the system move workers between processors
-    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true)]
-    no_pin: bool,
 }
 
 /// [`Fairness`] as it is spelled on the command line.
@@ -88,25 +96,40 @@ enum Service {
 impl Balancer {
     /// The computation that the options describe, on this machine.
     pub fn glb<'a>(&self, control: &'a Control) -> Glb<'a> {
-        let glb = Glb::new()
-            .places(self.places)
-            .random_steals(self.random_steals as usize)
-            .lifelines(self.lifelines)
-            .steal(self.steal)
-            .grain(self.grain)
-            .seed(self.seed)
-            .pinned(!self.no_pin)
-            .fairness(match self.fairness {
-                Service::Inline => Fairness::Inline,
-                Service::Yield => Fairness::Yield,
-                Service::OneCoreFree => Fairness::OneCoreFree,
-                Service::Never => Fairness::Never,
-            });
+        let glb = self.rules.glb().places(self.places).pinned(!self.no_pin);
         match self.workers {
             Some(workers) => glb.workers(workers),
             None => glb,
         }
         .control(control)
+    }
+}
+
+impl Rules {
+    /// A computation by these rules on this machine.
+    pub fn glb(&self) -> Glb<'static> {
+        Glb::new()
+            .random_steals(self.random_steals as usize)
+            .lifelines(self.lifelines)
+            .steal(self.steal)
+            .grain(self.grain)
+            .seed(self.seed)
+            .fairness(self.fairness())
+    }
+
+    /// Who may leave a request with whom.
+    pub fn lifelines(&self) -> Graph {
+        self.lifelines
+    }
+
+    /// Who serves messages while all workers of a place are busy.
+    pub fn fairness(&self) -> Fairness {
+        match self.fairness {
+            Service::Inline => Fairness::Inline,
+            Service::Yield => Fairness::Yield,
+            Service::OneCoreFree => Fairness::OneCoreFree,
+            Service::Never => Fairness::Never,
+        }
     }
 }
 
@@ -203,7 +226,7 @@ pub fn line(config: &Config) -> String {
 }
 
 /// The settings as data.
-pub fn json(config: &Config, pinned: bool) -> serde_json::Value {
+pub fn json(config: &Config) -> serde_json::Value {
     serde_json::json!({
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),
@@ -211,6 +234,5 @@ pub fn json(config: &Config, pinned: bool) -> serde_json::Value {
         "grain": config.grain,
         "fairness": Spelled(config.fairness).to_string(),
         "seed": config.seed,
-        "pinned": pinned,
     })
 }

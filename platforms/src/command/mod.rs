@@ -5,7 +5,10 @@
 
 mod balancer;
 mod number;
+mod place;
 mod progress;
+mod simulate;
+mod story;
 mod topo;
 mod usage;
 mod uts;
@@ -20,6 +23,7 @@ EXAMPLES:
   tautline uts                       count the 102 181 082 nodes of T1L on all processors
   tautline uts T3L --places 4        the same for a binomial tree, four places
   tautline uts --life story.html     and draw where the time went
+  tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
 
 EXIT CODES: 0 all well, 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
@@ -47,6 +51,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Uts(Box<uts::Uts>),
+    Simulate(simulate::Simulate),
     Topo(topo::Topo),
 }
 
@@ -88,6 +93,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Uts(uts) => uts.run(),
+        Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
     };
     match outcome {
@@ -98,9 +104,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The names of all commands.
+/// The names of all commands, or of the applications of the command that was given one.
 fn names() -> String {
-    let command = Cli::command();
+    let root = Cli::command();
+    let mut command = &root;
+    for word in std::env::args().skip(1) {
+        match command.find_subcommand(&word) {
+            Some(inner) if inner.has_subcommands() => command = inner,
+            _ => break,
+        }
+    }
     let names = command.get_subcommands().map(clap::Command::get_name);
     names.collect::<Vec<_>>().join(", ")
 }

@@ -2,24 +2,24 @@
 
 mod baseline;
 mod report;
-mod tree;
+pub mod tree;
+pub mod verdict;
 
 use super::balancer::{self, Balancer};
 use super::number::{grouped, rate};
 use super::progress::Progress;
+use super::story::{Stories, Story};
 use super::{Failure, Outcome, deliver};
 use baseline::{Baseline, Missing};
 use clap::Args;
-use report::{Report, Verdict};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use report::Report;
 use std::process;
 use std::sync::Arc;
 use tautline::glb::{Control, Glb, Run};
-use tautline::story::{Clock, Life, Picture, Recorder, Trace, Watched, write_trace};
+use tautline::story::{Clock, Recorder};
 use tautline::uts::{Counts, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
+use verdict::Verdict;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -52,33 +52,23 @@ struct Output {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw what every worker did over time
-    #[arg(long, value_name = "FILE.html")]
-    life: Option<PathBuf>,
-    /// Write the latest states of every worker for ui.perfetto.dev
-    #[arg(long, value_name = "FILE.json")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    stories: Stories,
     /// No progress line (there is none either if stderr is no terminal)
     #[arg(long, visible_alias = "no-progress")]
     quiet: bool,
-}
-
-/// Files that are written after the run, made before it so that a run is never in vain.
-struct Files {
-    life: Option<(PathBuf, File)>,
-    trace: Option<(PathBuf, File)>,
 }
 
 impl Uts {
     /// Counts the tree and says what came of it.
     pub fn run(&self) -> Outcome {
         let bad = |error: tautline::uts::ParamError| Failure::Usage(error.to_string());
-        let chosen = self.tree.choose().map_err(bad)?;
+        let chosen = self.tree.choose("T1L").map_err(bad)?;
         let control = Arc::new(Control::new());
         let glb = self.balancer.glb(&control);
         let config = glb.config()?;
         let tree = Tree::new(chosen.params).map_err(bad)?;
-        let files = self.output.create()?;
+        let files = self.output.stories.create()?;
         stop_on_interrupt(&control)?;
         let run = self.count(&glb, &chosen, &tree, &control)?;
         let processors = glb
@@ -109,7 +99,13 @@ impl Uts {
             places: &run.places,
             sequential,
         };
-        files.write(&report, &run)?;
+        files.write(&Story {
+            title: &format!("UTS {}", chosen.name),
+            facts: &facts(&report),
+            clock: Clock::of(&run),
+            observers: &run.observers,
+            places: &run.places,
+        })?;
         deliver(&if self.output.json {
             report.json()
         } else {
@@ -129,7 +125,6 @@ impl Uts {
         tree: &Tree,
         control: &Arc<Control>,
     ) -> Result<Run<Counts, Recorder>, Failure> {
-        let (life, trace) = (self.output.life.is_some(), self.output.trace.is_some());
         let config = glb.config()?;
         let threads = config.places as usize * config.workers;
         // The last level is no task if it is not hashed.
@@ -138,10 +133,7 @@ impl Uts {
         let _progress = Progress::start(self.output.quiet, control, total);
         let run = glb
             .clone()
-            .observed(|_, _| Recorder {
-                life: life.then(Life::default),
-                trace: trace.then(|| Trace::for_workers(threads)),
-            })
+            .observed(|_, _| self.output.stories.recorder(threads))
             .run(
                 Bag::root(tree),
                 |_| Tree::new(chosen.params).expect("the parameters were checked"),
@@ -149,75 +141,6 @@ impl Uts {
             )?;
         Ok(run)
     }
-}
-
-impl Output {
-    fn create(&self) -> Result<Files, Failure> {
-        if self.life.is_some() && self.life == self.trace {
-            let file = self.life.as_deref().unwrap_or(Path::new("")).display();
-            return Err(Failure::Usage(format!(
-                "--trace {file}: another file than --life"
-            )));
-        }
-        let create = |option, path: &Option<PathBuf>| {
-            let Some(path) = path else { return Ok(None) };
-            match File::create(path) {
-                Ok(file) => Ok(Some((path.clone(), file))),
-                Err(error) => Err(Failure::Usage(format!(
-                    "{option} {}: a file that can be written ({error})",
-                    path.display()
-                ))),
-            }
-        };
-        Ok(Files {
-            life: create("--life", &self.life)?,
-            trace: create("--trace", &self.trace)?,
-        })
-    }
-}
-
-impl Files {
-    fn write(self, report: &Report, run: &Run<Counts, Recorder>) -> Outcome {
-        let clock = Clock::of(run);
-        let title = format!("UTS {}", report.chosen.name);
-        write_to(self.life, |out| {
-            Picture {
-                title: &title,
-                facts: &facts(report),
-                clock,
-                workers: &watched(run, |recorder| recorder.life.as_ref()),
-                places: report.places,
-            }
-            .write(out)
-        })?;
-        write_to(self.trace, |out| {
-            let workers = watched(run, |recorder| recorder.trace.as_ref());
-            write_trace(out, &title, clock, &workers)
-        })
-    }
-}
-
-fn write_to(
-    file: Option<(PathBuf, File)>,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Outcome {
-    let Some((path, file)) = file else {
-        return Ok(());
-    };
-    let mut out = BufWriter::new(file);
-    write(&mut out)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Check(format!("{}: {error}", path.display())))
-}
-
-/// What was recorded of each worker.
-fn watched<'a, T>(
-    run: &'a Run<Counts, Recorder>,
-    part: impl Fn(&'a Recorder) -> Option<&'a T>,
-) -> Vec<Watched<&'a T>> {
-    let all = run.observers.iter();
-    all.filter_map(|(place, worker, recorder)| Some((*place, *worker, part(recorder)?)))
-        .collect()
 }
 
 /// The run in a few words, for the head of the picture.

@@ -1,6 +1,6 @@
 //! Which tree: a name, the flags of the reference program, or both.
 
-use super::super::balancer::whole;
+use crate::command::balancer::whole;
 use clap::Args;
 use tautline::uts::named::{self, Named};
 use tautline::uts::{Kind, ParamError, Params, Shape};
@@ -11,7 +11,7 @@ use tautline::uts::{Kind, ParamError, Params, Shape};
 #[command(next_help_heading = "Tree")]
 pub struct TreeArgs {
     /// A named tree: T1 T2 T3 T4 T5, their larger sisters such as T1L T3L T1XL T1XXL T1WL, triloka,
-    /// anl, p7, geo, D6 to D13 [default: T1L, unless flags describe a tree]
+    /// anl, p7, geo, D6 to D13 [default: T1L, simulated D11, unless flags describe a tree]
     #[arg(value_name = "TREE")]
     tree: Option<String>,
     /// Type: 0 binomial, 1 geometric, 2 hybrid, 3 balanced [preset: 1]
@@ -58,13 +58,23 @@ pub struct Chosen {
     pub known: Option<&'static Named>,
 }
 
+impl Chosen {
+    /// Which nodes are hashed.
+    pub fn rule(&self) -> &'static str {
+        match self.params.count_last_level {
+            false => "every node hashed",
+            true => "last level counted, not hashed",
+        }
+    }
+}
+
 impl TreeArgs {
-    /// The tree that was asked for.
-    pub fn choose(&self) -> Result<Chosen, ParamError> {
+    /// The tree that was asked for; the one called `usual` if none was.
+    pub fn choose(&self, usual: &str) -> Result<Chosen, ParamError> {
         let mut params = match (&self.tree, self.is_described()) {
             (Some(name), _) => named::find(name)?.params,
             (None, true) => Params::default(),
-            (None, false) => named::find("T1L")?.params,
+            (None, false) => named::find(usual)?.params,
         };
         if let Some(id) = self.kind {
             params.kind = Kind::from_id(id)?;
@@ -183,7 +193,7 @@ mod tests {
     fn choose(args: &str) -> Result<Chosen, ParamError> {
         Line::parse_from(std::iter::once("uts").chain(args.split_whitespace()))
             .tree
-            .choose()
+            .choose("T1L")
     }
 
     #[test]

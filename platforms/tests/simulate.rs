@@ -1,0 +1,230 @@
+//! `tautline simulate`, from outside: exact counts, virtual times, and how it refuses.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn run(args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    command.args(["simulate"]).args(args.split_whitespace());
+    // What the caller has set is no part of a test.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("TAUTLINE_") {
+            command.env_remove(name);
+        }
+    }
+    command.output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Runs a simulation that must succeed without talk and print one object.
+fn json(args: &str) -> Value {
+    let output = run(&format!("{args} --json"));
+    let talk = text(&output.stderr);
+    assert!(output.status.success(), "{args}: {talk}");
+    assert_eq!(talk, "", "{args}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+#[test]
+fn counts_are_exact_and_every_key_is_there() {
+    for (args, nodes) in [
+        ("uts T1 --places 64", 4_130_071),
+        ("uts D8 --places 64", 257_042),
+        ("uts D8 --places 64 --count-last-level", 257_042),
+    ] {
+        let run = json(args);
+        for key in [
+            "leaves",
+            "max_depth",
+            "rule",
+            "tree",
+            "config",
+            "nodes_per_s",
+            "sequential_nodes_per_s",
+            "wall_seconds",
+            "tasks",
+            "messages",
+            "reports",
+            "events",
+        ] {
+            assert!(!run[key].is_null(), "{args}: no {key} in {run}");
+        }
+        assert_eq!(
+            (&run["nodes"], &run["expected_nodes"]),
+            (&nodes.into(), &nodes.into())
+        );
+        for key in ["simulated", "verified", "complete"] {
+            assert_eq!(run[key], true, "{args}: {key}");
+        }
+        assert_eq!((&run["places"], &run["workers"]), (&64.into(), &1.into()));
+        let places = run["per_place"].as_array().expect("a list of places");
+        assert_eq!(places.len(), 64);
+        let sum = |key| {
+            places
+                .iter()
+                .filter_map(|place| place[key].as_u64())
+                .sum::<u64>()
+        };
+        assert_eq!(run["tasks"], sum("tasks"));
+        assert_eq!(run["messages"], sum("messages"));
+    }
+}
+
+#[test]
+fn efficiency_is_task_time_over_place_time() {
+    let run = json("uts D8 --places 64 --task-ns 1000");
+    let number = |key: &str| run[key].as_f64().expect("a number");
+    let expected = number("tasks") * 1e-6 / (64.0 * number("virtual_seconds"));
+    assert!((number("efficiency") - expected).abs() < 1e-9, "{run}");
+    assert!((0.01..=1.0).contains(&expected), "{run}");
+    let ratio = number("nodes_per_s") / number("sequential_nodes_per_s") / 64.0;
+    assert!((ratio - expected).abs() < 1e-9, "{run}");
+}
+
+#[test]
+fn every_setting_reaches_the_run() {
+    let costs = [
+        ("task_ns", 410),
+        ("poll_ns", 120),
+        ("serve_ns", 530),
+        ("split_ns", 340),
+        ("latency_ns", 2_550),
+        ("loot_task_ns", 7),
+        ("jitter_percent", 25),
+    ];
+    let base = "uts D7 --places 32";
+    let usual = json(base);
+    for (key, value) in costs {
+        let option = key.replace('_', "-");
+        let run = json(&format!("{base} --{option} {value}"));
+        assert_eq!(run["machine"][key], value);
+        assert_ne!(
+            run["virtual_seconds"], usual["virtual_seconds"],
+            "{key} costs nothing"
+        );
+    }
+    let run = json(&format!(
+        "{base} -w 0 --lifelines ring --steal 7 -n 31 --fairness never --seed 9"
+    ));
+    for (key, value) in [
+        ("lifelines", Value::from("ring")),
+        ("steal", "7".into()),
+        ("fairness", "never".into()),
+        ("random_steals", 0.into()),
+        ("grain", 31.into()),
+        ("seed", 9.into()),
+    ] {
+        assert_eq!(run["config"][key], value, "{key}");
+    }
+    assert_eq!(run["verified"], true);
+}
+
+#[test]
+fn the_same_request_is_the_same_run() {
+    let mut runs = [(); 2].map(|()| json("uts D8 --places 100 --seed 3"));
+    for run in &mut runs {
+        run["wall_seconds"] = Value::Null;
+    }
+    assert_eq!(runs[0], runs[1]);
+    let other = json("uts D8 --places 100 --seed 4");
+    assert_ne!(other["virtual_seconds"], runs[0]["virtual_seconds"]);
+}
+
+#[test]
+fn by_default_a_thousand_places_count_a_tree_of_ten_million_nodes() {
+    let output = run("uts");
+    let table = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for part in [
+        "D11: geometric",
+        "16 526 523   verified",
+        "1024 x 1, simulated",
+        "virtual seconds",
+        "16 526 522 tasks x 400 ns / (1024 places x virtual time)",
+        "(median)",
+    ] {
+        assert!(table.contains(part), "no {part} in {table}");
+    }
+    assert!(table.lines().count() < 24, "a row for each place: {table}");
+}
+
+#[test]
+fn places_have_a_life_story() {
+    let name = format!("tautline-{}-simulated.html", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let output = run(&format!("uts D8 --places 64 --life {}", file.display()));
+    let page = std::fs::read_to_string(&file);
+    let _ = std::fs::remove_file(&file);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = page.expect("the page was written");
+    assert!(page.contains("UTS D8, simulated") && page.contains("virtual seconds"));
+    assert_eq!(page.matches("<tr><th scope=row>").count(), 1 + 64);
+}
+
+#[test]
+fn bad_requests_get_one_line_and_exit_code_2() {
+    // What is asked for, and what the line must name: option and value, and what is allowed.
+    for (args, names) in [
+        ("", ["a command is missing", "uts"]),
+        ("fib", ["fib", "the commands are uts"]),
+        ("uts T9", ["T9", "T3XXL"]),
+        ("uts --places 0", ["--places 0", "from 1 to 65536"]),
+        ("uts --places 65537", ["--places 65537", "from 1 to 65536"]),
+        (
+            "uts --places 5000 --lifelines full",
+            ["--places 5000", "from 1 to 4096 with full"],
+        ),
+        ("uts --workers 2", ["--workers 2", "one worker a place"]),
+        ("uts --no-pin", ["--no-pin", "unknown"]),
+        ("uts --grain 0", ["--grain 0", "from 1"]),
+        ("uts --steal 0", ["--steal 0", "from 1"]),
+        (
+            "uts --lifelines hypercube:1",
+            ["--lifelines hypercube:1", "from 2"],
+        ),
+        (
+            "uts --fairness yield",
+            ["--fairness yield", "inline or never"],
+        ),
+        (
+            "uts --fairness one-core-free",
+            ["--fairness one-core-free", "inline or never"],
+        ),
+        ("uts --task-ns 0", ["--task-ns 0", "from 1 to 1000000000"]),
+        ("uts --task-ns fast", ["--task-ns fast", "a whole number"]),
+        (
+            "uts --latency-ns 1000000001",
+            ["--latency-ns 1000000001", "from 0 to 1000000000"],
+        ),
+        (
+            "uts --jitter-percent 1001",
+            ["--jitter-percent 1001", "from 0 to 1000"],
+        ),
+        ("uts --poll-ns -1", ["--poll-ns -1", "not negative"]),
+        ("uts --latency 5", ["--latency", "--latency-ns"]),
+        ("uts --life /", ["--life /", "written"]),
+    ] {
+        let output = run(args);
+        let line = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args}: {line}");
+        assert_eq!(text(&output.stdout), "", "{args}");
+        assert_eq!(line.lines().count(), 1, "{args}: {line}");
+        assert!(line.starts_with("tautline: "), "{args}: {line}");
+        for name in names {
+            assert!(line.contains(name), "{args}: no {name} in {line}");
+        }
+    }
+}
+
+#[test]
+fn help_has_examples() {
+    for args in ["--help", "uts --help", "uts -h"] {
+        let output = run(args);
+        assert!(output.status.success(), "{args}");
+        assert!(text(&output.stdout).contains("EXAMPLES"), "{args}");
+        assert_eq!(text(&output.stderr), "", "{args}");
+    }
+}
