@@ -1,29 +1,30 @@
-//! One tree search and nothing else, for counting instructions:
-//! `valgrind --tool=callgrind once sequential T1` beside `… once balanced T1`.
+//! One tree search and nothing else: for counting instructions, and for timing ways in turn.
+//!
+//! `once WAY [TREE] [THREADS]` with WAY sequential, stack, balanced, rayon or chili, as in
+//! `valgrind --tool=callgrind once sequential T1` beside `valgrind --tool=callgrind once balanced T1`.
 
-use tautline::glb::Glb;
-use tautline::uts::{Counts, Tree, Uts, named, sequential};
+use std::time::Instant;
+use tautline::uts::{Tree, named, sequential};
+
+#[path = "../common/trees.rs"]
+mod trees;
 
 fn main() {
-    let mut words = std::env::args().skip(1);
-    let (how, name) = (
-        words.next().unwrap_or_default(),
-        words.next().unwrap_or_else(|| "T1".into()),
-    );
-    let known = named::find(&name).expect("the name of a sample tree");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let word = |i: usize, default: &str| words.get(i).cloned().unwrap_or_else(|| default.into());
+    let known = named::find(&word(1, "T1")).expect("the name of a sample tree");
+    let threads = word(2, "1").parse().expect("a number of threads");
     let tree = Tree::new(known.params).expect("sample trees are valid");
-    let counts = match how.as_str() {
+    let start = Instant::now();
+    let counts = match word(0, "").as_str() {
         "sequential" => sequential(&tree),
-        "balanced" => {
-            let glb = Glb::new().workers(1).grain(511);
-            let run = glb.run(
-                Uts::root(&tree),
-                |_| Tree::new(known.params).expect("as above"),
-                Counts::default(),
-            );
-            run.expect("one worker starts").output
-        }
-        _ => panic!("sequential or balanced, not {how:?}"),
+        "stack" => trees::stack(&tree),
+        "balanced" => trees::balanced(&tree, threads),
+        "rayon" => trees::rayon(&tree, &trees::rayon_pool(threads)),
+        "chili" => trees::chili(&tree, &trees::chili_pool(threads)),
+        way => panic!("sequential, stack, balanced, rayon or chili, not {way:?}"),
     };
-    println!("{counts:?}");
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(counts.nodes, known.nodes);
+    println!("{:.2} Mnodes/s", counts.nodes as f64 / seconds / 1e6);
 }

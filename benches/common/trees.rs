@@ -1,0 +1,131 @@
+//! One tree, counted in several ways: by the balancer, by a plain stack, and by the peers. All hash
+//! every node with the same function.
+
+use std::num::NonZero;
+use std::ops::Range;
+use tautline::glb::Glb;
+use tautline::uts::{Counts, Node, Tree, Uts};
+
+/// Peers recurse, and binomial trees are deep.
+const STACK_BYTES: usize = 512 << 20;
+
+fn leaf(node: &Node) -> Counts {
+    Counts {
+        nodes: 1,
+        leaves: 1,
+        max_depth: node.depth(),
+    }
+}
+
+/// What a node adds to the counts of its children.
+fn inner(node: &Node, mut below: Counts) -> Counts {
+    below.nodes += 1;
+    below.max_depth = below.max_depth.max(node.depth());
+    below
+}
+
+fn both(mut left: Counts, right: Counts) -> Counts {
+    left.add(&right);
+    left
+}
+
+fn halves(range: &Range<u32>) -> (Range<u32>, Range<u32>) {
+    let middle = range.start + (range.end - range.start) / 2;
+    (range.start..middle, middle..range.end)
+}
+
+/// One node at a time from a stack of nodes.
+pub fn stack(tree: &Tree) -> Counts {
+    let mut stack = vec![tree.root()];
+    let mut counts = Counts::default();
+    while let Some(node) = stack.pop() {
+        let children = tree.children(&node);
+        if children == 0 {
+            counts.add(&leaf(&node));
+        } else {
+            counts.nodes += 1;
+            stack.extend((0..children).map(|i| tree.child(&node, i)));
+        }
+    }
+    counts
+}
+
+/// One place with so many workers.
+pub fn balanced(tree: &Tree, threads: usize) -> Counts {
+    let run = Glb::new().workers(threads).run(
+        Uts::root(tree),
+        |_| Tree::new(*tree.params()).expect("a valid tree"),
+        Counts::default(),
+    );
+    run.expect("threads for the workers").output
+}
+
+fn rayon_node(tree: &Tree, node: &Node) -> Counts {
+    match tree.children(node) {
+        0 => leaf(node),
+        children => inner(node, rayon_range(tree, node, 0..children)),
+    }
+}
+
+fn rayon_range(tree: &Tree, node: &Node, range: Range<u32>) -> Counts {
+    if range.len() == 1 {
+        return rayon_node(tree, &tree.child(node, range.start));
+    }
+    let (low, high) = halves(&range);
+    let (left, right) = rayon::join(
+        || rayon_range(tree, node, low),
+        || rayon_range(tree, node, high),
+    );
+    both(left, right)
+}
+
+fn chili_node(tree: &Tree, node: &Node, scope: &mut chili::Scope<'_>) -> Counts {
+    match tree.children(node) {
+        0 => leaf(node),
+        children => inner(node, chili_range(tree, node, 0..children, scope)),
+    }
+}
+
+fn chili_range(
+    tree: &Tree,
+    node: &Node,
+    range: Range<u32>,
+    scope: &mut chili::Scope<'_>,
+) -> Counts {
+    if range.len() == 1 {
+        return chili_node(tree, &tree.child(node, range.start), scope);
+    }
+    let (low, high) = halves(&range);
+    let (left, right) = scope.join(
+        |scope| chili_range(tree, node, low, scope),
+        |scope| chili_range(tree, node, high, scope),
+    );
+    both(left, right)
+}
+
+/// So many rayon threads.
+pub fn rayon_pool(threads: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .stack_size(STACK_BYTES);
+    pool.build().expect("threads for rayon")
+}
+
+/// A join tree over the children of every node.
+pub fn rayon(tree: &Tree, pool: &rayon::ThreadPool) -> Counts {
+    pool.install(|| rayon_node(tree, &tree.root()))
+}
+
+/// So many chili threads.
+pub fn chili_pool(threads: usize) -> chili::ThreadPool {
+    let config = chili::Config {
+        thread_count: NonZero::new(threads),
+        ..chili::Config::default()
+    };
+    chili::ThreadPool::with_config(config)
+}
+
+/// The same join tree.
+pub fn chili(tree: &Tree, pool: &chili::ThreadPool) -> Counts {
+    chili_node(tree, &tree.root(), &mut pool.scope())
+}
