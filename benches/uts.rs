@@ -44,10 +44,13 @@ fn parallel(group: &mut BenchmarkGroup<'_, WallTime>, tree: &Tree, nodes: u64) {
             trees::rayon(tree, &pool)
         });
         drop(pool);
-        let pool = trees::chili_pool(threads);
-        count(group, &format!("chili/{threads}"), tree, nodes, |tree| {
-            trees::chili(tree, &pool)
-        });
+        if *tree.params() == named::find("T1").expect("a named tree").params {
+            // Its threads have the system's stacks, which the deep tree overflows now and then.
+            let pool = trees::chili_pool(threads);
+            count(group, &format!("chili/{threads}"), tree, nodes, |tree| {
+                trees::chili(tree, &pool)
+            });
+        }
     }
 }
 

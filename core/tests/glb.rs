@@ -28,7 +28,7 @@ fn two_places(workers: usize, fairness: Fairness) -> Config {
     }
 }
 
-/// Saraswat, acceptance fact 6: the steal handler (002:344-360) and distribute (002:266-300), case by
+/// Saraswat, acceptance fact 6: the steal handler and distribute, case by
 /// case: half; k; k/2 where k would leave nothing; none where even that would; equal rations.
 #[test]
 fn shares_are_those_of_the_handler() {
@@ -105,7 +105,7 @@ const TURN: [&str; 12] = [
 ];
 
 /// Finnerty, acceptance fact 5: a turn is grow, feed intra, feed inter, answer, yield, work; a dry
-/// worker takes from intra before inter, and leaves when both are empty (001:599-644).
+/// worker takes from intra before inter, and leaves when both are empty.
 #[test]
 fn a_turn_keeps_its_order() {
     let config = Config {
@@ -224,7 +224,7 @@ fn workers_double_every_turn() {
         ..two_places(WORKERS, Fairness::Inline)
     };
     let world = World::new(&config, 1, hooks);
-    assert_eq!(world.teams[0].threads(), WORKERS);
+    assert_eq!(config.threads(), WORKERS);
     assert_eq!(world.run(10_000), 10_000);
     assert_eq!(started.lock().unwrap().len(), WORKERS);
     assert!(live.load(SeqCst) <= WORKERS);

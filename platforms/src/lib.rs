@@ -7,6 +7,7 @@
 mod error;
 pub mod glb;
 pub mod story;
+mod sum;
 pub mod uts;
 
 pub use error::{Error, Result};

@@ -15,6 +15,7 @@ use tautline_core::finish::Report;
 use tautline_core::glb::{Bag, Config, Control, Fairness, Message, Share, Team, Worker};
 use tautline_core::lifeline::Graph;
 use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::sync::Permit;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::{Model, Turns};
 
@@ -53,9 +54,9 @@ struct World {
     worked: <Units as Bag>::Shared,
     /// Tasks in all: an end that is found before they are done is not believed.
     expected: usize,
-    /// Sticky, as the port demands. (Loom's own parking forgets a wake-up that finds its thread in a
-    /// spinning wait.)
-    permits: Vec<Notify>,
+    /// The shipped permit over a sleep that is sticky too, as in the node backend. (Loom's own parking
+    /// forgets a wake-up that finds its thread in a spinning wait.)
+    permits: Vec<(Permit, Notify)>,
 }
 
 impl World {
@@ -72,7 +73,9 @@ impl World {
         };
         let team = Team::new(PlaceId::HOME, &config, Arc::clone(&worked));
         Arc::new(Self {
-            permits: (0..team.threads()).map(|_| Notify::new()).collect(),
+            permits: (0..config.threads())
+                .map(|_| (Permit::new(), Notify::new()))
+                .collect(),
             team,
             control: Control::new(),
             closed: AtomicBool::new(false),
@@ -114,11 +117,16 @@ impl Relax for World {
 
 impl Park for World {
     fn park(&self, _: PlaceId, worker: WorkerId) {
-        self.permits[worker.index()].wait();
+        let (permit, sleep) = &self.permits[worker.index()];
+        while !permit.try_take() {
+            sleep.wait();
+        }
     }
 
     fn unpark(&self, _: PlaceId, worker: WorkerId) {
-        self.permits[worker.index()].notify();
+        let (permit, sleep) = &self.permits[worker.index()];
+        permit.give();
+        sleep.notify();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Models of `tautline_core::sync`.
 #![cfg(tautline_loom)]
 
-use loom::thread;
+use loom::thread::{self, Thread};
 use std::sync::Arc;
 use tautline_core::sync::{Lock, Permit};
 use tautline_verify::model::{Model, Turns};
@@ -138,4 +138,35 @@ fn parking_seen() {
         }
         waker.join().unwrap();
     });
+}
+
+/// Two wake-ups, each with a cause of its own; the owner sleeps until it has seen both.
+#[test]
+fn parking_two_causes() {
+    use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    Model::new("parking_two_causes")
+        .bound(3)
+        .floor(100)
+        .check(|| {
+            let scene = Arc::new((Permit::new(), [AtomicUsize::new(0), AtomicUsize::new(0)]));
+            let theirs = Arc::clone(&scene);
+            let owner = thread::spawn(move || {
+                let (permit, causes) = &*theirs;
+                while causes.iter().any(|cause| cause.load(Relaxed) == 0) {
+                    while !permit.try_take() {
+                        thread::park();
+                    }
+                }
+            });
+            let wake = |(permit, causes): &(Permit, [AtomicUsize; 2]), i: usize, owner: &Thread| {
+                causes[i].store(1, Relaxed);
+                permit.give();
+                owner.unpark();
+            };
+            let (theirs, sleeper) = (Arc::clone(&scene), owner.thread().clone());
+            let waker = thread::spawn(move || wake(&theirs, 0, &sleeper));
+            wake(&scene, 1, owner.thread());
+            owner.join().unwrap();
+            waker.join().unwrap();
+        });
 }

@@ -1,5 +1,6 @@
 //! Runs a balanced computation on the threads of this process.
 
+use crate::machine::pin;
 use crate::park::{self, Parker};
 use std::any::Any;
 use std::io;
@@ -113,10 +114,8 @@ impl<B: Bag> Node<B> {
         let teams: Vec<_> = (0..config.places)
             .map(|p| Team::new(PlaceId(p), config, shared(PlaceId(p))))
             .collect();
-        let parkers = teams
-            .iter()
-            .map(|team| (0..team.threads()).map(|_| Parker::default()).collect())
-            .collect();
+        let parkers_of = |_: &Team<B>| (0..config.threads()).map(|_| Parker::default()).collect();
+        let parkers = teams.iter().map(parkers_of).collect();
         Self {
             teams,
             parkers,
@@ -136,15 +135,20 @@ impl<B: Bag> Node<B> {
         control: &Control,
         mut observe: impl FnMut(PlaceId, WorkerId) -> O,
     ) -> io::Result<Vec<(PlaceId, WorkerId, Option<Account<O>>)>> {
+        // Before the first thread waits for the launch: the program's code may panic.
+        let observers: Vec<O> = self
+            .seats()
+            .map(|(place, worker)| observe(place, worker))
+            .collect();
         let launch = Launch::default();
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
-            for (i, (place, worker)) in self.seats().enumerate() {
+            for (i, ((place, worker), observer)) in self.seats().zip(observers).enumerate() {
                 let cpu = (!cpus.is_empty()).then(|| cpus[i % cpus.len()]);
-                let (launch, observer) = (&launch, observe(place, worker));
+                let launch = &launch;
                 let name = format!("tautline-{}.{}", place.0, worker.0);
                 let body = move || {
-                    cpu.into_iter().for_each(pin);
+                    cpu.into_iter().for_each(|cpu| _ = pin(cpu));
                     launch
                         .wait()
                         .then(|| self.attend(place, worker, control, observer))
@@ -266,9 +270,4 @@ impl Launch {
             .expect("held only to store");
         go.expect("given, above")
     }
-}
-
-/// Binds the calling thread to one processor. A refusal is no error: the thread then runs anywhere.
-fn pin(cpu: usize) {
-    core_affinity::set_for_current(core_affinity::CoreId { id: cpu });
 }

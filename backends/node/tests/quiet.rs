@@ -149,7 +149,6 @@ fn dry_places_sleep() {
         Fairness::OneCoreFree,
         Fairness::Never,
     ] {
-        let has_steward = matches!(fairness, Fairness::Yield | Fairness::OneCoreFree);
         let config = Config {
             places: PLACES,
             workers: 1 + usize::from(fairness == Fairness::OneCoreFree),
@@ -174,7 +173,7 @@ fn dry_places_sleep() {
         );
         let run = run.expect("threads start");
         assert!(run.complete);
-        let threads = PLACES as usize * (1 + usize::from(has_steward));
+        let threads = PLACES as usize * config.threads();
         assert_eq!(scene.seen.load(SeqCst), threads - 1, "{fairness:?}");
         for place in &run.places[1..] {
             assert!(

@@ -51,13 +51,21 @@ use core::marker::PhantomData;
 ///
 /// One thread at a time pushes and pops, through [`Owner`]; all others steal, through [`Thief`].
 /// Dropping the deque drops what is left in it.
+///
+/// ```compile_fail
+/// # use tautline_core::deque::GrowableDeque;
+/// fn shorter<'a>(deque: &'a GrowableDeque<&'static u32>) -> &'a GrowableDeque<&'a u32> {
+///     deque
+/// }
+/// ```
 pub struct Deque<T: Word, R: Ring> {
     top: CachePadded<AtomicUsize>,
     bottom: CachePadded<AtomicUsize>,
     owned: AtomicBool,
     ring: R,
     /// Not `T`: threads share no item, so the deque is Sync whether items are or not; words are Send.
-    items: PhantomData<fn() -> T>,
+    /// In and out: items of another type, or of a shorter life, may neither leave nor enter.
+    items: PhantomData<fn(T) -> T>,
 }
 
 /// A deque of at most `N` items that allocates nothing. `N` is a power of two.

@@ -6,7 +6,7 @@
 //! | [`Ledger`], [`Home`] | protocol | over places: vector counts, reported when a place is quiet |
 //!
 //! # Algorithm
-//! Vector counts after Saraswat 2011 (002:80-90): a place counts +1 at \[q\] for each activity it
+//! Vector counts after Saraswat 2011: a place counts +1 at \[q\] for each activity it
 //! spawned at q and -1 at itself for each that ended there; when quiet it sends the change since its
 //! last report to the home, which is done when all components are zero.
 //!

@@ -4,7 +4,7 @@
 ///
 /// The balancer calls all methods of a given bag from one thread at a time and never looks inside.
 /// `split` and `merge` must keep the multiset of tasks: none lost, none twice.
-/// Source: Finnerty 2022, `Bag` (spec 2.2); [`Share`] adds Saraswat's steal policies.
+/// Source: Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
 pub trait Bag: Sized + Send {
     /// What all workers of a place see, one value a place: an incumbent, a table, or `()`.
     type Shared: Sync;
@@ -53,7 +53,7 @@ pub enum Share {
 impl Share {
     /// How many of `len` tasks this share is; 0 means that nothing may be taken.
     ///
-    /// Source: Saraswat 2011, steal handler and distribute (002:266-300, 344-360).
+    /// Source: Saraswat 2011, steal handler and distribute.
     #[inline]
     pub const fn of(self, len: usize) -> usize {
         match self {

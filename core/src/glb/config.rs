@@ -21,12 +21,32 @@ pub struct Config {
     pub lifelines: Graph,
     /// How much is taken for another place.
     pub steal: Steal,
-    /// Tasks between two looks outside (n), at least 1. 511 or 1023 suit tree search (002:257-260).
+    /// Tasks between two looks outside (n), at least 1. 511 or 1023 suit tree search.
     pub grain: usize,
     /// Who serves messages while all workers of a place are busy.
     pub fairness: Fairness,
     /// Seed of the choice of victims.
     pub seed: u64,
+}
+
+impl Config {
+    /// Workers of a place that do tasks.
+    pub(super) fn crew(&self) -> usize {
+        match self.fairness {
+            Fairness::OneCoreFree => self.workers.saturating_sub(1).max(1),
+            _ => self.workers,
+        }
+    }
+
+    /// A place has a thread, the steward, that serves messages and does no tasks.
+    fn has_steward(&self) -> bool {
+        matches!(self.fairness, Fairness::OneCoreFree | Fairness::Yield)
+    }
+
+    /// Threads of a place: its crew, and the steward if there is one.
+    pub fn threads(&self) -> usize {
+        self.crew() + usize::from(self.has_steward())
+    }
 }
 
 impl Default for Config {
@@ -46,7 +66,7 @@ impl Default for Config {
 }
 
 /// How much a thief gets. Half suits trees whose subtrees are alike (binomial), a small number those
-/// whose work is near the root (geometric; 7 in the source, 002:362-378).
+/// whose work is near the root (geometric; 7 in the source).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Steal {
     /// Half.
@@ -65,7 +85,7 @@ impl From<Steal> for Share {
     }
 }
 
-/// Who serves the messages of a place whose workers are all busy (Finnerty, 001:547-570).
+/// Who serves the messages of a place whose workers are all busy (Finnerty).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
     /// A worker serves them itself between two grains.
@@ -73,7 +93,7 @@ pub enum Fairness {
     Inline,
     /// One worker steps back between two grains until a message has been served by another thread.
     Yield,
-    /// One worker fewer: its thread does nothing but serve.
+    /// One worker fewer, but at least one: a thread does nothing but serve.
     OneCoreFree,
     /// Nobody, until a worker runs dry. For comparison.
     Never,
@@ -114,7 +134,7 @@ impl Control {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Tasks done so far, a few milliseconds old.
+    /// Tasks done so far. A worker adds its own when it has done 65 536 of them or runs dry.
     pub fn done(&self) -> usize {
         // ORDERING: Relaxed: a number to look at.
         self.done.load(Ordering::Relaxed)

@@ -18,7 +18,7 @@ pub trait Task: Sized + Send {
 }
 
 /// Tasks to do and what has come of those done. The owner works depth first; thieves get the oldest
-/// tasks, whose subtrees are the largest (Saraswat 2011, 002:160-162).
+/// tasks, whose subtrees are the largest (Saraswat 2011).
 #[derive(Debug)]
 pub struct Tasks<T: Task> {
     todo: Local<T>,

@@ -13,7 +13,7 @@
 //! Loot may come in while the last worker leaves. Whoever brings it puts it in the reserve and then
 //! claims an idle worker, under the desk's lock; the last worker leaves, takes the desk's lock and
 //! looks at the reserves again. The lock puts one before the other, so either the worker sees the
-//! loot or the bringer sees the worker idle (Finnerty 2.5.2; model `lost_work`).
+//! loot or the bringer sees the worker idle (model `lost_work`).
 
 use crate::deque::Inbox;
 use crate::glb::{Actions, Bag, Config, Fairness, Message, Protocol, Share, Tally};
@@ -73,11 +73,11 @@ struct Desk {
 
 impl<B: Bag> Team<B> {
     /// Place `here` of the computation that `config` describes, without work.
+    ///
+    /// # Panics
+    /// No worker, or more than [`Crew::MAX`]; no place, or `here` outside them.
     pub fn new(here: PlaceId, config: &Config, shared: B::Shared) -> Self {
-        let crew = match config.fairness {
-            Fairness::OneCoreFree => (config.workers - 1).max(1),
-            _ => config.workers,
-        };
+        let crew = config.crew();
         let slot = |_| {
             CachePadded::new(Slot {
                 bag: Lock::new(None),
@@ -105,12 +105,6 @@ impl<B: Bag> Team<B> {
             thieves: AtomicBool::new(thieves),
             stealing: AtomicBool::new(false),
         }
-    }
-
-    /// Threads that this place wants: one a worker, and one more if messages are served by a thread
-    /// that does nothing else.
-    pub fn threads(&self) -> usize {
-        self.crew.size() + usize::from(self.has_steward())
     }
 
     /// Hands the first work to this place, whose activity is then running. Before any of its threads
@@ -141,13 +135,6 @@ impl<B: Bag> Team<B> {
     /// The thread that serves messages and never works, if this place has one.
     pub(super) fn steward(&self) -> WorkerId {
         WorkerId(self.crew.size() as u32)
-    }
-
-    fn has_steward(&self) -> bool {
-        matches!(
-            self.config.fairness,
-            Fairness::OneCoreFree | Fairness::Yield
-        )
     }
 
     /// Starts the claimed `worker`, with more work if there is some.

@@ -1,7 +1,7 @@
 //! One worker of a place: compute, look outside, compute.
 //!
 //! # Algorithm
-//! Finnerty 2022, worker routine (001:588-659). A turn is: start an idle worker, feed the reserve for
+//! Finnerty 2022, worker routine. A turn is: start an idle worker, feed the reserve for
 //! this place, feed the one for other places, answer recorded thieves, let messages be served, work
 //! off one grain. A dry worker looks in the place's reserve, then in the other one, then leaves.
 //!

@@ -12,7 +12,7 @@
 use crate::id::WorkerId;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Who has stepped back. Source: Finnerty 2022, yielding worker (001:557-570), rules Y-1 to Y-5.
+/// Who has stepped back. Source: Finnerty 2022, yielding worker, rules Y-1 to Y-5.
 #[derive(Debug, Default)]
 pub struct Gate {
     held: AtomicUsize,

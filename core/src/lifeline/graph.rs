@@ -17,7 +17,7 @@ pub enum Graph {
     /// The cyclic hypercube of this radix h ≥ 2 with z dimensions, h^(z-1) < P ≤ h^z: in each digit of
     /// p, written in base h, one edge to the next label that exists.
     ///
-    /// Source: Saraswat 2011 (002:112-126); labels ≥ P are skipped, not dropped, which would
+    /// Source: Saraswat 2011; labels ≥ P are skipped, not dropped, which would
     /// disconnect the graph for h ≥ 3.
     Hypercube {
         /// The base h.

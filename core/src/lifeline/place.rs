@@ -4,8 +4,8 @@
 //! A place whose workers are all dry asks up to w places picked at random, one at a time; then its
 //! own lifelines, one at a time; then it is quiet until a lifeline brings loot. A place asked along a
 //! lifeline that has nothing records the thief and gives to it as soon as there is surplus.
-//! Source: Saraswat 2011 (002:228-360). Before the start every lifeline but those of the home place
-//! counts as asked, so that the first work trickles over the graph (Finnerty, 001:514).
+//! Source: Saraswat 2011. Before the start every lifeline but those of the home place
+//! counts as asked, so that the first work trickles over the graph (Finnerty).
 //!
 //! What differs: loot that arrives while an answer is outstanding starts the workers at once; the
 //! answer is then taken when it comes. Deliveries may overtake each other.

@@ -14,7 +14,7 @@ use crate::port::Relax;
 use crate::sync::{AtomicBool, Lock, Ordering};
 
 /// A pile of work under a lock, with a flag that says whether a look is worth while.
-/// Source: Finnerty 2022, intra-bag and inter-bag (001:608-655).
+/// Source: Finnerty 2022, intra-bag and inter-bag.
 #[derive(Debug)]
 pub struct Reserve<B> {
     empty: AtomicBool,

@@ -10,6 +10,7 @@
 
 use super::{AtomicBool, Ordering, UnsafeCell};
 use crate::port::Relax;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// A value that one thread at a time may touch. Waiters call [`Relax`], so the port decides what
@@ -54,7 +55,10 @@ impl<T> Lock<T> {
         // ORDERING: failure Relaxed: nothing is touched.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         let taken = self.held.compare_exchange(false, true, yes, no);
-        taken.is_ok().then(|| Guard { lock: self })
+        taken.is_ok().then(|| Guard {
+            lock: self,
+            value: PhantomData,
+        })
     }
 
     /// The value, when nobody else can hold the lock any more.
@@ -64,9 +68,17 @@ impl<T> Lock<T> {
 }
 
 /// The right to touch the value of a [`Lock`]; dropping it gives the lock back.
+///
+/// ```compile_fail
+/// use tautline_core::sync::Guard;
+/// fn shared<T: Sync>() {}
+/// shared::<Guard<'static, core::cell::Cell<u32>>>();
+/// ```
 #[derive(Debug)]
 pub struct Guard<'a, T> {
     lock: &'a Lock<T>,
+    /// A guard may be shared between threads only if what it leads to may.
+    value: PhantomData<&'a mut T>,
 }
 
 impl<T> Deref for Guard<'_, T> {

@@ -13,10 +13,10 @@ pub use lock::{Guard, Lock};
 pub use permit::Permit;
 
 #[cfg(not(tautline_loom))]
-pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
 #[cfg(tautline_loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
 pub use crossbeam_utils::CachePadded;
 

@@ -32,8 +32,9 @@ impl Permit {
 
     /// Gives the permit. To be followed by waking the owner, if it sleeps.
     pub fn give(&self) {
-        // ORDERING: Release, pairs with Acquire in try_take (P1).
-        self.given.store(true, Ordering::Release);
+        // ORDERING: Release, pairs with Acquire in try_take (P1). A swap, not a store: the owner then also sees
+        // what came before the permits that this one covers.
+        self.given.swap(true, Ordering::Release);
     }
 
     /// Takes the permit if it is there. The owner only.

@@ -1,7 +1,7 @@
 //! Where the time of a run went: every worker's states over time, in bounded memory.
 //!
 //! A [`Recorder`] watches one worker; what it saw becomes a [picture](Picture) of the whole run
-//! (the life story of Saraswat 2011, 002:438-446) and a [trace](write_trace) of its last stretches.
+//! (the life story of Saraswat 2011) and a [trace](write_trace) of its last stretches.
 //! Each costs nothing but a look at an `Option` when it is off, and that only when a state changes.
 #![forbid(unsafe_code)]
 

@@ -36,7 +36,21 @@ fn system() -> Vec<usize> {
         .unwrap_or_default()
 }
 
+/// Keeps the calling thread on processor `cpu`. False if the system would not: the thread then runs
+/// anywhere it may.
+#[cfg(target_os = "linux")]
+pub fn pin(cpu: usize) -> bool {
+    let width = usize::BITS as usize;
+    let mut mask = vec![0usize; cpu / width + 1];
+    mask[cpu / width] = 1 << (cpu % width);
+    // SAFETY: the kernel reads the bytes of the mask, no more; 0 is the calling thread.
+    let status =
+        unsafe { libc::sched_setaffinity(0, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
+    status == 0
+}
+
 /// Keeps the calling thread on processor `cpu`. False if the system would not.
+#[cfg(not(target_os = "linux"))]
 pub fn pin(cpu: usize) -> bool {
     core_affinity::set_for_current(core_affinity::CoreId { id: cpu })
 }

@@ -1,5 +1,5 @@
 //! The sequential program that a run is measured against: the same bag, one processor, no polling
-//! (Saraswat 2011, 002:384-388).
+//! (Saraswat 2011).
 
 use super::tree::Chosen;
 use clap::ValueEnum;
