@@ -201,6 +201,25 @@ fn lost_work_steward() {
         });
 }
 
+/// V4 with the real turn: the worker steps back, the steward serves, the worker goes on.
+#[test]
+fn step_back() {
+    Model::new("step_back").bound(1).floor(1000).check(|| {
+        let world = World::new(2, 1, Fairness::Yield, 2);
+        world
+            .team
+            .deliver(PlaceId(1), Message::Loot(Units(1)), &*world);
+        let announced = Report {
+            number: 1,
+            counts: vec![(PlaceId::HOME, 1)],
+        };
+        world
+            .team
+            .deliver(PlaceId(1), Message::Report(announced), &*world);
+        assert_eq!(world.run(1, |_| ()), 2);
+    });
+}
+
 /// V3 with the real turn: one worker starts the other; both leave; the last finds the end.
 #[test]
 fn two_workers() {

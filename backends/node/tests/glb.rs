@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tautline_core::PlaceId;
 use tautline_core::glb::{Bag, Config, Control, Fairness, Observer, Share, State};
 use tautline_core::lifeline::Graph;
+use tautline_core::{PlaceId, WorkerId};
 use tautline_node::{Run, run};
 
 const FAIRNESS: [Fairness; 4] = [
@@ -326,4 +326,48 @@ fn times_are_the_whole_time() {
     }
     let counted = run.places.iter().map(|p| p.times.total());
     assert_eq!(counted.collect::<Vec<_>>(), totals);
+}
+
+/// The program's own code may panic before the first thread has work: nobody waits for ever.
+#[test]
+fn observer_that_panics_ends_the_run() {
+    let bag = Solid(1, Vec::new());
+    let config = config(2, 2, Fairness::Inline);
+    let observe = |_, worker: WorkerId| assert_eq!(worker.0, 0, "no observer for this worker");
+    let start = || {
+        run(
+            &config,
+            &[],
+            bag,
+            |here| here,
+            Vec::new(),
+            &Control::new(),
+            observe,
+        )
+    };
+    let payload = catch_unwind(AssertUnwindSafe(start)).expect_err("the panic reaches the caller");
+    assert!(
+        payload
+            .downcast_ref::<String>()
+            .is_some_and(|m| m.contains("no observer"))
+    );
+}
+
+/// A processor that is not there is no reason to stop: the worker then runs anywhere.
+#[test]
+fn pinned_to_a_processor_that_is_not_there() {
+    let bag = Solid(3, Vec::new());
+    let config = config(1, 2, Fairness::Inline);
+    let cpus = [0, 100_000];
+    let run = run(
+        &config,
+        &cpus,
+        bag,
+        |here| here,
+        Vec::new(),
+        &Control::new(),
+        |_, _| (),
+    );
+    assert!(run.expect("threads start").complete);
+    assert!(!tautline_node::machine::pin(100_000));
 }
