@@ -139,6 +139,27 @@ fn bad_requests_get_one_line_and_exit_code_2() {
 }
 
 #[test]
+#[cfg(unix)]
+fn arguments_that_are_no_text_are_refused_in_one_line() {
+    use std::os::unix::ffi::OsStrExt;
+    let garbled = std::ffi::OsStr::from_bytes(b"\xff");
+    for args in ["", "simulate", "uts", "uts --places", "uts -q", "topo"] {
+        let output = tautline(args).arg(garbled).output().unwrap();
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args}: {line}");
+        assert_eq!(line.lines().count(), 1, "{args}: {line}");
+        assert_eq!(stdout(&output), "", "{args}");
+    }
+    let output = tautline("uts D7")
+        .env("TAUTLINE_GRAIN", garbled)
+        .output()
+        .unwrap();
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+}
+
+#[test]
 fn help_and_version_are_results() {
     for (args, text) in [
         ("--help", "EXAMPLES"),
