@@ -102,10 +102,10 @@ impl Glb<'_> {
 }
 
 impl<'a, F> Glb<'a, F> {
-    /// All places and workers together need a thread each: at most so many.
+    /// All workers together, and who serves messages in their stead, need a thread each: at most so many.
     pub const THREADS_MAX: usize = 4096;
-    /// The longest time between two looks outside, in tasks.
-    pub const GRAIN_MAX: usize = 1_000_000_000;
+    /// The longest time between two looks outside, in tasks: a fraction of a second if they are small.
+    pub const GRAIN_MAX: usize = 1 << 20;
 
     /// How many places: 1 to [`THREADS_MAX`](Self::THREADS_MAX).
     pub fn places(mut self, places: u32) -> Self {
@@ -220,10 +220,14 @@ impl<'a, F> Glb<'a, F> {
             let allowed = format!("from 1 to {} a place", Crew::MAX);
             return refused("workers", workers.to_string(), allowed);
         }
-        if places * workers > most {
+        let threads = places * threads_of(&config);
+        if threads > most {
+            let stewards = match threads > places * workers {
+                true => ", with one each to serve messages",
+                false => "",
+            };
             let allowed = format!(
-                "at most {most} in all, and {places} places need {}",
-                places * workers
+                "at most {most} threads in all, and {places} places need {threads}{stewards}"
             );
             return refused("workers", workers.to_string(), allowed);
         }
@@ -275,10 +279,21 @@ impl<'a, F> Glb<'a, F> {
         let control = self.control.unwrap_or(&alone);
         tautline_node::run(&config, cpus, bag, shared, output, control, &self.observe).map_err(
             |source| Error::Threads {
-                threads: config.places as usize * config.workers,
+                threads: config.places as usize * threads_of(&config),
                 source,
             },
         )
+    }
+}
+
+/// How many threads one place needs: one for each worker, and one that serves messages in their stead
+/// if the fairness asks for it.
+#[doc(hidden)]
+pub fn threads_of(config: &Config) -> usize {
+    match config.fairness {
+        Fairness::Inline | Fairness::Never => config.workers,
+        Fairness::Yield => config.workers + 1,
+        Fairness::OneCoreFree => (config.workers - 1).max(1) + 1,
     }
 }
 
@@ -305,9 +320,14 @@ mod tests {
             ),
             (
                 refusal(|g| g.places(100).workers(64)),
-                "workers 64: at most 4096 in all, and 100 places need 6400",
+                "workers 64: at most 4096 threads in all, and 100 places need 6400",
             ),
-            (refusal(|g| g.grain(0)), "grain 0: from 1 to 1000000000"),
+            (
+                refusal(|g| g.places(3000).workers(1).fairness(Fairness::Yield)),
+                "workers 1: at most 4096 threads in all, and 3000 places need 6000, \
+                 with one each to serve messages",
+            ),
+            (refusal(|g| g.grain(0)), "grain 0: from 1 to 1048576"),
             (
                 refusal(|g| g.steal(Steal::Count(0))),
                 "steal 0: half, or a count from 1",

@@ -75,11 +75,16 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uts -t 0 -m 101", ["-m 101", "from 1 to 100"]),
         ("uts -d -5", ["-d -5", "not negative"]),
         ("uts -d 99999999", ["-d 99999999", "1000000"]),
-        (
-            "uts -d 99999999999",
-            ["-d 99999999999", "at most 4294967295"],
-        ),
+        ("uts -d 99999999999", ["-d 99999999999", "at most 1000000"]),
         ("uts -r 2147483648", ["-r 2147483648", "at most 2147483647"]),
+        ("uts -r 4294967296", ["-r 4294967296", "at most 2147483647"]),
+        ("uts -g 1048577", ["-g 1048577", "1048576"]),
+        (
+            "uts -g 99999 -n 511",
+            ["--grain 511 -g 99999", "at most 167"],
+        ),
+        ("uts -q nan", ["-q nan", "a number"]),
+        ("uts -b 1e400", ["-b 1e400", "a number"]),
         ("uts -b many", ["-b many", "a number"]),
         ("uts -b -4", ["-b -4", "from"]),
         ("uts -g 0", ["-g 0", "from 1"]),
@@ -91,6 +96,12 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uts --workers 0", ["--workers 0", "from 1 to 64"]),
         ("uts --workers 65", ["--workers 65", "from 1 to 64"]),
         ("uts --places 100 --workers 64", ["--workers 64", "4096"]),
+        (
+            "uts --places 3000 --workers 1 --fairness yield",
+            ["--workers 1", "6000"],
+        ),
+        ("uts --places 99999999999", ["--places", "at most 4096"]),
+        ("uts -n 1048577", ["--grain 1048577", "from 1 to 1048576"]),
         ("uts --grain 0", ["--grain 0", "from 1"]),
         ("uts -n -1", ["--grain -1", "not negative"]),
         ("uts -w x", ["--random-steals x", "a whole number"]),
@@ -136,6 +147,27 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             assert!(line.contains(name), "{args}: no {name} in {line}");
         }
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn arguments_that_are_no_text_are_refused_in_one_line() {
+    use std::os::unix::ffi::OsStrExt;
+    let garbled = std::ffi::OsStr::from_bytes(b"\xff");
+    for args in ["", "simulate", "uts", "uts --places", "uts -q", "topo"] {
+        let output = tautline(args).arg(garbled).output().unwrap();
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args}: {line}");
+        assert_eq!(line.lines().count(), 1, "{args}: {line}");
+        assert_eq!(stdout(&output), "", "{args}");
+    }
+    let output = tautline("uts D7")
+        .env("TAUTLINE_GRAIN", garbled)
+        .output()
+        .unwrap();
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
 }
 
 #[test]

@@ -4,6 +4,12 @@ use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
 use tautline::glb::{Config, Control, Fairness, Glb, Graph, Steal};
+use tautline_core::lifeline::Crew;
+
+const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
+const WORKERS_MAX: u64 = Crew::MAX as u64;
+const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
+const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
 
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
@@ -11,11 +17,11 @@ use tautline::glb::{Config, Control, Fairness, Glb, Graph, Steal};
 pub struct Balancer {
     /// Places: groups of workers that exchange work by messages
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES", default_value = "1")]
-    #[arg(value_parser = whole::<u32>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u32, PLACES_MAX>, allow_negative_numbers = true, hide_env_values = true)]
     places: u32,
     /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
-    #[arg(value_parser = whole::<usize>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<usize, WORKERS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<usize>,
     #[command(flatten)]
     rules: Rules,
@@ -36,7 +42,7 @@ pub struct Rules {
         env = "TAUTLINE_RANDOM_STEALS",
         default_value = "1"
     )]
-    #[arg(value_parser = whole::<u32>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u32, RANDOM_STEALS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
     random_steals: u32,
     /// Lifeline graph: ring, full, or hypercube:H with radix H
     #[arg(
@@ -64,7 +70,7 @@ pub struct Rules {
         env = "TAUTLINE_GRAIN",
         default_value = "511"
     )]
-    #[arg(value_parser = whole::<usize>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<usize, GRAIN_MAX>, allow_negative_numbers = true, hide_env_values = true)]
     grain: usize,
     /// Who serves messages while all workers of a place are busy
     #[arg(
@@ -76,7 +82,7 @@ pub struct Rules {
     fairness: Service,
     /// Seed of the choice of victims
     #[arg(long, value_name = "N", env = "TAUTLINE_SEED", default_value = "1")]
-    #[arg(value_parser = whole::<u64>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u64, { u64::MAX }>, allow_negative_numbers = true, hide_env_values = true)]
     seed: u64,
 }
 
@@ -133,29 +139,15 @@ impl Rules {
     }
 }
 
-/// A number that fits `T` and is not negative; narrower bounds are a matter of the setting.
-pub fn whole<T: FromStr + Bounds>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| match text.parse::<u128>() {
-        Ok(_) => format!("at most {}", T::MOST),
-        Err(_) => "a whole number, not negative".to_owned(),
+/// A number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the setting,
+/// which knows all its bounds; what does not is refused by the same bound.
+pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| {
+        match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => format!("at most {MOST}"),
+            false => "a whole number, not negative".to_owned(),
+        }
     })
-}
-
-/// The largest value of a type.
-pub trait Bounds {
-    const MOST: u64;
-}
-
-impl Bounds for u32 {
-    const MOST: u64 = u32::MAX as u64;
-}
-
-impl Bounds for u64 {
-    const MOST: u64 = u64::MAX;
-}
-
-impl Bounds for usize {
-    const MOST: u64 = usize::MAX as u64;
 }
 
 fn lifelines(text: &str) -> Result<Graph, String> {

@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
 fn names() -> String {
     let root = Cli::command();
     let mut command = &root;
-    for word in std::env::args().skip(1) {
+    for word in std::env::args_os().skip(1) {
         match command.find_subcommand(&word) {
             Some(inner) if inner.has_subcommands() => command = inner,
             _ => break,

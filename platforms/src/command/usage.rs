@@ -90,7 +90,7 @@ fn origin(option: &str, value: &str) -> String {
         .replace('-', "_")
         .to_uppercase();
     let variable = format!("TAUTLINE_{variable}");
-    let given = std::env::args().any(|arg| arg.ends_with(value));
+    let given = std::env::args_os().any(|arg| arg.to_string_lossy().ends_with(value));
     let set = std::env::var(&variable).is_ok_and(|set| set == value);
     if set && !given {
         format!(" (from {variable})")

@@ -114,18 +114,11 @@ impl Default for Params {
     }
 }
 
-/// The largest seed.
-const SEED_MAX: u32 = (1 << 31) - 1;
 /// The most children of a root. Far above any published tree, and a count for 32 bits.
 const ROOT_CHILDREN_MAX: f64 = 1e8;
 /// Bounds of the mean of a geometric tree; all but its first 100 children are cut off anyway.
 const MEAN_MIN: f64 = 1e-6;
 const MEAN_MAX: f64 = 1e6;
-/// The deepest tree. Cyclic trees are five times as deep, and depths have 32 bits.
-const DEPTH_MAX: u32 = 1_000_000;
-/// A quarter of a second a node, about.
-const GRANULARITY_MAX: u32 = 10_000_000;
-const ARITY_MAX: u32 = 100;
 
 /// Parameters that make no tree. Every message is one line: option, value, what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -138,7 +131,7 @@ pub enum ParamError {
     #[error("-a {0}: the shape is 0 (linear), 1 (exponential), 2 (cyclic) or 3 (fixed)")]
     Shape(u32),
     /// The seed is too large.
-    #[error("-r {0}: the seed is at most {SEED_MAX}")]
+    #[error("-r {0}: the seed is at most {most}", most = Params::SEED_MAX)]
     Seed(u32),
     /// The branching factor is not a number, or out of bounds.
     #[error("-b {value}: the branching factor of this type of tree is from {least} to {most}")]
@@ -156,7 +149,7 @@ pub enum ParamError {
     )]
     Growing(f64),
     /// Too many children, or none.
-    #[error("-m {0}: the number of children is from 1 to {ARITY_MAX}")]
+    #[error("-m {0}: the number of children is from 1 to {most}", most = Params::ARITY_MAX)]
     Arity(u32),
     /// Not a probability.
     #[error("-q {0}: the probability is from 0 to 1")]
@@ -174,7 +167,7 @@ pub enum ParamError {
         product: f64,
     },
     /// Too deep, or too flat.
-    #[error("-d {value}: the depth of this type of tree is from {least} to {DEPTH_MAX}")]
+    #[error("-d {value}: the depth of this type of tree is from {least} to {most}", most = Params::DEPTH_MAX)]
     Depth {
         /// What was given.
         value: u32,
@@ -185,7 +178,7 @@ pub enum ParamError {
     #[error("-f {0}: the fraction is from 0 to 1")]
     Shift(f64),
     /// Not hashed at all, or far too often.
-    #[error("-g {0}: the number of hashes a node is from 1 to {GRANULARITY_MAX}")]
+    #[error("-g {0}: the number of hashes a node is from 1 to {most}", most = Params::GRANULARITY_MAX)]
     Granularity(u32),
     /// The balanced tree cannot be counted.
     #[error(
@@ -231,16 +224,25 @@ impl fmt::Display for KindId {
 }
 
 impl Params {
+    /// The largest seed.
+    pub const SEED_MAX: u32 = (1 << 31) - 1;
+    /// The deepest tree. Cyclic trees are five times as deep, and depths have 32 bits.
+    pub const DEPTH_MAX: u32 = 1_000_000;
+    /// A tenth of a second a node, about.
+    pub const GRANULARITY_MAX: u32 = 1 << 20;
+    /// The most children of an inner node of a binomial tree.
+    pub const ARITY_MAX: u32 = 100;
+
     /// Refuses what makes no tree, an endless tree, or one that cannot be counted.
     ///
     /// # Errors
     ///
     /// The first parameter that is out of bounds.
     pub fn check(&self) -> Result<(), ParamError> {
-        if self.seed > SEED_MAX {
+        if self.seed > Self::SEED_MAX {
             return Err(ParamError::Seed(self.seed));
         }
-        if !(1..=GRANULARITY_MAX).contains(&self.granularity) {
+        if !(1..=Self::GRANULARITY_MAX).contains(&self.granularity) {
             return Err(ParamError::Granularity(self.granularity));
         }
         match self.kind {
@@ -281,7 +283,7 @@ impl Params {
 
     fn check_depth(&self, least: u32) -> Result<(), ParamError> {
         let value = self.depth;
-        if (least..=DEPTH_MAX).contains(&value) {
+        if (least..=Self::DEPTH_MAX).contains(&value) {
             Ok(())
         } else {
             Err(ParamError::Depth { value, least })
@@ -299,7 +301,7 @@ impl Params {
 
     fn check_binomial(&self) -> Result<(), ParamError> {
         let (chance, arity) = (self.chance, self.arity);
-        if !(1..=ARITY_MAX).contains(&arity) {
+        if !(1..=Self::ARITY_MAX).contains(&arity) {
             return Err(ParamError::Arity(arity));
         }
         if !(0.0..=1.0).contains(&chance) {

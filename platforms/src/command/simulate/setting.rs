@@ -26,7 +26,7 @@ pub struct Setting {
         env = "TAUTLINE_PLACES",
         default_value = "1024"
     )]
-    #[arg(value_parser = whole::<u32>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
     places: u32,
     #[command(flatten)]
     rules: Rules,
@@ -149,10 +149,11 @@ fn workers() -> Arg {
 }
 
 fn bounded(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let value = whole::<u64>(text)?;
-    match (least..=most).contains(&value) {
-        true => Ok(value),
-        false => Err(format!("from {least} to {most}")),
+    let value = whole::<u64, { u64::MAX }>(text);
+    match value {
+        Err(reason) if !reason.starts_with("at most") => Err(reason),
+        Ok(value) if (least..=most).contains(&value) => Ok(value),
+        _ => Err(format!("from {least} to {most}")),
     }
 }
 

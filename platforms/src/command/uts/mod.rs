@@ -15,11 +15,14 @@ use clap::Args;
 use report::Report;
 use std::process;
 use std::sync::Arc;
-use tautline::glb::{Control, Glb, Run};
+use tautline::glb::{Config, Control, Glb, Run, threads_of};
 use tautline::story::{Clock, Recorder};
 use tautline::uts::{Counts, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 use verdict::Verdict;
+
+/// Most hashes between two looks outside: about a second, so that an interrupt is soon heard.
+const HASHES_MAX: u64 = 1 << 24;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -67,6 +70,7 @@ impl Uts {
         let control = Arc::new(Control::new());
         let glb = self.balancer.glb(&control);
         let config = glb.config()?;
+        check_pause(&config, &chosen)?;
         let tree = Tree::new(chosen.params).map_err(bad)?;
         let files = self.output.stories.create()?;
         stop_on_interrupt(&control)?;
@@ -126,7 +130,7 @@ impl Uts {
         control: &Arc<Control>,
     ) -> Result<Run<Counts, Recorder>, Failure> {
         let config = glb.config()?;
-        let threads = config.places as usize * config.workers;
+        let threads = config.places as usize * threads_of(&config);
         // The last level is no task if it is not hashed.
         let known = chosen.known.filter(|_| !chosen.params.count_last_level);
         let total = known.map(|tree| tree.nodes);
@@ -141,6 +145,19 @@ impl Uts {
             )?;
         Ok(run)
     }
+}
+
+/// Refuses a run that would look outside so seldom that an interrupt seems to be lost.
+fn check_pause(config: &Config, chosen: &Chosen) -> Outcome {
+    let (grain, each) = (config.grain as u64, u64::from(chosen.params.granularity));
+    if grain * each <= HASHES_MAX {
+        return Ok(());
+    }
+    let most = HASHES_MAX / each;
+    Err(Failure::Usage(format!(
+        "--grain {grain} -g {each}: at most {HASHES_MAX} hashes between two looks outside, \
+         so a grain of at most {most} for this -g"
+    )))
 }
 
 /// The run in a few words, for the head of the picture.
