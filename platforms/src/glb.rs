@@ -220,7 +220,7 @@ impl<'a, F> Glb<'a, F> {
             let allowed = format!("from 1 to {} a place", Crew::MAX);
             return refused("workers", workers.to_string(), allowed);
         }
-        let threads = places * threads_of(&config);
+        let threads = places * config.threads();
         if threads > most {
             let stewards = match threads > places * workers {
                 true => ", with one each to serve messages",
@@ -279,21 +279,10 @@ impl<'a, F> Glb<'a, F> {
         let control = self.control.unwrap_or(&alone);
         tautline_node::run(&config, cpus, bag, shared, output, control, &self.observe).map_err(
             |source| Error::Threads {
-                threads: config.places as usize * threads_of(&config),
+                threads: config.places as usize * config.threads(),
                 source,
             },
         )
-    }
-}
-
-/// How many threads one place needs: one for each worker, and one that serves messages in their stead
-/// if the fairness asks for it.
-#[doc(hidden)]
-pub fn threads_of(config: &Config) -> usize {
-    match config.fairness {
-        Fairness::Inline | Fairness::Never => config.workers,
-        Fairness::Yield => config.workers + 1,
-        Fairness::OneCoreFree => (config.workers - 1).max(1) + 1,
     }
 }
 

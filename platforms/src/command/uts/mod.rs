@@ -15,7 +15,7 @@ use clap::Args;
 use report::Report;
 use std::process;
 use std::sync::Arc;
-use tautline::glb::{Config, Control, Glb, Run, threads_of};
+use tautline::glb::{Config, Control, Glb, Run};
 use tautline::story::{Clock, Recorder};
 use tautline::uts::{Counts, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
@@ -130,7 +130,7 @@ impl Uts {
         control: &Arc<Control>,
     ) -> Result<Run<Counts, Recorder>, Failure> {
         let config = glb.config()?;
-        let threads = config.places as usize * threads_of(&config);
+        let threads = config.places as usize * config.threads();
         // The last level is no task if it is not hashed.
         let known = chosen.known.filter(|_| !chosen.params.count_last_level);
         let total = known.map(|tree| tree.nodes);
