@@ -11,5 +11,6 @@ fn main() -> tautline::Result<()> {
         u64::from(columns == 0xfff)
     })?;
     assert_eq!(run.output, 14_200);
-    Ok(println!("{} ways to place 12 queens", run.output))
+    println!("{} ways to place 12 queens", run.output);
+    Ok(())
 }

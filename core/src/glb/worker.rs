@@ -39,7 +39,7 @@ pub struct Account<O> {
 }
 
 impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
-    /// Thread `me` of [`Team::threads`].
+    /// Thread `me` of the [`Config::threads`](crate::glb::Config::threads) of the place.
     pub fn new(
         team: &'a Team<B>,
         me: WorkerId,
