@@ -430,3 +430,52 @@ fn interrupt_when_running(child: &mut Child, file: &Scratch) {
         .unwrap();
     assert!(sent.success());
 }
+
+/// A file that is there keeps its content if the request is refused for another reason.
+#[test]
+fn a_refused_request_leaves_files_alone() {
+    let life = Scratch::new("kept.html");
+    std::fs::write(&life.0, "precious").unwrap();
+    let refused = run(&format!(
+        "uts D7 --life {} --trace /nowhere/x.json",
+        life.0.display()
+    ));
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(life.text(), "precious");
+    let told = run(&format!(
+        "uts D7 --baseline none --life {}",
+        life.0.display()
+    ));
+    assert!(
+        told.status.success() && life.text().starts_with("<!"),
+        "the story takes its place"
+    );
+}
+
+/// A story that cannot be written does not cost the result.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_keeps_the_result() {
+    let output = run("uts D7 --baseline none --json --life /dev/full");
+    assert_eq!(output.status.code(), Some(1));
+    let counted: Value = serde_json::from_slice(&output.stdout).expect("the result comes first");
+    assert_eq!(counted["nodes"], 63_914);
+    assert!(
+        stderr(&output).contains("--life /dev/full: "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// A tree of 16 times as many nodes needs no more memory: what is kept is a path, not a tree.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_tree() {
+    let peak = |tree| {
+        json(&format!("uts {tree} --baseline none --json"))["peak_memory_kib"]
+            .as_f64()
+            .unwrap()
+    };
+    let (small, large) = (peak("D8"), peak("D10"));
+    assert!(large < 1.2 * small, "{small} KiB, then {large} KiB");
+}

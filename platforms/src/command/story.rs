@@ -21,8 +21,15 @@ pub struct Stories {
 
 /// Files that are written after the run, made before it so that a run is never in vain.
 pub struct Files {
-    life: Option<(PathBuf, File)>,
-    trace: Option<(PathBuf, File)>,
+    life: Option<Target>,
+    trace: Option<Target>,
+}
+
+/// A file and the option that named it.
+struct Target {
+    option: &'static str,
+    path: PathBuf,
+    file: File,
 }
 
 /// What there is to tell.
@@ -48,10 +55,20 @@ impl Stories {
                 "--trace {file}: another file than --life"
             )));
         }
-        let create = |option, path: &Option<PathBuf>| {
+        let create = |option: &'static str, path: &Option<PathBuf>| {
             let Some(path) = path else { return Ok(None) };
-            match File::create(path) {
-                Ok(file) => Ok(Some((path.clone(), file))),
+            // Not emptied yet: what is there stays if the request turns out to be refused.
+            match File::options()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+            {
+                Ok(file) => Ok(Some(Target {
+                    option,
+                    path: path.clone(),
+                    file,
+                })),
                 Err(error) => Err(Failure::Usage(format!(
                     "{option} {}: a file that can be written ({error})",
                     path.display()
@@ -102,14 +119,20 @@ impl<'a> Story<'a> {
 }
 
 fn write_to(
-    file: Option<(PathBuf, File)>,
+    target: Option<Target>,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Outcome {
-    let Some((path, file)) = file else {
+    let Some(Target { option, path, file }) = target else {
         return Ok(());
     };
-    let mut out = BufWriter::new(file);
-    write(&mut out)
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::Check(format!("{}: {error}", path.display())))
+    let fill = || {
+        // A device has no length.
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    };
+    fill().map_err(|error| Failure::Check(format!("{option} {}: {error}", path.display())))
 }

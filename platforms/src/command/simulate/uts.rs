@@ -24,7 +24,8 @@ EXAMPLES:
   tautline simulate uts D13 -n 127 --json        a larger tree, for programs
   tautline simulate uts --life story.html        draw what every place did
 
-Every node is really counted; only the time is virtual, and the same options always give the same run.";
+Every node is really counted; only the time is virtual, and the same options always give the same run.
+Ctrl-C ends it without a result.";
 
 /// Count the nodes of an unbalanced tree (the UTS benchmark) in virtual time
 #[derive(Args, Debug)]
@@ -65,6 +66,12 @@ impl Uts {
             |_| self.output.stories.recorder(config.places as usize),
         );
         let report = Report::of(&chosen, config, machine, outcome, began);
+        // First the result: a story that cannot be written must not cost the count.
+        deliver(&if self.output.json {
+            report.json()
+        } else {
+            report.table()
+        })?;
         files.write(&Story {
             title: &format!("UTS {}, simulated", chosen.name),
             facts: &report.facts(),
@@ -75,11 +82,6 @@ impl Uts {
             },
             observers: &report.observers,
             places: &report.places,
-        })?;
-        deliver(&if self.output.json {
-            report.json()
-        } else {
-            report.table()
         })?;
         match report.verdict {
             Verdict::Wrong(line) => Err(Failure::Check(line)),

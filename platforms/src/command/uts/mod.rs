@@ -75,6 +75,7 @@ impl Uts {
         let files = self.output.stories.create()?;
         stop_on_interrupt(&control)?;
         let run = self.count(&glb, &chosen, &tree, &control)?;
+        let peak_memory_kib = peak_memory_kib();
         let processors = glb
             .cpus()
             .len()
@@ -100,20 +101,22 @@ impl Uts {
             verdict: Verdict::of(&run.output, chosen.known, run.complete),
             complete: run.complete,
             seconds: run.elapsed.as_secs_f64(),
+            peak_memory_kib,
             places: &run.places,
             sequential,
         };
+        // First the result: a story that cannot be written must not cost the count.
+        deliver(&if self.output.json {
+            report.json()
+        } else {
+            report.table()
+        })?;
         files.write(&Story {
             title: &format!("UTS {}", chosen.name),
             facts: &facts(&report),
             clock: Clock::of(&run),
             observers: &run.observers,
             places: &run.places,
-        })?;
-        deliver(&if self.output.json {
-            report.json()
-        } else {
-            report.table()
         })?;
         match report.verdict {
             Verdict::Wrong(line) => Err(Failure::Check(line)),
@@ -145,6 +148,15 @@ impl Uts {
             )?;
         Ok(run)
     }
+}
+
+/// The most memory that this process has had so far, where the system tells.
+fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Refuses a run that would look outside so seldom that an interrupt seems to be lost.

@@ -29,6 +29,8 @@ pub struct Report<'a> {
     pub complete: bool,
     /// How long it took.
     pub seconds: f64,
+    /// What the process has needed at most, after the run and before any baseline.
+    pub peak_memory_kib: Option<u64>,
     /// What each place counted.
     pub places: &'a [PlaceRun],
     /// What it is measured against.
@@ -85,6 +87,9 @@ impl Report<'_> {
             row(name, &value);
         }
         row("seconds", &format!("{:.3}", self.seconds));
+        if let Some(kib) = self.peak_memory_kib {
+            row("peak memory", &format!("{kib} KiB"));
+        }
         row("rate", &format!("{}nodes/s", rate(self.rate())));
         row("efficiency", &self.efficiency_line());
         text.push('\n');
@@ -124,6 +129,7 @@ impl Report<'_> {
             "expected_nodes": self.chosen.known.map(|known| known.nodes),
             "verified": self.verdict.json(), "complete": self.complete,
             "seconds": self.seconds, "nodes_per_s": self.rate(),
+            "peak_memory_kib": self.peak_memory_kib,
             "sequential_nodes_per_s": sequential.map(|sequential| sequential.rate),
             "sequential_tree": sequential.map(|sequential| &sequential.tree),
             "efficiency": self.efficiency(), "processors": self.processors,
