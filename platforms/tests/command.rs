@@ -318,6 +318,63 @@ fn the_life_story_needs_no_network() {
 }
 
 #[test]
+fn a_refused_run_leaves_files_as_they_were() {
+    let (old, new) = (Scratch::new("old.html"), Scratch::new("new.json"));
+    std::fs::write(&old.0, "what was there").unwrap();
+    for args in [
+        ["--life", "OLD", "--trace", "/nowhere/x"],
+        ["--life", "/nowhere/x", "--trace", "OLD"],
+        ["--life", "NEW", "--trace", "/nowhere/x"],
+    ] {
+        let mut command = tautline("uts D7");
+        for arg in args {
+            match arg {
+                "OLD" => command.arg(&old.0),
+                "NEW" => command.arg(&new.0),
+                other => command.arg(other),
+            };
+        }
+        assert_eq!(command.output().unwrap().status.code(), Some(2), "{args:?}");
+        assert_eq!(old.text(), "what was there", "{args:?}");
+        assert!(!new.0.exists(), "{args:?}");
+    }
+    let output = tautline("uts D7 --life").arg(&old.0).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!old.text().contains("what was there"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_story_that_cannot_be_written_costs_no_result() {
+    for command in ["uts D8 --baseline none", "simulate uts D8"] {
+        let trace = Scratch::new("beside.json");
+        let output = tautline(command)
+            .args(["--life", "/dev/full", "--trace"])
+            .arg(&trace.0)
+            .output()
+            .unwrap();
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(line.contains("--life /dev/full"), "{line}");
+        assert!(stdout(&output).contains("257 042   verified"), "{command}");
+        assert!(trace.text().contains("traceEvents"), "{command}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_tree() {
+    let peak = |tree| {
+        let run = json(&format!("uts {tree} --workers 2 --baseline none --json"));
+        run["peak_memory_kib"].as_u64().expect("Linux says it") as f64
+    };
+    let (small, large) = (peak("T1"), peak("D11"));
+    let ratio = large / small;
+    assert!((0.8..1.2).contains(&ratio), "{small} KiB, {large} KiB");
+}
+
+#[test]
 fn the_trace_is_one_of_spans() {
     let trace = Scratch::new("trace.json");
     let output = tautline("uts D8 --places 2 --workers 2 --baseline none --trace")
@@ -429,53 +486,4 @@ fn interrupt_when_running(child: &mut Child, file: &Scratch) {
         .status()
         .unwrap();
     assert!(sent.success());
-}
-
-/// A file that is there keeps its content if the request is refused for another reason.
-#[test]
-fn a_refused_request_leaves_files_alone() {
-    let life = Scratch::new("kept.html");
-    std::fs::write(&life.0, "precious").unwrap();
-    let refused = run(&format!(
-        "uts D7 --life {} --trace /nowhere/x.json",
-        life.0.display()
-    ));
-    assert_eq!(refused.status.code(), Some(2));
-    assert_eq!(life.text(), "precious");
-    let told = run(&format!(
-        "uts D7 --baseline none --life {}",
-        life.0.display()
-    ));
-    assert!(
-        told.status.success() && life.text().starts_with("<!"),
-        "the story takes its place"
-    );
-}
-
-/// A story that cannot be written does not cost the result.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_full_disk_keeps_the_result() {
-    let output = run("uts D7 --baseline none --json --life /dev/full");
-    assert_eq!(output.status.code(), Some(1));
-    let counted: Value = serde_json::from_slice(&output.stdout).expect("the result comes first");
-    assert_eq!(counted["nodes"], 63_914);
-    assert!(
-        stderr(&output).contains("--life /dev/full: "),
-        "{}",
-        stderr(&output)
-    );
-}
-
-/// A tree of 16 times as many nodes needs no more memory: what is kept is a path, not a tree.
-#[test]
-#[cfg(target_os = "linux")]
-fn memory_does_not_grow_with_the_tree() {
-    let peak = |tree| {
-        json(&format!("uts {tree} --baseline none --json"))["peak_memory_kib"]
-            .as_f64()
-            .unwrap()
-    };
-    let (small, large) = (peak("D8"), peak("D10"));
-    assert!(large < 1.2 * small, "{small} KiB, then {large} KiB");
 }

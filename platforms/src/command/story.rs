@@ -2,7 +2,7 @@
 
 use super::{Failure, Outcome};
 use clap::Args;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tautline::glb::{PlaceId, PlaceRun, WorkerId};
@@ -19,17 +19,18 @@ pub struct Stories {
     trace: Option<PathBuf>,
 }
 
-/// Files that are written after the run, made before it so that a run is never in vain.
+/// Files that are written after the run, opened before it so that a run is never in vain.
 pub struct Files {
-    life: Option<Target>,
-    trace: Option<Target>,
+    life: Option<Pending>,
+    trace: Option<Pending>,
 }
 
-/// A file and the option that named it.
-struct Target {
+/// A file that keeps what it has until it is written; one that was made for nothing is removed.
+struct Pending {
     option: &'static str,
     path: PathBuf,
     file: File,
+    made: bool,
 }
 
 /// What there is to tell.
@@ -47,37 +48,17 @@ pub struct Story<'a> {
 }
 
 impl Stories {
-    /// Makes the files that were asked for.
-    pub fn create(&self) -> Result<Files, Failure> {
+    /// Opens the files that were asked for.
+    pub fn open(&self) -> Result<Files, Failure> {
         if self.life.is_some() && self.life == self.trace {
             let file = self.life.as_deref().unwrap_or(Path::new("")).display();
             return Err(Failure::Usage(format!(
                 "--trace {file}: another file than --life"
             )));
         }
-        let create = |option: &'static str, path: &Option<PathBuf>| {
-            let Some(path) = path else { return Ok(None) };
-            // Not emptied yet: what is there stays if the request turns out to be refused.
-            match File::options()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)
-            {
-                Ok(file) => Ok(Some(Target {
-                    option,
-                    path: path.clone(),
-                    file,
-                })),
-                Err(error) => Err(Failure::Usage(format!(
-                    "{option} {}: a file that can be written ({error})",
-                    path.display()
-                ))),
-            }
-        };
         Ok(Files {
-            life: create("--life", &self.life)?,
-            trace: create("--trace", &self.trace)?,
+            life: Pending::open("--life", self.life.as_deref())?,
+            trace: Pending::open("--trace", self.trace.as_deref())?,
         })
     }
 
@@ -91,22 +72,83 @@ impl Stories {
 }
 
 impl Files {
-    /// Fills the files.
+    /// Fills the files, each whether or not the other could be filled.
     pub fn write(self, story: &Story) -> Outcome {
-        write_to(self.life, |out| {
-            Picture {
-                title: story.title,
-                facts: story.facts,
-                clock: story.clock,
-                workers: &story.watched(|recorder| recorder.life.as_ref()),
-                places: story.places,
-            }
-            .write(out)
-        })?;
-        write_to(self.trace, |out| {
+        let life = self.life.map_or(Ok(()), |file| {
+            file.write(|out| {
+                Picture {
+                    title: story.title,
+                    facts: story.facts,
+                    clock: story.clock,
+                    workers: &story.watched(|recorder| recorder.life.as_ref()),
+                    places: story.places,
+                }
+                .write(out)
+            })
+        });
+        let trace = self.trace.map_or(Ok(()), |file| {
             let workers = story.watched(|recorder| recorder.trace.as_ref());
-            write_trace(out, story.title, story.clock, &workers)
-        })
+            file.write(|out| write_trace(out, story.title, story.clock, &workers))
+        });
+        life.and(trace)
+    }
+}
+
+impl Pending {
+    fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
+        let Some(path) = path else { return Ok(None) };
+        let mut options = File::options();
+        options.write(true);
+        let (opened, made) = match options.clone().create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                (options.create(true).truncate(false).open(path), false)
+            }
+            opened => (opened, true),
+        };
+        match opened {
+            Ok(file) => Ok(Some(Self {
+                option,
+                path: path.to_owned(),
+                file,
+                made,
+            })),
+            Err(error) => Err(Failure::Usage(format!(
+                "{option} {}: a file that can be written ({error})",
+                path.display()
+            ))),
+        }
+    }
+
+    fn write(mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
+        // From here on it holds what could be told, however little.
+        self.made = false;
+        self.empty()
+            .and_then(|()| {
+                let mut out = BufWriter::new(&self.file);
+                write(&mut out)?;
+                out.flush()
+            })
+            .map_err(|error| {
+                let (option, path) = (self.option, self.path.display());
+                Failure::Check(format!("{option} {path}: cannot write it: {error}"))
+            })
+    }
+
+    /// Devices and pipes have no length to be cut.
+    fn empty(&self) -> io::Result<()> {
+        match self.file.metadata()?.is_file() {
+            true => self.file.set_len(0),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.made {
+            // Then an empty file stays, which harms nobody.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -116,23 +158,4 @@ impl<'a> Story<'a> {
         all.filter_map(|(place, worker, recorder)| Some((*place, *worker, part(recorder)?)))
             .collect()
     }
-}
-
-fn write_to(
-    target: Option<Target>,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Outcome {
-    let Some(Target { option, path, file }) = target else {
-        return Ok(());
-    };
-    let fill = || {
-        // A device has no length.
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()
-    };
-    fill().map_err(|error| Failure::Check(format!("{option} {}: {error}", path.display())))
 }

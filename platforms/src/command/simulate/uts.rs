@@ -57,7 +57,7 @@ impl Uts {
         let chosen = self.tree.choose("D11").map_err(bad)?;
         let (config, machine) = self.setting.choose()?;
         let tree = Tree::new(chosen.params).map_err(bad)?;
-        let files = self.output.stories.create()?;
+        let files = self.output.stories.open()?;
         let began = Instant::now();
         let outcome = Simulation::new(config, machine).run(
             Bag::root(&tree),
@@ -66,13 +66,12 @@ impl Uts {
             |_| self.output.stories.recorder(config.places as usize),
         );
         let report = Report::of(&chosen, config, machine, outcome, began);
-        // First the result: a story that cannot be written must not cost the count.
-        deliver(&if self.output.json {
+        let delivered = deliver(&if self.output.json {
             report.json()
         } else {
             report.table()
-        })?;
-        files.write(&Story {
+        });
+        let told = files.write(&Story {
             title: &format!("UTS {}, simulated", chosen.name),
             facts: &report.facts(),
             clock: Clock {
@@ -82,7 +81,8 @@ impl Uts {
             },
             observers: &report.observers,
             places: &report.places,
-        })?;
+        });
+        delivered.and(told)?;
         match report.verdict {
             Verdict::Wrong(line) => Err(Failure::Check(line)),
             _ => Ok(()),

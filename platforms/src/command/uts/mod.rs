@@ -13,6 +13,7 @@ use super::{Failure, Outcome, deliver};
 use baseline::{Baseline, Missing};
 use clap::Args;
 use report::Report;
+use std::fs;
 use std::process;
 use std::sync::Arc;
 use tautline::glb::{Config, Control, Glb, Run};
@@ -72,7 +73,7 @@ impl Uts {
         let config = glb.config()?;
         check_pause(&config, &chosen)?;
         let tree = Tree::new(chosen.params).map_err(bad)?;
-        let files = self.output.stories.create()?;
+        let files = self.output.stories.open()?;
         stop_on_interrupt(&control)?;
         let run = self.count(&glb, &chosen, &tree, &control)?;
         let peak_memory_kib = peak_memory_kib();
@@ -105,19 +106,19 @@ impl Uts {
             places: &run.places,
             sequential,
         };
-        // First the result: a story that cannot be written must not cost the count.
-        deliver(&if self.output.json {
+        let delivered = deliver(&if self.output.json {
             report.json()
         } else {
             report.table()
-        })?;
-        files.write(&Story {
+        });
+        let told = files.write(&Story {
             title: &format!("UTS {}", chosen.name),
             facts: &facts(&report),
             clock: Clock::of(&run),
             observers: &run.observers,
             places: &run.places,
-        })?;
+        });
+        delivered.and(told)?;
         match report.verdict {
             Verdict::Wrong(line) => Err(Failure::Check(line)),
             _ if interrupted => Err(Failure::Interrupted),
@@ -150,15 +151,6 @@ impl Uts {
     }
 }
 
-/// The most memory that this process has had so far, where the system tells.
-fn peak_memory_kib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 /// Refuses a run that would look outside so seldom that an interrupt seems to be lost.
 fn check_pause(config: &Config, chosen: &Chosen) -> Outcome {
     let (grain, each) = (config.grain as u64, u64::from(chosen.params.granularity));
@@ -170,6 +162,15 @@ fn check_pause(config: &Config, chosen: &Chosen) -> Outcome {
         "--grain {grain} -g {each}: at most {HASHES_MAX} hashes between two looks outside, \
          so a grain of at most {most} for this -g"
     )))
+}
+
+/// Most memory that this process ever held, if the system is one that says so.
+fn peak_memory_kib() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
 /// The run in a few words, for the head of the picture.

@@ -3,7 +3,7 @@
 use super::baseline::{Missing, Sequential};
 use super::tree::{self, Chosen};
 use super::verdict::{self, Verdict};
-use crate::command::number::{grouped, ranges, rate};
+use crate::command::number::{bytes, grouped, ranges, rate};
 use crate::command::{balancer, place, sha_hardware};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ pub struct Report<'a> {
     pub complete: bool,
     /// How long it took.
     pub seconds: f64,
-    /// What the process has needed at most, after the run and before any baseline.
+    /// Most memory that the process held until the run was over, where the system says so.
     pub peak_memory_kib: Option<u64>,
     /// What each place counted.
     pub places: &'a [PlaceRun],
@@ -87,11 +87,11 @@ impl Report<'_> {
             row(name, &value);
         }
         row("seconds", &format!("{:.3}", self.seconds));
-        if let Some(kib) = self.peak_memory_kib {
-            row("peak memory", &format!("{kib} KiB"));
-        }
         row("rate", &format!("{}nodes/s", rate(self.rate())));
         row("efficiency", &self.efficiency_line());
+        if let Some(kib) = self.peak_memory_kib {
+            row("peak memory", &bytes(kib * 1024));
+        }
         text.push('\n');
         text + &place::table(&place::every(self.places))
     }
@@ -129,10 +129,10 @@ impl Report<'_> {
             "expected_nodes": self.chosen.known.map(|known| known.nodes),
             "verified": self.verdict.json(), "complete": self.complete,
             "seconds": self.seconds, "nodes_per_s": self.rate(),
-            "peak_memory_kib": self.peak_memory_kib,
             "sequential_nodes_per_s": sequential.map(|sequential| sequential.rate),
             "sequential_tree": sequential.map(|sequential| &sequential.tree),
             "efficiency": self.efficiency(), "processors": self.processors,
+            "peak_memory_kib": self.peak_memory_kib,
             "places": self.config.places, "workers": self.config.workers,
             "config": config,
             "per_place": place::json(self.places),
