@@ -7,7 +7,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `crew_*` in `verify/tests/lifeline.rs` |
+//! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `two_workers` in `verify/tests/glb.rs`, where the permit carries it too |
 //!
 //! # The lost-work hazard
 //! Loot may come in while the last worker leaves. Whoever brings it puts it in the reserve and then
