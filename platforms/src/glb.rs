@@ -10,10 +10,10 @@ use tautline_node::Machine;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
-    Bag, Config, Control, Fairness, Loot, Observer, Share, State, Steal, Steals, Tally, Task,
-    Tasks, Times,
+    Bag, Config, Control, Fairness, Loot, Observer, Reason, Share, State, Steal, Steals, Tally,
+    Task, Tasks, Times,
 };
-pub use tautline_core::lifeline::Graph;
+pub use tautline_core::lifeline::{Bound, Graph};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_node::{PlaceRun, Run};
 

@@ -16,7 +16,7 @@ pub use tautline_node::{Machine, machine};
 /// What most programs use.
 pub mod prelude {
     pub use crate::glb::{
-        Bag, Config, Control, Fairness, Glb, Graph, Local, PlaceId, Run, Share, Steal, Task, Tasks,
-        WorkerId,
+        Bag, Bound, Config, Control, Fairness, Glb, Graph, Local, PlaceId, Reason, Run, Share,
+        Steal, Task, Tasks, WorkerId,
     };
 }

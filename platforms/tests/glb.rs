@@ -88,7 +88,7 @@ fn every_worker_is_watched_all_the_time() {
 #[test]
 fn a_stopped_run_says_that_it_is_incomplete() {
     let control = Control::new();
-    control.stop();
+    control.stop(Reason::Interrupted);
     let run = Glb::new()
         .workers(2)
         .control(&control)

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tautline_core::glb::{Bag, Config, Control, Fairness, Observer, Share, State};
+use tautline_core::glb::{Bag, Config, Control, Fairness, Observer, Reason, Share, State};
 use tautline_core::lifeline::Graph;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::{Run, run};
@@ -279,7 +279,7 @@ fn a_stopped_run_is_partial() {
             let (control, calls) = (Control::new(), AtomicUsize::new(0));
             let at = |_| {
                 if calls.fetch_add(1, SeqCst) == 100 {
-                    control.stop();
+                    control.stop(Reason::Interrupted);
                 }
             };
             let config = config(places, workers, fairness);

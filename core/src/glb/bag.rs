@@ -1,5 +1,8 @@
 //! The work that a program hands to the balancer.
 
+use crate::glb::Reason;
+use crate::lifeline::Bound;
+
 /// Work that can be done in pieces, divided and put together again.
 ///
 /// The balancer calls all methods of a given bag from one thread at a time and never looks inside.
@@ -35,6 +38,17 @@ pub trait Bag: Sized + Send {
         self.len() >= 2
     }
 
+    /// The bound that prunes this computation, if it has one. An improvement found by a task travels
+    /// along the lifelines to every other place (Finnerty 2022, TSP).
+    fn bound(_shared: &Self::Shared) -> Option<&Bound> {
+        None
+    }
+
+    /// Asked after each grain: a reason to end the whole computation here and now.
+    fn verdict(&self) -> Option<Reason> {
+        None
+    }
+
     /// Adds this bag's share of the result. Called once a bag, after all work has ended.
     fn submit(self, output: &mut Self::Output);
 }
@@ -44,6 +58,9 @@ pub trait Bag: Sized + Send {
 pub enum Share {
     /// Half, rounded down.
     Half,
+    /// For a dry worker of the same place, out of what was set aside there: half is good; a bag that
+    /// cannot be divided is handed over whole.
+    Refill,
     /// This many tasks; half as many if that would leave nothing, else none.
     Count(usize),
     /// One of as many equal shares as there are thieves waiting, the owner's own included.
@@ -57,7 +74,7 @@ impl Share {
     #[inline]
     pub const fn of(self, len: usize) -> usize {
         match self {
-            Self::Half if len >= 2 => len / 2,
+            Self::Half | Self::Refill if len >= 2 => len / 2,
             Self::Count(k) if k < len => k,
             Self::Count(k) if k / 2 < len => k / 2,
             Self::Ration(thieves) if len > 2 => {

@@ -1,12 +1,12 @@
 //! What can be set about a balanced computation, before and while it runs.
 //!
 //! # Words
-//! [`Control`]: `stopped`, set once by anyone; `done`, to which workers add what they have done since
+//! [`Control`]: `stopped`, set once by anyone, with the reason; `done`, to which workers add what they have done since
 //! they last added. Both are watched; nothing is read through them, so no ordering is needed.
 
 use crate::glb::Share;
 use crate::lifeline::Graph;
-use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Ordering};
 
 /// All parameters of the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +99,43 @@ pub enum Fairness {
     Never,
 }
 
+/// Why a computation ended before all work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A bag found what was looked for.
+    Found,
+    /// A bag saw no sense in going on.
+    GivenUp,
+    /// The time was up.
+    Deadline,
+    /// Somebody outside had enough.
+    Interrupted,
+}
+
+impl Reason {
+    const ALL: [Self; 4] = [
+        Self::Found,
+        Self::GivenUp,
+        Self::Deadline,
+        Self::Interrupted,
+    ];
+
+    /// The reason in tables and data.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::GivenUp => "given up",
+            Self::Deadline => "deadline",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// Stops a computation early, and tells how far it is.
 #[derive(Debug)]
 pub struct Control {
-    stopped: AtomicBool,
+    /// 0, or one more than the position of the reason among [`Reason::ALL`].
+    stopped: AtomicUsize,
     done: AtomicUsize,
 }
 
@@ -116,22 +149,32 @@ impl Control {
     /// Not stopped, nothing done.
     pub fn new() -> Self {
         Self {
-            stopped: AtomicBool::new(false),
+            stopped: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
         }
     }
 
-    /// Every place stops at its next look outside; the result is then partial.
-    pub fn stop(&self) {
-        // ORDERING: Relaxed: the flag itself is the message.
-        self.stopped.store(true, Ordering::Relaxed);
+    /// Every place stops at its next look outside; the result is then partial. The first reason counts.
+    pub fn stop(&self, reason: Reason) {
+        let code = 1 + reason as usize;
+        // ORDERING: Relaxed both ways: the word itself is the message.
+        let _ = self
+            .stopped
+            .compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// [`stop`](Self::stop) was called.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        // ORDERING: Relaxed: the flag itself is the message.
-        self.stopped.load(Ordering::Relaxed)
+        // ORDERING: Relaxed: the word itself is the message.
+        self.stopped.load(Ordering::Relaxed) != 0
+    }
+
+    /// Why it was stopped, if it was.
+    pub fn reason(&self) -> Option<Reason> {
+        // ORDERING: Relaxed: the word itself is the message.
+        let code = self.stopped.load(Ordering::Relaxed);
+        Reason::ALL.get(code.wrapping_sub(1)).copied()
     }
 
     /// Tasks done so far. A worker adds its own when it has done 65 536 of them or runs dry.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Bag`], [`Share`] | what a program implements, and how much is taken from it |
 //! | [`Task`], [`Tasks`] | a ready bag for programs that have single tasks |
-//! | [`Config`], [`Control`] | what can be set before, and done during, a run |
+//! | [`Config`], [`Control`], [`Reason`] | what can be set before, and done during, a run |
 //! | [`Protocol`] | one place to the others: a state machine, driven by threads, simulator and explorer |
 //! | [`Team`], [`Worker`] | one place inside: what its workers share, and what each of them does |
 //! | [`Tally`], [`Times`], [`Meter`], [`Observer`] | what is counted, and where the time goes |
@@ -19,7 +19,7 @@ mod team;
 mod worker;
 
 pub use bag::{Bag, Share};
-pub use config::{Config, Control, Fairness, Steal};
+pub use config::{Config, Control, Fairness, Reason, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
 pub use tasks::{Task, Tasks};

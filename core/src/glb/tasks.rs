@@ -1,7 +1,8 @@
 //! The bag of a program that has single tasks: a place-local deque of them and a running sum.
 
 use crate::deque::Local;
-use crate::glb::{Bag, Share};
+use crate::glb::{Bag, Reason, Share};
+use crate::lifeline::Bound;
 
 /// A task that can be done anywhere, on its own, and may leave further tasks.
 pub trait Task: Sized + Send {
@@ -15,6 +16,16 @@ pub trait Task: Sized + Send {
 
     /// Adds what another part of the computation found. Order must not matter.
     fn add(sum: &mut Self::Sum, other: Self::Sum);
+
+    /// The bound that prunes this computation, if it has one.
+    fn bound(_shared: &Self::Shared) -> Option<&Bound> {
+        None
+    }
+
+    /// A reason to end the computation, given what has been found here.
+    fn verdict(_sum: &Self::Sum) -> Option<Reason> {
+        None
+    }
 }
 
 /// Tasks to do and what has come of those done. The owner works depth first; thieves get the oldest
@@ -65,6 +76,14 @@ impl<T: Task> Bag for Tasks<T> {
 
     fn len(&self) -> usize {
         self.todo.len()
+    }
+
+    fn bound(shared: &T::Shared) -> Option<&Bound> {
+        T::bound(shared)
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        T::verdict(&self.sum)
     }
 
     fn submit(self, output: &mut T::Sum) {

@@ -6,6 +6,7 @@
 //! | [`Place`] | protocol | one place: asks at random, then along its lifelines, then goes quiet |
 //! | [`Reserve`] | word | work set aside by the workers of a place, for each other and for other places |
 //! | [`Crew`] | word | which workers of a place are idle; who was the last to leave |
+//! | [`Bound`] | word | the best solution known at a place, for branch and bound |
 //! | [`Gate`] | word | at most one worker of a place steps back so that messages are served |
 //!
 //! # Algorithm
@@ -21,6 +22,7 @@
 //! Nothing is claimed of messages that are lost or delivered twice.
 #![forbid(unsafe_code)]
 
+mod bound;
 mod crew;
 mod gate;
 mod graph;
@@ -28,6 +30,7 @@ mod graph;
 mod place;
 mod reserve;
 
+pub use bound::Bound;
 pub use crew::Crew;
 pub use gate::Gate;
 pub use graph::{Graph, Neighbours};

@@ -310,7 +310,7 @@ impl Bag for Uts {
             return None;
         }
         let loot = match share {
-            Share::Half | Share::Ration(_) => self.split_evenly(amount),
+            Share::Half | Share::Refill | Share::Ration(_) => self.split_evenly(amount),
             Share::Count(_) => self.split_bottom(amount),
         };
         self.tasks -= amount;

@@ -16,7 +16,7 @@ use report::Report;
 use std::fs;
 use std::process;
 use std::sync::Arc;
-use tautline::glb::{Config, Control, Glb, Run};
+use tautline::glb::{Config, Control, Glb, Reason, Run};
 use tautline::story::{Clock, Recorder};
 use tautline::uts::{Counts, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
@@ -201,7 +201,7 @@ fn stop_on_interrupt(control: &Arc<Control>) -> Outcome {
         if control.is_stopped() {
             process::exit(130);
         }
-        control.stop();
+        control.stop(Reason::Interrupted);
     };
     ctrlc::set_handler(handler)
         .map_err(|error| Failure::Check(format!("cannot watch for interrupts: {error}")))
