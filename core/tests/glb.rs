@@ -22,7 +22,7 @@ fn two_places(workers: usize, fairness: Fairness) -> Config {
         workers,
         random_steals: 0,
         lifelines: Graph::Ring,
-        grain: 1,
+        grain: 1.into(),
         fairness,
         ..Config::default()
     }
@@ -100,8 +100,9 @@ const TURN: [&str; 12] = [
     "answer 2",
     // 6 Work: what is left.
     "work 2",
-    // 7 Dry: all of intra.
-    "merge [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47]",
+    // 7 Dry: half of intra.
+    "split Refill: 8",
+    "merge [32, 33, 34, 35, 36, 37, 38, 39]",
 ];
 
 /// Finnerty, acceptance fact 5: a turn is grow, feed intra, feed inter, answer, yield, work; a dry
@@ -126,6 +127,7 @@ fn a_turn_keeps_its_order() {
                 Message::Answer(_) => "answer",
                 Message::Loot(_) => "give",
                 Message::Report(_) => "report",
+                Message::Bound(_) => "bound",
             };
             note(|| format!("{kind} {}", to.0));
         }),
