@@ -12,7 +12,7 @@ mod machine;
 mod network;
 mod site;
 
-pub use machine::Machine;
+pub use machine::{Machine, Shape};
 
 use network::{Event, Network};
 use site::Site;

@@ -26,6 +26,8 @@ pub(crate) struct Network<B> {
     mails: Vec<Option<(PlaceId, Message<B>)>>,
     free: Vec<u32>,
     caused: u64,
+    /// From when on each node's adapter is free.
+    adapters: Vec<u64>,
     random: Random,
     pub(crate) events: u64,
     pub(crate) reports: u64,
@@ -41,6 +43,7 @@ impl<B: Bag> Network<B> {
             mails: Vec::new(),
             free: Vec::new(),
             caused: 0,
+            adapters: vec![0; machine.node(PlaceId(places - 1)) as usize + 1],
             random: Random::new(seed, u64::MAX),
             events: 0,
             reports: 0,
@@ -64,19 +67,27 @@ impl<B: Bag> Network<B> {
 
     /// A message leaves `from` at `now`.
     pub(crate) fn send(&mut self, now: u64, from: PlaceId, to: PlaceId, message: Message<B>) {
-        let mut takes = self.machine.latency_ns;
-        match &message {
+        let tasks = match &message {
             Message::Loot(loot) => {
                 self.activities += 1;
-                takes += self.machine.loot_task_ns * loot.len() as u64;
+                loot.len()
             }
-            Message::Answer(Some(loot)) => takes += self.machine.loot_task_ns * loot.len() as u64,
-            Message::Report(_) => self.reports += 1,
-            Message::Answer(None) | Message::Request { .. } => {}
+            Message::Answer(Some(loot)) => loot.len(),
+            Message::Report(_) => {
+                self.reports += 1;
+                0
+            }
+            Message::Answer(None) | Message::Request { .. } => 0,
+        };
+        let machine = self.machine;
+        let mut now = now;
+        if machine.hops(from, to) > 0 {
+            let free = &mut self.adapters[machine.node(from) as usize];
+            now = now.max(*free);
+            *free = now.saturating_add(machine.gap_ns);
         }
-        takes += self
-            .random
-            .below(takes * self.machine.jitter_percent / 100 + 1);
+        let mut takes = machine.latency_ns(from, to, tasks as u64);
+        takes += self.random.below(takes * machine.jitter_percent / 100 + 1);
         let mail = match self.free.pop() {
             Some(mail) => {
                 self.mails[mail as usize] = Some((from, message));

@@ -112,7 +112,7 @@ impl<B: Bag, O: Observer> Site<B, O> {
 
     fn serve(&mut self, network: &mut Network<B>) {
         let machine = *network.machine();
-        self.desk.charge(State::Probing, machine.poll_ns);
+        self.desk.charge(State::Probing, machine.look_ns);
         let mut inbox = mem::take(&mut self.inbox);
         for (from, message) in inbox.drain(..) {
             self.desk.charge(State::Probing, machine.serve_ns);
@@ -200,11 +200,15 @@ impl<B: Bag, O: Observer> Actions<B> for Outside<'_, B, O> {
         if self.desk.quiet && !matches!(message, Message::Answer(_)) {
             self.desk.unasked += 1;
         }
+        self.desk
+            .charge(State::Probing, self.network.machine().send_ns);
         self.network
             .send(self.desk.now, self.desk.here, to, message);
     }
 
     fn work(&mut self, loot: B) {
+        self.desk
+            .charge(State::Probing, self.network.machine().merge_ns);
         match &mut self.desk.bag {
             Some(bag) => bag.merge(loot),
             None => self.desk.bag = Some(loot),

@@ -211,16 +211,22 @@ fn a_thousand_places_count_exactly() {
 fn any_machine_counts_exactly() {
     let tree = Tree::new(7, 8);
     let free = Machine {
-        poll_ns: 0,
+        look_ns: 0,
         serve_ns: 0,
+        send_ns: 0,
         split_ns: 0,
-        latency_ns: 0,
+        merge_ns: 0,
+        wake_ns: 0,
+        near_ns: 0,
+        far_ns: 0,
         loot_task_ns: 0,
+        gap_ns: 0,
         jitter_percent: 0,
         ..Machine::default()
     };
     let wild = Machine {
-        latency_ns: 100_000,
+        near_ns: 100_000,
+        far_ns: 100_000,
         jitter_percent: 10_000,
         ..Machine::default()
     };
