@@ -82,7 +82,7 @@ fn a_share_leaves_something() {
 }
 
 /// The first turn of [`a_turn_keeps_its_order`], from 64 units.
-const TURN: [&str; 12] = [
+const TURN: [&str; 13] = [
     // The message is there before the turn, so it is passed on to the idle worker.
     "wake 1",
     // 1 Grow.
