@@ -146,15 +146,15 @@ fn a_turn_keeps_its_order() {
         world.attend(PlaceId(0), WorkerId(0));
     });
     assert_eq!(notes[..TURN.len()], TURN);
-    // Dry after every grain: intra, which each further turn feeds anew, until there is none; then inter,
-    // then leave.
+    // Dry after every grain: half of intra until there is none, then half of inter, which later turns
+    // feed anew, until there is none; then leave.
     let taken = notes.iter().filter(|line| line.starts_with("merge"));
     let first: Vec<_> = taken.map(|line| &line[7..9]).collect();
-    assert_eq!(first.join(" "), "32 32 32 32 32 40 40 40 43 43");
+    assert_eq!(first.join(" "), "32 40 44 46 47 32 32 35 35 37 38");
     let dry = notes.iter().position(|line| line == "leave").unwrap();
     assert_eq!(
         notes[dry - 2..dry],
-        ["merge [43]", "work 1"],
+        ["merge [38]", "work 1"],
         "both reserves are empty"
     );
 }
