@@ -1,10 +1,17 @@
 //! `tautline simulate`: an application on a machine that is not there, in virtual time.
 
+mod engine;
+mod report;
 mod setting;
-mod uts;
 
-use super::Outcome;
-use clap::{Args, Subcommand};
+use super::app::{App, Chosen, Problem, Runs, about};
+use super::story::{Stories, Story};
+use super::{Outcome, deliver};
+use clap::Args;
+use report::Report;
+use setting::Setting;
+use std::time::Instant;
+use tautline::story::Clock;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -16,19 +23,87 @@ EXAMPLES:
 #[command(after_help = EXAMPLES, arg_required_else_help = false)]
 pub struct Simulate {
     #[command(subcommand)]
-    application: Application,
-}
-
-#[derive(Debug, Subcommand)]
-enum Application {
-    Uts(Box<uts::Uts>),
+    application: Chosen<true>,
 }
 
 impl Simulate {
     /// Simulates what was asked for.
     pub fn run(&self) -> Outcome {
-        match &self.application {
-            Application::Uts(uts) => uts.run(),
-        }
+        self.application.run()
+    }
+}
+
+/// All options of an application in virtual time.
+#[derive(Args, Debug)]
+#[command(about = format!("{}, in virtual time", about::<A>()), after_help = examples::<A>())]
+pub struct Virtual<A: App> {
+    #[command(flatten)]
+    app: A,
+    #[command(flatten)]
+    setting: Setting,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is said about the run.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct Output {
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    stories: Stories,
+}
+
+fn examples<A: App>() -> String {
+    let examples = [
+        ("", "1024 places"),
+        ("--places 4096 -n 31", "more places, more looks outside"),
+        ("--latency-ns 50000", "a slow network"),
+        ("-w 0 --lifelines ring", "another balancer"),
+        ("-n 127 --json", "for programs"),
+        ("--life story.html", "draw what every place did"),
+    ];
+    let line = |(options, what)| {
+        let command = format!("tautline simulate {} {options}", A::NAME);
+        format!("  {command:<46}  {what}\n")
+    };
+    format!(
+        "EXAMPLES:\n{}\n\
+         Every task is really done; only the time is virtual, and the same options always give the same \
+         run.\nCtrl-C ends it without a result.",
+        examples.map(line).concat()
+    )
+}
+
+impl<A: App> Runs for Virtual<A> {
+    fn run(&self) -> Outcome {
+        let problem = self.app.problem(true)?;
+        let (config, machine) = self.setting.choose(problem.task_ns())?;
+        let files = self.output.stories.open()?;
+        let began = Instant::now();
+        let stories = &self.output.stories;
+        let threads = config.places as usize * config.threads();
+        let run = engine::run(&problem, config, machine, || stories.recorder(threads));
+        let report = Report::of::<A>(&problem, (config, machine), &run, began.elapsed());
+        let delivered = deliver(&if self.output.json {
+            report.json()
+        } else {
+            report.table()
+        });
+        let told = files.write(&Story {
+            title: &format!("{}, simulated", problem.title()),
+            facts: &report.facts(),
+            clock: Clock {
+                began: 0,
+                ticks_per_second: 1e9,
+                seconds: run.virtual_seconds,
+            },
+            observers: &run.observers,
+            places: &run.places,
+        });
+        delivered.and(told)?;
+        report.answer.outcome()
     }
 }

@@ -38,10 +38,10 @@ pub struct Setting {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Simulated machine, times in nanoseconds")]
 struct Costs {
-    /// One task, whatever else is asked of it (-g)
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().task_ns)]
+    /// One task [default: what a task of the application takes, about]
+    #[arg(long, value_name = "NS")]
     #[arg(value_parser = task, allow_negative_numbers = true)]
-    task_ns: u64,
+    task_ns: Option<u64>,
     /// One look for messages, whether there are any or not
     #[arg(long, value_name = "NS", default_value_t = Machine::default().poll_ns)]
     #[arg(value_parser = cost, allow_negative_numbers = true)]
@@ -69,8 +69,8 @@ struct Costs {
 }
 
 impl Setting {
-    /// The balancer and the machine that the options describe.
-    pub fn choose(&self) -> Result<(Config, Machine), Failure> {
+    /// The balancer and the machine that the options describe, for tasks that usually take `task_ns`.
+    pub fn choose(&self, task_ns: u64) -> Result<(Config, Machine), Failure> {
         // Of one place with one worker, so that only the rules are judged.
         let glb = self.rules.glb().places(1).workers(1);
         let most = match self.rules.lifelines() {
@@ -97,14 +97,14 @@ impl Setting {
             places,
             ..glb.config()?
         };
-        Ok((config, self.costs.machine()))
+        Ok((config, self.costs.machine(task_ns)))
     }
 }
 
 impl Costs {
-    fn machine(&self) -> Machine {
+    fn machine(&self, task_ns: u64) -> Machine {
         Machine {
-            task_ns: self.task_ns,
+            task_ns: self.task_ns.unwrap_or(task_ns),
             poll_ns: self.poll_ns,
             serve_ns: self.serve_ns,
             split_ns: self.split_ns,
