@@ -46,6 +46,8 @@ fn counts_are_exact_and_every_key_is_there() {
             "sequential_nodes_per_s",
             "wall_seconds",
             "tasks",
+            "tasks_per_s",
+            "sequential_tasks_per_s",
             "messages",
             "reports",
             "events",
@@ -55,6 +57,10 @@ fn counts_are_exact_and_every_key_is_there() {
         assert_eq!(
             (&run["nodes"], &run["expected_nodes"]),
             (&nodes.into(), &nodes.into())
+        );
+        assert_eq!(
+            (&run["application"], &run["stopped"]),
+            (&"uts".into(), &Value::Null)
         );
         for key in ["simulated", "verified", "complete"] {
             assert_eq!(run[key], true, "{args}: {key}");
@@ -152,6 +158,32 @@ fn by_default_a_thousand_places_count_a_tree_of_ten_million_nodes() {
 }
 
 #[test]
+fn a_virtual_deadline_is_kept_and_its_result_is_one() {
+    let run = json("uts D9 --places 64 --deadline 0.002");
+    assert_eq!(run["stopped"], "deadline");
+    assert_eq!(
+        (&run["complete"], &run["verified"]),
+        (&false.into(), &Value::Null)
+    );
+    let seconds = run["virtual_seconds"].as_f64().expect("a number");
+    assert!((0.002..0.003).contains(&seconds), "{run}");
+    assert!(run["nodes"].as_u64() < Some(1_031_269), "{run}");
+    let run = json("uts D8 --places 64 --deadline 10");
+    assert_eq!(
+        (&run["complete"], &run["verified"]),
+        (&true.into(), &true.into())
+    );
+}
+
+#[test]
+fn longer_tasks_take_longer() {
+    let run = json("uts D7 --places 32 -g 3");
+    assert_eq!(run["machine"]["task_ns"], 1200);
+    let run = json("uts D7 --places 32 -g 3 --task-ns 400");
+    assert_eq!(run["machine"]["task_ns"], 400);
+}
+
+#[test]
 fn places_have_a_life_story() {
     let name = format!("tautline-{}-simulated.html", std::process::id());
     let file = std::env::temp_dir().join(name);
@@ -205,6 +237,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ),
         ("uts --poll-ns -1", ["--poll-ns -1", "not negative"]),
         ("uts --latency 5", ["--latency", "--latency-ns"]),
+        ("uts --deadline 0", ["--deadline 0", "from 0.000001"]),
         ("uts --life /", ["--life /", "written"]),
     ] {
         let output = run(args);

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tautline::glb::{Config, Control, Fairness, Glb, Graph, Steal};
+use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
 use tautline_core::lifeline::Crew;
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
@@ -12,9 +12,9 @@ const WORKERS_MAX: u64 = Crew::MAX as u64;
 const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
 const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
 /// In less a run has hardly begun.
-const DEADLINE_MIN: Duration = Duration::from_millis(1);
+const DEADLINE_MIN_NS: u64 = 1_000_000;
 /// Some three years.
-const DEADLINE_MAX: Duration = Duration::from_secs(100_000_000);
+const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Balancer {
         env = "TAUTLINE_DEADLINE",
         hide_env_values = true
     )]
-    #[arg(value_parser = deadline, allow_negative_numbers = true)]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
     deadline: Option<Duration>,
 }
 
@@ -76,16 +76,17 @@ pub struct Rules {
     )]
     #[arg(value_parser = steal, allow_negative_numbers = true, hide_env_values = true)]
     steal: Steal,
-    /// Tasks between two looks outside
+    /// Tasks between two looks outside: measured (auto), by a rule of Finnerty's from 10 on
+    /// (merge-empty, split-merge), fixed (N), or fixed with everything measured in vain (frozen:N)
     #[arg(
         short = 'n',
         long,
-        value_name = "N",
+        value_name = "auto|RULE|N",
         env = "TAUTLINE_GRAIN",
-        default_value = "511"
+        default_value = "auto"
     )]
-    #[arg(value_parser = whole::<usize, GRAIN_MAX>, allow_negative_numbers = true, hide_env_values = true)]
-    grain: usize,
+    #[arg(value_parser = grain, allow_negative_numbers = true, hide_env_values = true)]
+    grain: Grain,
     /// Who serves messages while all workers of a place are busy
     #[arg(
         long,
@@ -177,6 +178,24 @@ fn lifelines(text: &str) -> Result<Graph, String> {
     .ok_or_else(|| "ring, full, or hypercube:H with a radix H from 2".to_owned())
 }
 
+fn grain(text: &str) -> Result<Grain, String> {
+    let tasks = |text: &str| {
+        whole::<usize, GRAIN_MAX>(text).map_err(|reason| match reason.starts_with("at most") {
+            true => reason,
+            false => "auto, merge-empty, split-merge, a number from 1, or frozen:N".to_owned(),
+        })
+    };
+    Ok(match text {
+        "auto" => Grain::default(),
+        "merge-empty" => Tuning::thesis(Rule::MergeEmpty).into(),
+        "split-merge" => Tuning::thesis(Rule::SplitMerge).into(),
+        _ => match text.strip_prefix("frozen:") {
+            Some(fixed) => Tuning::frozen(tasks(fixed)?).into(),
+            None => tasks(text)?.into(),
+        },
+    })
+}
+
 fn steal(text: &str) -> Result<Steal, String> {
     match text {
         "half" => Ok(Steal::Half),
@@ -187,13 +206,15 @@ fn steal(text: &str) -> Result<Steal, String> {
     }
 }
 
-fn deadline(text: &str) -> Result<Duration, String> {
+/// A time of at least `LEAST` nanoseconds, given in seconds.
+pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
+    let least = Duration::from_nanos(LEAST);
     let seconds = text.parse().ok();
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|after| (DEADLINE_MIN..=DEADLINE_MAX).contains(after))
+        .filter(|time| (least..=SECONDS_MAX).contains(time))
         .ok_or_else(|| {
-            let (least, most) = (DEADLINE_MIN.as_secs_f64(), DEADLINE_MAX.as_secs());
+            let (least, most) = (least.as_secs_f64(), SECONDS_MAX.as_secs());
             format!("seconds, from {least} to {most}")
         })
 }
@@ -220,6 +241,24 @@ impl fmt::Display for Spelled<Steal> {
     }
 }
 
+impl fmt::Display for Spelled<Grain> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Grain::Fixed(tasks) => write!(f, "{tasks}"),
+            Grain::Tuned(Tuning {
+                frozen: true,
+                initial,
+                ..
+            }) => write!(f, "frozen:{initial}"),
+            Grain::Tuned(tuning) => f.write_str(match tuning.rule {
+                Rule::Direct => "auto",
+                Rule::MergeEmpty => "merge-empty",
+                Rule::SplitMerge => "split-merge",
+            }),
+        }
+    }
+}
+
 impl fmt::Display for Spelled<Fairness> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
@@ -238,7 +277,7 @@ pub fn line(config: &Config) -> String {
         config.random_steals,
         Spelled(config.lifelines),
         Spelled(config.steal),
-        config.grain,
+        Spelled(config.grain),
         Spelled(config.fairness),
         config.seed
     )
@@ -250,7 +289,10 @@ pub fn json(config: &Config) -> serde_json::Value {
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),
         "steal": Spelled(config.steal).to_string(),
-        "grain": config.grain,
+        "grain": match config.grain {
+            Grain::Fixed(tasks) => tasks.into(),
+            tuned @ Grain::Tuned(_) => serde_json::Value::from(Spelled(tuned).to_string()),
+        },
         "fairness": Spelled(config.fairness).to_string(),
         "seed": config.seed,
     })

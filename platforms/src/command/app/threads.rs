@@ -58,7 +58,7 @@ impl<A: App> Runs for Threads<A> {
         let run = self.compute(&glb, &problem, &control)?;
         let peak_memory_kib = peak_memory_kib();
         let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
-        let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, control.reason());
+        let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, run.stopped);
         let threads = config.places as usize * config.workers;
         let processors = glb.cpus().len().min(threads);
         let cpus = if glb.is_pinned() { glb.cpus() } else { &[] };

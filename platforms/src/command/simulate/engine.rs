@@ -1,6 +1,7 @@
 //! The simulator, as the command sees it: all that is known here of `tautline_sim` but its machine.
 
 use crate::command::app::Problem;
+use std::time::Duration;
 use tautline::glb::{Bag, Config, PlaceId, PlaceRun, Reason, WorkerId};
 use tautline::story::Recorder;
 use tautline_sim::Simulation;
@@ -34,28 +35,33 @@ pub struct Simulated<T> {
     pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
 }
 
-/// Runs `problem` on `machine`, every worker watched by a `recorder`.
+/// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker watched by
+/// a `recorder`.
 pub fn run<P: Problem>(
     problem: &P,
-    config: Config,
-    machine: Machine,
+    (config, machine): (Config, Machine),
+    deadline: Option<Duration>,
     recorder: impl Fn() -> Recorder,
 ) -> Simulated<<P::Bag as Bag>::Output> {
-    let outcome = Simulation::new(config, machine).run(
+    let mut simulation = Simulation::new(config, machine);
+    if let Some(deadline) = deadline {
+        let ns = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
+        simulation = simulation.deadline_ns(ns);
+    }
+    let outcome = simulation.run(
         problem.bag(),
         |place| problem.shared(place),
         problem.output(),
-        |_| recorder(),
+        |_, _| recorder(),
     );
     let place = |place: &tautline_sim::PlaceRun| PlaceRun {
         tally: place.tally,
         times: place.times,
     };
-    let recorders = (0..).map(PlaceId).zip(outcome.observers);
     Simulated {
         output: outcome.output,
-        complete: true,
-        stopped: None,
+        complete: outcome.complete,
+        stopped: outcome.stopped,
         virtual_seconds: outcome.virtual_ns as f64 / 1e9,
         tasks: outcome.tasks,
         efficiency: outcome.efficiency,
@@ -63,8 +69,6 @@ pub fn run<P: Problem>(
         reports: outcome.reports,
         events: outcome.events,
         places: outcome.places.iter().map(place).collect(),
-        observers: recorders
-            .map(|(place, recorder)| (place, WorkerId(0), recorder))
-            .collect(),
+        observers: outcome.observers,
     }
 }

@@ -5,13 +5,17 @@ mod report;
 mod setting;
 
 use super::app::{App, Chosen, Problem, Runs, about};
+use super::balancer::seconds;
 use super::story::{Stories, Story};
 use super::{Outcome, deliver};
 use clap::Args;
 use report::Report;
 use setting::Setting;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tautline::story::Clock;
+
+/// A few messages.
+const DEADLINE_MIN_NS: u64 = 1_000;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -49,6 +53,10 @@ pub struct Virtual<A: App> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct Output {
+    /// Stop after so many virtual seconds, and show what there is by then
+    #[arg(long, value_name = "SECONDS")]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    deadline: Option<Duration>,
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -60,8 +68,9 @@ fn examples<A: App>() -> String {
     let examples = [
         ("", "1024 places"),
         ("--places 4096 -n 31", "more places, more looks outside"),
-        ("--latency-ns 50000", "a slow network"),
+        ("--far-ns 50000", "a slow network"),
         ("-w 0 --lifelines ring", "another balancer"),
+        ("--deadline 0.001", "the first virtual millisecond"),
         ("-n 127 --json", "for programs"),
         ("--life story.html", "draw what every place did"),
     ];
@@ -80,13 +89,13 @@ fn examples<A: App>() -> String {
 impl<A: App> Runs for Virtual<A> {
     fn run(&self) -> Outcome {
         let problem = self.app.problem(true)?;
-        let (config, machine) = self.setting.choose(problem.task_ns())?;
+        let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
         let began = Instant::now();
-        let stories = &self.output.stories;
-        let threads = config.places as usize * config.threads();
-        let run = engine::run(&problem, config, machine, || stories.recorder(threads));
-        let report = Report::of::<A>(&problem, (config, machine), &run, began.elapsed());
+        let threads = on.0.places as usize * on.0.threads();
+        let recorder = || self.output.stories.recorder(threads);
+        let run = engine::run(&problem, on, self.output.deadline, recorder);
+        let report = Report::of::<A>(&problem, on, &run, began.elapsed());
         let delivered = deliver(&if self.output.json {
             report.json()
         } else {

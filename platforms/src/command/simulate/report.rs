@@ -53,7 +53,7 @@ impl<'a> Report<'a> {
         self.answer.rates(self.virtual_seconds)
     }
 
-    /// The rates of one place that does nothing but the tasks.
+    /// The rates of one worker that does nothing but the tasks.
     fn rates_alone(&self) -> Rates {
         let seconds = self.tasks as f64 * self.machine.task_ns as f64 / 1e9;
         self.answer.rates(seconds)
@@ -61,11 +61,15 @@ impl<'a> Report<'a> {
 
     fn efficiency_line(&self) -> String {
         format!(
-            "{:.1} % = {} tasks x {} ns / ({} places x virtual time)",
+            "{:.1} % = {} tasks x {} ns / ({} places{} x virtual time)",
             self.efficiency * 100.0,
             grouped(self.tasks),
             self.machine.task_ns,
-            self.config.places
+            self.config.places,
+            match self.config.workers {
+                1 => String::new(),
+                workers => format!(" x {workers} workers"),
+            }
         )
     }
 
@@ -88,8 +92,10 @@ impl<'a> Report<'a> {
     /// The table for people.
     pub fn table(&self) -> String {
         let mut rows = self.answer.facts.clone();
-        let places = self.config.places;
-        let crew = format!("{places} x 1, simulated: rates and shares are of virtual time");
+        let Config {
+            places, workers, ..
+        } = self.config;
+        let crew = format!("{places} x {workers}, simulated: rates and shares are of virtual time");
         rows.extend([
             ("places x workers", crew),
             ("machine", setting::line(&self.machine)),

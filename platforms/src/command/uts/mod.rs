@@ -87,7 +87,7 @@ impl Problem for Search {
 
     /// Refuses a run that would look outside so seldom that an interrupt seems to be lost.
     fn check(&self, config: &Config) -> Outcome {
-        let grain = config.grain as u64;
+        let grain = config.grain.initial() as u64;
         let each = u64::from(self.chosen.params.granularity);
         if grain * each <= HASHES_MAX {
             return Ok(());
