@@ -6,6 +6,7 @@
 
 mod error;
 pub mod glb;
+pub mod machines;
 pub mod story;
 mod sum;
 pub mod uts;
