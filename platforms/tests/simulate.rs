@@ -88,10 +88,14 @@ fn efficiency_is_task_time_over_place_time() {
 fn every_setting_reaches_the_run() {
     let costs = [
         ("task_ns", 410),
-        ("poll_ns", 120),
+        ("look_ns", 120),
         ("serve_ns", 530),
+        ("send_ns", 230),
         ("split_ns", 340),
-        ("latency_ns", 2_550),
+        ("merge_ns", 140),
+        ("near_ns", 650),
+        ("far_ns", 2_550),
+        ("gap_ns", 150),
         ("loot_task_ns", 7),
         ("jitter_percent", 25),
     ];
@@ -171,8 +175,11 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("", ["a command is missing", "uts"]),
         ("fib", ["fib", "the commands are uts"]),
         ("uts T9", ["T9", "T3XXL"]),
-        ("uts --places 0", ["--places 0", "from 1 to 65536"]),
-        ("uts --places 65537", ["--places 65537", "from 1 to 65536"]),
+        ("uts --places 0", ["--places 0", "from 1 to 131072"]),
+        (
+            "uts --places 131073",
+            ["--places 131073", "from 1 to 131072"],
+        ),
         (
             "uts --places 5000 --lifelines full",
             ["--places 5000", "from 1 to 4096 with full"],
@@ -196,15 +203,28 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uts --task-ns 0", ["--task-ns 0", "from 1 to 1000000000"]),
         ("uts --task-ns fast", ["--task-ns fast", "a whole number"]),
         (
-            "uts --latency-ns 1000000001",
-            ["--latency-ns 1000000001", "from 0 to 1000000000"],
+            "uts --far-ns 1000000001",
+            ["--far-ns 1000000001", "from 0 to 1000000000"],
         ),
         (
             "uts --jitter-percent 1001",
             ["--jitter-percent 1001", "from 0 to 1000"],
         ),
-        ("uts --poll-ns -1", ["--poll-ns -1", "not negative"]),
-        ("uts --latency 5", ["--latency", "--latency-ns"]),
+        ("uts --look-ns -1", ["--look-ns -1", "not negative"]),
+        ("uts --far 5", ["--far", "--far-ns"]),
+        (
+            "uts --machine triloka --places 129",
+            [
+                "--places 129",
+                "from 1 to 128, as triloka has 16 nodes of 8",
+            ],
+        ),
+        (
+            "uts --machine nowhere",
+            ["--machine nowhere", "the machines are cluster, host"],
+        ),
+        ("uts --machine ./no.toml", ["./no.toml", "No such file"]),
+        ("--list-machines uts", ["not together with --list-machines", ""]),
         ("uts --life /", ["--life /", "written"]),
     ] {
         let output = run(args);

@@ -11,6 +11,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::time::Instant;
 use tautline::glb::{Config, PlaceId, PlaceRun, WorkerId};
+use tautline::machines::UTS_NODES_PER_S;
 use tautline::story::{Clock, Recorder};
 use tautline::uts::{Counts, Tree, Uts as Bag};
 use tautline_sim::{Machine, Outcome as Simulated, Simulation};
@@ -19,13 +20,17 @@ const EXAMPLES: &str = "\
 EXAMPLES:
   tautline simulate uts                          1024 places on D11
   tautline simulate uts T1L --places 4096 -n 31  more places, more looks outside
-  tautline simulate uts --latency-ns 50000       a slow network
+  tautline simulate uts --machine bluegene-p     another machine: --list-machines of simulate
+  tautline simulate uts --far-ns 50000           a slow network
   tautline simulate uts -w 0 --lifelines ring    another balancer
   tautline simulate uts D13 -n 127 --json        a larger tree, for programs
   tautline simulate uts --life story.html        draw what every place did
 
 Every node is really counted; only the time is virtual, and the same options always give the same run.
 Ctrl-C ends it without a result.";
+
+/// A node on a core of the machine that slowdowns refer to.
+const TASK_NS: u64 = 1_000_000_000 / UTS_NODES_PER_S;
 
 /// Count the nodes of an unbalanced tree (the UTS benchmark) in virtual time
 #[derive(Args, Debug)]
@@ -55,7 +60,7 @@ impl Uts {
     pub fn run(&self) -> Outcome {
         let bad = |error: tautline::uts::ParamError| Failure::Usage(error.to_string());
         let chosen = self.tree.choose("D11").map_err(bad)?;
-        let (config, machine) = self.setting.choose()?;
+        let (config, machine) = self.setting.choose(TASK_NS)?;
         let tree = Tree::new(chosen.params).map_err(bad)?;
         let files = self.output.stories.open()?;
         let began = Instant::now();
