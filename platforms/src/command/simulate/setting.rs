@@ -1,19 +1,20 @@
 //! The options of the simulated machine, for every application that runs on it.
 
 use crate::command::Failure;
-use crate::command::balancer::{Rules, Spelled, whole};
+use crate::command::balancer::{Rules, whole};
 use clap::Args;
 use serde_json::json;
-use tautline::glb::{Config, Fairness, Graph};
+use tautline::glb::{Config, Graph};
 use tautline::machines::{self, Description, MachineError};
+use tautline_core::lifeline::Crew;
 use tautline_sim::{Machine, Shape};
 
 /// More are refused: their tables alone would need gigabytes.
 const PLACES_MAX: u32 = 1 << 17;
 /// The same where every place has a lifeline to every other.
 const PLACES_MAX_FULL: u32 = 4_096;
-/// As many workers as a simulated place may have.
-const WORKERS_MAX: u32 = 1;
+/// Workers, and who serves messages in their stead, of all places together: the same.
+const THREADS_MAX: usize = 1 << 18;
 /// A second: more would not fit the virtual clock.
 const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
@@ -26,10 +27,9 @@ pub struct Setting {
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
     places: Option<u32>,
-    /// Workers of a place; so far one worker a place is simulated
-    // No variable: what suits real runs would refuse every simulation.
-    #[arg(long, value_name = "W")]
-    #[arg(value_parser = whole::<u32, { u32::MAX as u64 }>, allow_negative_numbers = true)]
+    /// Workers of a place, 1 to 64 [default: as the machine says]
+    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(value_parser = whole::<u32, { Crew::MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<u32>,
     #[command(flatten)]
     rules: Rules,
@@ -95,21 +95,25 @@ impl Setting {
             MachineError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
             _ => Failure::Usage(error.to_string()),
         })?;
-        let workers = self.workers(&described)?;
-        let places = self.places(&described, workers)?;
-        let fairness = self.rules.fairness();
-        if !matches!(fairness, Fairness::Inline | Fairness::Never) {
+        let workers = self.workers.unwrap_or(described.workers);
+        // Of one place, so that only the rules are judged.
+        let glb = self.rules.glb().places(1).workers(workers as usize);
+        let mut config = glb.config()?;
+        if workers > described.cores {
+            let Description { name, cores, .. } = &described;
             return Err(Failure::Usage(format!(
-                "--fairness {}: inline or never; a simulated place has one thread",
-                Spelled(fairness)
+                "--workers {workers}: at most the {cores} cores of a node of {name}"
             )));
         }
-        // Of one place with one worker, so that only the rules are judged.
-        let config = Config {
-            places,
-            workers: workers as usize,
-            ..self.rules.glb().places(1).workers(1).config()?
-        };
+        let places = self.places(&described, workers)?;
+        config.places = places;
+        let threads = places as usize * config.threads();
+        if threads > THREADS_MAX {
+            return Err(Failure::Usage(format!(
+                "--places {places}: at most {THREADS_MAX} threads in all, and {} a place make {threads}",
+                config.threads()
+            )));
+        }
         let machine = described.machine(places, workers, described.task_ns(task_ns));
         Ok((config, self.costs.over(machine)))
     }
@@ -119,18 +123,10 @@ impl Setting {
         &self.machine
     }
 
-    fn workers(&self, described: &Description) -> Result<u32, Failure> {
-        let workers = self.workers.unwrap_or(described.workers.min(WORKERS_MAX));
-        if !(1..=WORKERS_MAX).contains(&workers) {
-            let line = format!("--workers {workers}: one worker a place is simulated");
-            return Err(Failure::Usage(line));
-        }
-        Ok(workers)
-    }
-
     fn places(&self, described: &Description, workers: u32) -> Result<u32, Failure> {
-        let places = self.places.unwrap_or(described.default_places);
         let room = described.places_max(workers);
+        let usual = u64::from(described.default_places).min(room) as u32;
+        let places = self.places.unwrap_or(usual);
         let (most, why) = match self.rules.lifelines() {
             Graph::Full => (PLACES_MAX_FULL, " with full lifelines".to_owned()),
             _ => (PLACES_MAX, String::new()),
@@ -177,8 +173,8 @@ impl Costs {
     }
 }
 
-/// The machine's costs in one line.
-pub fn line(machine: &Machine) -> String {
+/// The machine in one line, under the name that it was asked for.
+pub fn line(name: &str, machine: &Machine) -> String {
     let Machine {
         task_ns,
         look_ns,
@@ -201,15 +197,16 @@ pub fn line(machine: &Machine) -> String {
         Shape::Torus([x, y, z]) => format!("far {far_ns} + {hop_ns} a hop on {x} x {y} x {z}"),
     };
     format!(
-        "{node_places} places a node; ns: task {task_ns}, look {look_ns}, serve {serve_ns}, \
+        "{name}: {node_places} places a node; ns: task {task_ns}, look {look_ns}, serve {serve_ns}, \
          send {send_ns}, split {split_ns}, merge {merge_ns}, wake {wake_ns}, near {near_ns}, \
          {network}, gap {gap_ns}, task of loot {loot_task_ns}; jitter {jitter_percent} %"
     )
 }
 
 /// The machine as data.
-pub fn json(machine: &Machine) -> serde_json::Value {
+pub fn json(name: &str, machine: &Machine) -> serde_json::Value {
     json!({
+        "name": name,
         "task_ns": machine.task_ns, "look_ns": machine.look_ns, "serve_ns": machine.serve_ns,
         "send_ns": machine.send_ns, "split_ns": machine.split_ns, "merge_ns": machine.merge_ns,
         "wake_ns": machine.wake_ns, "node_places": machine.node_places,

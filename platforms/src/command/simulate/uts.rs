@@ -68,9 +68,15 @@ impl Uts {
             Bag::root(&tree),
             |_| Tree::new(chosen.params).expect("the parameters were checked"),
             Counts::default(),
-            |_| self.output.stories.recorder(config.places as usize),
+            |_, _| self.output.stories.recorder(config.places as usize),
         );
-        let report = Report::of(&chosen, config, machine, outcome, began);
+        let report = Report::of(
+            &chosen,
+            config,
+            (self.setting.machine(), machine),
+            outcome,
+            began,
+        );
         let delivered = deliver(&if self.output.json {
             report.json()
         } else {
@@ -99,6 +105,8 @@ impl Uts {
 struct Report<'a> {
     chosen: &'a Chosen,
     config: Config,
+    /// What it was asked for as.
+    name: &'a str,
     machine: Machine,
     counts: Counts,
     verdict: Verdict,
@@ -118,7 +126,7 @@ impl<'a> Report<'a> {
     fn of(
         chosen: &'a Chosen,
         config: Config,
-        machine: Machine,
+        (name, machine): (&'a str, Machine),
         outcome: Simulated<Counts, Recorder>,
         began: Instant,
     ) -> Self {
@@ -126,10 +134,10 @@ impl<'a> Report<'a> {
             tally: place.tally,
             times: place.times,
         };
-        let recorders = (0..).map(PlaceId).zip(outcome.observers);
         Self {
             chosen,
             config,
+            name,
             machine,
             counts: outcome.output,
             verdict: Verdict::of(&outcome.output, chosen.known, true),
@@ -141,9 +149,7 @@ impl<'a> Report<'a> {
             reports: outcome.reports,
             events: outcome.events,
             places: outcome.places.iter().map(place).collect(),
-            observers: recorders
-                .map(|(place, recorder)| (place, WorkerId(0), recorder))
-                .collect(),
+            observers: outcome.observers,
         }
     }
 
@@ -174,7 +180,7 @@ impl<'a> Report<'a> {
             ("tree", tree::describe(&self.chosen.params)),
             ("rule", self.chosen.rule().to_owned()),
             ("simulated places", self.config.places.to_string()),
-            ("machine", setting::line(&self.machine)),
+            ("machine", setting::line(self.name, &self.machine)),
             ("balancer", balancer::line(&self.config)),
             ("nodes", grouped(self.counts.nodes)),
             ("virtual seconds", format!("{:.6}", self.virtual_seconds)),
@@ -194,7 +200,7 @@ impl<'a> Report<'a> {
         let places = self.config.places;
         let crew = format!("{places} x 1, simulated: rates and shares are of virtual time");
         row("places x workers", &crew);
-        row("machine", &setting::line(&self.machine));
+        row("machine", &setting::line(self.name, &self.machine));
         row("balancer", &balancer::line(&self.config));
         for (name, value) in verdict::rows(&self.counts, &self.verdict) {
             row(name, &value);
@@ -230,7 +236,7 @@ impl<'a> Report<'a> {
             "tasks": self.tasks, "messages": self.messages, "reports": self.reports,
             "events": self.events, "wall_seconds": self.wall_seconds,
             "places": self.config.places, "workers": self.config.workers,
-            "config": balancer::json(&self.config), "machine": setting::json(&self.machine),
+            "config": balancer::json(&self.config), "machine": setting::json(self.name, &self.machine),
             "per_place": place::json(&self.places),
         });
         format!("{object:#}\n")
