@@ -7,6 +7,7 @@
 mod deadline;
 mod error;
 pub mod glb;
+pub mod machines;
 pub mod story;
 mod sum;
 pub mod uts;

@@ -63,7 +63,7 @@ pub trait Problem: Send + Sync + 'static {
     }
 
     /// About how long a task takes on a core of a present-day server, in nanoseconds: what a simulated
-    /// machine's speed is applied to.
+    /// machine's slowdown is applied to.
     fn task_ns(&self) -> u64;
 
     /// How many tasks there are, if that is known beforehand: for progress.

@@ -1,13 +1,14 @@
 //! `tautline simulate`: an application on a machine that is not there, in virtual time.
 
 mod engine;
+mod machines;
 mod report;
 mod setting;
 
 use super::app::{App, Chosen, Problem, Runs, about};
 use super::balancer::seconds;
 use super::story::{Stories, Story};
-use super::{Outcome, deliver};
+use super::{Failure, Outcome, deliver, names};
 use clap::Args;
 use report::Report;
 use setting::Setting;
@@ -20,20 +21,30 @@ const DEADLINE_MIN_NS: u64 = 1_000;
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline simulate uts                     1024 places count the 16 526 523 nodes of D11
+  tautline simulate --list-machines         what --machine knows by name
   tautline simulate uts --help              all options and more examples";
 
 /// Run an application on thousands of places in virtual time
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, arg_required_else_help = false)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Simulate {
     #[command(subcommand)]
-    application: Chosen<true>,
+    application: Option<Chosen<true>>,
+    #[command(flatten)]
+    machines: machines::Machines,
 }
 
 impl Simulate {
     /// Simulates what was asked for.
     pub fn run(&self) -> Outcome {
-        self.application.run()
+        match &self.application {
+            Some(application) => application.run(),
+            None if self.machines.asked() => self.machines.list(),
+            None => Err(Failure::Usage(format!(
+                "a command is missing: one of {}; see tautline --help",
+                names()
+            ))),
+        }
     }
 }
 
@@ -68,13 +79,14 @@ fn examples<A: App>() -> String {
     let examples = [
         ("", "1024 places"),
         ("--places 4096 -n 31", "more places, more looks outside"),
+        ("--machine bluegene-p", "another machine"),
         ("--far-ns 50000", "a slow network"),
         ("-w 0 --lifelines ring", "another balancer"),
         ("--deadline 0.001", "the first virtual millisecond"),
         ("-n 127 --json", "for programs"),
         ("--life story.html", "draw what every place did"),
     ];
-    let line = |(options, what)| {
+    let line = |(options, what): (&str, &str)| {
         let command = format!("tautline simulate {} {options}", A::NAME);
         format!("  {command:<46}  {what}\n")
     };
@@ -95,7 +107,8 @@ impl<A: App> Runs for Virtual<A> {
         let threads = on.0.places as usize * on.0.threads();
         let recorder = || self.output.stories.recorder(threads);
         let run = engine::run(&problem, on, self.output.deadline, recorder);
-        let report = Report::of::<A>(&problem, on, &run, began.elapsed());
+        let name = self.setting.machine();
+        let report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
         let delivered = deliver(&if self.output.json {
             report.json()
         } else {

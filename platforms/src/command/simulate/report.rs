@@ -14,6 +14,8 @@ pub struct Report<'a> {
     /// What came of it.
     pub answer: Answer,
     config: Config,
+    /// What the machine was asked for as.
+    name: &'a str,
     machine: Machine,
     tasks: u64,
     virtual_seconds: f64,
@@ -27,16 +29,18 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// What `run` says of `problem`; `wall` is how long the simulation took.
+    /// What `run` says of `problem` on the machine of that `name`; `wall` is how long the simulation took.
     pub fn of<A: App>(
         problem: &A::Problem,
         (config, machine): (Config, Machine),
+        name: &'a str,
         run: &'a Simulated<<<A::Problem as Problem>::Bag as Bag>::Output>,
         wall: Duration,
     ) -> Self {
         Self {
             answer: Answer::of::<A>(problem, &run.output, run.tasks, run.complete, run.stopped),
             config,
+            name,
             machine,
             tasks: run.tasks,
             virtual_seconds: run.virtual_seconds,
@@ -78,7 +82,7 @@ impl<'a> Report<'a> {
         let mut facts = self.answer.facts.clone();
         facts.extend([
             ("simulated places", self.config.places.to_string()),
-            ("machine", setting::line(&self.machine)),
+            ("machine", setting::line(self.name, &self.machine)),
             ("balancer", balancer::line(&self.config)),
         ]);
         facts.extend(self.answer.told());
@@ -98,7 +102,7 @@ impl<'a> Report<'a> {
         let crew = format!("{places} x {workers}, simulated: rates and shares are of virtual time");
         rows.extend([
             ("places x workers", crew),
-            ("machine", setting::line(&self.machine)),
+            ("machine", setting::line(self.name, &self.machine)),
             ("balancer", balancer::line(&self.config)),
         ]);
         rows.extend(self.answer.rows());
@@ -134,7 +138,7 @@ impl<'a> Report<'a> {
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
             ("config", balancer::json(&self.config)),
-            ("machine", setting::json(&self.machine)),
+            ("machine", setting::json(self.name, &self.machine)),
             ("per_place", place::json(self.places)),
         ] {
             object.insert(key.to_owned(), value);

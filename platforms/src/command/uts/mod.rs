@@ -9,13 +9,14 @@ use super::{Failure, Outcome, sha_hardware};
 use clap::Args;
 use serde_json::{Map, json};
 use tautline::glb::{Config, PlaceId};
+use tautline::machines::UTS_NODES_PER_S;
 use tautline::uts::{Counts, ParamError, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
 /// Most hashes between two looks outside: about a second, so that an interrupt is soon heard.
 const HASHES_MAX: u64 = 1 << 24;
-/// One hash with its bookkeeping: assumed, for a commodity node that hashes in software.
-const HASH_NS: u64 = 400;
+/// A node of one hash on a core of the machine that slowdowns refer to.
+const HASH_NS: u64 = 1_000_000_000 / UTS_NODES_PER_S;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
