@@ -160,4 +160,26 @@ mod tests {
     fn the_arguments_are_consistent() {
         <super::Cli as clap::CommandFactory>::command().debug_assert();
     }
+
+    #[test]
+    fn every_application_describes_itself_and_gives_examples_on_both_grounds() {
+        let root = <super::Cli as clap::CommandFactory>::command();
+        let simulate = root.find_subcommand("simulate").expect("there is one");
+        for application in super::APPLICATIONS {
+            for ground in [&root, simulate] {
+                let command = ground.find_subcommand(application.name());
+                let command = command.expect("every application is a command");
+                let about = command.get_about().expect("a description").to_string();
+                assert!(about.len() > 20, "{about}");
+                let examples = command.get_after_help().expect("examples").to_string();
+                let own = format!("tautline {}", application.name());
+                let simulated = format!("tautline simulate {}", application.name());
+                assert!(examples.starts_with("EXAMPLES:\n"), "{examples}");
+                assert!(
+                    examples.contains(&own) || examples.contains(&simulated),
+                    "{examples}"
+                );
+            }
+        }
+    }
 }

@@ -220,11 +220,17 @@ fn round<P: Problem>(problem: &P, most: usize) -> Round {
 mod tests {
     use super::*;
     use crate::command::app::Findings;
-    use tautline::glb::{Bound, Local, Task, Tasks};
+    use std::sync::Barrier;
+    use tautline::glb::{Bound, Local, Reason, Task, Tasks};
 
     /// Counts down from a number; the small one is from ten.
     #[derive(Debug)]
     struct Countdown(u64);
+
+    /// A step from here says that it has begun, and waits for its release.
+    const STUCK: u64 = 1 << 40;
+    static BEGUN: Barrier = Barrier::new(2);
+    static RELEASED: Barrier = Barrier::new(2);
 
     struct Step(u64);
 
@@ -234,7 +240,12 @@ mod tests {
 
         fn run(self, todo: &mut Local<Self>, steps: &mut u64, _: &Bound) {
             *steps += 1;
-            todo.extend((self.0 > 1).then(|| Self(self.0 - 1)));
+            if self.0 == STUCK {
+                BEGUN.wait();
+                RELEASED.wait();
+            } else if self.0 > 1 {
+                todo.push(Self(self.0 - 1));
+            }
         }
 
         fn add(sum: &mut u64, other: u64) {
@@ -346,9 +357,29 @@ mod tests {
             Err(Missing::Unwanted)
         ));
         let interrupt = Control::new();
-        interrupt.stop(tautline::glb::Reason::Interrupted);
+        interrupt.stop(Reason::Interrupted);
         let problem = Arc::new(Countdown(1000));
         let sequential = measure(Baseline::Same, &problem, &done, None, &interrupt);
         assert!(matches!(sequential, Err(Missing::Interrupted)));
+    }
+
+    #[test]
+    fn an_interrupt_leaves_the_sequential_program_behind() {
+        let done = Done {
+            tasks: 1,
+            complete: true,
+            rate: 1.0,
+        };
+        let interrupt = Control::new();
+        let sequential = thread::scope(|scope| {
+            scope.spawn(|| {
+                BEGUN.wait();
+                interrupt.stop(Reason::Interrupted);
+            });
+            let problem = Arc::new(Countdown(STUCK));
+            measure(Baseline::Same, &problem, &done, None, &interrupt)
+        });
+        assert!(matches!(sequential, Err(Missing::Interrupted)));
+        RELEASED.wait();
     }
 }

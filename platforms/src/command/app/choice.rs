@@ -37,6 +37,12 @@ impl Application {
             simulated: Way::of::<Virtual<A>>(),
         }
     }
+
+    /// Its name on the command line.
+    #[cfg(test)]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 impl Way {
