@@ -4,8 +4,10 @@
 //! busy by random steals and lifelines, and the end is found without any program's help.
 #![forbid(unsafe_code)]
 
+mod deadline;
 mod error;
 pub mod glb;
+pub mod machines;
 pub mod story;
 mod sum;
 pub mod uts;
