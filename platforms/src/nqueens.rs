@@ -9,7 +9,7 @@
 //! no links among each other, and no column's size is kept, as nobody asks for it.
 #![forbid(unsafe_code)]
 
-use crate::backtrack::{Position, Search};
+use crate::backtrack::{Bits, Position, Search};
 
 /// The largest board.
 pub const N_MAX: u32 = 32;
@@ -51,11 +51,11 @@ pub const SOLUTIONS: [u64; 28] = [
 ];
 
 /// Ones a row has: in its rank, file, diagonal and antidiagonal.
-const ONES: usize = 4;
-const RANK: usize = 0;
-const FILE: usize = 1;
-const DIAGONAL: usize = 2;
-const ANTIDIAGONAL: usize = 3;
+const ONES: u16 = 4;
+const RANK: u16 = 0;
+const FILE: u16 = 1;
+const DIAGONAL: u16 = 2;
+const ANTIDIAGONAL: u16 = 3;
 
 /// The neighbours of a one in its column.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,21 +71,18 @@ struct Head {
     right: u16,
 }
 
-/// A row, by its first one.
-pub type Row = u16;
-
 /// What is left of the matrix, with some queens on the board.
 ///
 /// # Words
 ///
-/// `ones` begins with the columns' own: ranks, files, diagonals, antidiagonals. Behind them, from a
-/// multiple of [`ONES`] on, are the rows. `heads` holds the columns, and the root behind the last.
+/// `ones` begins with the columns' own: ranks, files, diagonals, antidiagonals. Behind them, from
+/// `first` on, are the rows, rank by rank. `heads` holds the columns, and the root behind the last.
 #[derive(Clone, Debug)]
 pub struct Matrix {
+    size: u16,
+    first: u16,
     ones: Box<[One]>,
     heads: Box<[Head]>,
-    /// The columns of each row, by its first one over [`ONES`].
-    columns: Box<[[u16; ONES]]>,
     /// The columns branched on, from the first level on.
     chosen: Vec<u16>,
 }
@@ -93,70 +90,71 @@ pub struct Matrix {
 impl Matrix {
     fn new(size: u32) -> Self {
         assert!(size <= N_MAX, "{size} queens: at most {N_MAX}");
-        let n = size as usize;
-        let diagonals = (2 * n).saturating_sub(1);
-        let root = 2 * n + 2 * diagonals;
-        let first = root.next_multiple_of(ONES);
-        let mut matrix = Self {
-            ones: vec![One::default(); first + ONES * n * n].into(),
-            heads: vec![Head::default(); root + 1].into(),
-            columns: vec![[0; ONES]; first / ONES + n * n].into(),
-            chosen: Vec::with_capacity(n + 1),
+        let n = size as u16;
+        let root = 2 * n + 2 * (2 * n).saturating_sub(1);
+        let alone = |column| One {
+            up: column,
+            down: column,
         };
-        for column in 0..root {
-            matrix.ones[column] = One {
-                up: column as u16,
-                down: column as u16,
-            };
-            matrix.heads[column] = Head {
-                left: column as u16,
-                right: column as u16,
-            };
-        }
+        let apart = |column| Head {
+            left: column,
+            right: column,
+        };
+        let mut matrix = Self {
+            size: n,
+            first: root.next_multiple_of(ONES),
+            ones: (0..root.next_multiple_of(ONES) + ONES * n * n).map(alone).collect(),
+            heads: (0..=root).map(apart).collect(),
+            chosen: Vec::with_capacity(usize::from(n) + 1),
+        };
         let mut left = root;
         for column in (0..2 * n).chain([root]) {
-            matrix.heads[left].right = column as u16;
-            matrix.heads[column].left = left as u16;
+            matrix.heads[usize::from(left)].right = column;
+            matrix.heads[usize::from(column)].left = left;
             left = column;
         }
-        for (square, (rank, file)) in (0..n * n).map(|at| (at, (at / n, at % n))) {
-            let columns = [
-                rank,
-                n + file,
-                2 * n + rank + file,
-                2 * n + diagonals + rank + n - 1 - file,
-            ];
-            let row = first + ONES * square;
-            matrix.columns[row / ONES] = columns.map(|column| column as u16);
-            for (at, column) in columns.into_iter().enumerate() {
-                matrix.append(row + at, column);
+        for (rank, file) in (0..n * n).map(|square| (square / n, square % n)) {
+            for (one, column) in (matrix.row(rank, file)..).zip(matrix.columns(rank, file)) {
+                matrix.append(one, column);
             }
         }
         matrix
     }
 
-    /// Puts a one at the bottom of its column.
-    fn append(&mut self, one: usize, column: usize) {
-        let up = self.ones[column].up;
-        self.ones[one] = One {
-            up,
-            down: column as u16,
-        };
-        self.ones[usize::from(up)].down = one as u16;
-        self.ones[column].up = one as u16;
+    /// The first one of a queen's row.
+    #[inline(always)]
+    fn row(&self, rank: u16, file: u16) -> u16 {
+        self.first + ONES * (rank * self.size + file)
     }
 
-    /// Removes a column, which is the one at `KIND` of its rows, and these rows from the others.
+    /// The columns of a queen's row.
     #[inline(always)]
-    fn cover<const KIND: usize>(&mut self, column: u16) {
+    fn columns(&self, rank: u16, file: u16) -> [u16; ONES as usize] {
+        let n = self.size;
+        [rank, n + file, 2 * n + rank + file, 5 * n - 2 + rank - file]
+    }
+
+    /// Puts a one at the bottom of its column.
+    fn append(&mut self, one: u16, column: u16) {
+        let One { up, .. } = self.ones[usize::from(column)];
+        self.ones[usize::from(one)] = One { up, down: column };
+        self.ones[usize::from(up)].down = one;
+        self.ones[usize::from(column)].up = one;
+    }
+
+    /// Removes a column, which is the one at `KIND` of its rows, and these rows from the others; `each` is
+    /// told of the rows.
+    #[inline(always)]
+    fn cover<const KIND: u16>(&mut self, column: u16, mut each: impl FnMut(u16)) {
         let Head { left, right } = self.heads[usize::from(column)];
         self.heads[usize::from(left)].right = right;
         self.heads[usize::from(right)].left = left;
         let mut one = self.ones[usize::from(column)].down;
         while one != column {
-            let row = usize::from(one) - KIND;
+            let row = one - KIND;
+            each(row);
             for at in (0..ONES).filter(|&at| at != KIND) {
-                let One { up, down } = self.ones[row + at];
+                let One { up, down } = self.ones[usize::from(row + at)];
                 self.ones[usize::from(up)].down = down;
                 self.ones[usize::from(down)].up = up;
             }
@@ -166,14 +164,14 @@ impl Matrix {
 
     /// Takes back what [`cover`](Self::cover) did to `column` last.
     #[inline(always)]
-    fn uncover<const KIND: usize>(&mut self, column: u16) {
+    fn uncover<const KIND: u16>(&mut self, column: u16) {
         let mut one = self.ones[usize::from(column)].up;
         while one != column {
-            let row = usize::from(one) - KIND;
+            let row = one - KIND;
             for at in (0..ONES).rev().filter(|&at| at != KIND) {
-                let One { up, down } = self.ones[row + at];
-                self.ones[usize::from(up)].down = (row + at) as u16;
-                self.ones[usize::from(down)].up = (row + at) as u16;
+                let One { up, down } = self.ones[usize::from(row + at)];
+                self.ones[usize::from(up)].down = row + at;
+                self.ones[usize::from(down)].up = row + at;
             }
             one = self.ones[usize::from(one)].up;
         }
@@ -185,7 +183,7 @@ impl Matrix {
 
 impl Position for Matrix {
     type Shared = u32;
-    type Branch = Row;
+    type Branches = Bits;
     type Sum = u64;
 
     fn root(&size: &u32) -> Self {
@@ -193,37 +191,36 @@ impl Position for Matrix {
     }
 
     #[inline]
-    fn branches(&mut self, rows: &mut Vec<Row>, solutions: &mut u64, _: &u32) {
+    fn branches(&mut self, solutions: &mut u64, _: &u32) -> Bits {
         let root = self.heads.len() - 1;
         let column = self.heads[root].right;
         self.chosen.push(column);
         if usize::from(column) == root {
             *solutions += 1;
-            return;
+            return Bits(0);
         }
         // Every rank comes before any file, and with all ranks all files are covered.
-        self.cover::<RANK>(column);
-        let mut row = self.ones[usize::from(column)].down;
-        while row != column {
-            rows.push(row);
-            row = self.ones[usize::from(row)].down;
-        }
+        let (first, mut files) = (self.row(column, 0), 0);
+        self.cover::<RANK>(column, |row| files |= 1 << ((row - first) / ONES));
+        Bits(files)
     }
 
     #[inline]
-    fn apply(&mut self, row: Row, _: &u32) {
-        let columns = self.columns[usize::from(row) / ONES];
-        self.cover::<FILE>(columns[FILE]);
-        self.cover::<DIAGONAL>(columns[DIAGONAL]);
-        self.cover::<ANTIDIAGONAL>(columns[ANTIDIAGONAL]);
+    fn apply(&mut self, file: u8, _: &u32) {
+        let rank = self.chosen[self.chosen.len() - 1];
+        let [_, file, diagonal, antidiagonal] = self.columns(rank, file.into());
+        self.cover::<FILE>(file, |_| ());
+        self.cover::<DIAGONAL>(diagonal, |_| ());
+        self.cover::<ANTIDIAGONAL>(antidiagonal, |_| ());
     }
 
     #[inline]
-    fn undo(&mut self, row: Row, _: &u32) {
-        let columns = self.columns[usize::from(row) / ONES];
-        self.uncover::<ANTIDIAGONAL>(columns[ANTIDIAGONAL]);
-        self.uncover::<DIAGONAL>(columns[DIAGONAL]);
-        self.uncover::<FILE>(columns[FILE]);
+    fn undo(&mut self, file: u8, _: &u32) {
+        let rank = self.chosen[self.chosen.len() - 1];
+        let [_, file, diagonal, antidiagonal] = self.columns(rank, file.into());
+        self.uncover::<ANTIDIAGONAL>(antidiagonal);
+        self.uncover::<DIAGONAL>(diagonal);
+        self.uncover::<FILE>(file);
     }
 
     #[inline]
@@ -238,4 +235,31 @@ impl Position for Matrix {
     fn add(solutions: &mut u64, other: u64) {
         *solutions += other;
     }
+}
+/// plain
+pub fn plain(size: u32) -> (u64, u64) {
+    fn rec(m: &mut Matrix, nodes: &mut u64, sols: &mut u64) {
+        *nodes += 1;
+        let root = m.heads.len() - 1;
+        let column = m.heads[root].right;
+        if usize::from(column) == root { *sols += 1; return; }
+        m.cover::<RANK>(column, |_|());
+        let mut row = m.ones[usize::from(column)].down;
+        while row != column {
+            let file = ((row - m.row(column, 0)) / 4) as u8;
+            m.chosen.push(column);
+            m.apply(file, &0);
+            m.chosen.pop();
+            rec(m, nodes, sols);
+            m.chosen.push(column);
+            m.undo(file, &0);
+            m.chosen.pop();
+
+            row = m.ones[usize::from(row)].down;
+        }
+        m.uncover::<RANK>(column);
+    }
+    let (mut n, mut t) = (0, 0);
+    rec(&mut Matrix::new(size), &mut n, &mut t);
+    (n, t)
 }

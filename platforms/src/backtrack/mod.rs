@@ -3,19 +3,22 @@
 //! # Algorithm
 //!
 //! Depth first, on one position that is changed and changed back. A search keeps, for each level of its
-//! path, the branches not yet taken as an interval of one flat list (Finnerty 2022, recommended bag). To
-//! divide it, every interval is cut; the part cut off takes along the branches of the path, by which its
-//! new owner repeats the way from the root. So what travels is bounded by the depth of the tree, whatever
-//! lies below. Cutting every level gives both sides near and far subtrees alike.
+//! path, the branches not yet taken (Finnerty 2022, recommended bag). To divide it, those of every level
+//! are cut in two; the part cut off takes along the branches of the path, by which its new owner
+//! repeats the way from the root. So what travels is bounded by the depth of the tree, whatever lies
+//! below. Cutting every level gives both sides near and far subtrees alike.
 //!
-//! A position stays with the worker that made it, and so do the lists of the walk: dividing copies a
-//! path and some branches, and no node allocates.
+//! A position stays with the worker that made it, and so does the list of the walk: dividing copies a
+//! path, and no node allocates.
 #![forbid(unsafe_code)]
 
+mod branches;
 mod part;
 
+pub use branches::{Bits, Branches};
+
 use crate::glb::{Bag, Bound, Reason, Share};
-use part::Part;
+use part::{Level, Part};
 
 /// A position in a tree of choices, the root's to begin with.
 ///
@@ -24,31 +27,25 @@ use part::Part;
 pub trait Position: Sized + Send {
     /// What all workers of a place see, one value a place.
     type Shared: Sync;
-    /// A choice. Small: it is stored for each open branch, and travels.
-    type Branch: Copy + Send;
+    /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the program's own.
+    type Branches: Branches;
     /// What is found; its default is nothing.
     type Sum: Default + Send;
 
     /// The root.
     fn root(shared: &Self::Shared) -> Self;
 
-    /// Adds the branches of this position to `list`, to be taken in that order; what is found here goes
-    /// into `sum`. The list holds other positions' branches already: it may only be added to.
+    /// The branches of this position; what is found here goes into `sum`.
     ///
-    /// A worker that takes over part of a search calls this again for each position on the path
-    /// and drops what is listed and found: the position must come out the same.
-    fn branches(
-        &mut self,
-        list: &mut Vec<Self::Branch>,
-        sum: &mut Self::Sum,
-        shared: &Self::Shared,
-    );
+    /// A worker that takes over part of a search calls this again for each position on the path,
+    /// and drops what is returned and found: the position must come out the same.
+    fn branches(&mut self, sum: &mut Self::Sum, shared: &Self::Shared) -> Self::Branches;
 
-    /// Goes down a branch that [`branches`](Self::branches) listed here.
-    fn apply(&mut self, branch: Self::Branch, shared: &Self::Shared);
+    /// Goes down one of the [`branches`](Self::branches).
+    fn apply(&mut self, branch: BranchOf<Self>, shared: &Self::Shared);
 
     /// Goes back up the branch taken last.
-    fn undo(&mut self, branch: Self::Branch, shared: &Self::Shared);
+    fn undo(&mut self, branch: BranchOf<Self>, shared: &Self::Shared);
 
     /// Takes back what [`branches`](Self::branches) changed, if it did.
     #[inline(always)]
@@ -68,6 +65,9 @@ pub trait Position: Sized + Send {
     }
 }
 
+/// A branch of a position.
+pub type BranchOf<P> = <<P as Position>::Branches as Iterator>::Item;
+
 /// What a search has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found<S> {
@@ -80,6 +80,7 @@ pub struct Found<S> {
 /// A part of a backtracking search, or several parts of the same. A task is a branch not yet taken.
 ///
 /// ```
+/// use std::ops::Range;
 /// use tautline::backtrack::{Found, Position, Search};
 /// use tautline::prelude::*;
 ///
@@ -88,27 +89,28 @@ pub struct Found<S> {
 ///
 /// impl Position for Word {
 ///     type Shared = usize;
-///     type Branch = u8;
+///     type Branches = Range<u32>;
 ///     type Sum = u64;
 ///
 ///     fn root(_: &usize) -> Self {
 ///         Self(Vec::new())
 ///     }
 ///
-///     fn branches(&mut self, list: &mut Vec<u8>, words: &mut u64, &length: &usize) {
-///         if self.0.len() == length {
-///             *words += 1;
-///         } else {
-///             list.push(b'a');
-///             list.extend((self.0.last() != Some(&b'b')).then_some(b'b'));
+///     fn branches(&mut self, words: &mut u64, &length: &usize) -> Range<u32> {
+///         let full = self.0.len() == length;
+///         *words += u64::from(full);
+///         match self.0.last() {
+///             _ if full => 0..0,
+///             Some(b'b') => 0..1,
+///             _ => 0..2,
 ///         }
 ///     }
 ///
-///     fn apply(&mut self, letter: u8, _: &usize) {
-///         self.0.push(letter);
+///     fn apply(&mut self, letter: u32, _: &usize) {
+///         self.0.push(b'a' + letter as u8);
 ///     }
 ///
-///     fn undo(&mut self, _: u8, _: &usize) {
+///     fn undo(&mut self, _: u32, _: &usize) {
 ///         self.0.pop();
 ///     }
 ///
@@ -125,11 +127,11 @@ pub struct Found<S> {
 pub struct Search<P: Position> {
     /// At the last position of the walk's path, at the root if there is no walk. Made when first needed.
     position: Option<P>,
-    walk: Part<P::Branch>,
+    walk: Part<P::Branches>,
     /// Parts that came in, to be walked later. None is without branches.
-    waiting: Vec<Part<P::Branch>>,
-    /// Branches in the walk and in all parts waiting.
-    open: usize,
+    waiting: Vec<Part<P::Branches>>,
+    /// Branches in the parts that wait. Those of the walk are counted when asked for.
+    laid_by: usize,
     found: Found<P::Sum>,
 }
 
@@ -145,12 +147,11 @@ impl<P: Position> Search<P> {
     pub fn new(shared: &P::Shared) -> Self {
         let mut search = Self::of(Vec::new(), 0);
         let mut root = P::root(shared);
-        let list = &mut search.walk.branches;
-        root.branches(list, &mut search.found.sum, shared);
+        let open = root.branches(&mut search.found.sum, shared);
         search.found.nodes = 1;
-        search.open = list.len();
-        if search.open > 0 {
-            search.walk.descend(0);
+        if open.len() > 0 {
+            let entered = None;
+            search.walk.levels.push(Level { entered, open });
             search.position = Some(root);
         }
         search
@@ -166,12 +167,12 @@ impl<P: Position> Search<P> {
         &self.found
     }
 
-    fn of(waiting: Vec<Part<P::Branch>>, open: usize) -> Self {
+    fn of(waiting: Vec<Part<P::Branches>>, laid_by: usize) -> Self {
         Self {
             position: None,
             walk: Part::default(),
             waiting,
-            open,
+            laid_by,
             found: Found::default(),
         }
     }
@@ -181,77 +182,68 @@ impl<P: Position> Search<P> {
         let Some(part) = self.waiting.pop() else {
             return false;
         };
-        self.walk.copy_from(&part);
+        self.laid_by -= part.open();
         let position = self.position.get_or_insert_with(|| P::root(shared));
-        let (mut list, mut sum) = (Vec::new(), P::Sum::default());
-        position.branches(&mut list, &mut sum, shared);
+        let mut sum = P::Sum::default();
+        position.branches(&mut sum, shared);
         for branch in part.path() {
             position.apply(branch, shared);
-            list.clear();
-            position.branches(&mut list, &mut sum, shared);
+            position.branches(&mut sum, shared);
         }
+        self.walk.levels.clone_from(&part.levels);
         true
     }
 
-    /// Takes up to `n` branches of the walk, depth first. Returns how many it took and how many it listed.
+    /// Takes up to `n` branches of the walk, depth first. Returns how many it took.
     #[inline]
-    fn walk(&mut self, n: usize, shared: &P::Shared) -> (usize, usize) {
-        let Some(position) = &mut self.position else {
-            return (0, 0);
+    fn walk(&mut self, n: usize, shared: &P::Shared) -> usize {
+        let levels = &mut self.walk.levels;
+        let (Some(position), Some(mut level)) = (&mut self.position, levels.pop()) else {
+            return 0;
         };
-        let Part { branches, levels } = &mut self.walk;
         let sum = &mut self.found.sum;
-        let (mut taken, mut listed) = (0, 0);
-        let Some(mut level) = levels.pop() else {
-            return (0, 0);
-        };
-        loop {
-            if level.next == level.end {
-                position.close(shared);
-                match levels.pop() {
-                    Some(above) => level = above,
-                    None => return (taken, listed),
+        let mut left = n;
+        while left > 0 {
+            if let Some(branch) = level.open.next() {
+                left -= 1;
+                position.apply(branch, shared);
+                let open = position.branches(sum, shared);
+                if open.len() == 0 {
+                    position.close(shared);
+                    position.undo(branch, shared);
+                } else {
+                    levels.push(level);
+                    level = Level {
+                        entered: Some(branch),
+                        open,
+                    };
                 }
-                position.undo(branches[level.next as usize - 1], shared);
-                continue;
-            }
-            if taken == n {
-                break;
-            }
-            let branch = branches[level.next as usize];
-            level.next += 1;
-            taken += 1;
-            position.apply(branch, shared);
-            branches.truncate(level.end as usize);
-            position.branches(branches, sum, shared);
-            let end = branches.len() as u32;
-            if end == level.end {
-                position.close(shared);
-                position.undo(branch, shared);
             } else {
-                listed += (end - level.end) as usize;
-                levels.push(level);
-                level = part::Level {
-                    next: level.end,
-                    end,
+                position.close(shared);
+                let (Some(branch), Some(above)) = (level.entered, levels.pop()) else {
+                    return n - left;
                 };
+                position.undo(branch, shared);
+                level = above;
             }
         }
         levels.push(level);
-        (taken, listed)
+        n
     }
 
     /// Moves the walk to the parts that wait; the position is lost.
     fn rest(mut self) -> Self {
         self.position = None;
-        if self.walk.open() > 0 {
+        let open = self.walk.open();
+        if open > 0 {
+            self.laid_by += open;
             self.waiting.push(std::mem::take(&mut self.walk));
         }
         self
     }
 
     /// Cuts parts off, level by level, `due` branches of each: it is told how many the level has.
-    fn cut(&mut self, mut due: impl FnMut(usize) -> usize) -> Vec<Part<P::Branch>> {
+    fn cut(&mut self, mut due: impl FnMut(usize) -> usize) -> Vec<Part<P::Branches>> {
         let mut loot = Vec::with_capacity(self.waiting.len() + 1);
         loot.extend(self.walk.cut(&mut due));
         self.waiting.retain_mut(|part| {
@@ -269,22 +261,21 @@ impl<P: Position> Bag for Search<P> {
     #[inline]
     fn process(&mut self, n: usize, shared: &P::Shared) -> usize {
         let mut left = n;
-        while left > 0 && self.open > 0 {
-            let (taken, listed) = self.walk(left, shared);
-            self.open = self.open + listed - taken;
+        loop {
+            let taken = self.walk(left, shared);
             self.found.nodes += taken as u64;
             left -= taken;
             if left == 0 || !self.begin(shared) {
-                break;
+                return n - left;
             }
         }
-        n - left
     }
 
     /// `Count` takes what is nearest to the root, part by part; the others the same part of every
     /// level, as nearly as whole branches allow.
     fn split(&mut self, share: Share) -> Option<Self> {
-        let (all, amount) = (self.open, share.of(self.open));
+        let all = self.len();
+        let amount = share.of(all);
         if amount == 0 {
             return None;
         }
@@ -304,20 +295,24 @@ impl<P: Position> Bag for Search<P> {
                 given
             }),
         };
-        self.open -= amount;
+        self.laid_by = self.waiting.iter().map(Part::open).sum();
         Some(Self::of(loot, amount))
     }
 
     fn merge(&mut self, other: Self) {
         let other = other.rest();
         self.waiting.extend(other.waiting);
-        self.open += other.open;
+        self.laid_by += other.laid_by;
         self.found.nodes += other.found.nodes;
         P::add(&mut self.found.sum, other.found.sum);
     }
 
     fn len(&self) -> usize {
-        self.open
+        self.laid_by + self.walk.open()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.laid_by == 0 && self.walk.is_done()
     }
 
     fn bound(shared: &P::Shared) -> Option<&Bound> {

@@ -23,7 +23,7 @@ mod piece;
 
 pub use board::{Board, BoardError, Pieces};
 
-use crate::backtrack::{Position, Search};
+use crate::backtrack::{Bits, Position, Search};
 use board::State;
 use piece::Lays;
 
@@ -46,7 +46,7 @@ pub type Lay = u8;
 
 impl Position for Tiling {
     type Shared = Board;
-    type Branch = Lay;
+    type Branches = Bits;
     type Sum = u64;
 
     fn root(board: &Board) -> Self {
@@ -57,14 +57,9 @@ impl Position for Tiling {
     }
 
     #[inline]
-    fn branches(&mut self, list: &mut Vec<Lay>, tilings: &mut u64, board: &Board) {
-        let state = &self.states[self.laid];
-        let mut fitting: Lays = board.fitting(state);
+    fn branches(&mut self, tilings: &mut u64, board: &Board) -> Bits {
         *tilings += u64::from(self.laid == board.pieces());
-        while fitting != 0 {
-            list.push(fitting.trailing_zeros() as Lay);
-            fitting &= fitting - 1;
-        }
+        Bits(board.fitting(&self.states[self.laid]))
     }
 
     #[inline]
@@ -82,4 +77,19 @@ impl Position for Tiling {
     fn add(tilings: &mut u64, other: u64) {
         *tilings += other;
     }
+}
+/// plain
+pub fn plain(board: &Board) -> (u64, u64) {
+    fn rec(board: &Board, state: &State, laid: usize, nodes: &mut u64, tilings: &mut u64) {
+        *nodes += 1;
+        if laid == board.pieces() { *tilings += 1; return; }
+        let mut fitting = board.fitting(state);
+        while fitting != 0 {
+            rec(board, &board.lay(state, fitting.trailing_zeros() as u8), laid + 1, nodes, tilings);
+            fitting &= fitting - 1;
+        }
+    }
+    let (mut n, mut t) = (0, 0);
+    rec(board, &board.empty(), 0, &mut n, &mut t);
+    (n, t)
 }
