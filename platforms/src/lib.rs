@@ -4,10 +4,13 @@
 //! busy by random steals and lifelines, and the end is found without any program's help.
 #![forbid(unsafe_code)]
 
+pub mod backtrack;
 mod deadline;
 mod error;
 pub mod glb;
 pub mod machines;
+pub mod nqueens;
+pub mod pentomino;
 pub mod story;
 mod sum;
 pub mod uts;

@@ -6,6 +6,8 @@
 
 mod app;
 mod balancer;
+mod nqueens;
+mod pentomino;
 mod show;
 mod simulate;
 mod topo;
@@ -33,7 +35,11 @@ EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 101
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.";
 
 /// Every application, on threads and in virtual time.
-const APPLICATIONS: &[Application] = &[Application::of::<uts::Uts>()];
+const APPLICATIONS: &[Application] = &[
+    Application::of::<uts::Uts>(),
+    Application::of::<nqueens::NQueens>(),
+    Application::of::<pentomino::Pentomino>(),
+];
 
 /// The version and what this build and machine can do.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
