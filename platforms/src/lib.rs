@@ -6,8 +6,10 @@
 
 mod error;
 pub mod glb;
+mod random;
 pub mod story;
 mod sum;
+pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};
