@@ -4,6 +4,7 @@
 //! busy by random steals and lifelines, and the end is found without any program's help.
 #![forbid(unsafe_code)]
 
+pub mod bc;
 mod error;
 pub mod glb;
 mod random;

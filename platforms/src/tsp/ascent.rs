@@ -32,8 +32,8 @@ const SCALE_MAX: i64 = 1 << 10;
 const SCALED_MAX: i64 = 1 << 28;
 
 impl Priced {
-    /// `upper`: the length of some tour.
-    pub(super) fn new(instance: &Instance, upper: usize) -> Self {
+    /// `upper`: the length of some tour; `None`: all prices are zero.
+    pub(super) fn new(instance: &Instance, upper: Option<usize>) -> Self {
         let cities = instance.cities();
         let pairs = || (0..cities).flat_map(|a| (0..cities).map(move |b| (a, b)));
         let longest = pairs().map(|(a, b)| instance.distance(a, b)).max();
@@ -42,7 +42,9 @@ impl Priced {
         while scale * longest > SCALED_MAX {
             scale /= 2;
         }
-        let prices: Vec<i64> = ascend(instance, upper as f64)
+        let prices =
+            upper.map_or_else(|| vec![0.0; cities], |upper| ascend(instance, upper as f64));
+        let prices: Vec<i64> = prices
             .into_iter()
             .map(|price| ((price * scale as f64).round() as i64).clamp(-SCALED_MAX, SCALED_MAX))
             .collect();

@@ -30,13 +30,23 @@ impl Search {
     /// target, longer tours are of no interest: a search that ends without one has shown that there is
     /// none, and nothing else.
     pub fn new(instance: Instance, target: Option<usize>) -> Self {
+        Self::with(instance, target, true)
+    }
+
+    /// The same without prices: the bound is that of the plain distances, and the tree by orders of
+    /// magnitude larger. For comparison, and where a small instance has to be much work.
+    pub fn plain(instance: Instance, target: Option<usize>) -> Self {
+        Self::with(instance, target, false)
+    }
+
+    fn with(instance: Instance, target: Option<usize>, is_priced: bool) -> Self {
         let cities = first::tour(&instance);
         let first = Tour {
             length: instance.length(&cities),
             cities,
         };
         Self {
-            priced: Priced::new(&instance, first.length),
+            priced: Priced::new(&instance, is_priced.then_some(first.length)),
             instance,
             first,
             target,
