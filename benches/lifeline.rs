@@ -92,7 +92,7 @@ fn lifeline(c: &mut Criterion) {
     group.bench_function("reserve_feed_take", |b| {
         b.iter(|| {
             reserve.feed(black_box(1u64), |there, more| *there += more, &Spin);
-            reserve.take(&Spin)
+            reserve.take(|_| None, &Spin)
         });
     });
     const PLACES: u32 = 1024;

@@ -1,6 +1,7 @@
 //! The core of Tautline: mechanism without machine.
 //!
-//! From the ground up: [`sync`] and [`port`], then words ([`deque`]), then protocols as state
+//! From the ground up: [`sync`] and [`port`], then words ([`deque`]) and the grain tuner
+//! ([`tuning`]), then protocols as state
 //! machines without I/O ([`lifeline`], [`finish`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
 #![cfg_attr(not(tautline_loom), no_std)]
@@ -21,5 +22,6 @@ mod id;
 pub mod lifeline;
 pub mod port;
 pub mod sync;
+pub mod tuning;
 
 pub use id::{PlaceId, WorkerId};

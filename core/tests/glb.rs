@@ -22,7 +22,7 @@ fn two_places(workers: usize, fairness: Fairness) -> Config {
         workers,
         random_steals: 0,
         lifelines: Graph::Ring,
-        grain: 1,
+        grain: 1.into(),
         fairness,
         ..Config::default()
     }
@@ -82,7 +82,7 @@ fn a_share_leaves_something() {
 }
 
 /// The first turn of [`a_turn_keeps_its_order`], from 64 units.
-const TURN: [&str; 12] = [
+const TURN: [&str; 13] = [
     // The message is there before the turn, so it is passed on to the idle worker.
     "wake 1",
     // 1 Grow.
@@ -100,8 +100,9 @@ const TURN: [&str; 12] = [
     "answer 2",
     // 6 Work: what is left.
     "work 2",
-    // 7 Dry: all of intra.
-    "merge [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47]",
+    // 7 Dry: half of intra.
+    "split Refill: 8",
+    "merge [32, 33, 34, 35, 36, 37, 38, 39]",
 ];
 
 /// Finnerty, acceptance fact 5: a turn is grow, feed intra, feed inter, answer, yield, work; a dry
@@ -126,6 +127,7 @@ fn a_turn_keeps_its_order() {
                 Message::Answer(_) => "answer",
                 Message::Loot(_) => "give",
                 Message::Report(_) => "report",
+                Message::Bound(_) => "bound",
             };
             note(|| format!("{kind} {}", to.0));
         }),
@@ -144,15 +146,15 @@ fn a_turn_keeps_its_order() {
         world.attend(PlaceId(0), WorkerId(0));
     });
     assert_eq!(notes[..TURN.len()], TURN);
-    // Dry after every grain: intra, which each further turn feeds anew, until there is none; then inter,
-    // then leave.
+    // Dry after every grain: half of intra until there is none, then half of inter, which later turns
+    // feed anew, until there is none; then leave.
     let taken = notes.iter().filter(|line| line.starts_with("merge"));
     let first: Vec<_> = taken.map(|line| &line[7..9]).collect();
-    assert_eq!(first.join(" "), "32 32 32 32 32 40 40 40 43 43");
+    assert_eq!(first.join(" "), "32 40 44 46 47 32 32 35 35 37 38");
     let dry = notes.iter().position(|line| line == "leave").unwrap();
     assert_eq!(
         notes[dry - 2..dry],
-        ["merge [43]", "work 1"],
+        ["merge [38]", "work 1"],
         "both reserves are empty"
     );
 }

@@ -304,22 +304,22 @@ fn reserve_keeps_units() {
     let reserve = Reserve::new();
     let add = |there: &mut usize, more| *there += more;
     assert!(reserve.is_empty());
-    assert_eq!(reserve.take(&Spin), None);
+    assert_eq!(reserve.take(|_| None, &Spin), None);
     reserve.feed(3, add, &Spin);
     reserve.feed(4, add, &Spin);
     assert!(!reserve.is_empty());
     let one = |pile: &mut usize| (*pile > 1).then(|| (*pile -= 1, 1).1);
-    assert_eq!(reserve.take_part(one, &Spin), Some(1));
-    assert_eq!(reserve.take(&Spin), Some(6));
+    assert_eq!(reserve.take(one, &Spin), Some(1));
+    assert_eq!(reserve.take(|_| None, &Spin), Some(6));
     assert!(reserve.is_empty());
     reserve.feed(1, add, &Spin);
     assert_eq!(
-        reserve.take_part(one, &Spin),
+        reserve.take(one, &Spin),
         Some(1),
         "what cannot be divided goes whole"
     );
     assert!(reserve.is_empty());
-    assert_eq!(reserve.into_inner(), None);
+    assert_eq!(reserve.into_inner().0, None);
 }
 
 /// Finnerty, acceptance fact 8: never more than the maximum.

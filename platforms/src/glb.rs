@@ -6,14 +6,16 @@
 
 use crate::{Error, Result};
 use tautline_core::lifeline::Crew;
+use tautline_core::tuning::GRAIN_MAX;
 use tautline_node::Machine;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
-    Bag, Config, Control, Fairness, Loot, Observer, Reason, Share, State, Steal, Steals, Tally,
-    Task, Tasks, Times,
+    Bag, Config, Control, Fairness, Grain, Loot, Observer, Reason, Share, State, Steal, Steals,
+    Tally, Task, Tasks, Times,
 };
-pub use tautline_core::lifeline::{Bound, Graph};
+pub use tautline_core::lifeline::{Bound, Graph, Traffic};
+pub use tautline_core::tuning::{Rule, Tuning};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_node::{PlaceRun, Run};
 
@@ -105,7 +107,7 @@ impl<'a, F> Glb<'a, F> {
     /// All workers together, and who serves messages in their stead, need a thread each: at most so many.
     pub const THREADS_MAX: usize = 4096;
     /// The longest time between two looks outside, in tasks: a fraction of a second if they are small.
-    pub const GRAIN_MAX: usize = 1 << 20;
+    pub const GRAIN_MAX: usize = GRAIN_MAX;
 
     /// How many places: 1 to [`THREADS_MAX`](Self::THREADS_MAX).
     pub fn places(mut self, places: u32) -> Self {
@@ -137,9 +139,10 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// Tasks between two looks outside: 1 to [`GRAIN_MAX`](Self::GRAIN_MAX).
-    pub fn grain(mut self, tasks: usize) -> Self {
-        self.config.grain = tasks;
+    /// Tasks between two looks outside: a number from 1 to [`GRAIN_MAX`](Self::GRAIN_MAX), or a
+    /// [`Tuning`]. Else it is measured.
+    pub fn grain(mut self, grain: impl Into<Grain>) -> Self {
+        self.config.grain = grain.into();
         self
     }
 
@@ -231,9 +234,10 @@ impl<'a, F> Glb<'a, F> {
             );
             return refused("workers", workers.to_string(), allowed);
         }
-        if !(1..=Self::GRAIN_MAX).contains(&config.grain) {
+        let grain = config.grain.initial();
+        if !(1..=Self::GRAIN_MAX).contains(&grain) {
             let allowed = format!("from 1 to {}", Self::GRAIN_MAX);
-            return refused("grain", config.grain.to_string(), allowed);
+            return refused("grain", grain.to_string(), allowed);
         }
         if config.steal == Steal::Count(0) {
             return refused(

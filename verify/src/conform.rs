@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
-use tautline_core::glb::{Bag, Config, Fairness, Share, Steal};
+use tautline_core::glb::{Bag, Config, Fairness, Grain, Share, Steal};
 use tautline_core::lifeline::Graph;
 
 /// A tree whose shape follows from its root: every node has 0 to 3 children.
@@ -131,9 +131,9 @@ pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
         Graph::Full,
     ];
     let ways = [
-        (0, Steal::Half, 1),
-        (1, Steal::Count(7), 10),
-        (4, Steal::Count(1), 511),
+        (0, Steal::Half, Grain::Fixed(1)),
+        (1, Steal::Count(7), Grain::Fixed(511)),
+        (4, Steal::Count(1), Grain::default()),
     ];
     for places in [1, 2, 3, 5, 8] {
         for &workers in offer.workers {

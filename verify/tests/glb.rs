@@ -67,7 +67,7 @@ impl World {
             workers,
             random_steals: 0,
             lifelines: Graph::Ring,
-            grain: 1,
+            grain: 1.into(),
             fairness,
             ..Config::default()
         };

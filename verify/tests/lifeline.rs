@@ -37,9 +37,9 @@ fn reserve_feed_take() {
                     })
                 })
                 .into();
-            let mut taken = reserve.take(&WAIT).unwrap_or(0);
+            let mut taken = reserve.take(|_| None, &WAIT).unwrap_or(0);
             let fed: usize = feeders.into_iter().map(|f| f.join().unwrap()).sum();
-            let left = reserve.take(&WAIT).unwrap_or(0);
+            let left = reserve.take(|_| None, &WAIT).unwrap_or(0);
             assert!(reserve.is_empty());
             taken += left;
             assert_eq!(taken, fed, "units lost or doubled");
@@ -55,19 +55,19 @@ fn reserve_take_part() {
         let theirs = Arc::clone(&reserve);
         let thief = thread::spawn(move || {
             let part = |pile: &mut usize| (*pile > 1).then(|| (*pile -= 1, 1).1);
-            theirs.take_part(part, &WAIT).unwrap_or(0)
+            theirs.take(part, &WAIT).unwrap_or(0)
         });
         let taken = if reserve.is_empty() {
             0
         } else {
-            reserve.take(&WAIT).unwrap_or(0)
+            reserve.take(|_| None, &WAIT).unwrap_or(0)
         };
         let stolen = thief.join().unwrap();
         // Nobody takes the lock of a reserve that says it is empty.
         let left = if reserve.is_empty() {
             None
         } else {
-            reserve.take(&WAIT)
+            reserve.take(|_| None, &WAIT)
         };
         assert_eq!(taken + stolen + left.unwrap_or(0), 3);
     });

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tautline_core::glb::{
-    Account, Bag, Config, Control, Message, Observer, Tally, Team, Times, Worker,
+    Account, Bag, Config, Control, Message, Observer, Reason, Tally, Team, Times, Worker,
 };
 use tautline_core::port::{Clock, Park, Relax, Transport};
 use tautline_core::{PlaceId, WorkerId};
@@ -22,6 +22,8 @@ pub struct Run<T, O = ()> {
     pub output: T,
     /// All work was done. False if the computation was stopped: the output is partial.
     pub complete: bool,
+    /// Why it was stopped, if it was.
+    pub stopped: Option<Reason>,
     /// From the first worker's start to the last one's end.
     pub elapsed: Duration,
     /// Ticks a second of the clock that the times and the observers use.
@@ -91,6 +93,7 @@ pub fn run<B: Bag, O: Observer>(
     Ok(Run {
         output,
         complete,
+        stopped: control.reason(),
         elapsed,
         ticks_per_second: 1e9,
         began,

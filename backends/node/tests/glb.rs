@@ -20,7 +20,7 @@ fn config(places: u32, workers: usize, fairness: Fairness) -> Config {
     Config {
         places,
         workers: workers.max(1 + usize::from(fairness == Fairness::OneCoreFree)),
-        grain: 10,
+        grain: 10.into(),
         fairness,
         lifelines: Graph::Hypercube { radix: 2 },
         ..Config::default()

@@ -152,7 +152,7 @@ fn dry_places_sleep() {
         let config = Config {
             places: PLACES,
             workers: 1 + usize::from(fairness == Fairness::OneCoreFree),
-            grain: 1,
+            grain: 1.into(),
             fairness,
             ..Config::default()
         };

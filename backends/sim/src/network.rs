@@ -9,13 +9,23 @@ use tautline_core::glb::{Bag, Message};
 /// Something that happens now.
 #[derive(Debug)]
 pub(crate) enum Event<B> {
-    /// The turn of this place has ended.
-    Turn(PlaceId),
-    /// A message comes to the first place from the second.
-    Mail(PlaceId, PlaceId, Message<B>),
+    /// This thread, counted over all places, takes its next step.
+    Step(u32),
+    /// A message comes in.
+    Mail(Mail<B>),
 }
 
-/// The clock, the events to come and the messages under way.
+/// A message and its ends.
+#[derive(Debug)]
+pub(crate) struct Mail<B> {
+    pub(crate) from: PlaceId,
+    pub(crate) to: PlaceId,
+    pub(crate) message: Message<B>,
+    /// It has passed the adapter of the node it goes to.
+    landed: bool,
+}
+
+/// The events to come and the messages under way.
 #[derive(Debug)]
 pub(crate) struct Network<B> {
     machine: Machine,
@@ -23,94 +33,149 @@ pub(crate) struct Network<B> {
     last: u64,
     coming: BinaryHeap<Reverse<Entry>>,
     /// Messages under way; the heap moves only their positions.
-    mails: Vec<Option<(PlaceId, Message<B>)>>,
+    mails: Vec<Option<Mail<B>>>,
     free: Vec<u32>,
+    /// By node: until when its adapter is busy sending, and receiving.
+    adapters: Vec<[u64; 2]>,
     caused: u64,
     random: Random,
     pub(crate) events: u64,
     pub(crate) reports: u64,
     pub(crate) activities: u64,
+    /// Loot by the hops it went.
+    pub(crate) distances: Vec<u64>,
 }
 
 impl<B: Bag> Network<B> {
-    pub(crate) fn new(machine: Machine, places: u32, seed: u64) -> Self {
+    pub(crate) fn new(machine: Machine, places: u32, threads: usize, seed: u64) -> Self {
+        let nodes = machine.node(PlaceId(places - 1)) as usize + 1;
         Self {
             machine,
-            last: u64::MAX / 2 / u64::from(places),
+            last: u64::MAX / 2 / u64::from(places) / threads as u64,
             coming: BinaryHeap::new(),
             mails: Vec::new(),
             free: Vec::new(),
+            adapters: vec![[0; 2]; nodes],
             caused: 0,
             random: Random::new(seed, u64::MAX),
             events: 0,
             reports: 0,
             activities: 1,
+            distances: Vec::new(),
         }
     }
 
-    pub(crate) fn machine(&self) -> &Machine {
-        &self.machine
+    /// When the next event happens.
+    pub(crate) fn next_at(&self) -> u64 {
+        self.coming.peek().map_or(u64::MAX, |next| next.0.at)
     }
 
-    /// Nothing is to happen and nothing is under way.
+    /// Only bounds are under way and nothing else is to happen.
     pub(crate) fn is_idle(&self) -> bool {
-        self.coming.is_empty()
+        let bound = |mail: &Mail<B>| matches!(mail.message, Message::Bound(_));
+        self.mails.iter().flatten().all(bound)
     }
 
-    /// The turn of `place` ends at `at`.
-    pub(crate) fn wake(&mut self, at: u64, place: PlaceId) {
-        self.enter(at, place, Entry::TURN);
+    /// The messages that were under way when the computation was stopped.
+    pub(crate) fn into_mails(self) -> impl Iterator<Item = Mail<B>> {
+        self.mails.into_iter().flatten()
+    }
+
+    /// `thread` takes its next step at `at`.
+    pub(crate) fn step(&mut self, at: u64, thread: u32) {
+        self.enter(at, Entry::STEP | u64::from(thread));
     }
 
     /// A message leaves `from` at `now`.
     pub(crate) fn send(&mut self, now: u64, from: PlaceId, to: PlaceId, message: Message<B>) {
-        let mut takes = self.machine.latency_ns;
+        let hops = self.machine.hops(from, to);
+        let mut tasks = 0;
         match &message {
             Message::Loot(loot) => {
                 self.activities += 1;
-                takes += self.machine.loot_task_ns * loot.len() as u64;
+                tasks = self.count(loot, hops);
             }
-            Message::Answer(Some(loot)) => takes += self.machine.loot_task_ns * loot.len() as u64,
+            Message::Answer(Some(loot)) => tasks = self.count(loot, hops),
             Message::Report(_) => self.reports += 1,
-            Message::Answer(None) | Message::Request { .. } => {}
+            Message::Answer(None) | Message::Request { .. } | Message::Bound(_) => {}
         }
+        let mut takes = self.machine.latency_ns(from, to, tasks);
         takes += self
             .random
-            .below(takes * self.machine.jitter_percent / 100 + 1);
-        let mail = match self.free.pop() {
-            Some(mail) => {
-                self.mails[mail as usize] = Some((from, message));
-                mail
+            .below(takes.saturating_mul(self.machine.jitter_percent) / 100 + 1);
+        let leaves = match hops {
+            0 => now,
+            _ => self.pass(self.machine.node(from), 0, now),
+        };
+        let mail = Mail {
+            from,
+            to,
+            message,
+            landed: hops == 0,
+        };
+        let position = match self.free.pop() {
+            Some(free) => {
+                self.mails[free as usize] = Some(mail);
+                free
             }
             None => {
-                self.mails.push(Some((from, message)));
+                self.mails.push(Some(mail));
                 self.mails.len() as u32 - 1
             }
         };
-        self.enter(now.saturating_add(takes), to, mail);
+        self.enter(leaves.saturating_add(takes), u64::from(position));
     }
 
     /// The next event and when it happens.
     pub(crate) fn next(&mut self) -> Option<(u64, Event<B>)> {
-        let Reverse(entry) = self.coming.pop()?;
-        self.events += 1;
-        if entry.mail == Entry::TURN {
-            return Some((entry.at, Event::Turn(entry.place)));
+        loop {
+            let Reverse(Entry { at, what, .. }) = self.coming.pop()?;
+            if what & Entry::STEP != 0 {
+                self.events += 1;
+                return Some((at, Event::Step(what as u32)));
+            }
+            let mail = self.mails[what as usize].as_mut();
+            let mail = mail.expect("a message arrives once");
+            if !mail.landed {
+                mail.landed = true;
+                let node = self.machine.node(mail.to);
+                let lands = self.pass(node, 1, at);
+                if lands > at {
+                    self.enter(lands, what);
+                    continue;
+                }
+            }
+            self.events += 1;
+            self.free.push(what as u32);
+            let mail = self.mails[what as usize].take();
+            return Some((at, Event::Mail(mail.expect("it was there, above"))));
         }
-        let mail = self.mails[entry.mail as usize].take();
-        let (from, message) = mail.expect("a message arrives once");
-        self.free.push(entry.mail);
-        Some((entry.at, Event::Mail(entry.place, from, message)))
     }
 
-    fn enter(&mut self, at: u64, place: PlaceId, mail: u32) {
+    /// When a message that comes to an adapter at `at` has its turn there; others wait for it.
+    fn pass(&mut self, node: u32, direction: usize, at: u64) -> u64 {
+        let busy = &mut self.adapters[node as usize][direction];
+        let begins = at.max(*busy);
+        *busy = begins + self.machine.gap_ns;
+        begins
+    }
+
+    fn count(&mut self, loot: &B, hops: u32) -> u64 {
+        let hops = hops as usize;
+        if self.distances.len() <= hops {
+            self.distances.resize(hops + 1, 0);
+        }
+        self.distances[hops] += 1;
+        loot.len() as u64
+    }
+
+    fn enter(&mut self, at: u64, what: u64) {
         assert!(at <= self.last, "too much virtual time to be added up");
         self.caused += 1;
         self.coming.push(Reverse(Entry {
             at,
             number: self.caused,
-            place,
-            mail,
+            what,
         }));
     }
 }
@@ -120,13 +185,12 @@ impl<B: Bag> Network<B> {
 struct Entry {
     at: u64,
     number: u64,
-    place: PlaceId,
-    /// The position of the message, or [`Entry::TURN`].
-    mail: u32,
+    /// The position of a message, or a thread and [`Entry::STEP`].
+    what: u64,
 }
 
 impl Entry {
-    const TURN: u32 = u32::MAX;
+    const STEP: u64 = 1 << 32;
 }
 
 impl Ord for Entry {
@@ -149,12 +213,12 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// SplitMix64: one stream a place and one for the network.
+/// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(u64);
+struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+    fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
         random.next();
         random
@@ -169,7 +233,7 @@ impl Random {
     }
 
     /// A number below `n`.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }

@@ -8,11 +8,18 @@ use tautline_verify::conform::{Done, Offer, balances};
 #[test]
 fn virtual_time_balances() {
     let offer = Offer {
-        workers: &[1],
-        fairness: &[Fairness::Inline, Fairness::Never],
+        workers: &[1, 2, 5],
+        fairness: &[
+            Fairness::Inline,
+            Fairness::Yield,
+            Fairness::OneCoreFree,
+            Fairness::Never,
+        ],
     };
     balances(offer, |config, tree| {
         let simulation = Simulation::new(*config, Machine::default());
-        simulation.run(tree, |_| (), Done::default(), |_| ()).output
+        simulation
+            .run(tree, |_| (), Done::default(), |_, _| ())
+            .output
     });
 }

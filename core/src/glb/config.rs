@@ -7,6 +7,7 @@
 use crate::glb::Share;
 use crate::lifeline::Graph;
 use crate::sync::{AtomicUsize, Ordering};
+use crate::tuning::Tuning;
 
 /// All parameters of the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +22,8 @@ pub struct Config {
     pub lifelines: Graph,
     /// How much is taken for another place.
     pub steal: Steal,
-    /// Tasks between two looks outside (n), at least 1. 511 or 1023 suit tree search.
-    pub grain: usize,
+    /// Tasks between two looks outside (n).
+    pub grain: Grain,
     /// Who serves messages while all workers of a place are busy.
     pub fairness: Fairness,
     /// Seed of the choice of victims.
@@ -50,7 +51,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// One place, one worker, one random steal, the binary hypercube, half, 511.
+    /// One place, one worker, one random steal, the binary hypercube, half, a grain that is measured.
     fn default() -> Self {
         Self {
             places: 1,
@@ -58,9 +59,46 @@ impl Default for Config {
             random_steals: 1,
             lifelines: Graph::Hypercube { radix: 2 },
             steal: Steal::Half,
-            grain: 511,
+            grain: Grain::default(),
             fairness: Fairness::Inline,
             seed: 1,
+        }
+    }
+}
+
+/// How many tasks a worker does between two looks outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Grain {
+    /// Always so many, at least 1. 511 or 1023 suit tree search (Saraswat 2011).
+    Fixed(usize),
+    /// As the tuner of each place sees fit.
+    Tuned(Tuning),
+}
+
+impl Default for Grain {
+    fn default() -> Self {
+        Self::Tuned(Tuning::default())
+    }
+}
+
+impl From<usize> for Grain {
+    fn from(tasks: usize) -> Self {
+        Self::Fixed(tasks)
+    }
+}
+
+impl From<Tuning> for Grain {
+    fn from(tuning: Tuning) -> Self {
+        Self::Tuned(tuning)
+    }
+}
+
+impl Grain {
+    /// The tasks of the first turn.
+    pub const fn initial(&self) -> usize {
+        match self {
+            Self::Fixed(tasks) => *tasks,
+            Self::Tuned(tuning) => tuning.initial,
         }
     }
 }

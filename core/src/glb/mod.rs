@@ -6,7 +6,7 @@
 //! | [`Task`], [`Tasks`] | a ready bag for programs that have single tasks |
 //! | [`Config`], [`Control`], [`Reason`] | what can be set before, and done during, a run |
 //! | [`Protocol`] | one place to the others: a state machine, driven by threads, simulator and explorer |
-//! | [`Team`], [`Worker`] | one place inside: what its workers share, and what each of them does |
+//! | [`Team`], [`Worker`] | one place inside: what its workers share, and what each of them does, step by step |
 //! | [`Tally`], [`Times`], [`Meter`], [`Observer`] | what is counted, and where the time goes |
 #![forbid(unsafe_code)]
 
@@ -19,9 +19,9 @@ mod team;
 mod worker;
 
 pub use bag::{Bag, Share};
-pub use config::{Config, Control, Fairness, Reason, Steal};
+pub use config::{Config, Control, Fairness, Grain, Reason, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
 pub use tasks::{Task, Tasks};
 pub use team::Team;
-pub use worker::{Account, Worker};
+pub use worker::{Account, Pile, Step, Worker};

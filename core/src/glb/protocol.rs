@@ -23,6 +23,9 @@ pub enum Message<L> {
     Loot(L),
     /// A quiet place's counts, for the home.
     Report(Report),
+    /// The best that the sender knows. Passed on along the lifelines by whoever did not know it; not
+    /// counted by the finish, as it may as well be lost.
+    Bound(usize),
 }
 
 /// What a place asks of whoever drives it.
@@ -37,6 +40,8 @@ pub trait Actions<L> {
     fn ration(&mut self, thieves: usize) -> Option<L>;
     /// A number below `n`.
     fn pick(&mut self, n: usize) -> usize;
+    /// Another place knows this bound.
+    fn improve(&mut self, bound: usize);
     /// All work everywhere has ended. Only at the home, once.
     fn done(&mut self);
 }
@@ -48,6 +53,8 @@ pub struct Protocol {
     place: Place,
     ledger: Ledger,
     home: Option<Home>,
+    /// The best bound passed on.
+    whispered: usize,
 }
 
 impl Protocol {
@@ -58,6 +65,7 @@ impl Protocol {
             place: Place::new(here, places, graph, random_steals),
             ledger: Ledger::new(here),
             home: (here == PlaceId::HOME).then(|| Home::new(places)),
+            whispered: usize::MAX,
         }
     }
 
@@ -76,6 +84,22 @@ impl Protocol {
         self.on_event(Event::Surplus, out);
     }
 
+    /// This place knows a bound: passed on along the lifelines if it is better than the last one
+    /// (Finnerty 2022, TSP).
+    pub fn whisper<L>(&mut self, bound: usize, out: &mut impl Actions<L>) {
+        if bound < self.whispered {
+            self.whispered = bound;
+            for &(to, _) in self.place.lifelines() {
+                out.send(to, Message::Bound(bound));
+            }
+        }
+    }
+
+    /// The best bound that this place has passed on.
+    pub fn whispered(&self) -> usize {
+        self.whispered
+    }
+
     /// A message has come in.
     ///
     /// # Panics
@@ -85,6 +109,10 @@ impl Protocol {
             Message::Request { lifeline } => self.on_event(Event::Request { from, lifeline }, out),
             Message::Answer(loot) => self.on_event(Event::Answer { from, loot }, out),
             Message::Loot(loot) => self.on_event(Event::Loot { from, loot }, out),
+            Message::Bound(bound) => {
+                out.improve(bound);
+                self.whisper(bound, out);
+            }
             Message::Report(report) => {
                 if self
                     .home

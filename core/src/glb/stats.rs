@@ -1,6 +1,7 @@
 //! What is counted about a run, and where the time of a worker goes.
 
 use crate::glb::{Bag, Message};
+use crate::lifeline::Traffic;
 
 /// What a worker is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,21 +112,32 @@ pub struct Tally {
     pub sent: Loot,
     /// Messages sent, of all kinds.
     pub messages: u64,
+    /// Of these, what a quiet place sent, but for answers and bounds. The protocol has none.
+    pub unasked: u64,
+    /// The grain at the end.
+    pub grain: usize,
+    /// How the reserve for this place's own workers was used.
+    pub reserve: Traffic,
     /// The request whose answer is outstanding goes along a lifeline.
     asked_lifeline: bool,
+    /// Messages that neither answer a request nor tell a bound.
+    begun: u64,
 }
 
 impl Tally {
     /// A message leaves this place.
     pub fn on_send<B: Bag>(&mut self, message: &Message<B>) {
         self.messages += 1;
+        if !matches!(message, Message::Answer(_) | Message::Bound(_)) {
+            self.begun += 1;
+        }
         match message {
             Message::Request { lifeline } => {
                 self.asked_lifeline = *lifeline;
                 self.by(*lifeline).asked += 1;
             }
             Message::Answer(Some(loot)) | Message::Loot(loot) => self.sent.add(loot),
-            Message::Answer(None) | Message::Report(_) => {}
+            Message::Answer(None) | Message::Report(_) | Message::Bound(_) => {}
         }
     }
 
@@ -138,6 +150,11 @@ impl Tally {
         };
         self.by(lifeline).answered += 1;
         self.received.add(loot);
+    }
+
+    /// Messages so far that neither answer a request nor tell a bound.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
     }
 
     fn by(&mut self, lifeline: bool) -> &mut Steals {
@@ -153,6 +170,9 @@ impl Tally {
 pub trait Observer: Send {
     /// The worker was in `state` from tick `from` to tick `to`. Stretches come in order, without gaps.
     fn span(&mut self, state: State, from: u64, to: u64);
+
+    /// At tick `now` the worker changed the grain of its place.
+    fn grain(&mut self, _tasks: usize, _now: u64) {}
 }
 
 /// Sees nothing and costs nothing.
@@ -195,6 +215,11 @@ impl<O: Observer> Meter<O> {
         self.observer.span(self.state, self.since, now);
         self.state = state;
         self.since = now;
+    }
+
+    /// At tick `now` the worker changed the grain of its place.
+    pub fn grain(&mut self, tasks: usize, now: u64) {
+        self.observer.grain(tasks, now);
     }
 
     /// Ends the account at tick `now`.

@@ -1,8 +1,9 @@
 //! What the workers of one place share.
 //!
 //! # Words
-//! The words of [`lifeline`](crate::lifeline), the inbox, and two hints, `thieves` and `stealing`,
-//! written under the desk's lock and read without it once a turn.
+//! The words of [`lifeline`](crate::lifeline), the inbox, and hints that are read without a lock once a
+//! turn: `thieves`, `stealing` and `whispered`, written under the desk's lock; `grain`, written under
+//! the tuner's.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -16,11 +17,12 @@
 //! loot or the bringer sees the worker idle (model `lost_work`).
 
 use crate::deque::Inbox;
-use crate::glb::{Actions, Bag, Config, Fairness, Message, Protocol, Share, Tally};
+use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
 use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::{Crew, Gate, Phase, Reserve};
 use crate::port::Port;
-use crate::sync::{AtomicBool, CachePadded, Lock, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
+use crate::tuning::{Gauge, Log, Sample, Tuner};
 use alloc::{boxed::Box, vec::Vec};
 
 /// A message and who sent it.
@@ -40,6 +42,18 @@ pub struct Team<B: Bag> {
     desk: CachePadded<Lock<Desk>>,
     thieves: AtomicBool,
     stealing: AtomicBool,
+    whispered: AtomicUsize,
+    grain: AtomicUsize,
+    tuned: Option<CachePadded<Lock<Tuned>>>,
+}
+
+/// What the grain of a place is judged by.
+#[derive(Debug)]
+struct Tuned {
+    tuner: Tuner,
+    gauge: Gauge,
+    /// The place has been without work since the last verdict.
+    rested: bool,
 }
 
 /// What a worker starts from: others put work here while it is idle.
@@ -104,6 +118,16 @@ impl<B: Bag> Team<B> {
             })),
             thieves: AtomicBool::new(thieves),
             stealing: AtomicBool::new(false),
+            whispered: AtomicUsize::new(usize::MAX),
+            grain: AtomicUsize::new(config.grain.initial()),
+            tuned: match config.grain {
+                Grain::Fixed(_) => None,
+                Grain::Tuned(tuning) => Some(CachePadded::new(Lock::new(Tuned {
+                    tuner: Tuner::new(tuning, 0),
+                    gauge: Gauge::default(),
+                    rested: true,
+                }))),
+            },
         }
     }
 
@@ -115,6 +139,7 @@ impl<B: Bag> Team<B> {
             .claim(WorkerId(0))
             .expect("all workers idle before the start");
         self.start(worker, Some(bag), port);
+        self.crew_changed(port);
     }
 
     /// Takes in a message for this place. Called by the transport, on any thread.
@@ -146,6 +171,63 @@ impl<B: Bag> Team<B> {
         // ORDERING: Release, pairs with Acquire in Slot::take_start (T1).
         slot.start.store(true, Ordering::Release);
         port.unpark(self.here, worker);
+    }
+
+    /// Tasks between two looks outside.
+    #[inline]
+    pub fn grain(&self) -> usize {
+        // ORDERING: Relaxed: the number is all there is to see.
+        self.grain.load(Ordering::Relaxed)
+    }
+
+    /// Some worker has begun or left, if that matters to anybody.
+    pub(super) fn crew_changed(&self, port: &impl Port<Message<B>>) {
+        if let Some(tuned) = &self.tuned {
+            let mut tuned = tuned.lock(port);
+            // Asked under the lock, so that the last to come in has the last word.
+            tuned.gauge.crew(self.crew.is_full(), port.now());
+        }
+    }
+
+    /// Takes in what a worker measured, and the new grain if that changes it.
+    #[cold]
+    pub(super) fn tune(&self, sample: Sample, port: &impl Port<Message<B>>) -> Option<usize> {
+        let mut tuned = self.tuned.as_ref()?.lock(port);
+        let now = port.now();
+        tuned.gauge.sampled(sample);
+        if !tuned.tuner.is_due(now) {
+            return None;
+        }
+        let (sample, full) = tuned.gauge.read(now);
+        let traffic = self.intra.traffic(port);
+        let log = Log {
+            fed: traffic.fed,
+            split: traffic.split,
+            emptied: traffic.emptied,
+            full,
+            sample,
+        };
+        if core::mem::take(&mut tuned.rested) {
+            tuned.tuner.rebase(log, now);
+            return None;
+        }
+        let grain = tuned.tuner.tick(log, now)?;
+        // ORDERING: Relaxed: the number is all there is to see.
+        self.grain.store(grain, Ordering::Relaxed);
+        Some(grain)
+    }
+
+    /// Whether `bound` is news to the other places.
+    #[inline]
+    pub(super) fn is_news(&self, bound: usize) -> bool {
+        // ORDERING: Relaxed, a hint: whoever acts on it takes the desk's lock.
+        bound < self.whispered.load(Ordering::Relaxed)
+    }
+
+    /// Tells the bound to the other places.
+    #[cold]
+    pub(super) fn whisper(&self, bound: usize, me: WorkerId, port: &impl Port<Message<B>>) {
+        self.at_desk(None, me, port, |protocol, out| protocol.whisper(bound, out));
     }
 
     /// Whether thieves were recorded here a moment ago.
@@ -202,6 +284,9 @@ impl<B: Bag> Team<B> {
                 );
                 return true;
             }
+            if let Some(tuned) = &self.tuned {
+                tuned.lock(port).rested = true;
+            }
             protocol.dry(out);
             false
         })
@@ -220,6 +305,8 @@ impl<B: Bag> Team<B> {
             tally,
             random,
         } = &mut *desk;
+        let begun = tally.begun();
+        let was_quiet = protocol.place().phase() == Phase::Quiet;
         let result = act(
             protocol,
             &mut Errand {
@@ -232,6 +319,9 @@ impl<B: Bag> Team<B> {
             },
         );
         let place = protocol.place();
+        if was_quiet && place.phase() == Phase::Quiet {
+            tally.unasked += tally.begun() - begun;
+        }
         // ORDERING: Relaxed, both hints, written under the desk's lock.
         self.thieves
             .store(place.thieves().len() > 0, Ordering::Relaxed);
@@ -240,11 +330,15 @@ impl<B: Bag> Team<B> {
             matches!(place.phase(), Phase::Stealing { .. }),
             Ordering::Relaxed,
         );
+        // ORDERING: Relaxed, as above.
+        self.whispered
+            .store(protocol.whispered(), Ordering::Relaxed);
         result
     }
 
     /// What the place counted, and every bag that is left, worked off or not.
     pub fn wind_up(self) -> (Tally, Vec<B>) {
+        let grain = self.grain();
         let in_flight =
             self.inbox
                 .into_inner()
@@ -252,20 +346,20 @@ impl<B: Bag> Team<B> {
                 .filter_map(|(_, message)| match message {
                     Message::Loot(loot) => Some(loot),
                     Message::Answer(loot) => loot,
-                    Message::Request { .. } | Message::Report(_) => None,
+                    Message::Request { .. } | Message::Report(_) | Message::Bound(_) => None,
                 });
         let slots = self
             .slots
             .into_vec()
             .into_iter()
             .filter_map(|slot| slot.into_inner().bag.into_inner());
-        let reserves = self
-            .intra
-            .into_inner()
-            .into_iter()
-            .chain(self.inter.into_inner());
-        let bags = slots.chain(reserves).chain(in_flight).collect();
-        (CachePadded::into_inner(self.desk).into_inner().tally, bags)
+        let (intra, reserve) = self.intra.into_inner();
+        let (inter, _) = self.inter.into_inner();
+        let bags = slots.chain(intra).chain(inter).chain(in_flight).collect();
+        let mut tally = CachePadded::into_inner(self.desk).into_inner().tally;
+        tally.grain = grain;
+        tally.reserve = reserve;
+        (tally, bags)
     }
 }
 
@@ -306,6 +400,7 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
         self.team.intra.feed(loot, B::merge, self.port);
         if let Some(worker) = self.team.crew.claim(self.me) {
             self.team.start(worker, None, self.port);
+            self.team.crew_changed(self.port);
         }
     }
 
@@ -313,7 +408,7 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
         let lent = if self.team.inter.is_empty() {
             None
         } else {
-            self.team.inter.take(self.port)
+            self.team.inter.take(|_| None, self.port)
         };
         lent.or_else(|| self.split_own(self.team.config.steal.into()))
     }
@@ -329,7 +424,7 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
         let lent = if self.team.inter.is_empty() {
             None
         } else {
-            self.team.inter.take_part(portion, self.port)
+            self.team.inter.take(portion, self.port)
         };
         lent.or_else(|| self.split_own(Share::Ration(thieves)))
     }
@@ -342,6 +437,12 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
         x ^= x << 17;
         *self.random = x;
         (mix(x) % n as u64) as usize
+    }
+
+    fn improve(&mut self, bound: usize) {
+        if let Some(known) = B::bound(&self.team.shared) {
+            known.improve(bound);
+        }
     }
 
     fn done(&mut self) {

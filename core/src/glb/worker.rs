@@ -1,17 +1,26 @@
-//! One worker of a place: compute, look outside, compute.
+//! One worker of a place: look outside, compute, look outside.
 //!
 //! # Algorithm
 //! Finnerty 2022, worker routine. A turn is: start an idle worker, feed the reserve for
-//! this place, feed the one for other places, answer recorded thieves, let messages be served, work
-//! off one grain. A dry worker looks in the place's reserve, then in the other one, then leaves.
+//! this place, feed the one for other places, answer recorded thieves, pass a better bound on, let
+//! messages be served, work off one grain. A dry worker looks in the place's reserve, then in the
+//! other one, then leaves.
+//!
+//! It is written as steps, between which the caller may let time pass: threads run them one after the
+//! other, a simulator charges each with its cost. Where the order of two workers matters (the flag
+//! of a reserve is read in one step, the work put in in the next) they can come in between.
 //!
 //! In the steady state a turn costs a few plain loads of words that rarely change and one store to a
-//! line of the worker's own; no clock is read.
+//! line of the worker's own; the clock is read on a few turns only, and on none if the grain is fixed.
 
 use crate::glb::team::put;
-use crate::glb::{Bag, Control, Fairness, Message, Meter, Observer, Share, State, Team, Times};
+use crate::glb::{
+    Bag, Control, Fairness, Grain, Message, Meter, Observer, Share, State, Team, Times,
+};
 use crate::id::WorkerId;
+use crate::lifeline::Reserve;
 use crate::port::Port;
+use crate::tuning::{Pace, Sample};
 
 /// Tasks after which a worker tells the [`Control`] how far it is: some milliseconds.
 const REPORT_AFTER: usize = 1 << 16;
@@ -22,6 +31,10 @@ pub struct Worker<'a, B: Bag, P, O> {
     me: WorkerId,
     port: &'a P,
     control: &'a Control,
+    next: Next<B>,
+    /// The worker's own work, from being started to leaving.
+    bag: Option<B>,
+    pace: Option<Pace>,
     meter: Meter<O>,
     tasks: u64,
     unreported: usize,
@@ -38,6 +51,62 @@ pub struct Account<O> {
     pub observer: O,
 }
 
+/// The two reserves of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pile {
+    /// For the workers of the place itself.
+    Intra,
+    /// For other places.
+    Inter,
+}
+
+/// What a worker did in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// It was started.
+    Started,
+    /// It started another worker, with a part of its work if it could be divided.
+    Grew,
+    /// It divided its work to put a part into a reserve.
+    Divided,
+    /// It put that part in.
+    Fed(Pile),
+    /// It gave to recorded thieves.
+    Answered,
+    /// It told other places a better bound.
+    Whispered,
+    /// It served a message.
+    Served,
+    /// It is done with looking outside.
+    Looked,
+    /// It did so many tasks.
+    Worked(usize),
+    /// It looked into a reserve, and took work if there was any.
+    Took(Pile),
+    /// It ran dry and left.
+    Left,
+    /// It has nothing to do until it is woken.
+    Parked,
+    /// The computation is over.
+    Ended,
+}
+
+/// What a worker does next.
+enum Next<B> {
+    Aside,
+    Turn,
+    FeedIntra,
+    FeedInter,
+    Put(Pile, B),
+    Answer,
+    Whisper,
+    Serve,
+    StepBack,
+    Work,
+    Take(Pile),
+    Leave,
+}
+
 impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// Thread `me` of the [`Config::threads`](crate::glb::Config::threads) of the place.
     pub fn new(
@@ -47,13 +116,20 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         control: &'a Control,
         observer: O,
     ) -> Self {
-        let meter = Meter::new(State::Idle, port.now(), observer);
+        let now = port.now();
+        let pace = match &team.config.grain {
+            Grain::Fixed(_) => None,
+            Grain::Tuned(tuning) => Some(Pace::new(tuning, now)),
+        };
         Self {
             team,
             me,
             port,
             control,
-            meter,
+            next: Next::Aside,
+            bag: None,
+            pace,
+            meter: Meter::new(State::Idle, now, observer),
             tasks: 0,
             unreported: 0,
         }
@@ -61,15 +137,17 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     /// Works and serves until the computation is closed.
     pub fn run(mut self) -> Account<O> {
-        while !self.port.is_closed() {
-            if self.may_work() && self.team.slots[self.me.index()].take_start() {
-                self.work();
-            } else if !self.team.inbox.is_empty() {
-                self.serve(None);
-            } else {
-                self.step_aside();
+        loop {
+            match self.step() {
+                Step::Parked => self.port.park(self.team.here, self.me),
+                Step::Ended => return self.close(),
+                _ => {}
             }
         }
+    }
+
+    /// The account of a worker that has [`Ended`](Step::Ended).
+    pub fn close(mut self) -> Account<O> {
         self.report();
         let (times, observer) = self.meter.finish(self.port.now());
         Account {
@@ -79,12 +157,50 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    fn may_work(&self) -> bool {
-        self.me != self.team.steward()
+    /// The reserve that the next step locks, if it does.
+    pub fn wants(&self) -> Option<Pile> {
+        match self.next {
+            Next::Put(pile, _) | Next::Take(pile) => Some(pile),
+            _ => None,
+        }
     }
 
-    /// Parks until somebody has work or a message.
-    fn step_aside(&mut self) {
+    /// The next step is to do tasks.
+    pub fn will_work(&self) -> bool {
+        matches!(self.next, Next::Work)
+    }
+
+    /// Does the next thing.
+    #[inline]
+    pub fn step(&mut self) -> Step {
+        match core::mem::replace(&mut self.next, Next::Turn) {
+            Next::Turn => self.turn(),
+            Next::Work => self.work(),
+            Next::Aside => self.aside(),
+            Next::FeedIntra => self.feed_intra(),
+            Next::FeedInter => self.feed_inter(),
+            Next::Put(pile, work) => self.put(pile, work),
+            Next::Answer => self.answer(),
+            Next::Whisper => self.whisper(),
+            Next::Serve => self.let_serve(),
+            Next::StepBack => self.stay_back(),
+            Next::Take(pile) => self.take(pile),
+            Next::Leave => self.leave(),
+        }
+    }
+
+    /// Without work: starts if it was claimed, serves, or steps aside.
+    fn aside(&mut self) -> Step {
+        self.next = Next::Aside;
+        if self.port.is_closed() {
+            return Step::Ended;
+        }
+        if self.may_work() && self.team.slots[self.me.index()].take_start() {
+            return self.start();
+        }
+        if self.serve(None) {
+            return Step::Served;
+        }
         self.report();
         // A worker that stepped back at the gate waits for this thread, not for a message.
         self.open_gate();
@@ -93,117 +209,294 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         } else {
             State::Idle
         });
-        self.port.park(self.team.here, self.me);
+        Step::Parked
     }
 
-    /// From being started to leaving.
-    fn work(&mut self) {
+    fn may_work(&self) -> bool {
+        self.me != self.team.steward()
+    }
+
+    fn start(&mut self) -> Step {
         if !self.team.inbox.is_empty() {
             // This worker may have been woken for that message: pass the call on.
             self.team.ring(self.port);
         }
         let slot = &self.team.slots[self.me.index()];
-        let mut bag = slot.bag.lock(self.port).take();
-        loop {
-            if let Some(bag) = &mut bag {
-                while !bag.is_empty() && self.turn(bag) {}
-            }
-            if !self.port.is_closed() {
-                if let Some(more) = self.take_reserve() {
-                    put(&mut bag, more);
-                    continue;
-                }
-            }
-            *slot.bag.lock(self.port) = bag;
-            if self.port.is_closed()
-                || !(self.team.crew.leave(self.me) && self.team.dry(self.me, self.port))
-            {
-                return self.open_gate();
-            }
-            bag = slot.bag.lock(self.port).take();
-        }
+        self.bag = slot.bag.lock(self.port).take();
+        self.next = Next::Turn;
+        Step::Started
     }
 
-    /// One turn. False if the computation is closed.
     #[inline]
-    fn turn(&mut self, bag: &mut B) -> bool {
+    fn turn(&mut self) -> Step {
+        if let Some(pace) = &mut self.pace {
+            if let Some(sample) = pace.begin(|| self.port.now()) {
+                self.tune(sample);
+            }
+        }
         if self.control.is_stopped() {
             self.port.close();
         }
         if self.port.is_closed() {
+            return self.leave();
+        }
+        if self.is_dry() {
+            return self.look_for_work();
+        }
+        if !self.team.crew.is_full() && self.is_splittable() {
+            return self.grow();
+        }
+        self.feed_intra()
+    }
+
+    #[cold]
+    fn tune(&mut self, sample: Sample) {
+        if let Some(grain) = self.team.tune(sample, self.port) {
+            self.meter.grain(grain, self.port.now());
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Step {
+        self.enter(State::Distributing);
+        self.next = Next::FeedIntra;
+        if let Some(worker) = self.team.crew.claim(self.me) {
+            let part = self.split(Share::Half);
+            self.team.start(worker, part, self.port);
+            self.team.crew_changed(self.port);
+        }
+        Step::Grew
+    }
+
+    #[inline]
+    fn feed_intra(&mut self) -> Step {
+        if self.team.crew.size() > 1 && self.team.intra.is_empty() && self.is_splittable() {
+            return self.divide(Pile::Intra, Share::Half);
+        }
+        self.feed_inter()
+    }
+
+    #[inline]
+    fn feed_inter(&mut self) -> Step {
+        if self.team.lends() && self.team.inter.is_empty() && self.is_splittable() {
+            return self.divide(Pile::Inter, self.team.config.steal.into());
+        }
+        self.answer()
+    }
+
+    #[cold]
+    fn divide(&mut self, pile: Pile, share: Share) -> Step {
+        self.enter(State::Distributing);
+        self.next = match self.split(share) {
+            Some(work) => Next::Put(pile, work),
+            None => Self::after(pile),
+        };
+        Step::Divided
+    }
+
+    /// The flag is not read again: two workers that both saw it feed both (Finnerty 2022, T5).
+    #[cold]
+    fn put(&mut self, pile: Pile, work: B) -> Step {
+        self.reserve(pile).feed(work, B::merge, self.port);
+        self.next = Self::after(pile);
+        Step::Fed(pile)
+    }
+
+    /// What follows in a turn on feeding this reserve.
+    fn after(pile: Pile) -> Next<B> {
+        match pile {
+            Pile::Intra => Next::FeedInter,
+            Pile::Inter => Next::Answer,
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self) -> Step {
+        let team = self.team;
+        if team.has_thieves() && (self.is_splittable() || !team.inter.is_empty()) {
+            self.enter(State::Distributing);
+            if let Some(bag) = &mut self.bag {
+                team.surplus(bag, self.me, self.port);
+            }
+            self.next = Next::Whisper;
+            return Step::Answered;
+        }
+        self.whisper()
+    }
+
+    #[inline]
+    fn whisper(&mut self) -> Step {
+        match self.news() {
+            Some(bound) => self.tell(bound, Next::Serve),
+            None => self.let_serve(),
+        }
+    }
+
+    /// A bound that the other places have not been told.
+    #[inline]
+    fn news(&self) -> Option<usize> {
+        let bound = B::bound(&self.team.shared)?.get();
+        self.team.is_news(bound).then_some(bound)
+    }
+
+    #[cold]
+    fn tell(&mut self, bound: usize, next: Next<B>) -> Step {
+        self.enter(State::Distributing);
+        self.team.whisper(bound, self.me, self.port);
+        self.next = next;
+        Step::Whispered
+    }
+
+    /// Messages may wait while this worker has work.
+    #[inline]
+    fn let_serve(&mut self) -> Step {
+        if !self.team.inbox.is_empty() {
+            match self.team.config.fairness {
+                Fairness::Inline => {
+                    let mut own = self.bag.take();
+                    let served = self.serve(own.as_mut());
+                    self.bag = own;
+                    if served {
+                        self.next = Next::Serve;
+                        return Step::Served;
+                    }
+                }
+                Fairness::Yield if self.team.crew.is_full() => {
+                    if self.team.gate.try_hold(self.me) {
+                        return self.step_back();
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.looked(|| self.port.now());
+        }
+        self.next = Next::Work;
+        Step::Looked
+    }
+
+    /// Serves one message, if there is one.
+    fn serve(&mut self, own: Option<&mut B>) -> bool {
+        if self.team.inbox.is_empty() {
             return false;
         }
-        let team = self.team;
-        if !team.crew.is_full() && bag.is_splittable() {
-            self.grow(bag);
+        self.enter(State::Probing);
+        let letter = self.team.inbox.pop(self.port);
+        let served = letter.is_some();
+        if let Some(letter) = letter {
+            self.team.on(letter, own, self.me, self.port);
         }
-        if team.crew.size() > 1 && team.intra.is_empty() && bag.is_splittable() {
-            self.enter(State::Distributing);
-            if let Some(work) = bag.split(Share::Half) {
-                team.intra.feed(work, B::merge, self.port);
-            }
+        self.open_gate();
+        served
+    }
+
+    /// Gives way to the steward until one message has been served.
+    #[cold]
+    fn step_back(&mut self) -> Step {
+        self.enter(State::Idle);
+        self.port.unpark(self.team.here, self.team.steward());
+        self.next = Next::StepBack;
+        Step::Parked
+    }
+
+    fn stay_back(&mut self) -> Step {
+        if self.team.gate.is_held_by(self.me) && !self.port.is_closed() {
+            self.next = Next::StepBack;
+            return Step::Parked;
         }
-        if team.lends() && team.inter.is_empty() && bag.is_splittable() {
-            self.enter(State::Distributing);
-            if let Some(work) = bag.split(team.config.steal.into()) {
-                team.inter.feed(work, B::merge, self.port);
-            }
-        }
-        if team.has_thieves() && (bag.is_splittable() || !team.inter.is_empty()) {
-            self.enter(State::Distributing);
-            team.surplus(bag, self.me, self.port);
-        }
-        if !team.inbox.is_empty() {
-            self.let_serve(bag);
-        }
+        self.next = Next::Work;
+        Step::Looked
+    }
+
+    #[inline]
+    fn work(&mut self) -> Step {
         if self.meter.state() != State::Computing {
             self.enter(State::Computing);
         }
-        let done = bag.process(team.config.grain, &team.shared);
+        let bag = self.bag.as_mut().expect("a worker at work has a bag");
+        let done = bag.process(self.team.grain(), &self.team.shared);
+        if let Some(reason) = bag.verdict() {
+            self.control.stop(reason);
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.did(done as u64);
+        }
         self.tasks += done as u64;
         self.unreported += done;
         if self.unreported >= REPORT_AFTER {
             self.report();
         }
-        true
+        Step::Worked(done)
     }
 
-    #[cold]
-    fn grow(&mut self, bag: &mut B) {
+    fn look_for_work(&mut self) -> Step {
+        if let Some(bound) = self.news() {
+            return self.tell(bound, Next::Turn);
+        }
+        let Team { intra, inter, .. } = self.team;
+        self.next = if !intra.is_empty() {
+            Next::Take(Pile::Intra)
+        } else if !inter.is_empty() {
+            Next::Take(Pile::Inter)
+        } else {
+            return self.leave();
+        };
+        Step::Looked
+    }
+
+    fn take(&mut self, pile: Pile) -> Step {
         self.enter(State::Distributing);
-        if let Some(worker) = self.team.crew.claim(self.me) {
-            self.team.start(worker, bag.split(Share::Half), self.port);
-        }
+        let part = |pile: &mut B| pile.split(Share::Refill);
+        let found = self.reserve(pile).take(part, self.port);
+        self.next = match found {
+            Some(work) => {
+                put(&mut self.bag, work);
+                Next::Turn
+            }
+            None if pile == Pile::Intra && !self.team.inter.is_empty() => Next::Take(Pile::Inter),
+            None => Next::Leave,
+        };
+        Step::Took(pile)
     }
 
-    /// Messages wait while this worker has work.
-    #[cold]
-    fn let_serve(&mut self, bag: &mut B) {
-        match self.team.config.fairness {
-            Fairness::Inline => self.serve(Some(bag)),
-            Fairness::Yield => self.step_back(),
-            Fairness::OneCoreFree | Fairness::Never => {}
-        }
-    }
-
-    fn serve(&mut self, mut own: Option<&mut B>) {
-        self.enter(State::Probing);
-        while let Some(letter) = self.team.inbox.pop(self.port) {
-            self.team.on(letter, own.as_deref_mut(), self.me, self.port);
+    /// The bag is put back, empty or not; whoever starts this worker again adds to it.
+    fn leave(&mut self) -> Step {
+        let slot = &self.team.slots[self.me.index()];
+        *slot.bag.lock(self.port) = self.bag.take();
+        self.next = Next::Aside;
+        if !self.port.is_closed() {
+            let last = self.team.crew.leave(self.me);
+            self.team.crew_changed(self.port);
+            if last {
+                self.enter(State::Stealing);
+                if self.team.dry(self.me, self.port) {
+                    self.bag = slot.bag.lock(self.port).take();
+                    self.next = Next::Turn;
+                    return Step::Left;
+                }
+            }
         }
         self.open_gate();
+        Step::Left
     }
 
-    /// Gives way to the steward until one message has been served.
-    fn step_back(&mut self) {
-        let team = self.team;
-        if !team.crew.is_full() || !team.gate.try_hold(self.me) {
-            return;
-        }
-        self.enter(State::Idle);
-        self.port.unpark(team.here, team.steward());
-        while team.gate.is_held_by(self.me) && !self.port.is_closed() {
-            self.port.park(team.here, self.me);
+    fn is_dry(&self) -> bool {
+        self.bag.as_ref().is_none_or(B::is_empty)
+    }
+
+    fn is_splittable(&self) -> bool {
+        self.bag.as_ref().is_some_and(B::is_splittable)
+    }
+
+    fn split(&mut self, share: Share) -> Option<B> {
+        self.bag.as_mut()?.split(share)
+    }
+
+    fn reserve(&self, pile: Pile) -> &'a Reserve<B> {
+        match pile {
+            Pile::Intra => &self.team.intra,
+            Pile::Inter => &self.team.inter,
         }
     }
 
@@ -212,18 +505,6 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         if let Some(worker) = self.team.gate.release() {
             self.port.unpark(self.team.here, worker);
         }
-    }
-
-    /// The whole of the reserve for this place, else of the one for others.
-    fn take_reserve(&mut self) -> Option<B> {
-        let Team { intra, inter, .. } = self.team;
-        [intra, inter].into_iter().find_map(|reserve| {
-            if reserve.is_empty() {
-                None
-            } else {
-                reserve.take(self.port)
-            }
-        })
     }
 
     fn report(&mut self) {

@@ -36,4 +36,4 @@ pub use gate::Gate;
 pub use graph::{Graph, Neighbours};
 #[cfg(feature = "alloc")]
 pub use place::{Actions, Event, Phase, Place};
-pub use reserve::Reserve;
+pub use reserve::{Reserve, Traffic};

@@ -18,7 +18,24 @@ use crate::sync::{AtomicBool, Lock, Ordering};
 #[derive(Debug)]
 pub struct Reserve<B> {
     empty: AtomicBool,
-    pile: Lock<Option<B>>,
+    pile: Lock<Pile<B>>,
+}
+
+/// How often a reserve was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Work was put in.
+    pub fed: u64,
+    /// Work was taken out.
+    pub split: u64,
+    /// That left it empty.
+    pub emptied: u64,
+}
+
+#[derive(Debug)]
+struct Pile<B> {
+    work: Option<B>,
+    traffic: Traffic,
 }
 
 impl<B> Default for Reserve<B> {
@@ -32,7 +49,10 @@ impl<B> Reserve<B> {
     pub fn new() -> Self {
         Self {
             empty: AtomicBool::new(true),
-            pile: Lock::new(None),
+            pile: Lock::new(Pile {
+                work: None,
+                traffic: Traffic::default(),
+            }),
         }
     }
 
@@ -46,38 +66,36 @@ impl<B> Reserve<B> {
     /// Adds `work`; `merge` puts it on top of what is there.
     pub fn feed(&self, work: B, merge: impl FnOnce(&mut B, B), relax: &impl Relax) {
         let mut pile = self.pile.lock(relax);
-        match &mut *pile {
+        match &mut pile.work {
             Some(there) => merge(there, work),
-            None => *pile = Some(work),
+            none => *none = Some(work),
         }
+        pile.traffic.fed += 1;
         // ORDERING: Relaxed, under the lock (R1): the flag follows the pile.
         self.empty.store(false, Ordering::Relaxed);
     }
 
-    /// Takes everything. Looks under the lock even if the flag says empty.
-    pub fn take(&self, relax: &impl Relax) -> Option<B> {
+    /// Takes what `part` removes from the pile, leaving the rest; everything if it removes nothing.
+    /// Looks under the lock even if the flag says empty.
+    pub fn take(&self, part: impl FnOnce(&mut B) -> Option<B>, relax: &impl Relax) -> Option<B> {
         let mut pile = self.pile.lock(relax);
-        let work = pile.take();
+        let portion = part(pile.work.as_mut()?).or_else(|| pile.work.take());
+        let is_empty = pile.work.is_none();
+        pile.traffic.split += 1;
+        pile.traffic.emptied += u64::from(is_empty);
         // ORDERING: Relaxed, under the lock (R1): the flag follows the pile.
-        self.empty.store(true, Ordering::Relaxed);
-        work
-    }
-
-    /// Takes what `part` removes from the pile, leaving the rest: one thief's portion.
-    pub fn take_part(
-        &self,
-        part: impl FnOnce(&mut B) -> Option<B>,
-        relax: &impl Relax,
-    ) -> Option<B> {
-        let mut pile = self.pile.lock(relax);
-        let portion = part(pile.as_mut()?).or_else(|| pile.take());
-        // ORDERING: Relaxed, under the lock (R1): the flag follows the pile.
-        self.empty.store(pile.is_none(), Ordering::Relaxed);
+        self.empty.store(is_empty, Ordering::Relaxed);
         portion
     }
 
-    /// What is left when nobody uses the reserve any more.
-    pub fn into_inner(self) -> Option<B> {
-        self.pile.into_inner()
+    /// How it was used so far.
+    pub fn traffic(&self, relax: &impl Relax) -> Traffic {
+        self.pile.lock(relax).traffic
+    }
+
+    /// What is left when nobody uses the reserve any more, and how it was used.
+    pub fn into_inner(self) -> (Option<B>, Traffic) {
+        let Pile { work, traffic } = self.pile.into_inner();
+        (work, traffic)
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
-use tautline::glb::{Config, Control, Fairness, Glb, Graph, Steal};
+use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
 use tautline_core::lifeline::Crew;
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
@@ -62,16 +62,17 @@ pub struct Rules {
     )]
     #[arg(value_parser = steal, allow_negative_numbers = true, hide_env_values = true)]
     steal: Steal,
-    /// Tasks between two looks outside
+    /// Tasks between two looks outside: measured (auto), by a rule of Finnerty's from 10 on
+    /// (merge-empty, split-merge), fixed (N), or fixed with everything measured in vain (frozen:N)
     #[arg(
         short = 'n',
         long,
-        value_name = "N",
+        value_name = "auto|RULE|N",
         env = "TAUTLINE_GRAIN",
-        default_value = "511"
+        default_value = "auto"
     )]
-    #[arg(value_parser = whole::<usize, GRAIN_MAX>, allow_negative_numbers = true, hide_env_values = true)]
-    grain: usize,
+    #[arg(value_parser = grain, allow_negative_numbers = true, hide_env_values = true)]
+    grain: Grain,
     /// Who serves messages while all workers of a place are busy
     #[arg(
         long,
@@ -161,6 +162,24 @@ fn lifelines(text: &str) -> Result<Graph, String> {
     .ok_or_else(|| "ring, full, or hypercube:H with a radix H from 2".to_owned())
 }
 
+fn grain(text: &str) -> Result<Grain, String> {
+    let tasks = |text: &str| {
+        whole::<usize, GRAIN_MAX>(text).map_err(|reason| match reason.starts_with("at most") {
+            true => reason,
+            false => "auto, merge-empty, split-merge, a number from 1, or frozen:N".to_owned(),
+        })
+    };
+    Ok(match text {
+        "auto" => Grain::default(),
+        "merge-empty" => Tuning::thesis(Rule::MergeEmpty).into(),
+        "split-merge" => Tuning::thesis(Rule::SplitMerge).into(),
+        _ => match text.strip_prefix("frozen:") {
+            Some(fixed) => Tuning::frozen(tasks(fixed)?).into(),
+            None => tasks(text)?.into(),
+        },
+    })
+}
+
 fn steal(text: &str) -> Result<Steal, String> {
     match text {
         "half" => Ok(Steal::Half),
@@ -193,6 +212,24 @@ impl fmt::Display for Spelled<Steal> {
     }
 }
 
+impl fmt::Display for Spelled<Grain> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Grain::Fixed(tasks) => write!(f, "{tasks}"),
+            Grain::Tuned(Tuning {
+                frozen: true,
+                initial,
+                ..
+            }) => write!(f, "frozen:{initial}"),
+            Grain::Tuned(tuning) => f.write_str(match tuning.rule {
+                Rule::Direct => "auto",
+                Rule::MergeEmpty => "merge-empty",
+                Rule::SplitMerge => "split-merge",
+            }),
+        }
+    }
+}
+
 impl fmt::Display for Spelled<Fairness> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
@@ -211,7 +248,7 @@ pub fn line(config: &Config) -> String {
         config.random_steals,
         Spelled(config.lifelines),
         Spelled(config.steal),
-        config.grain,
+        Spelled(config.grain),
         Spelled(config.fairness),
         config.seed
     )
@@ -223,7 +260,7 @@ pub fn json(config: &Config) -> serde_json::Value {
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),
         "steal": Spelled(config.steal).to_string(),
-        "grain": config.grain,
+        "grain": Spelled(config.grain).to_string(),
         "fairness": Spelled(config.fairness).to_string(),
         "seed": config.seed,
     })

@@ -82,7 +82,7 @@ pub fn sample(n: usize) -> Vec<Point> {
             random_steals: tries[i],
             lifelines: lifelines[i],
             steal: steals[i],
-            grain: grains[i],
+            grain: grains[i].into(),
             fairness: fairness[i],
             seed: i as u64,
         })
@@ -111,6 +111,6 @@ pub fn assert_covers(points: &[Point], floor: usize) {
     check(points, floor, &LIFELINES, |c| c.lifelines);
     check(points, floor, &RANDOM_STEALS, |c| c.random_steals);
     check(points, floor, &STEALS, |c| c.steal);
-    check(points, floor, &GRAINS, |c| c.grain);
+    check(points, floor, &GRAINS, |c| c.grain.initial());
     check(points, floor, &FAIRNESS, |c| c.fairness);
 }

@@ -36,6 +36,9 @@ impl World {
 }
 
 impl Actions<Tasks> for World {
+    /// These trees have no bound.
+    fn improve(&mut self, _: usize) {}
+
     fn send(&mut self, to: PlaceId, message: Message<Tasks>) {
         self.sent.push((to, message));
     }

@@ -43,9 +43,9 @@ struct Costs {
     #[arg(value_parser = task, allow_negative_numbers = true)]
     task_ns: u64,
     /// One look for messages, whether there are any or not
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().poll_ns)]
+    #[arg(long, value_name = "NS", default_value_t = Machine::default().look_ns)]
     #[arg(value_parser = cost, allow_negative_numbers = true)]
-    poll_ns: u64,
+    look_ns: u64,
     /// Taking in one message, and what follows from it but the division of a bag
     #[arg(long, value_name = "NS", default_value_t = Machine::default().serve_ns)]
     #[arg(value_parser = cost, allow_negative_numbers = true)]
@@ -55,9 +55,9 @@ struct Costs {
     #[arg(value_parser = cost, allow_negative_numbers = true)]
     split_ns: u64,
     /// From the sending of a message to its arrival
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().latency_ns)]
+    #[arg(long, value_name = "NS", default_value_t = Machine::default().far_ns)]
     #[arg(value_parser = cost, allow_negative_numbers = true)]
-    latency_ns: u64,
+    far_ns: u64,
     /// What each task of a loot adds to the latency
     #[arg(long, value_name = "NS", default_value_t = Machine::default().loot_task_ns)]
     #[arg(value_parser = cost, allow_negative_numbers = true)]
@@ -105,12 +105,13 @@ impl Costs {
     fn machine(&self) -> Machine {
         Machine {
             task_ns: self.task_ns,
-            poll_ns: self.poll_ns,
+            look_ns: self.look_ns,
             serve_ns: self.serve_ns,
             split_ns: self.split_ns,
-            latency_ns: self.latency_ns,
+            far_ns: self.far_ns,
             loot_task_ns: self.loot_task_ns,
             jitter_percent: self.jitter_percent,
+            ..Machine::default()
         }
     }
 }
@@ -121,10 +122,10 @@ pub fn line(machine: &Machine) -> String {
         "task {} ns, poll {} ns, serve {} ns, split {} ns, latency {} ns + {} ns a task of loot, \
          jitter {} %",
         machine.task_ns,
-        machine.poll_ns,
+        machine.look_ns,
         machine.serve_ns,
         machine.split_ns,
-        machine.latency_ns,
+        machine.far_ns,
         machine.loot_task_ns,
         machine.jitter_percent
     )
@@ -133,8 +134,8 @@ pub fn line(machine: &Machine) -> String {
 /// The machine as data.
 pub fn json(machine: &Machine) -> serde_json::Value {
     json!({
-        "task_ns": machine.task_ns, "poll_ns": machine.poll_ns, "serve_ns": machine.serve_ns,
-        "split_ns": machine.split_ns, "latency_ns": machine.latency_ns,
+        "task_ns": machine.task_ns, "look_ns": machine.look_ns, "serve_ns": machine.serve_ns,
+        "split_ns": machine.split_ns, "far_ns": machine.far_ns,
         "loot_task_ns": machine.loot_task_ns, "jitter_percent": machine.jitter_percent,
     })
 }

@@ -63,7 +63,7 @@ impl Uts {
             Bag::root(&tree),
             |_| Tree::new(chosen.params).expect("the parameters were checked"),
             Counts::default(),
-            |_| self.output.stories.recorder(config.places as usize),
+            |_, _| self.output.stories.recorder(config.places as usize),
         );
         let report = Report::of(&chosen, config, machine, outcome, began);
         let delivered = deliver(&if self.output.json {
@@ -121,7 +121,6 @@ impl<'a> Report<'a> {
             tally: place.tally,
             times: place.times,
         };
-        let recorders = (0..).map(PlaceId).zip(outcome.observers);
         Self {
             chosen,
             config,
@@ -136,9 +135,7 @@ impl<'a> Report<'a> {
             reports: outcome.reports,
             events: outcome.events,
             places: outcome.places.iter().map(place).collect(),
-            observers: recorders
-                .map(|(place, recorder)| (place, WorkerId(0), recorder))
-                .collect(),
+            observers: outcome.observers,
         }
     }
 

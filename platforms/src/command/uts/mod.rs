@@ -153,7 +153,10 @@ impl Uts {
 
 /// Refuses a run that would look outside so seldom that an interrupt seems to be lost.
 fn check_pause(config: &Config, chosen: &Chosen) -> Outcome {
-    let (grain, each) = (config.grain as u64, u64::from(chosen.params.granularity));
+    let (grain, each) = (
+        config.grain.initial() as u64,
+        u64::from(chosen.params.granularity),
+    );
     if grain * each <= HASHES_MAX {
         return Ok(());
     }

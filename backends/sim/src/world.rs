@@ -1,0 +1,118 @@
+//! What the simulated machine lends to the workers: a virtual clock, virtual sleep, the network.
+
+use crate::Machine;
+use crate::network::Network;
+use std::cell::{Cell, RefCell};
+use tautline_core::glb::{Bag, Message};
+use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::{PlaceId, WorkerId};
+
+/// The machine as the worker sees it whose step is being taken.
+#[derive(Debug)]
+pub(crate) struct World<B> {
+    pub(crate) machine: Machine,
+    pub(crate) network: RefCell<Network<B>>,
+    /// The time of the step being taken.
+    clock: Cell<u64>,
+    closed: Cell<Option<u64>>,
+    /// Threads of a place.
+    threads: u32,
+    seats: Vec<Cell<Seat>>,
+}
+
+/// Whether a thread sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seat {
+    Awake,
+    /// Awake, and its next sleep is over at once.
+    Called,
+    Asleep,
+}
+
+impl<B: Bag> World<B> {
+    pub(crate) fn new(machine: Machine, places: u32, threads: usize, seed: u64) -> Self {
+        Self {
+            machine,
+            network: RefCell::new(Network::new(machine, places, threads, seed)),
+            clock: Cell::new(0),
+            closed: Cell::new(None),
+            threads: threads as u32,
+            seats: vec![Cell::new(Seat::Asleep); places as usize * threads],
+        }
+    }
+
+    /// When the computation was closed, if it was.
+    pub(crate) fn closed(&self) -> Option<u64> {
+        self.closed.get()
+    }
+
+    /// From here on it is `now`.
+    pub(crate) fn set(&self, now: u64) {
+        self.clock.set(now);
+    }
+
+    /// `ns` pass for the worker whose step is being taken.
+    pub(crate) fn pass(&self, ns: u64) {
+        self.clock.set(self.clock.get().saturating_add(ns));
+    }
+
+    /// `thread` goes to sleep. False if it has been called meanwhile.
+    pub(crate) fn sleep(&self, thread: u32) -> bool {
+        let seat = &self.seats[thread as usize];
+        let sleeps = seat.get() != Seat::Called;
+        seat.set(if sleeps { Seat::Asleep } else { Seat::Awake });
+        sleeps
+    }
+}
+
+impl<B: Bag> Clock for World<B> {
+    fn now(&self) -> u64 {
+        self.clock.get()
+    }
+}
+
+impl<B: Bag> Relax for World<B> {
+    fn relax(&self, _: u32) {
+        unreachable!("steps are taken one at a time: no lock is ever held by another");
+    }
+}
+
+impl<B: Bag> Park for World<B> {
+    fn park(&self, _: PlaceId, _: WorkerId) {
+        unreachable!("a worker that has nothing to do says so");
+    }
+
+    fn unpark(&self, place: PlaceId, worker: WorkerId) {
+        let thread = place.0 * self.threads + worker.0;
+        let seat = &self.seats[thread as usize];
+        if seat.get() == Seat::Asleep {
+            seat.set(Seat::Awake);
+            let wakes = self.now().saturating_add(self.machine.wake_ns);
+            self.network.borrow_mut().step(wakes, thread);
+        } else {
+            seat.set(Seat::Called);
+        }
+    }
+}
+
+impl<B: Bag> Transport<Message<B>> for World<B> {
+    fn send(&self, from: PlaceId, to: PlaceId, message: Message<B>) {
+        if matches!(message, Message::Loot(_) | Message::Answer(Some(_))) {
+            self.pass(self.machine.split_ns);
+        }
+        self.pass(self.machine.send_ns);
+        self.network
+            .borrow_mut()
+            .send(self.now(), from, to, message);
+    }
+
+    fn close(&self) {
+        if self.closed.get().is_none() {
+            self.closed.set(Some(self.now()));
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.get().is_some()
+    }
+}

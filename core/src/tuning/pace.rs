@@ -1,0 +1,105 @@
+//! Which turns of a worker are timed.
+
+use crate::tuning::{Sample, Tuning};
+
+/// Turns are timed so often that this many fit an interval of the tuner; short ones in between are not,
+/// since reading a clock may take longer than they do.
+const TIMED_PER_INTERVAL: u64 = 32;
+
+/// Most turns in a row that are not timed.
+const SKIP_MAX: u64 = 4096;
+
+/// Times some of the turns of one worker and says when to report them.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    timing: Timing,
+    /// Turns to come that are not timed.
+    skip: u64,
+    sum: Sample,
+    reported: u64,
+    /// Ticks between two reports.
+    patience: u64,
+    interval: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Timing {
+    Off,
+    Looking { began: u64 },
+    Computing { began: u64, looked: u64, tasks: u64 },
+}
+
+impl Pace {
+    /// A worker that begins at tick `now`.
+    pub fn new(tuning: &Tuning, now: u64) -> Self {
+        Self {
+            timing: Timing::Off,
+            skip: 0,
+            sum: Sample::default(),
+            reported: now,
+            patience: tuning.first_interval(),
+            interval: tuning.interval,
+        }
+    }
+
+    /// A turn begins, and the one before has ended. What was measured, when it is time to report it.
+    #[inline]
+    pub fn begin(&mut self, now: impl FnOnce() -> u64) -> Option<Sample> {
+        match self.timing {
+            Timing::Off if self.skip > 0 => {
+                self.skip -= 1;
+                None
+            }
+            _ => self.lap(now()),
+        }
+    }
+
+    /// The look outside is over.
+    #[inline]
+    pub fn looked(&mut self, now: impl FnOnce() -> u64) {
+        if let Timing::Looking { began } = self.timing {
+            self.timing = Timing::Computing {
+                began,
+                looked: now(),
+                tasks: 0,
+            };
+        }
+    }
+
+    /// So many tasks were done.
+    #[inline]
+    pub fn did(&mut self, done: u64) {
+        if let Timing::Computing { tasks, .. } = &mut self.timing {
+            *tasks = done;
+        }
+    }
+
+    #[cold]
+    fn lap(&mut self, now: u64) -> Option<Sample> {
+        if let Timing::Computing {
+            began,
+            looked,
+            tasks,
+        } = self.timing
+        {
+            self.sum += Sample {
+                turns: 1,
+                tasks,
+                looking: looked.saturating_sub(began),
+                computing: now.saturating_sub(looked),
+            };
+            let length = now.saturating_sub(began).max(1);
+            self.skip = (self.interval / TIMED_PER_INTERVAL / length).min(SKIP_MAX);
+        }
+        self.timing = match self.skip {
+            0 => Timing::Looking { began: now },
+            _ => Timing::Off,
+        };
+        if now.saturating_sub(self.reported) < self.patience {
+            return None;
+        }
+        self.reported = now;
+        self.patience = (2 * self.patience).min(self.interval / 2);
+        Some(core::mem::take(&mut self.sum))
+    }
+}

@@ -1,0 +1,148 @@
+//! From what a place measured to its next grain.
+
+use crate::tuning::{GRAIN_MAX, Log, Rule, Tuning};
+
+/// A place that had all its workers running for less than this share of the time is short of work
+/// that could be shared (Finnerty 2022: 90 %).
+const FULL_PERCENT: u64 = 90;
+
+/// Feedings for each emptying from which on the grain is too small, in tenths (the published tuner: 1.3).
+const FED_PER_EMPTIED_TENTHS: u64 = 13;
+
+/// Takings for each feeding below which the grain is too small (Finnerty 2022: 2).
+const SPLIT_PER_FED: u64 = 2;
+
+/// A look outside may take one part in so many of the time.
+const LOOK_SHARE: u64 = 128;
+
+/// And of a place that is short of running workers, which gains by looking more often.
+const LOOK_SHARE_SHORT: u64 = 16;
+
+/// A grain is only made smaller if looking would take even less than one part in so many allowed.
+const SLACK: u64 = 4;
+
+/// ... and where nobody is short of work, so many: then a turn is needlessly long for who asks.
+const SLACK_IDLE: u64 = 64;
+
+/// What two readings say about the grain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Too small, and what would do.
+    Small(usize),
+    /// Too large.
+    Large,
+}
+
+impl Verdict {
+    fn agrees(self, other: Option<Self>) -> bool {
+        match self {
+            Self::Small(_) => matches!(other, Some(Self::Small(_))),
+            Self::Large => other == Some(Self::Large),
+        }
+    }
+}
+
+/// Judges the grain of one place. Twice the same verdict in a row changes it.
+#[derive(Clone, Debug)]
+pub struct Tuner {
+    tuning: Tuning,
+    grain: usize,
+    before: Log,
+    ticked: u64,
+    /// Ticks until the next verdict.
+    patience: u64,
+    last: Option<Verdict>,
+}
+
+impl Tuner {
+    /// A tuner that has seen nothing until tick `now`.
+    pub fn new(tuning: Tuning, now: u64) -> Self {
+        Self {
+            tuning,
+            grain: tuning.initial.clamp(1, GRAIN_MAX),
+            before: Log::default(),
+            ticked: now,
+            patience: tuning.first_interval(),
+            last: None,
+        }
+    }
+
+    /// The grain as it stands.
+    pub fn grain(&self) -> usize {
+        self.grain
+    }
+
+    /// It is time for a verdict.
+    pub fn is_due(&self, now: u64) -> bool {
+        now.saturating_sub(self.ticked) >= self.patience
+    }
+
+    /// Forgets what lies before this reading: the place was without work.
+    pub fn rebase(&mut self, log: Log, now: u64) {
+        self.before = log;
+        self.ticked = now;
+        self.last = None;
+    }
+
+    /// Judges what happened since the last reading; the new grain if that changes it.
+    pub fn tick(&mut self, log: Log, now: u64) -> Option<usize> {
+        let elapsed = now.saturating_sub(self.ticked);
+        let verdict = self.judge(&log.since(&self.before), elapsed);
+        self.before = log;
+        self.ticked = now;
+        self.patience = (2 * self.patience).min(self.tuning.interval);
+        let Some(verdict) = verdict else {
+            self.last = None;
+            return None;
+        };
+        if !verdict.agrees(self.last) {
+            self.last = Some(verdict);
+            return None;
+        }
+        self.last = None;
+        let grain = match verdict {
+            Verdict::Small(grain) => grain.min(GRAIN_MAX),
+            Verdict::Large => (self.grain / 2).max(1),
+        };
+        if self.tuning.frozen || grain == self.grain {
+            return None;
+        }
+        self.grain = grain;
+        Some(grain)
+    }
+
+    fn judge(&self, log: &Log, elapsed: u64) -> Option<Verdict> {
+        let short = u128::from(log.full) * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
+        let small = match self.tuning.rule {
+            Rule::Direct => return self.judge_directly(log, short),
+            Rule::MergeEmpty => log.fed * 10 > log.emptied * FED_PER_EMPTIED_TENTHS,
+            Rule::SplitMerge => log.fed > 0 && log.split < SPLIT_PER_FED * log.fed,
+        };
+        match (small, short) {
+            (true, false) => Some(Verdict::Small(self.grain.saturating_mul(2))),
+            (false, true) => Some(Verdict::Large),
+            _ => None,
+        }
+    }
+
+    /// The look outside is to take at most one part in so many of the time: more where workers wait
+    /// for work. Too small is corrected at once to half the allowed share, too large by halves.
+    fn judge_directly(&self, log: &Log, short: bool) -> Option<Verdict> {
+        let sample = &log.sample;
+        let (looking, computing) = (u128::from(sample.looking), u128::from(sample.computing));
+        if sample.tasks == 0 || computing == 0 {
+            return None;
+        }
+        let part = u128::from(if short { LOOK_SHARE_SHORT } else { LOOK_SHARE });
+        let slack = u128::from(if short { SLACK } else { SLACK_IDLE });
+        if looking * part > computing {
+            // looking a turn * 2 part / (computing a task)
+            let turns = u128::from(sample.turns);
+            let tasks = u128::from(sample.tasks);
+            let enough = 2 * part * looking * tasks / (turns * computing);
+            let enough = usize::try_from(enough).unwrap_or(usize::MAX);
+            return Some(Verdict::Small(enough.max(self.grain.saturating_add(1))));
+        }
+        (looking * part * slack < computing && self.grain > 1).then_some(Verdict::Large)
+    }
+}
