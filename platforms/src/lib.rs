@@ -5,14 +5,17 @@
 #![forbid(unsafe_code)]
 
 pub mod backtrack;
+pub mod bc;
 mod deadline;
 mod error;
 pub mod glb;
 pub mod machines;
 pub mod nqueens;
 pub mod pentomino;
+mod random;
 pub mod story;
 mod sum;
+pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};

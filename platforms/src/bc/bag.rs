@@ -1,0 +1,199 @@
+//! Sources as a bag.
+
+use super::graph::Graph;
+use super::walk::Walk;
+use std::sync::Arc;
+use tautline_core::glb::{Bag, Share};
+
+/// What comes of all sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Centrality {
+    /// For each vertex in parts of 2^-64, over ordered pairs of ends; empty until a bag has told.
+    sums: Vec<u128>,
+    edges: u64,
+}
+
+impl Centrality {
+    /// For each of `vertices` vertices, the sum over all pairs of other vertices, in either order but each
+    /// once, of the part of their shortest paths that go through it.
+    pub fn betweenness(&self, vertices: usize) -> Vec<f64> {
+        const PAIR: f64 = 2.0 * (1u128 << 64) as f64;
+        let mut betweenness: Vec<_> = self.sums.iter().map(|sum| *sum as f64 / PAIR).collect();
+        betweenness.resize(vertices, 0.0);
+        betweenness
+    }
+
+    /// Edges traversed: neighbours looked at on the way out, from all sources.
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// A word for the whole vector, the same on every machine and for every run (FNV-1a, 64 bits, over the
+    /// exact sums; Fowler, Noll, Vo).
+    pub fn checksum(&self) -> u64 {
+        let bytes = self.sums.iter().flat_map(|sum| sum.to_le_bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+}
+
+/// Some of the sources of a graph.
+///
+/// `len` counts sources, the one under way included; the tasks that `process` counts are vertices settled or
+/// summed, twice as many as a source reaches. The source under way stays in the bag that began it.
+#[derive(Debug, Default)]
+pub struct Bc {
+    /// Positions in the order of the sources, from the first up to below the second; none empty.
+    intervals: Vec<(u32, u32)>,
+    /// How many sources the intervals hold.
+    waiting: usize,
+    /// How many walks are under way.
+    begun: usize,
+    /// None before the first source. Only the last one goes on; all but the first are under way.
+    walks: Vec<Walk>,
+}
+
+/// All sources on this thread alone.
+pub fn sequential(graph: &Arc<Graph>) -> Centrality {
+    let mut bag = Bc::root(graph);
+    bag.process(usize::MAX, graph);
+    let mut output = Centrality::default();
+    bag.submit(&mut output);
+    output
+}
+
+impl Bc {
+    /// All sources of a graph.
+    pub fn root(graph: &Graph) -> Self {
+        let vertices = graph.vertices() as u32;
+        Self::with(
+            (vertices > 0)
+                .then_some((0, vertices))
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    fn with(intervals: Vec<(u32, u32)>) -> Self {
+        Self {
+            waiting: intervals
+                .iter()
+                .map(|(low, high)| (high - low) as usize)
+                .sum(),
+            intervals,
+            ..Self::default()
+        }
+    }
+
+    /// The walk to go on with, a new source begun if none is under way. `None`: no source is left.
+    fn walk(&mut self, graph: &Graph) -> Option<&mut Walk> {
+        if self.begun == 0 {
+            let (low, high) = self.intervals.last_mut()?;
+            let source = graph.source(*low);
+            *low += 1;
+            if low == high {
+                self.intervals.pop();
+            }
+            self.waiting -= 1;
+            self.begun = 1;
+            if self.walks.is_empty() {
+                self.walks.push(Walk::new(graph.vertices()));
+            }
+            self.walks.last_mut()?.start(source);
+        }
+        self.walks.last_mut()
+    }
+}
+
+impl Bag for Bc {
+    type Shared = Arc<Graph>;
+    type Output = Centrality;
+
+    fn process(&mut self, n: usize, graph: &Arc<Graph>) -> usize {
+        let mut done = 0;
+        while done < n {
+            let Some(walk) = self.walk(graph) else {
+                break;
+            };
+            done += walk.step(n - done, graph);
+            if !walk.is_under_way() {
+                self.begun -= 1;
+                if self.walks.len() > 1 {
+                    if let (Some(done), Some(next)) = (self.walks.pop(), self.walks.last_mut()) {
+                        next.add(&done);
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        // A source under way counts where it is.
+        let amount = share.of(self.len()).min(self.waiting);
+        if amount == 0 {
+            return None;
+        }
+        let (mut rest, mut loot) = (amount, Vec::new());
+        while rest > 0 {
+            let (low, high) = self.intervals.pop()?;
+            let given = ((high - low) as usize).min(rest) as u32;
+            loot.push((high - given, high));
+            if low < high - given {
+                self.intervals.push((low, high - given));
+            }
+            rest -= given as usize;
+        }
+        self.waiting -= amount;
+        Some(Self::with(loot))
+    }
+
+    /// Without results on one side, nothing is added up. Two walks under way are both kept, to be done one after
+    /// the other.
+    fn merge(&mut self, mut other: Self) {
+        self.waiting += other.waiting;
+        self.begun += other.begun;
+        if self.intervals.len() < other.intervals.len() {
+            std::mem::swap(&mut self.intervals, &mut other.intervals);
+        }
+        self.intervals.append(&mut other.intervals);
+        for walk in other.walks {
+            let idle = self.walks.iter().position(|own| !own.is_under_way());
+            match idle {
+                _ if self.walks.is_empty() => self.walks.push(walk),
+                _ if walk.is_under_way() => {
+                    if let Some(idle) = idle {
+                        let results = self.walks.swap_remove(idle);
+                        self.walks.push(walk);
+                        if let Some(own) = self.walks.last_mut() {
+                            own.add(&results);
+                        }
+                    } else {
+                        self.walks.push(walk);
+                    }
+                }
+                _ => self.walks[0].add(&walk),
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.waiting + self.begun
+    }
+
+    fn is_splittable(&self) -> bool {
+        self.waiting > 0 && self.len() >= 2
+    }
+
+    /// A source that a stop left half done gives what was summed by then.
+    fn submit(self, output: &mut Centrality) {
+        for walk in self.walks {
+            output.edges += walk.edges();
+            output.sums.resize(walk.sums().len(), 0);
+            for (sum, own) in output.sums.iter_mut().zip(walk.sums()) {
+                *sum += own;
+            }
+        }
+    }
+}

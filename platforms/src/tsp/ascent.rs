@@ -1,0 +1,158 @@
+//! Prices of cities that make the spanning tree a good bound.
+//!
+//! # Algorithm
+//!
+//! A 1-tree is a minimum spanning tree of all cities but the first, and the two cheapest edges of the first. A tour
+//! is a 1-tree in which every city has two edges. A price added to all edges of a city lengthens every tour
+//! by twice the price, but a 1-tree by the price times the city's edges: dear cities lose edges, cheap ones get more.
+//! The shortest 1-tree, less twice all prices, bounds all tours from below; its
+//! maximum over the prices is sought by steps along the surplus of edges (Held, Karp 1970, 1971; the step of
+//! Held, Wolfe, Crowder 1974; the memory of the last step after Volgenant, Jonker 1982). The prices are then
+//! rounded: any prices give a valid bound, so nothing depends on how the search for them rounds.
+
+use super::Instance;
+
+/// Distances with prices added, in parts of a unit.
+#[derive(Clone, Debug)]
+pub(super) struct Priced {
+    pub(super) cities: usize,
+    /// Row by row.
+    weights: Vec<i32>,
+    /// Each city's others, the nearest first; a row for each city.
+    near: Vec<u16>,
+    /// Parts of a unit of length.
+    scale: i64,
+    /// What the prices add to every tour.
+    twice: i64,
+}
+
+/// The most parts of a unit: far finer than the steps between lengths.
+const SCALE_MAX: i64 = 1 << 10;
+/// Bounds of scaled distances and of prices; a distance and two prices have to fit 32 bits.
+const SCALED_MAX: i64 = 1 << 28;
+
+impl Priced {
+    /// `upper`: the length of some tour; `None`: all prices are zero.
+    pub(super) fn new(instance: &Instance, upper: Option<usize>) -> Self {
+        let cities = instance.cities();
+        let pairs = || (0..cities).flat_map(|a| (0..cities).map(move |b| (a, b)));
+        let longest = pairs().map(|(a, b)| instance.distance(a, b)).max();
+        let longest = i64::from(longest.unwrap_or(0).max(1));
+        let mut scale = SCALE_MAX;
+        while scale * longest > SCALED_MAX {
+            scale /= 2;
+        }
+        let prices =
+            upper.map_or_else(|| vec![0.0; cities], |upper| ascend(instance, upper as f64));
+        let prices: Vec<i64> = prices
+            .into_iter()
+            .map(|price| ((price * scale as f64).round() as i64).clamp(-SCALED_MAX, SCALED_MAX))
+            .collect();
+        let weight = |(a, b)| {
+            let scaled = i64::from(instance.distance(a, b)) * scale;
+            (scaled + prices[a] + prices[b]) as i32
+        };
+        let weights: Vec<_> = pairs().map(weight).collect();
+        let near = (0..cities as u16).flat_map(|city| {
+            let row = &weights[usize::from(city) * cities..][..cities];
+            let mut others: Vec<_> = (0..cities as u16).filter(|b| *b != city).collect();
+            others.sort_by_key(|b| (row[usize::from(*b)], *b));
+            others
+        });
+        Self {
+            cities,
+            near: near.collect(),
+            weights,
+            scale,
+            twice: 2 * prices.iter().sum::<i64>(),
+        }
+    }
+
+    /// What a tour may weigh that is shorter than `best`.
+    #[inline]
+    pub(super) fn limit(&self, best: usize) -> i64 {
+        (best as i64 - 1) * self.scale + self.twice
+    }
+
+    /// The weights of the edges of a city.
+    #[inline]
+    pub(super) fn row(&self, city: u16) -> &[i32] {
+        &self.weights[usize::from(city) * self.cities..][..self.cities]
+    }
+
+    /// All other cities, the nearest first.
+    #[inline]
+    pub(super) fn near(&self, city: u16) -> &[u16] {
+        let others = self.cities - 1;
+        &self.near[usize::from(city) * others..][..others]
+    }
+}
+
+/// Steps along the surplus before the prices are as good as they get: enough for dozens of cities, and
+/// fewer for many, so that this takes a second at most.
+fn steps(cities: usize) -> usize {
+    (400_000_000 / (cities * cities).max(1)).min(60 * cities)
+}
+
+/// The prices of all cities.
+fn ascend(instance: &Instance, upper: f64) -> Vec<f64> {
+    let cities = instance.cities();
+    let mut prices = vec![0.0; cities];
+    let (mut best, mut best_prices) = (f64::NEG_INFINITY, prices.clone());
+    let mut last = vec![0.0; cities];
+    let (mut agility, mut idle) = (2.0, 0);
+    for _ in 0..steps(cities) {
+        let (weight, edges) = one_tree(instance, &prices);
+        let bound = weight - 2.0 * prices.iter().sum::<f64>();
+        let surplus: Vec<f64> = edges.iter().map(|edges| f64::from(*edges) - 2.0).collect();
+        let square: f64 = surplus.iter().map(|s| s * s).sum();
+        if bound > best {
+            (best, idle) = (bound, 0);
+            best_prices.clone_from(&prices);
+        } else {
+            idle += 1;
+        }
+        if square == 0.0 || agility < 1e-4 {
+            break;
+        }
+        if idle > cities / 2 + 5 {
+            (agility, idle) = (agility * 0.7, 0);
+        }
+        let step = agility * (upper - bound).max(1e-3) / square;
+        for ((price, surplus), last) in prices.iter_mut().zip(surplus).zip(&mut last) {
+            *price += step * (0.7 * surplus + 0.3 * *last);
+            *last = surplus;
+        }
+    }
+    best_prices
+}
+
+/// The weight of the shortest 1-tree, and how many edges each city has in it.
+fn one_tree(instance: &Instance, prices: &[f64]) -> (f64, Vec<u32>) {
+    let cities = prices.len();
+    let priced = |a: usize, b: usize| f64::from(instance.distance(a, b)) + prices[a] + prices[b];
+    let mut edges = vec![0; cities];
+    let mut weight = 0.0;
+    // Prim 1957: each city outside the tree, its nearest inside, and how far that is.
+    let mut outside: Vec<_> = (2..cities).map(|city| (city, 1, priced(city, 1))).collect();
+    while let Some(at) = (0..outside.len()).min_by(|a, b| outside[*a].2.total_cmp(&outside[*b].2)) {
+        let (city, inside, distance) = outside.swap_remove(at);
+        weight += distance;
+        edges[city] += 1;
+        edges[inside] += 1;
+        for (other, nearest, distance) in &mut outside {
+            let there = priced(*other, city);
+            if there < *distance {
+                (*nearest, *distance) = (city, there);
+            }
+        }
+    }
+    let mut first: Vec<_> = (1..cities).map(|city| (priced(0, city), city)).collect();
+    first.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (distance, city) in first.into_iter().take(2) {
+        weight += distance;
+        edges[city] += 1;
+        edges[0] += 1;
+    }
+    (weight, edges)
+}
