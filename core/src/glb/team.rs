@@ -185,7 +185,9 @@ impl<B: Bag> Team<B> {
         if let Some(tuned) = &self.tuned {
             let mut tuned = tuned.lock(port);
             // Asked under the lock, so that the last to come in has the last word.
-            tuned.gauge.crew(self.crew.running(), self.crew.size(), port.now());
+            tuned
+                .gauge
+                .crew(self.crew.running(), self.crew.size(), port.now());
         }
     }
 

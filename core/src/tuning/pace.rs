@@ -25,7 +25,9 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug)]
 enum Timing {
     Off,
-    Looking { began: u64 },
+    Looking {
+        began: u64,
+    },
     Computing {
         began: u64,
         looked: u64,
