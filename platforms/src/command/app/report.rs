@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::baseline::{Missing, Sequential};
-use crate::command::number::{bytes, grouped, ranges};
+use crate::command::number::{bytes, grouped, ranges, seconds};
 use crate::command::{balancer, place, show};
 use serde_json::{Value, json};
 use tautline::glb::{Config, PlaceRun};
@@ -66,7 +66,7 @@ impl Report<'_> {
     fn times(&self) -> [(&'static str, String); 2] {
         let rates = self.answer.rates(self.seconds);
         [
-            ("seconds", format!("{:.3}", self.seconds)),
+            ("seconds", seconds(self.seconds)),
             ("rate", self.answer.spell(rates)),
         ]
     }
