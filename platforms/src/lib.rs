@@ -27,4 +27,5 @@ pub mod prelude {
         Bag, Bound, Config, Control, Fairness, Glb, Graph, Local, PlaceId, Reason, Run, Share,
         Steal, Task, Tasks, WorkerId,
     };
+    pub use crate::machines;
 }
