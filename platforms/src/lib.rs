@@ -4,8 +4,11 @@
 //! busy by random steals and lifelines, and the end is found without any program's help.
 #![forbid(unsafe_code)]
 
+pub mod backtrack;
 mod error;
 pub mod glb;
+pub mod nqueens;
+pub mod pentomino;
 pub mod story;
 mod sum;
 pub mod uts;

@@ -1,0 +1,330 @@
+//! Backtracking as a bag: a program says what a position is, [`Search`] walks, divides and counts.
+//!
+//! # Algorithm
+//!
+//! Depth first, on one position that is changed and changed back. A search keeps, for each level of its
+//! path, the branches not yet taken (Finnerty 2022, recommended bag). To divide it, those of every level
+//! are cut in two; the part cut off takes along the branches of the path, by which its new owner
+//! repeats the way from the root. So what travels is bounded by the depth of the tree, whatever lies
+//! below. Cutting every level gives both sides near and far subtrees alike.
+//!
+//! A position stays with the worker that made it, and so does the list of the walk: dividing copies a
+//! path, and no node allocates.
+#![forbid(unsafe_code)]
+
+mod branches;
+mod part;
+
+pub use branches::{Bits, Branches};
+
+use crate::glb::{Bag, Bound, Reason, Share};
+use part::{Level, Part};
+
+/// A position in a tree of choices, the root's to begin with.
+///
+/// The walk calls [`branches`](Self::branches) at a position; for each branch it takes
+/// [`apply`](Self::apply), the same below, and [`undo`](Self::undo); then [`close`](Self::close).
+pub trait Position: Sized + Send {
+    /// What all workers of a place see, one value a place.
+    type Shared: Sync;
+    /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the program's own.
+    type Branches: Branches;
+    /// What is found; its default is nothing.
+    type Sum: Default + Send;
+
+    /// The root.
+    fn root(shared: &Self::Shared) -> Self;
+
+    /// The branches of this position; what is found here goes into `sum`.
+    ///
+    /// A worker that takes over part of a search calls this again for each position on the path,
+    /// and drops what is returned and found: the position must come out the same.
+    fn branches(&mut self, sum: &mut Self::Sum, shared: &Self::Shared) -> Self::Branches;
+
+    /// Goes down one of the [`branches`](Self::branches).
+    fn apply(&mut self, branch: BranchOf<Self>, shared: &Self::Shared);
+
+    /// Goes back up the branch taken last.
+    fn undo(&mut self, branch: BranchOf<Self>, shared: &Self::Shared);
+
+    /// Takes back what [`branches`](Self::branches) changed, if it did.
+    #[inline(always)]
+    fn close(&mut self, _shared: &Self::Shared) {}
+
+    /// Adds what another part of the search found. Order must not matter.
+    fn add(sum: &mut Self::Sum, other: Self::Sum);
+
+    /// The bound that prunes this search, if it has one.
+    fn bound(_shared: &Self::Shared) -> Option<&Bound> {
+        None
+    }
+
+    /// A reason to end the whole search, given what has been found here.
+    fn verdict(_sum: &Self::Sum) -> Option<Reason> {
+        None
+    }
+}
+
+/// A branch of a position.
+pub type BranchOf<P> = <<P as Position>::Branches as Iterator>::Item;
+
+/// What a search has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found<S> {
+    /// Positions visited, the root included.
+    pub nodes: u64,
+    /// What was found there.
+    pub sum: S,
+}
+
+/// A part of a backtracking search, or several parts of the same. A task is a branch not yet taken.
+///
+/// ```
+/// use std::ops::Range;
+/// use tautline::backtrack::{Found, Position, Search};
+/// use tautline::prelude::*;
+///
+/// /// The words of some length over `a` and `b` in which no `b` follows another.
+/// struct Word(Vec<u8>);
+///
+/// impl Position for Word {
+///     type Shared = usize;
+///     type Branches = Range<u32>;
+///     type Sum = u64;
+///
+///     fn root(_: &usize) -> Self {
+///         Self(Vec::new())
+///     }
+///
+///     fn branches(&mut self, words: &mut u64, &length: &usize) -> Range<u32> {
+///         let full = self.0.len() == length;
+///         *words += u64::from(full);
+///         match self.0.last() {
+///             _ if full => 0..0,
+///             Some(b'b') => 0..1,
+///             _ => 0..2,
+///         }
+///     }
+///
+///     fn apply(&mut self, letter: u32, _: &usize) {
+///         self.0.push(b'a' + letter as u8);
+///     }
+///
+///     fn undo(&mut self, _: u32, _: &usize) {
+///         self.0.pop();
+///     }
+///
+///     fn add(words: &mut u64, other: u64) {
+///         *words += other;
+///     }
+/// }
+///
+/// let run = Glb::new().run(Search::<Word>::new(&20), |_| 20, Found::default())?;
+/// assert_eq!(run.output.sum, 17_711);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Search<P: Position> {
+    /// At the last position of the walk's path, at the root if there is no walk. Made when first needed.
+    position: Option<P>,
+    walk: Part<P::Branches>,
+    /// Parts that came in, to be walked later. None is without branches.
+    waiting: Vec<Part<P::Branches>>,
+    /// Branches in the parts that wait. Those of the walk are counted when asked for.
+    laid_by: usize,
+    found: Found<P::Sum>,
+}
+
+/// Does a whole search on this thread alone.
+pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
+    let mut search = Search::<P>::new(shared);
+    search.process(usize::MAX, shared);
+    search.found
+}
+
+impl<P: Position> Search<P> {
+    /// The whole search, its root visited already.
+    pub fn new(shared: &P::Shared) -> Self {
+        let mut search = Self::of(Vec::new(), 0);
+        let mut root = P::root(shared);
+        let open = root.branches(&mut search.found.sum, shared);
+        search.found.nodes = 1;
+        if open.len() > 0 {
+            let entered = None;
+            search.walk.levels.push(Level { entered, open });
+            search.position = Some(root);
+        }
+        search
+    }
+
+    /// A search without work, to be given some by [`merge`](Bag::merge).
+    pub fn empty() -> Self {
+        Self::of(Vec::new(), 0)
+    }
+
+    /// What this part has come to so far.
+    pub fn found(&self) -> &Found<P::Sum> {
+        &self.found
+    }
+
+    fn of(waiting: Vec<Part<P::Branches>>, laid_by: usize) -> Self {
+        Self {
+            position: None,
+            walk: Part::default(),
+            waiting,
+            laid_by,
+            found: Found::default(),
+        }
+    }
+
+    /// Begins the walk of a waiting part: the position goes from the root to where the part is.
+    fn begin(&mut self, shared: &P::Shared) -> bool {
+        let Some(part) = self.waiting.pop() else {
+            return false;
+        };
+        self.laid_by -= part.open();
+        let position = self.position.get_or_insert_with(|| P::root(shared));
+        let mut sum = P::Sum::default();
+        position.branches(&mut sum, shared);
+        for branch in part.path() {
+            position.apply(branch, shared);
+            position.branches(&mut sum, shared);
+        }
+        self.walk.levels.clone_from(&part.levels);
+        true
+    }
+
+    /// Takes up to `n` branches of the walk, depth first. Returns how many it took.
+    #[inline]
+    fn walk(&mut self, n: usize, shared: &P::Shared) -> usize {
+        let levels = &mut self.walk.levels;
+        let (Some(position), Some(mut level)) = (&mut self.position, levels.pop()) else {
+            return 0;
+        };
+        let sum = &mut self.found.sum;
+        let mut left = n;
+        while left > 0 {
+            if let Some(branch) = level.open.next() {
+                left -= 1;
+                position.apply(branch, shared);
+                let open = position.branches(sum, shared);
+                if open.len() == 0 {
+                    position.close(shared);
+                    position.undo(branch, shared);
+                } else {
+                    levels.push(level);
+                    level = Level {
+                        entered: Some(branch),
+                        open,
+                    };
+                }
+            } else {
+                position.close(shared);
+                let (Some(branch), Some(above)) = (level.entered, levels.pop()) else {
+                    return n - left;
+                };
+                position.undo(branch, shared);
+                level = above;
+            }
+        }
+        levels.push(level);
+        n
+    }
+
+    /// Moves the walk to the parts that wait; the position is lost.
+    fn rest(mut self) -> Self {
+        self.position = None;
+        let open = self.walk.open();
+        if open > 0 {
+            self.laid_by += open;
+            self.waiting.push(std::mem::take(&mut self.walk));
+        }
+        self
+    }
+
+    /// Cuts parts off, level by level, `due` branches of each: it is told how many the level has.
+    fn cut(&mut self, mut due: impl FnMut(usize) -> usize) -> Vec<Part<P::Branches>> {
+        let mut loot = Vec::with_capacity(self.waiting.len() + 1);
+        loot.extend(self.walk.cut(&mut due));
+        self.waiting.retain_mut(|part| {
+            loot.extend(part.cut(&mut due));
+            part.open() > 0
+        });
+        loot
+    }
+}
+
+impl<P: Position> Bag for Search<P> {
+    type Shared = P::Shared;
+    type Output = Found<P::Sum>;
+
+    #[inline]
+    fn process(&mut self, n: usize, shared: &P::Shared) -> usize {
+        let mut left = n;
+        loop {
+            let taken = self.walk(left, shared);
+            self.found.nodes += taken as u64;
+            left -= taken;
+            if left == 0 || !self.begin(shared) {
+                return n - left;
+            }
+        }
+    }
+
+    /// `Count` takes what is nearest to the root, part by part; the others the same part of every
+    /// level, as nearly as whole branches allow.
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let all = self.len();
+        let amount = share.of(all);
+        if amount == 0 {
+            return None;
+        }
+        let (mut seen, mut gone) = (0, 0);
+        let loot = match share {
+            Share::Count(_) => self.cut(|open| {
+                let given = open.min(amount - gone);
+                gone += given;
+                given
+            }),
+            // Rounding the running sum, not each level, lets single branches alternate.
+            _ => self.cut(|open| {
+                seen += open as u128;
+                let due = (seen * amount as u128 / all as u128) as usize;
+                let given = due - gone;
+                gone = due;
+                given
+            }),
+        };
+        self.laid_by = self.waiting.iter().map(Part::open).sum();
+        Some(Self::of(loot, amount))
+    }
+
+    fn merge(&mut self, other: Self) {
+        let other = other.rest();
+        self.waiting.extend(other.waiting);
+        self.laid_by += other.laid_by;
+        self.found.nodes += other.found.nodes;
+        P::add(&mut self.found.sum, other.found.sum);
+    }
+
+    fn len(&self) -> usize {
+        self.laid_by + self.walk.open()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.laid_by == 0 && self.walk.is_done()
+    }
+
+    fn bound(shared: &P::Shared) -> Option<&Bound> {
+        P::bound(shared)
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        P::verdict(&self.found.sum)
+    }
+
+    fn submit(self, output: &mut Self::Output) {
+        output.nodes += self.found.nodes;
+        P::add(&mut output.sum, self.found.sum);
+    }
+}
