@@ -18,7 +18,7 @@ mod part;
 pub use branches::{Bits, Branches};
 
 use crate::glb::{Bag, Bound, Reason, Share};
-use part::{Level, Part};
+use part::{Fork, Part};
 
 /// A position in a tree of choices, the root's to begin with.
 ///
@@ -150,8 +150,7 @@ impl<P: Position> Search<P> {
         let open = root.branches(&mut search.found.sum, shared);
         search.found.nodes = 1;
         if open.len() > 0 {
-            let entered = None;
-            search.walk.levels.push(Level { entered, open });
+            search.walk.last = Some(open);
             search.position = Some(root);
         }
         search
@@ -186,48 +185,46 @@ impl<P: Position> Search<P> {
         let position = self.position.get_or_insert_with(|| P::root(shared));
         let mut sum = P::Sum::default();
         position.branches(&mut sum, shared);
-        for branch in part.path() {
-            position.apply(branch, shared);
+        for fork in &part.forks {
+            position.apply(fork.taken, shared);
             position.branches(&mut sum, shared);
         }
-        self.walk.levels.clone_from(&part.levels);
+        self.walk.forks.extend(part.forks);
+        self.walk.last = part.last;
         true
     }
 
     /// Takes up to `n` branches of the walk, depth first. Returns how many it took.
     #[inline]
     fn walk(&mut self, n: usize, shared: &P::Shared) -> usize {
-        let levels = &mut self.walk.levels;
-        let (Some(position), Some(mut level)) = (&mut self.position, levels.pop()) else {
+        let Part { forks, last } = &mut self.walk;
+        let (Some(position), Some(mut open)) = (&mut self.position, last.take()) else {
             return 0;
         };
         let sum = &mut self.found.sum;
         let mut left = n;
         while left > 0 {
-            if let Some(branch) = level.open.next() {
+            if let Some(taken) = open.next() {
                 left -= 1;
-                position.apply(branch, shared);
-                let open = position.branches(sum, shared);
-                if open.len() == 0 {
+                position.apply(taken, shared);
+                let below = position.branches(sum, shared);
+                if below.len() == 0 {
                     position.close(shared);
-                    position.undo(branch, shared);
+                    position.undo(taken, shared);
                 } else {
-                    levels.push(level);
-                    level = Level {
-                        entered: Some(branch),
-                        open,
-                    };
+                    forks.push(Fork { open, taken });
+                    open = below;
                 }
             } else {
                 position.close(shared);
-                let (Some(branch), Some(above)) = (level.entered, levels.pop()) else {
+                let Some(fork) = forks.pop() else {
                     return n - left;
                 };
-                position.undo(branch, shared);
-                level = above;
+                position.undo(fork.taken, shared);
+                open = fork.open;
             }
         }
-        levels.push(level);
+        *last = Some(open);
         n
     }
 

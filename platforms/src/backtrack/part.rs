@@ -2,62 +2,68 @@
 
 use super::Branches;
 
-/// A position on a path.
+/// A position that the path has gone on from.
 #[derive(Clone, Debug)]
-pub(super) struct Level<B: Branches> {
-    /// The branch that leads here; none leads to the root.
-    pub entered: Option<B::Item>,
+pub(super) struct Fork<B: Branches> {
     /// Not taken yet.
     pub open: B,
+    /// Where the path goes on.
+    pub taken: B::Item,
 }
 
-/// One path of a search, from the root to where it has come.
+/// One path of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Part<B: Branches> {
-    pub levels: Vec<Level<B>>,
+    /// From the root on.
+    pub forks: Vec<Fork<B>>,
+    /// The branches open at the end of the path; `None` if there is no path, the search being done.
+    pub last: Option<B>,
 }
 
 impl<B: Branches> Default for Part<B> {
     fn default() -> Self {
-        Self { levels: Vec::new() }
+        Self {
+            forks: Vec::new(),
+            last: None,
+        }
     }
 }
 
 impl<B: Branches> Part<B> {
     /// How many branches are open.
     pub fn open(&self) -> usize {
-        self.levels.iter().map(|level| level.open.len()).sum()
+        let forks = self.forks.iter().map(|fork| &fork.open);
+        forks.chain(&self.last).map(B::len).sum()
     }
 
     /// No branch is open.
     pub fn is_done(&self) -> bool {
-        self.levels.iter().rev().all(|level| level.open.len() == 0)
+        let forks = self.forks.iter().map(|fork| &fork.open);
+        forks.chain(&self.last).rev().all(|open| open.len() == 0)
     }
 
-    /// The branches taken from the root on.
-    pub fn path(&self) -> impl Iterator<Item = B::Item> + '_ {
-        self.levels.iter().filter_map(|level| level.entered)
-    }
-
-    /// Takes from the end of each level as many branches as `due` says when told how many are open.
+    /// Takes from the end of each position's branches as many as `due` says when told how many are open.
     pub fn cut(&mut self, due: &mut impl FnMut(usize) -> usize) -> Option<Self> {
-        let mut levels = Vec::with_capacity(self.levels.len());
-        // What the loot's path needs: below its last open branches it leads nowhere.
-        let mut needed = 0;
-        for level in &mut self.levels {
-            let given = match level.open.len() {
+        let mut give = |open: &mut B| {
+            let given = match open.len() {
                 0 => 0,
                 open => due(open),
             };
-            levels.push(Level {
-                entered: level.entered,
-                open: level.open.split_off(given),
-            });
-            if given > 0 {
-                needed = levels.len();
-            }
+            open.split_off(given)
+        };
+        let mut forks: Vec<_> = self
+            .forks
+            .iter_mut()
+            .map(|fork| Fork {
+                open: give(&mut fork.open),
+                taken: fork.taken,
+            })
+            .collect();
+        let mut last = self.last.as_mut().map(give);
+        // Below its last open branches the loot's path leads nowhere.
+        while last.as_ref().is_none_or(|open| open.len() == 0) {
+            last = Some(forks.pop()?.open);
         }
-        levels.truncate(needed);
-        (needed > 0).then_some(Self { levels })
+        Some(Self { forks, last })
     }
 }

@@ -70,7 +70,7 @@ pub struct Board {
     pieces: Pieces,
     fundamental: bool,
     /// The window on the empty board at each place: border, and all behind the end.
-    borders: Box<[u64]>,
+    borders: Box<[u64; PLACES]>,
     /// By the lay: the squares it covers, seen from the first.
     masks: [u64; 64],
     /// By the lay: the lays of all other pieces.
@@ -93,6 +93,9 @@ struct Free {
     last: [Lays; 1 << 4],
 }
 
+/// Places that a window can begin at: the 180 squares, border included, of 90 lines, and one window more.
+const PLACES: usize = 1 << 8;
+
 /// A board partly tiled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
@@ -101,7 +104,7 @@ pub(super) struct State {
     /// The lays of unused pieces.
     unused: Lays,
     /// Where the first free square is.
-    at: u32,
+    at: u8,
 }
 
 impl Board {
@@ -194,7 +197,7 @@ impl Board {
         let lay = usize::from(lay) % 64;
         let occupied = state.window | self.masks[lay];
         let full = occupied.trailing_ones();
-        let at = state.at + full;
+        let at = state.at + full as u8;
         State {
             // In two steps: behind the last piece all 64 are full.
             window: occupied >> 1 >> (full - 1) | self.borders[at as usize],
@@ -209,11 +212,11 @@ fn set_of(shapes: &[Shape], choose: impl Fn(&Shape) -> bool) -> Lays {
     chosen.fold(0, |set, (lay, _)| set | 1 << lay)
 }
 
-fn borders(lines: u32, stride: u32) -> Box<[u64]> {
+fn borders(lines: u32, stride: u32) -> Box<[u64; PLACES]> {
     let end = lines * stride;
     let is_border = |place| place >= end || place % stride == stride - 1;
     let window = |at| (0..64).filter(|bit| is_border(at + bit)).fold(0, |w, bit| w | 1 << bit);
-    (0..=end + 64).map(window).collect()
+    Box::new(std::array::from_fn(|at| window(at as u32)))
 }
 
 impl Free {

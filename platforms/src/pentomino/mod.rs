@@ -30,14 +30,14 @@ use piece::Lays;
 /// A search for all tilings of the [`Board`] that workers share; what is found is their number.
 pub type Tilings = Search<Tiling>;
 
-/// Most pieces of a set.
-const PIECES_MAX: usize = 18;
+/// Room for the states on a path: more than the 18 pieces, and a power of two, so that an index is masked.
+const STATES: usize = 32;
 
 /// A board partly tiled.
 #[derive(Clone, Debug)]
 pub struct Tiling {
     /// The states on the path, the empty board's first.
-    states: [State; PIECES_MAX + 1],
+    states: [State; STATES],
     laid: usize,
 }
 
@@ -51,7 +51,7 @@ impl Position for Tiling {
 
     fn root(board: &Board) -> Self {
         Self {
-            states: [board.empty(); PIECES_MAX + 1],
+            states: [board.empty(); STATES],
             laid: 0,
         }
     }
@@ -59,14 +59,14 @@ impl Position for Tiling {
     #[inline]
     fn branches(&mut self, tilings: &mut u64, board: &Board) -> Bits {
         *tilings += u64::from(self.laid == board.pieces());
-        Bits(board.fitting(&self.states[self.laid]))
+        Bits(board.fitting(&self.states[self.laid % STATES]))
     }
 
     #[inline]
     fn apply(&mut self, lay: Lay, board: &Board) {
-        let next = board.lay(&self.states[self.laid], lay);
+        let next = board.lay(&self.states[self.laid % STATES], lay);
         self.laid += 1;
-        self.states[self.laid] = next;
+        self.states[self.laid % STATES] = next;
     }
 
     #[inline]
