@@ -11,15 +11,56 @@
 
 use crate::backtrack::{Bits, Position, Search};
 
-/// The largest board.
-pub const N_MAX: u32 = 32;
-
-/// A search for all solutions. What workers share is the size of the board, 0 to [`N_MAX`]; what is found
-/// is the number of solutions.
+/// A search for all solutions; what is found is their number.
+///
+/// ```
+/// use tautline::nqueens::{Queens, Size};
+/// use tautline::prelude::*;
+///
+/// let size = Size::new(8)?;
+/// let run = Glb::new().run(Queens::new(&size), |_| size, Default::default())?;
+/// assert_eq!(run.output.sum, 92);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type Queens = Search<Matrix>;
 
+/// How many queens, on a board of as many ranks and files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size(u16);
+
+/// A board that is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} queens: from 0 to {max}", max = Size::MAX)]
+pub struct SizeError(u32);
+
+impl Size {
+    /// The most queens. A board of 27 took a year of many machines.
+    pub const MAX: u32 = 32;
+
+    /// So many queens, 0 to [`MAX`](Self::MAX). Nothing can be placed in one way.
+    ///
+    /// # Errors
+    /// They are more.
+    pub fn new(queens: u32) -> Result<Self, SizeError> {
+        match queens {
+            0..=Self::MAX => Ok(Self(queens as u16)),
+            _ => Err(SizeError(queens)),
+        }
+    }
+
+    /// How many queens.
+    pub fn queens(self) -> u32 {
+        self.0.into()
+    }
+
+    /// How many solutions there are, if that is known.
+    pub fn known(self) -> Option<u64> {
+        SOLUTIONS.get(usize::from(self.0)).copied()
+    }
+}
+
 /// The number of solutions for 0 to 27 queens. Source: OEIS A000170.
-pub const SOLUTIONS: [u64; 28] = [
+const SOLUTIONS: [u64; 28] = [
     1,
     1,
     0,
@@ -83,14 +124,12 @@ pub struct Matrix {
     first: u16,
     ones: Box<[One]>,
     heads: Box<[Head]>,
-    /// The columns branched on, from the first level on.
-    chosen: Vec<u16>,
+    /// Columns branched on. They are the first ranks: every rank comes before any file.
+    chosen: u16,
 }
 
 impl Matrix {
-    fn new(size: u32) -> Self {
-        assert!(size <= N_MAX, "{size} queens: at most {N_MAX}");
-        let n = size as u16;
+    fn new(Size(n): Size) -> Self {
         let root = 2 * n + 2 * (2 * n).saturating_sub(1);
         let alone = |column| One {
             up: column,
@@ -103,9 +142,11 @@ impl Matrix {
         let mut matrix = Self {
             size: n,
             first: root.next_multiple_of(ONES),
-            ones: (0..root.next_multiple_of(ONES) + ONES * n * n).map(alone).collect(),
+            ones: (0..root.next_multiple_of(ONES) + ONES * n * n)
+                .map(alone)
+                .collect(),
             heads: (0..=root).map(apart).collect(),
-            chosen: Vec::with_capacity(usize::from(n) + 1),
+            chosen: 0,
         };
         let mut left = root;
         for column in (0..2 * n).chain([root]) {
@@ -182,32 +223,31 @@ impl Matrix {
 }
 
 impl Position for Matrix {
-    type Shared = u32;
+    type Shared = Size;
     type Branches = Bits;
     type Sum = u64;
 
-    fn root(&size: &u32) -> Self {
+    fn root(&size: &Size) -> Self {
         Self::new(size)
     }
 
     #[inline]
-    fn branches(&mut self, solutions: &mut u64, _: &u32) -> Bits {
+    fn branches(&mut self, solutions: &mut u64, _: &Size) -> Bits {
         let root = self.heads.len() - 1;
         let column = self.heads[root].right;
-        self.chosen.push(column);
+        self.chosen += 1;
         if usize::from(column) == root {
             *solutions += 1;
             return Bits(0);
         }
-        // Every rank comes before any file, and with all ranks all files are covered.
         let (first, mut files) = (self.row(column, 0), 0);
         self.cover::<RANK>(column, |row| files |= 1 << ((row - first) / ONES));
         Bits(files)
     }
 
     #[inline]
-    fn apply(&mut self, file: u8, _: &u32) {
-        let rank = self.chosen[self.chosen.len() - 1];
+    fn apply(&mut self, file: u8, _: &Size) {
+        let rank = self.chosen - 1;
         let [_, file, diagonal, antidiagonal] = self.columns(rank, file.into());
         self.cover::<FILE>(file, |_| ());
         self.cover::<DIAGONAL>(diagonal, |_| ());
@@ -215,8 +255,8 @@ impl Position for Matrix {
     }
 
     #[inline]
-    fn undo(&mut self, file: u8, _: &u32) {
-        let rank = self.chosen[self.chosen.len() - 1];
+    fn undo(&mut self, file: u8, _: &Size) {
+        let rank = self.chosen - 1;
         let [_, file, diagonal, antidiagonal] = self.columns(rank, file.into());
         self.uncover::<ANTIDIAGONAL>(antidiagonal);
         self.uncover::<DIAGONAL>(diagonal);
@@ -224,42 +264,14 @@ impl Position for Matrix {
     }
 
     #[inline]
-    fn close(&mut self, _: &u32) {
-        if let Some(column) = self.chosen.pop() {
-            if usize::from(column) + 1 < self.heads.len() {
-                self.uncover::<RANK>(column);
-            }
+    fn close(&mut self, _: &Size) {
+        self.chosen -= 1;
+        if self.chosen < self.size {
+            self.uncover::<RANK>(self.chosen);
         }
     }
 
     fn add(solutions: &mut u64, other: u64) {
         *solutions += other;
     }
-}
-/// plain
-pub fn plain(size: u32) -> (u64, u64) {
-    fn rec(m: &mut Matrix, nodes: &mut u64, sols: &mut u64) {
-        *nodes += 1;
-        let root = m.heads.len() - 1;
-        let column = m.heads[root].right;
-        if usize::from(column) == root { *sols += 1; return; }
-        m.cover::<RANK>(column, |_|());
-        let mut row = m.ones[usize::from(column)].down;
-        while row != column {
-            let file = ((row - m.row(column, 0)) / 4) as u8;
-            m.chosen.push(column);
-            m.apply(file, &0);
-            m.chosen.pop();
-            rec(m, nodes, sols);
-            m.chosen.push(column);
-            m.undo(file, &0);
-            m.chosen.pop();
-
-            row = m.ones[usize::from(row)].down;
-        }
-        m.uncover::<RANK>(column);
-    }
-    let (mut n, mut t) = (0, 0);
-    rec(&mut Matrix::new(size), &mut n, &mut t);
-    (n, t)
 }

@@ -42,8 +42,13 @@ pub struct BoardError {
 /// The boards of the right area, each in one of its two directions.
 fn boards(pieces: Pieces) -> String {
     let area = pieces.area();
-    let sides = (1..area).take_while(|side| side * side <= area).filter(|side| area % side == 0);
-    sides.map(|side| format!("{side}x{}", area / side)).collect::<Vec<_>>().join(" ")
+    let sides = (1..area)
+        .take_while(|side| side * side <= area)
+        .filter(|side| area % side == 0);
+    sides
+        .map(|side| format!("{side}x{}", area / side))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Tilings of boards, by their shorter side. Sources: Golomb 1994; the one-sided 3 and 5: counted here and
@@ -136,15 +141,25 @@ impl Board {
                     && (pieces == Pieces::TwoSided || other.mirrored == shape.mirrored)
             };
             others[lay] = set_of(&shapes, |other| !same(other));
-            if shape.squares.iter().all(|square| (square.1.unsigned_abs()) < width) {
+            if shape
+                .squares
+                .iter()
+                .all(|square| (square.1.unsigned_abs()) < width)
+            {
                 let place = |&(line, at): &(i32, i32)| line * stride as i32 + at;
-                masks[lay] = shape.squares.iter().fold(0, |mask, square| mask | 1 << place(square));
+                masks[lay] = shape
+                    .squares
+                    .iter()
+                    .fold(0, |mask, square| mask | 1 << place(square));
                 all |= 1 << lay;
             }
         }
         if fundamental {
             all &= !set_of(&shapes, |shape| shape.letter == 'V')
-                | 1 << shapes.iter().position(|shape| shape.letter == 'V').unwrap_or(0);
+                | 1 << shapes
+                    .iter()
+                    .position(|shape| shape.letter == 'V')
+                    .unwrap_or(0);
         }
         Ok(Self {
             width,
@@ -162,6 +177,11 @@ impl Board {
     #[inline]
     pub fn pieces(&self) -> usize {
         self.pieces.count()
+    }
+
+    /// Whether tilings that turning and mirroring makes the same count once.
+    pub fn is_fundamental(&self) -> bool {
+        self.fundamental
     }
 
     /// How many tilings there are, if that is known.
@@ -215,7 +235,11 @@ fn set_of(shapes: &[Shape], choose: impl Fn(&Shape) -> bool) -> Lays {
 fn borders(lines: u32, stride: u32) -> Box<[u64; PLACES]> {
     let end = lines * stride;
     let is_border = |place| place >= end || place % stride == stride - 1;
-    let window = |at| (0..64).filter(|bit| is_border(at + bit)).fold(0, |w, bit| w | 1 << bit);
+    let window = |at| {
+        (0..64)
+            .filter(|bit| is_border(at + bit))
+            .fold(0, |w, bit| w | 1 << bit)
+    };
     Box::new(std::array::from_fn(|at| window(at as u32)))
 }
 
@@ -229,7 +253,9 @@ impl Free {
         ];
         let free = |occupied: u64| {
             let fits = |lay: &usize| masks[*lay] & occupied == 0;
-            (0..64).filter(fits).fold(0, |set: Lays, lay| set | 1 << lay)
+            (0..64)
+                .filter(fits)
+                .fold(0, |set: Lays, lay| set | 1 << lay)
         };
         let [second, third, fourth, fifth] = shifts;
         Self {

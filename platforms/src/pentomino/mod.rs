@@ -25,9 +25,18 @@ pub use board::{Board, BoardError, Pieces};
 
 use crate::backtrack::{Bits, Position, Search};
 use board::State;
-use piece::Lays;
 
-/// A search for all tilings of the [`Board`] that workers share; what is found is their number.
+/// A search for the tilings of the [`Board`] that workers share; what is found is their number.
+///
+/// ```
+/// use tautline::pentomino::{Board, Pieces, Tilings};
+/// use tautline::prelude::*;
+///
+/// let board = Board::new(3, 20, Pieces::TwoSided, true)?;
+/// let run = Glb::new().run(Tilings::new(&board), |_| board.clone(), Default::default())?;
+/// assert_eq!(run.output.sum, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type Tilings = Search<Tiling>;
 
 /// Room for the states on a path: more than the 18 pieces, and a power of two, so that an index is masked.
@@ -40,9 +49,6 @@ pub struct Tiling {
     states: [State; STATES],
     laid: usize,
 }
-
-/// Which of the 63 lays.
-pub type Lay = u8;
 
 impl Position for Tiling {
     type Shared = Board;
@@ -63,33 +69,18 @@ impl Position for Tiling {
     }
 
     #[inline]
-    fn apply(&mut self, lay: Lay, board: &Board) {
+    fn apply(&mut self, lay: u8, board: &Board) {
         let next = board.lay(&self.states[self.laid % STATES], lay);
         self.laid += 1;
         self.states[self.laid % STATES] = next;
     }
 
     #[inline]
-    fn undo(&mut self, _: Lay, _: &Board) {
+    fn undo(&mut self, _: u8, _: &Board) {
         self.laid -= 1;
     }
 
     fn add(tilings: &mut u64, other: u64) {
         *tilings += other;
     }
-}
-/// plain
-pub fn plain(board: &Board) -> (u64, u64) {
-    fn rec(board: &Board, state: &State, laid: usize, nodes: &mut u64, tilings: &mut u64) {
-        *nodes += 1;
-        if laid == board.pieces() { *tilings += 1; return; }
-        let mut fitting = board.fitting(state);
-        while fitting != 0 {
-            rec(board, &board.lay(state, fitting.trailing_zeros() as u8), laid + 1, nodes, tilings);
-            fitting &= fitting - 1;
-        }
-    }
-    let (mut n, mut t) = (0, 0);
-    rec(board, &board.empty(), 0, &mut n, &mut t);
-    (n, t)
 }

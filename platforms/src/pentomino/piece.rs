@@ -36,7 +36,10 @@ pub(super) struct Shape {
 
 /// The 63 ways for a piece to lie, piece by piece and side by side.
 pub(super) fn shapes() -> Vec<Shape> {
-    PIECES.iter().flat_map(|&(letter, picture)| lays_of(letter, picture)).collect()
+    PIECES
+        .iter()
+        .flat_map(|&(letter, picture)| lays_of(letter, picture))
+        .collect()
 }
 
 fn lays_of(letter: char, picture: &str) -> Vec<Shape> {
@@ -48,13 +51,18 @@ fn lays_of(letter: char, picture: &str) -> Vec<Shape> {
         })
         .collect();
     let sides = [false, true].map(|mirrored| {
-        let side = squares.iter().map(|&(y, x)| if mirrored { (y, -x) } else { (y, x) });
+        let side = squares
+            .iter()
+            .map(|&(y, x)| if mirrored { (y, -x) } else { (y, x) });
         turns(side.collect())
     });
     let [front, back] = sides;
     let alike = front == back;
     let front = front.into_iter().map(|squares| (false, squares));
-    let back = back.into_iter().filter(|_| !alike).map(|squares| (true, squares));
+    let back = back
+        .into_iter()
+        .filter(|_| !alike)
+        .map(|squares| (true, squares));
     let shape = |(mirrored, squares)| Shape {
         letter,
         mirrored,
@@ -98,8 +106,11 @@ mod tests {
 
     #[test]
     fn six_pieces_have_two_sides() {
-        let two: BTreeSet<_> =
-            shapes().into_iter().filter(|shape| shape.mirrored).map(|shape| shape.letter).collect();
+        let two: BTreeSet<_> = shapes()
+            .into_iter()
+            .filter(|shape| shape.mirrored)
+            .map(|shape| shape.letter)
+            .collect();
         assert_eq!(two.into_iter().collect::<String>(), "FLNPYZ");
     }
 }
