@@ -3,10 +3,7 @@
 //! Results go to stdout, talk to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
 //! request that cannot be carried out, 101 for a panic, 130 for an interrupt.
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "no command runs an application yet")
-)]
+#[expect(dead_code, reason = "no command runs an application yet")]
 mod app;
 mod balancer;
 mod nqueens;
