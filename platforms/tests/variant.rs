@@ -19,7 +19,7 @@ fn trees_count_exactly_everywhere() {
     let points = sample(48);
     sample::assert_covers(&points, 6);
     for (i, point) in points.iter().enumerate() {
-        let name = ["D8", "D9", "T3"][i % 3];
+        let name = ["D8", "D9", "D8", "T3", "D8", "D9", "D8", "D8"][i % 8];
         let root = Uts::root(&tree(name));
         let (shared, none) = (|_| tree(name), Counts::default());
         let output = match i % 2 {
