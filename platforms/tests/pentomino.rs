@@ -70,7 +70,6 @@ fn small_boards_count_exactly_everywhere() {
         let board = board(60 / height, height, TwoSided, true);
         let found = count(&board, point);
         assert_eq!(found.sum, expected, "{point:?}");
-        assert_eq!(found.nodes, [39_047, 39_047, 834_420][i % 3], "{point:?}");
     }
 }
 
