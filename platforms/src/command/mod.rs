@@ -3,13 +3,19 @@
 //! Results go to stdout, talk to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
 //! request that cannot be carried out, 101 for a panic, 130 for an interrupt.
 
+#[allow(dead_code)]
+mod app;
 mod balancer;
+#[allow(dead_code)]
+mod bc;
 mod number;
 mod place;
 mod progress;
 mod simulate;
 mod story;
 mod topo;
+#[allow(dead_code)]
+mod tsp;
 mod usage;
 mod uts;
 
