@@ -17,7 +17,7 @@
 //!
 //! # Proved
 //!
-//! Against [`brandes`], which keeps predecessors and sums up in floating point, and closed forms for paths,
+//! Against [`brandes()`], which keeps predecessors and sums up in floating point, and closed forms for paths,
 //! stars, cycles and complete graphs (`platforms/tests/bc.rs`); the number of tasks against the sizes of the
 //! components.
 //!
