@@ -4,7 +4,9 @@
 //! then along lifelines. One place is best on one machine; more show how the program would do on many.
 #![forbid(unsafe_code)]
 
+use crate::deadline;
 use crate::{Error, Result};
+use std::time::Duration;
 use tautline_core::lifeline::Crew;
 use tautline_core::tuning::GRAIN_MAX;
 use tautline_node::Machine;
@@ -70,6 +72,7 @@ pub struct Glb<'a, F = Unobserved> {
     cpus: Vec<usize>,
     pinned: bool,
     control: Option<&'a Control>,
+    deadline: Option<Duration>,
     observe: F,
 }
 
@@ -98,6 +101,7 @@ impl Glb<'_> {
             cpus: machine.cpus(),
             pinned: true,
             control: None,
+            deadline: None,
             observe: unobserved,
         }
     }
@@ -164,6 +168,13 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
+    /// Stops the computation for [`Reason::Deadline`] if it has not ended so long after the call of
+    /// [`run`](Self::run); what has been found by then is its result. A worker notices after its grain.
+    pub fn deadline(mut self, after: Duration) -> Self {
+        self.deadline = Some(after);
+        self
+    }
+
     /// Lets others stop the computation and see how far it is.
     pub fn control<'b>(self, control: &'b Control) -> Glb<'b, F> {
         Glb {
@@ -172,6 +183,7 @@ impl<'a, F> Glb<'a, F> {
             cpus: self.cpus,
             pinned: self.pinned,
             control: Some(control),
+            deadline: self.deadline,
             observe: self.observe,
         }
     }
@@ -184,6 +196,7 @@ impl<'a, F> Glb<'a, F> {
             cpus: self.cpus,
             pinned: self.pinned,
             control: self.control,
+            deadline: self.deadline,
             observe,
         }
     }
@@ -281,12 +294,15 @@ impl<'a, F> Glb<'a, F> {
         let cpus: &[usize] = if self.pinned { &self.cpus } else { &[] };
         let alone = Control::new();
         let control = self.control.unwrap_or(&alone);
-        tautline_node::run(&config, cpus, bag, shared, output, control, &self.observe).map_err(
-            |source| Error::Threads {
-                threads: config.places as usize * config.threads(),
-                source,
-            },
-        )
+        let run = || {
+            let threads = config.places as usize * config.threads();
+            tautline_node::run(&config, cpus, bag, shared, output, control, &self.observe)
+                .map_err(|source| Error::Threads { threads, source })
+        };
+        match self.deadline {
+            Some(after) => deadline::within(after, control, run),
+            None => run(),
+        }
     }
 }
 

@@ -4,9 +4,14 @@
 //! busy by random steals and lifelines, and the end is found without any program's help.
 #![forbid(unsafe_code)]
 
+pub mod backtrack;
 pub mod bc;
+mod deadline;
 mod error;
 pub mod glb;
+pub mod machines;
+pub mod nqueens;
+pub mod pentomino;
 mod random;
 pub mod story;
 mod sum;

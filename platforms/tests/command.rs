@@ -103,7 +103,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uts --places 99999999999", ["--places", "at most 4096"]),
         ("uts -n 1048577", ["--grain 1048577", "from 1 to 1048576"]),
         ("uts --grain 0", ["--grain 0", "from 1"]),
-        ("uts -n -1", ["--grain -1", "not negative"]),
+        ("uts -n -1", ["--grain -1", "a number from 1"]),
         ("uts -w x", ["--random-steals x", "a whole number"]),
         ("uts --steal 0", ["--steal 0", "from 1"]),
         ("uts --steal all", ["--steal all", "half"]),
@@ -121,6 +121,11 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--fairness one-core-free", "2 workers"],
         ),
         ("uts --seed -1", ["--seed -1", "not negative"]),
+        ("uts --deadline 0", ["--deadline 0", "from 0.001"]),
+        ("uts --deadline -1", ["--deadline -1", "from 0.001"]),
+        ("uts --deadline nan", ["--deadline nan", "seconds"]),
+        ("uts --deadline soon", ["--deadline soon", "seconds"]),
+        ("uts --deadline 1e300", ["--deadline 1e300", "to 100000000"]),
         (
             "uts --baseline big",
             ["--baseline big", "smaller, same, none"],
@@ -216,10 +221,17 @@ fn json_has_every_key() {
         "per_place",
         "rule",
         "tree",
+        "tasks_per_s",
+        "sequential_tasks_per_s",
     ] {
         assert!(!run[key].is_null(), "no {key} in {run}");
     }
     assert_eq!(run["nodes"], 257_042);
+    // The root is counted, but no task.
+    assert_eq!(run["tasks"], 257_041);
+    assert_eq!(run["application"], "uts");
+    assert_eq!(run["sequential_problem"], run["sequential_tree"]);
+    assert_eq!(run.get("stopped"), Some(&Value::Null));
     assert_eq!(
         (&run["verified"], &run["complete"]),
         (&true.into(), &true.into())
@@ -423,6 +435,43 @@ fn threads_that_the_system_refuses_are_a_bad_request() {
     assert!(line.contains("cannot start 4096 threads"), "{line}");
 }
 
+#[test]
+fn a_deadline_is_kept_and_its_result_is_one() {
+    let life = Scratch::new("deadline.html");
+    let args = format!(
+        "uts T1WL --workers 2 --deadline 0.25 --baseline none --life {}",
+        life.0.display()
+    );
+    let output = run(&args);
+    let table = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in ["partial: deadline", "stopped           deadline after "] {
+        assert!(table.contains(part), "no {part} in {table}");
+    }
+    assert!(!table.contains("verified"), "{table}");
+    assert!(life.text().contains("(partial)"));
+
+    let run = json("uts T1WL --workers 2 --deadline 0.25 --json");
+    assert_eq!(run["stopped"], "deadline");
+    assert_eq!(run["complete"], false);
+    assert!(run["verified"].is_null());
+    assert!(run["seconds"].as_f64() >= Some(0.2), "{run}");
+    assert!(run["nodes"].as_u64() > Some(1), "{run}");
+    // Rates can be compared all the same.
+    assert_eq!(run["sequential_tree"], "T1");
+    assert!(run["efficiency"].as_f64() > Some(0.0), "{run}");
+}
+
+#[test]
+fn a_deadline_that_is_not_reached_changes_nothing() {
+    let run = json("uts D8 --workers 2 --deadline 100000000 --baseline none --json");
+    assert_eq!(run["verified"], true);
+    assert_eq!(
+        (&run["complete"], &run["stopped"]),
+        (&true.into(), &Value::Null)
+    );
+}
+
 /// A child that does not outlive the test.
 struct Running(Child);
 
@@ -460,7 +509,11 @@ fn an_interrupt_keeps_what_was_counted() {
         .read_to_string(&mut talk)
         .unwrap();
     assert_eq!(child.0.wait().unwrap().code(), Some(130), "{talk}");
-    assert!(table.contains("partial"), "{table}");
+    assert!(table.contains("partial: interrupted"), "{table}");
+    assert!(
+        table.contains("stopped           interrupted after "),
+        "{table}"
+    );
     assert!(!table.contains("verified"), "{table}");
     assert!(life.text().contains("(partial)"));
 }

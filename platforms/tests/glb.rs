@@ -1,6 +1,7 @@
 //! The facade's balancer, from a program's point of view.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 use tautline::Error;
 use tautline::glb::{Observer, State};
 use tautline::prelude::*;
@@ -97,9 +98,54 @@ fn a_stopped_run_says_that_it_is_incomplete() {
     assert!(!run.complete && run.output < (1 << 21) - 1);
 }
 
+/// A task that always leaves another.
+struct Endless;
+
+impl Task for Endless {
+    type Shared = ();
+    type Sum = u64;
+
+    fn run(self, todo: &mut Local<Self>, sum: &mut u64, (): &()) {
+        *sum += 1;
+        todo.push(Self);
+    }
+
+    fn add(sum: &mut u64, other: u64) {
+        *sum += other;
+    }
+}
+
+#[test]
+fn a_deadline_ends_what_has_no_end() {
+    for (places, workers) in [(1, 1), (2, 2)] {
+        let control = Control::new();
+        let glb = Glb::new().places(places).workers(workers);
+        let glb = glb.deadline(Duration::from_millis(20));
+        let run = glb
+            .clone()
+            .control(&control)
+            .run(Tasks::from_iter([Endless]), |_| (), 0)
+            .unwrap();
+        assert!(!run.complete && run.output > 0);
+        assert_eq!(run.stopped, Some(Reason::Deadline));
+        assert_eq!(control.reason(), Some(Reason::Deadline));
+        // Without a control as well.
+        let run = glb.run(Tasks::from_iter([Endless]), |_| (), 0).unwrap();
+        assert_eq!(run.stopped, Some(Reason::Deadline));
+    }
+}
+
+#[test]
+fn a_run_does_not_wait_for_its_deadline() {
+    let glb = Glb::new().workers(2).deadline(Duration::MAX);
+    let run = glb.run(halving(8), |_| Forbidden(None), 0).unwrap();
+    assert_eq!((run.output, run.stopped), ((1 << 9) - 1, None));
+    assert!(run.complete);
+}
+
 #[test]
 fn a_panic_reaches_the_caller_with_its_message() {
-    let glb = Glb::new().places(2).workers(2);
+    let glb = Glb::new().places(2).workers(2).deadline(Duration::MAX);
     let run = || glb.run(halving(10), |_| Forbidden(Some(3)), 0).map(drop);
     let payload = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
     let message = payload.downcast_ref::<String>().unwrap();

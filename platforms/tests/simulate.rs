@@ -46,6 +46,8 @@ fn counts_are_exact_and_every_key_is_there() {
             "sequential_nodes_per_s",
             "wall_seconds",
             "tasks",
+            "tasks_per_s",
+            "sequential_tasks_per_s",
             "messages",
             "reports",
             "events",
@@ -55,6 +57,10 @@ fn counts_are_exact_and_every_key_is_there() {
         assert_eq!(
             (&run["nodes"], &run["expected_nodes"]),
             (&nodes.into(), &nodes.into())
+        );
+        assert_eq!(
+            (&run["application"], &run["stopped"]),
+            (&"uts".into(), &Value::Null)
         );
         for key in ["simulated", "verified", "complete"] {
             assert_eq!(run[key], true, "{args}: {key}");
@@ -88,14 +94,19 @@ fn efficiency_is_task_time_over_place_time() {
 fn every_setting_reaches_the_run() {
     let costs = [
         ("task_ns", 410),
-        ("poll_ns", 120),
+        ("look_ns", 120),
         ("serve_ns", 530),
+        ("send_ns", 230),
         ("split_ns", 340),
-        ("latency_ns", 2_550),
+        ("merge_ns", 140),
+        ("wake_ns", 5_500),
+        ("near_ns", 650),
+        ("far_ns", 2_550),
+        ("gap_ns", 150),
         ("loot_task_ns", 7),
         ("jitter_percent", 25),
     ];
-    let base = "uts D7 --places 32";
+    let base = "uts D7 --places 32 --workers 2";
     let usual = json(base);
     for (key, value) in costs {
         let option = key.replace('_', "-");
@@ -120,6 +131,76 @@ fn every_setting_reaches_the_run() {
         assert_eq!(run["config"][key], value, "{key}");
     }
     assert_eq!(run["verified"], true);
+}
+
+#[test]
+fn a_machine_sets_places_workers_speed_and_network() {
+    for (machine, places, workers, task_ns, node_places, torus) in [
+        ("triloka", 128, 1, 476, 8, Value::Null),
+        ("bluegene-p", 1_024, 1, 1_852, 4, vec![8, 8, 4].into()),
+        ("piccolo", 8, 4, 200, 1, Value::Null),
+        ("harp", 4, 6, 225, 4, Value::Null),
+        ("jaguar", 64, 16, 682, 1, vec![4, 4, 4].into()),
+    ] {
+        let run = json(&format!("uts D8 --machine {machine}"));
+        assert_eq!(run["verified"], true, "{machine}");
+        assert_eq!(
+            (&run["places"], &run["workers"]),
+            (&places.into(), &workers.into())
+        );
+        let used = &run["machine"];
+        assert_eq!(
+            (&used["name"], &used["task_ns"], &used["node_places"]),
+            (&machine.into(), &task_ns.into(), &node_places.into())
+        );
+        assert_eq!(used["torus"], torus, "{machine}");
+    }
+    let base = "uts D7 --machine bluegene-p --places 256";
+    let (usual, slow) = (json(base), json(&format!("{base} --hop-ns 5000")));
+    assert!(slow["virtual_seconds"].as_f64() > usual["virtual_seconds"].as_f64());
+    let few = json("uts D7 --machine jaguar --workers 8 --places 4");
+    assert_eq!(few["machine"]["node_places"], 2);
+}
+
+#[test]
+fn machines_are_listed_and_read_from_files() {
+    let output = run("--list-machines");
+    let list = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for part in [
+        "cluster",
+        "40960 x 4",
+        "2 / 3 + 0.1",
+        "Saraswat 2011, section 3.1",
+        "OakForest-PACS: Xeon Phi",
+    ] {
+        assert!(list.contains(part), "no {part} in {list}");
+    }
+    let name = format!("tautline-{}-machine.toml", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let path = file.display();
+    let built_in = concat!(env!("CARGO_MANIFEST_DIR"), "/machines/triloka.toml");
+    let triloka = std::fs::read_to_string(built_in).expect("a description");
+    let smaller = triloka.replace("value = 8,", "value = 4,");
+    std::fs::write(&file, &smaller).expect("a file");
+    let refused = run(&format!("uts D7 --machine {path}"));
+    std::fs::write(&file, smaller.replace("value = 128,", "value = 64,")).expect("a file");
+    let read = run(&format!("uts D7 --json --machine {path}"));
+    std::fs::write(&file, triloka.replace("[costs]", "[costs]\nnap_ns = 3")).expect("a file");
+    let unknown = run(&format!("uts D7 --machine {path}"));
+    let _ = std::fs::remove_file(&file);
+    let machine: Value = serde_json::from_slice(&read.stdout).expect("one JSON object");
+    assert_eq!(machine["machine"]["node_places"], 4);
+    assert_eq!(machine["places"], 64);
+    let lines = [&refused, &unknown].map(|output| text(&output.stderr));
+    assert!(
+        lines[0].contains(":10:18: default_places 128: at most 64"),
+        "{lines:?}"
+    );
+    let expected = ":18:1: unknown key nap_ns, expected one of look_ns, serve_ns";
+    assert!(lines[1].contains(expected), "{lines:?}");
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(unknown.status.code(), Some(2));
 }
 
 #[test]
@@ -152,6 +233,35 @@ fn by_default_a_thousand_places_count_a_tree_of_ten_million_nodes() {
 }
 
 #[test]
+fn a_virtual_deadline_is_kept_and_its_result_is_one() {
+    let run = json("uts D9 --places 64 --deadline 0.002");
+    assert_eq!(run["stopped"], "deadline");
+    assert_eq!(
+        (&run["complete"], &run["verified"]),
+        (&false.into(), &Value::Null)
+    );
+    let seconds = run["virtual_seconds"].as_f64().expect("a number");
+    assert!((0.002..0.003).contains(&seconds), "{run}");
+    assert!(run["nodes"].as_u64() < Some(1_031_269), "{run}");
+    let run = json("uts D8 --places 64 --deadline 10");
+    assert_eq!(
+        (&run["complete"], &run["verified"]),
+        (&true.into(), &true.into())
+    );
+}
+
+#[test]
+fn longer_tasks_take_longer() {
+    let task_ns =
+        |args: &str| json(&format!("uts D7 --places 32 {args}"))["machine"]["task_ns"].as_u64();
+    let one = task_ns("").expect("a number");
+    // Up to rounding: the slowdown is no whole number.
+    let three = task_ns("-g 3").expect("a number");
+    assert!(three.abs_diff(3 * one) <= 2, "{one}, {three}");
+    assert_eq!(task_ns("-g 3 --task-ns 400"), Some(400));
+}
+
+#[test]
 fn places_have_a_life_story() {
     let name = format!("tautline-{}-simulated.html", std::process::id());
     let file = std::env::temp_dir().join(name);
@@ -171,13 +281,25 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("", ["a command is missing", "uts"]),
         ("fib", ["fib", "the commands are uts"]),
         ("uts T9", ["T9", "T3XXL"]),
-        ("uts --places 0", ["--places 0", "from 1 to 65536"]),
-        ("uts --places 65537", ["--places 65537", "from 1 to 65536"]),
+        ("uts --places 0", ["--places 0", "from 1 to 131072"]),
+        (
+            "uts --places 131073",
+            ["--places 131073", "from 1 to 131072"],
+        ),
         (
             "uts --places 5000 --lifelines full",
             ["--places 5000", "from 1 to 4096 with full"],
         ),
-        ("uts --workers 2", ["--workers 2", "one worker a place"]),
+        ("uts --workers 65", ["--workers 65", "from 1 to 64"]),
+        ("uts --workers 0", ["--workers 0", "from 1 to 64"]),
+        (
+            "uts --machine bluegene-p --workers 5",
+            ["--workers 5", "at most the 4 cores of a node of bluegene-p"],
+        ),
+        (
+            "uts --places 9000 --workers 16",
+            ["--places 9000", "from 1 to 8192, as cluster has 8192 nodes"],
+        ),
         ("uts --no-pin", ["--no-pin", "unknown"]),
         ("uts --grain 0", ["--grain 0", "from 1"]),
         ("uts --steal 0", ["--steal 0", "from 1"]),
@@ -186,25 +308,38 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--lifelines hypercube:1", "from 2"],
         ),
         (
-            "uts --fairness yield",
-            ["--fairness yield", "inline or never"],
-        ),
-        (
             "uts --fairness one-core-free",
-            ["--fairness one-core-free", "inline or never"],
+            ["--fairness one-core-free", "needs 2 workers"],
         ),
         ("uts --task-ns 0", ["--task-ns 0", "from 1 to 1000000000"]),
         ("uts --task-ns fast", ["--task-ns fast", "a whole number"]),
         (
-            "uts --latency-ns 1000000001",
-            ["--latency-ns 1000000001", "from 0 to 1000000000"],
+            "uts --far-ns 1000000001",
+            ["--far-ns 1000000001", "from 0 to 1000000000"],
         ),
         (
             "uts --jitter-percent 1001",
             ["--jitter-percent 1001", "from 0 to 1000"],
         ),
-        ("uts --poll-ns -1", ["--poll-ns -1", "not negative"]),
-        ("uts --latency 5", ["--latency", "--latency-ns"]),
+        ("uts --look-ns -1", ["--look-ns -1", "not negative"]),
+        ("uts --far 5", ["--far", "--far-ns"]),
+        (
+            "uts --machine triloka --places 129",
+            [
+                "--places 129",
+                "from 1 to 128, as triloka has 16 nodes of 8",
+            ],
+        ),
+        (
+            "uts --machine nowhere",
+            ["--machine nowhere", "the machines are cluster, host"],
+        ),
+        ("uts --machine ./no.toml", ["./no.toml", "No such file"]),
+        (
+            "--list-machines uts",
+            ["not together with --list-machines", ""],
+        ),
+        ("uts --deadline 0", ["--deadline 0", "from 0.000001"]),
         ("uts --life /", ["--life /", "written"]),
     ] {
         let output = run(args);

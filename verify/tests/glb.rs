@@ -16,6 +16,7 @@ use tautline_core::glb::{Bag, Config, Control, Fairness, Message, Share, Team, W
 use tautline_core::lifeline::Graph;
 use tautline_core::port::{Clock, Park, Relax, Transport};
 use tautline_core::sync::Permit;
+use tautline_core::tuning::Tuning;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::{Model, Turns};
 
@@ -61,7 +62,6 @@ struct World {
 
 impl World {
     fn new(places: u32, workers: usize, fairness: Fairness, expected: usize) -> Arc<Self> {
-        let worked = <Units as Bag>::Shared::default();
         let config = Config {
             places,
             workers,
@@ -71,6 +71,11 @@ impl World {
             fairness,
             ..Config::default()
         };
+        Self::with(config, expected)
+    }
+
+    fn with(config: Config, expected: usize) -> Arc<Self> {
+        let worked = <Units as Bag>::Shared::default();
         let team = Team::new(PlaceId::HOME, &config, Arc::clone(&worked));
         Arc::new(Self {
             permits: (0..config.threads())
@@ -217,5 +222,23 @@ fn two_workers() {
     Model::new("two_workers").bound(3).floor(1000).check(|| {
         let world = World::new(1, 2, Fairness::Inline, 2);
         assert_eq!(world.run(2, |_| ()), 2);
+    });
+}
+
+/// The same with a tuner that judges at every turn. Locks are taken in one order: the desk's, the
+/// tuner's, a reserve's.
+#[test]
+fn tuned_workers() {
+    Model::new("tuned_workers").bound(2).floor(1000).check(|| {
+        let always = Tuning {
+            interval: 0,
+            ..Tuning::default()
+        };
+        let config = Config {
+            workers: 2,
+            grain: always.into(),
+            ..Config::default()
+        };
+        assert_eq!(World::with(config, 2).run(2, |_| ()), 2);
     });
 }

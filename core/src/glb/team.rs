@@ -185,7 +185,9 @@ impl<B: Bag> Team<B> {
         if let Some(tuned) = &self.tuned {
             let mut tuned = tuned.lock(port);
             // Asked under the lock, so that the last to come in has the last word.
-            tuned.gauge.crew(self.crew.is_full(), port.now());
+            tuned
+                .gauge
+                .crew(self.crew.running(), self.crew.size(), port.now());
         }
     }
 
@@ -198,13 +200,13 @@ impl<B: Bag> Team<B> {
         if !tuned.tuner.is_due(now) {
             return None;
         }
-        let (sample, full) = tuned.gauge.read(now);
+        let (sample, staff) = tuned.gauge.read(now);
         let traffic = self.intra.traffic(port);
         let log = Log {
             fed: traffic.fed,
             split: traffic.split,
             emptied: traffic.emptied,
-            full,
+            staff,
             sample,
         };
         if core::mem::take(&mut tuned.rested) {

@@ -420,7 +420,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             self.control.stop(reason);
         }
         if let Some(pace) = &mut self.pace {
-            pace.did(done as u64);
+            pace.did(done as u64, bag.is_empty());
         }
         self.tasks += done as u64;
         self.unreported += done;

@@ -7,6 +7,8 @@ use core::ops::AddAssign;
 pub struct Sample {
     /// Turns.
     pub turns: u64,
+    /// Of these, turns that ended because no task was left.
+    pub dry: u64,
     /// Tasks done in them.
     pub tasks: u64,
     /// Ticks before the tasks: feeding, answering, serving.
@@ -18,6 +20,7 @@ pub struct Sample {
 impl AddAssign for Sample {
     fn add_assign(&mut self, other: Self) {
         self.turns += other.turns;
+        self.dry += other.dry;
         self.tasks += other.tasks;
         self.looking += other.looking;
         self.computing += other.computing;
@@ -28,6 +31,7 @@ impl Sample {
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             turns: self.turns - before.turns,
+            dry: self.dry - before.dry,
             tasks: self.tasks - before.tasks,
             looking: self.looking - before.looking,
             computing: self.computing - before.computing,
@@ -35,12 +39,35 @@ impl Sample {
     }
 }
 
-/// Adds up samples, and the time during which all workers of the place had work.
+/// Adds up samples, and how long how many workers of the place had work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
     sample: Sample,
-    full: u64,
-    full_since: Option<u64>,
+    staff: Staff,
+    running: u64,
+    size: u64,
+    since: u64,
+}
+
+/// How much of its workers a place used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Staff {
+    /// Ticks during which all workers had work.
+    pub full: u64,
+    /// Ticks with work, added up over the workers.
+    pub busy: u64,
+    /// Ticks without work, added up over the workers.
+    pub idle: u64,
+}
+
+impl Staff {
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            full: self.full - before.full,
+            busy: self.busy - before.busy,
+            idle: self.idle - before.idle,
+        }
+    }
 }
 
 impl Gauge {
@@ -49,20 +76,27 @@ impl Gauge {
         self.sample += sample;
     }
 
-    /// At tick `now` all workers have work, or not.
-    pub fn crew(&mut self, is_full: bool, now: u64) {
-        self.full = self.full_until(now);
-        self.full_since = is_full.then_some(now);
+    /// From tick `now` on `running` workers of `size` have work.
+    pub fn crew(&mut self, running: usize, size: usize, now: u64) {
+        self.staff = self.staff_until(now);
+        self.since = now.max(self.since);
+        self.running = running as u64;
+        self.size = size as u64;
     }
 
-    /// The samples so far, and the ticks with all workers at work up to `now`.
-    pub fn read(&self, now: u64) -> (Sample, u64) {
-        (self.sample, self.full_until(now))
+    /// The samples so far, and the use of the workers up to `now`.
+    pub fn read(&self, now: u64) -> (Sample, Staff) {
+        (self.sample, self.staff_until(now))
     }
 
-    fn full_until(&self, now: u64) -> u64 {
+    fn staff_until(&self, now: u64) -> Staff {
         // A clock may differ a little between processors.
-        let open = self.full_since.map_or(0, |since| now.saturating_sub(since));
-        self.full + open
+        let ticks = now.saturating_sub(self.since);
+        let is_full = u64::from(self.running == self.size && self.size > 0);
+        Staff {
+            full: self.staff.full + is_full * ticks,
+            busy: self.staff.busy + self.running * ticks,
+            idle: self.staff.idle + (self.size - self.running) * ticks,
+        }
     }
 }

@@ -22,7 +22,7 @@ mod gauge;
 mod pace;
 mod tuner;
 
-pub use gauge::{Gauge, Sample};
+pub use gauge::{Gauge, Sample, Staff};
 pub use pace::Pace;
 pub use tuner::Tuner;
 
@@ -107,8 +107,8 @@ pub struct Log {
     pub split: u64,
     /// Times that this left it empty.
     pub emptied: u64,
-    /// Ticks during which all workers had work.
-    pub full: u64,
+    /// How the workers were used.
+    pub staff: Staff,
     /// The sampled turns.
     pub sample: Sample,
 }
@@ -119,7 +119,7 @@ impl Log {
             fed: self.fed - before.fed,
             split: self.split - before.split,
             emptied: self.emptied - before.emptied,
-            full: self.full - before.full,
+            staff: self.staff.since(&before.staff),
             sample: self.sample.since(&before.sample),
         }
     }

@@ -25,8 +25,15 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug)]
 enum Timing {
     Off,
-    Looking { began: u64 },
-    Computing { began: u64, looked: u64, tasks: u64 },
+    Looking {
+        began: u64,
+    },
+    Computing {
+        began: u64,
+        looked: u64,
+        tasks: u64,
+        dry: bool,
+    },
 }
 
 impl Pace {
@@ -62,15 +69,17 @@ impl Pace {
                 began,
                 looked: now(),
                 tasks: 0,
+                dry: false,
             };
         }
     }
 
-    /// So many tasks were done.
+    /// So many tasks were done, and perhaps none is left.
     #[inline]
-    pub fn did(&mut self, done: u64) {
-        if let Timing::Computing { tasks, .. } = &mut self.timing {
+    pub fn did(&mut self, done: u64, is_dry: bool) {
+        if let Timing::Computing { tasks, dry, .. } = &mut self.timing {
             *tasks = done;
+            *dry = is_dry;
         }
     }
 
@@ -80,10 +89,12 @@ impl Pace {
             began,
             looked,
             tasks,
+            dry,
         } = self.timing
         {
             self.sum += Sample {
                 turns: 1,
+                dry: u64::from(dry),
                 tasks,
                 looking: looked.saturating_sub(began),
                 computing: now.saturating_sub(looked),

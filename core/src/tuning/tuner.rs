@@ -13,16 +13,17 @@ const FED_PER_EMPTIED_TENTHS: u64 = 13;
 const SPLIT_PER_FED: u64 = 2;
 
 /// A look outside may take one part in so many of the time.
-const LOOK_SHARE: u64 = 128;
+const LOOK_SHARE: u128 = 32;
 
-/// And of a place that is short of running workers, which gains by looking more often.
-const LOOK_SHARE_SHORT: u64 = 16;
+/// Where workers wait for work it may take a quarter of what they lose, as they gain by it; but never
+/// more than one part in so many.
+const LOOK_SHARE_SHORT: u128 = 8;
 
-/// A grain is only made smaller if looking would take even less than one part in so many allowed.
-const SLACK: u64 = 4;
+/// A grain is only made smaller if looking takes less than one part in so many of what it may.
+const SLACK: u128 = 4;
 
-/// ... and where nobody is short of work, so many: then a turn is needlessly long for who asks.
-const SLACK_IDLE: u64 = 64;
+/// The same where nobody waits for work: the turn is then needlessly long for who asks.
+const SLACK_FULL: u128 = 64;
 
 /// What two readings say about the grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,12 +113,13 @@ impl Tuner {
     }
 
     fn judge(&self, log: &Log, elapsed: u64) -> Option<Verdict> {
-        let short = u128::from(log.full) * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
         let small = match self.tuning.rule {
-            Rule::Direct => return self.judge_directly(log, short),
+            Rule::Direct => return self.judge_directly(log),
             Rule::MergeEmpty => log.fed * 10 > log.emptied * FED_PER_EMPTIED_TENTHS,
             Rule::SplitMerge => log.fed > 0 && log.split < SPLIT_PER_FED * log.fed,
         };
+        let full = u128::from(log.staff.full);
+        let short = full * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
         match (small, short) {
             (true, false) => Some(Verdict::Small(self.grain.saturating_mul(2))),
             (false, true) => Some(Verdict::Large),
@@ -125,16 +127,22 @@ impl Tuner {
         }
     }
 
-    /// The look outside is to take at most one part in so many of the time: more where workers wait
-    /// for work. Too small is corrected at once to half the allowed share, too large by halves.
-    fn judge_directly(&self, log: &Log, short: bool) -> Option<Verdict> {
+    /// Too small is corrected at once, to half of what looking may take; too large by halves.
+    fn judge_directly(&self, log: &Log) -> Option<Verdict> {
         let sample = &log.sample;
         let (looking, computing) = (u128::from(sample.looking), u128::from(sample.computing));
         if sample.tasks == 0 || computing == 0 {
             return None;
         }
-        let part = u128::from(if short { LOOK_SHARE_SHORT } else { LOOK_SHARE });
-        let slack = u128::from(if short { SLACK } else { SLACK_IDLE });
+        let (busy, idle) = (u128::from(log.staff.busy), u128::from(log.staff.idle));
+        let part = 4 * (busy + idle) / idle.max(1);
+        let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
+        let short = part < LOOK_SHARE;
+        if 2 * sample.dry > sample.turns {
+            // The turns end before the grain does: a larger one would change nothing.
+            return (short && self.grain > 1).then_some(Verdict::Large);
+        }
+        let slack = if short { SLACK } else { SLACK_FULL };
         if looking * part > computing {
             // looking a turn * 2 part / (computing a task)
             let turns = u128::from(sample.turns);

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
 use tautline_core::lifeline::Crew;
 
@@ -10,6 +11,10 @@ const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
 const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
+/// In less a run has hardly begun.
+const DEADLINE_MIN_NS: u64 = 1_000_000;
+/// Some three years.
+const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
@@ -28,6 +33,15 @@ pub struct Balancer {
     /// Let the system move workers between processors
     #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true)]
     no_pin: bool,
+    /// Stop after so many seconds, and show what there is by then
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "TAUTLINE_DEADLINE",
+        hide_env_values = true
+    )]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    deadline: Option<Duration>,
 }
 
 /// What places do, wherever they are.
@@ -103,12 +117,14 @@ enum Service {
 impl Balancer {
     /// The computation that the options describe, on this machine.
     pub fn glb<'a>(&self, control: &'a Control) -> Glb<'a> {
-        let glb = self.rules.glb().places(self.places).pinned(!self.no_pin);
-        match self.workers {
-            Some(workers) => glb.workers(workers),
-            None => glb,
+        let mut glb = self.rules.glb().places(self.places).pinned(!self.no_pin);
+        if let Some(workers) = self.workers {
+            glb = glb.workers(workers);
         }
-        .control(control)
+        if let Some(deadline) = self.deadline {
+            glb = glb.deadline(deadline);
+        }
+        glb.control(control)
     }
 }
 
@@ -190,6 +206,19 @@ fn steal(text: &str) -> Result<Steal, String> {
     }
 }
 
+/// A time of at least `LEAST` nanoseconds, given in seconds.
+pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
+    let least = Duration::from_nanos(LEAST);
+    let seconds = text.parse().ok();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| (least..=SECONDS_MAX).contains(time))
+        .ok_or_else(|| {
+            let (least, most) = (least.as_secs_f64(), SECONDS_MAX.as_secs());
+            format!("seconds, from {least} to {most}")
+        })
+}
+
 /// A setting as the command line spells it.
 pub struct Spelled<T>(pub T);
 
@@ -260,7 +289,10 @@ pub fn json(config: &Config) -> serde_json::Value {
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),
         "steal": Spelled(config.steal).to_string(),
-        "grain": Spelled(config.grain).to_string(),
+        "grain": match config.grain {
+            Grain::Fixed(tasks) => tasks.into(),
+            tuned @ Grain::Tuned(_) => serde_json::Value::from(Spelled(tuned).to_string()),
+        },
         "fairness": Spelled(config.fairness).to_string(),
         "seed": config.seed,
     })

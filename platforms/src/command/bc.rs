@@ -20,9 +20,15 @@ const CHECKED_WORK_MAX: u64 = 50_000_000;
 /// What sums of floating-point numbers in another order may differ by, as a part of the sum.
 const TOLERANCE: f64 = 1e-9;
 
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline bc                                a graph of 4096 vertices, on all processors
+  tautline bc --scale 14 --edge-factor 16    a larger and denser one
+  tautline bc -a 0.25 -b 0.25 -c 0.25        one without hubs";
+
 /// Compute the betweenness centrality of every vertex of an R-MAT graph
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Graph")]
+#[command(next_help_heading = "Graph", after_help = EXAMPLES)]
 pub struct Bc {
     /// The graph has 2^SCALE vertices [default: 12, simulated 10]
     #[arg(long, value_name = "SCALE", value_parser = whole::<u32, SCALE_MAX>, allow_negative_numbers = true)]
@@ -129,6 +135,8 @@ impl Problem for Between {
     type Bag = Bag;
 
     const TASKS: &'static str = "vertices";
+
+    const KIND: &'static str = "graph";
 
     fn title(&self) -> String {
         let Rmat {

@@ -1,23 +1,23 @@
-//! The command: one file or folder a subcommand.
+//! The command: one file or folder a subcommand; what the applications share is in `app`.
 //!
 //! Results go to stdout, talk to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
-//! request that cannot be carried out, 101 for a panic, 130 for an interrupt.
+//! request that cannot be carried out, 101 for a panic, 130 for an interrupt. A run that ends early by
+//! its own finding or at its deadline does what was asked for: 0, and the result says that it is partial.
 
-#[allow(dead_code)]
 mod app;
 mod balancer;
-#[allow(dead_code)]
 mod bc;
-mod number;
-mod place;
-mod progress;
+mod nqueens;
+mod pentomino;
+mod show;
 mod simulate;
-mod story;
 mod topo;
-#[allow(dead_code)]
 mod tsp;
 mod usage;
 mod uts;
+
+use app::{Application, Chosen};
+use show::{number, place, progress, story};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, Write};
@@ -29,11 +29,21 @@ EXAMPLES:
   tautline uts                       count the 102 181 082 nodes of T1L on all processors
   tautline uts T3L --places 4        the same for a binomial tree, four places
   tautline uts --life story.html     and draw where the time went
+  tautline uts T1WL --deadline 10    as much of a huge one as ten seconds allow
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
 
-EXIT CODES: 0 all well, 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
+EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.";
+
+/// Every application, on threads and in virtual time.
+const APPLICATIONS: &[Application] = &[
+    Application::of::<uts::Uts>(),
+    Application::of::<nqueens::NQueens>(),
+    Application::of::<pentomino::Pentomino>(),
+    Application::of::<tsp::Tsp>(),
+    Application::of::<bc::Bc>(),
+];
 
 /// The version and what this build and machine can do.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -56,7 +66,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Uts(Box<uts::Uts>),
+    #[command(flatten)]
+    Application(Chosen<false>),
     Simulate(simulate::Simulate),
     Topo(topo::Topo),
 }
@@ -98,7 +109,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage::explain(&error),
     };
     let outcome = match cli.command {
-        Command::Uts(uts) => uts.run(),
+        Command::Application(application) => application.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
     };
@@ -158,5 +169,27 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         <super::Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn every_application_describes_itself_and_gives_examples_on_both_grounds() {
+        let root = <super::Cli as clap::CommandFactory>::command();
+        let simulate = root.find_subcommand("simulate").expect("there is one");
+        for application in super::APPLICATIONS {
+            for ground in [&root, simulate] {
+                let command = ground.find_subcommand(application.name());
+                let command = command.expect("every application is a command");
+                let about = command.get_about().expect("a description").to_string();
+                assert!(about.len() > 20, "{about}");
+                let examples = command.get_after_help().expect("examples").to_string();
+                let own = format!("tautline {}", application.name());
+                let simulated = format!("tautline simulate {}", application.name());
+                assert!(examples.starts_with("EXAMPLES:\n"), "{examples}");
+                assert!(
+                    examples.contains(&own) || examples.contains(&simulated),
+                    "{examples}"
+                );
+            }
+        }
     }
 }

@@ -20,9 +20,16 @@ const SEED: u64 = 6;
 /// Above, dynamic programming takes longer than one wants to wait for a check.
 const CHECKED_CITIES_MAX: usize = 14;
 
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline tsp                           75 cities drawn at random, on all processors
+  tautline tsp gr17.tsp --places 4       an instance of TSPLIB, four places
+  tautline tsp --cities 24 -r 1 --plain  fewer cities, a weaker bound, much work
+  tautline tsp --target 7300             stop at the first tour of at most 7300";
+
 /// Find the shortest round trip through all cities by branch and bound
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Instance")]
+#[command(next_help_heading = "Instance", after_help = EXAMPLES)]
 pub struct Tsp {
     /// A file of TSPLIB 95, TYPE TSP [default: cities drawn at random]
     #[arg(value_name = "FILE", conflicts_with_all = ["cities", "instance_seed", "side"])]
@@ -140,6 +147,8 @@ impl Problem for Trip {
     type Bag = Bag;
 
     const TASKS: &'static str = "nodes";
+
+    const KIND: &'static str = "instance";
 
     fn title(&self) -> String {
         let instance = self.search.instance();

@@ -2,15 +2,19 @@
 //!
 //! A [`Recorder`] watches one worker; what it saw becomes a [picture](Picture) of the whole run
 //! (the life story of Saraswat 2011) and a [trace](write_trace) of its last stretches.
+//! What many runs came to over a parameter is shown by a [plot](Plot).
 //! Each costs nothing but a look at an `Option` when it is off, and that only when a state changes.
 #![forbid(unsafe_code)]
 
 mod life;
 mod picture;
+mod plot;
+mod scale;
 mod trace;
 
 pub use life::Life;
 pub use picture::Picture;
+pub use plot::{Axis, Plot, Series};
 pub use trace::{Trace, write_trace};
 
 use crate::glb::{Observer, PlaceId, Run, State, WorkerId};

@@ -105,7 +105,8 @@ fn row(html: &mut String, name: &str, times: &Times) {
     html.push_str("</tr>\n");
 }
 
-fn escape(text: &str) -> String {
+/// As text, or as the value of an attribute.
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('"', "&quot;")

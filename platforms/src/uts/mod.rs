@@ -29,6 +29,7 @@ pub mod named;
 mod params;
 mod rule;
 mod tree;
+pub mod variant;
 
 pub use bag::{Counts, Uts, sequential};
 pub use params::{Kind, ParamError, Params, Shape};

@@ -1,34 +1,131 @@
 //! `tautline simulate`: an application on a machine that is not there, in virtual time.
 
+mod engine;
+mod machines;
+mod report;
 mod setting;
-mod uts;
 
-use super::Outcome;
-use clap::{Args, Subcommand};
+use super::app::{App, Chosen, Problem, Runs, about};
+use super::balancer::seconds;
+use super::story::{Stories, Story};
+use super::{Failure, Outcome, deliver, names};
+use clap::Args;
+use report::Report;
+use setting::Setting;
+use std::time::{Duration, Instant};
+use tautline::story::Clock;
+
+/// A few messages.
+const DEADLINE_MIN_NS: u64 = 1_000;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline simulate uts                     1024 places count the 16 526 523 nodes of D11
+  tautline simulate --list-machines         what --machine knows by name
   tautline simulate uts --help              all options and more examples";
 
 /// Run an application on thousands of places in virtual time
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, arg_required_else_help = false)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Simulate {
     #[command(subcommand)]
-    application: Application,
-}
-
-#[derive(Debug, Subcommand)]
-enum Application {
-    Uts(Box<uts::Uts>),
+    application: Option<Chosen<true>>,
+    #[command(flatten)]
+    machines: machines::Machines,
 }
 
 impl Simulate {
     /// Simulates what was asked for.
     pub fn run(&self) -> Outcome {
         match &self.application {
-            Application::Uts(uts) => uts.run(),
+            Some(application) => application.run(),
+            None if self.machines.asked() => self.machines.list(),
+            None => Err(Failure::Usage(format!(
+                "a command is missing: one of {}; see tautline --help",
+                names()
+            ))),
         }
+    }
+}
+
+/// All options of an application in virtual time.
+#[derive(Args, Debug)]
+#[command(about = format!("{}, in virtual time", about::<A>()), after_help = examples::<A>())]
+pub struct Virtual<A: App> {
+    #[command(flatten)]
+    app: A,
+    #[command(flatten)]
+    setting: Setting,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is said about the run.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct Output {
+    /// Stop after so many virtual seconds, and show what there is by then
+    #[arg(long, value_name = "SECONDS")]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    deadline: Option<Duration>,
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    stories: Stories,
+}
+
+fn examples<A: App>() -> String {
+    let examples = [
+        ("", "1024 places"),
+        ("--places 4096 -n 31", "more places, more looks outside"),
+        ("--machine bluegene-p", "another machine"),
+        ("--far-ns 50000", "a slow network"),
+        ("-w 0 --lifelines ring", "another balancer"),
+        ("--deadline 0.001", "the first virtual millisecond"),
+        ("-n 127 --json", "for programs"),
+        ("--life story.html", "draw what every place did"),
+    ];
+    let line = |(options, what): (&str, &str)| {
+        let command = format!("tautline simulate {} {options}", A::NAME);
+        format!("  {command:<46}  {what}\n")
+    };
+    format!(
+        "EXAMPLES:\n{}\n\
+         Every task is really done; only the time is virtual, and the same options always give the same \
+         run.\nCtrl-C ends it without a result.",
+        examples.map(line).concat()
+    )
+}
+
+impl<A: App> Runs for Virtual<A> {
+    fn run(&self) -> Outcome {
+        let problem = self.app.problem(true)?;
+        let on = self.setting.choose(problem.task_ns())?;
+        let files = self.output.stories.open()?;
+        let began = Instant::now();
+        let threads = on.0.places as usize * on.0.threads();
+        let recorder = || self.output.stories.recorder(threads);
+        let run = engine::run(&problem, on, self.output.deadline, recorder);
+        let name = self.setting.machine();
+        let report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
+        let delivered = deliver(&if self.output.json {
+            report.json()
+        } else {
+            report.table()
+        });
+        let told = files.write(&Story {
+            title: &format!("{}, simulated", problem.title()),
+            facts: &report.facts(),
+            clock: Clock {
+                began: 0,
+                ticks_per_second: 1e9,
+                seconds: run.virtual_seconds,
+            },
+            observers: &run.observers,
+            places: &run.places,
+        });
+        delivered.and(told)?;
+        report.answer.outcome()
     }
 }

@@ -1,152 +1,223 @@
 //! The options of the simulated machine, for every application that runs on it.
 
 use crate::command::Failure;
-use crate::command::balancer::{Rules, Spelled, whole};
-use clap::{Arg, Args};
+use crate::command::balancer::{Rules, whole};
+use clap::Args;
 use serde_json::json;
-use tautline::glb::{Config, Fairness, Graph};
-use tautline_sim::Machine;
+use tautline::glb::{Config, Graph};
+use tautline::machines::{self, Description, MachineError};
+use tautline_core::lifeline::Crew;
+use tautline_sim::{Machine, Shape};
 
 /// More are refused: their tables alone would need gigabytes.
-const PLACES_MAX: u32 = 65_536;
+const PLACES_MAX: u32 = 1 << 17;
 /// The same where every place has a lifeline to every other.
 const PLACES_MAX_FULL: u32 = 4_096;
+/// Workers, and who serves messages in their stead, of all places together: the same.
+const THREADS_MAX: usize = 1 << 18;
 /// A second: more would not fit the virtual clock.
 const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
 
 /// How the work is balanced, and on what.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Balancer", arg = workers())]
+#[command(next_help_heading = "Balancer")]
 pub struct Setting {
-    /// Places, 1 to 65536, of one worker each
-    #[arg(
-        long,
-        value_name = "P",
-        env = "TAUTLINE_PLACES",
-        default_value = "1024"
-    )]
+    /// Places, 1 to 131072 [default: as the machine says]
+    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
-    places: u32,
+    places: Option<u32>,
+    /// Workers of a place, 1 to 64 [default: as the machine says]
+    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(value_parser = whole::<u32, { Crew::MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
+    workers: Option<u32>,
     #[command(flatten)]
     rules: Rules,
+    /// A machine of `tautline simulate --list-machines`, or a file that describes one
+    #[arg(long, value_name = "NAME|FILE", default_value = "cluster")]
+    #[arg(help_heading = "Simulated machine")]
+    machine: String,
     #[command(flatten)]
     costs: Costs,
 }
 
-/// What things cost on the simulated machine. The defaults are assumed, not measured.
+/// What things cost, if not what the machine says.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Simulated machine, times in nanoseconds")]
+#[command(next_help_heading = "Simulated machine, instead of what it says, times in nanoseconds")]
 struct Costs {
-    /// One task, whatever else is asked of it (-g)
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().task_ns)]
-    #[arg(value_parser = task, allow_negative_numbers = true)]
-    task_ns: u64,
-    /// One look for messages, whether there are any or not
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().look_ns)]
-    #[arg(value_parser = cost, allow_negative_numbers = true)]
-    look_ns: u64,
+    /// One task [else: its usual time by the machine's slowdown]
+    #[arg(long, value_name = "NS", value_parser = task, allow_negative_numbers = true)]
+    task_ns: Option<u64>,
+    /// One turn's look outside when nothing is to be done there
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    look_ns: Option<u64>,
     /// Taking in one message, and what follows from it but the division of a bag
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().serve_ns)]
-    #[arg(value_parser = cost, allow_negative_numbers = true)]
-    serve_ns: u64,
-    /// Dividing a bag for another place
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().split_ns)]
-    #[arg(value_parser = cost, allow_negative_numbers = true)]
-    split_ns: u64,
-    /// From the sending of a message to its arrival
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().far_ns)]
-    #[arg(value_parser = cost, allow_negative_numbers = true)]
-    far_ns: u64,
-    /// What each task of a loot adds to the latency
-    #[arg(long, value_name = "NS", default_value_t = Machine::default().loot_task_ns)]
-    #[arg(value_parser = cost, allow_negative_numbers = true)]
-    loot_task_ns: u64,
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    serve_ns: Option<u64>,
+    /// Handing one message to the network
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    send_ns: Option<u64>,
+    /// Dividing a bag
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    split_ns: Option<u64>,
+    /// Putting work into a reserve, or taking it out
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    merge_ns: Option<u64>,
+    /// From starting an idle worker to its first turn
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    wake_ns: Option<u64>,
+    /// A message within a node
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    near_ns: Option<u64>,
+    /// A message to another node, over the first hop
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    far_ns: Option<u64>,
+    /// Each further hop of a torus
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    hop_ns: Option<u64>,
+    /// How long a node's adapter is busy with one message to another node
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    gap_ns: Option<u64>,
+    /// What each task of a loot adds to a message
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    loot_task_ns: Option<u64>,
     /// A message takes up to so many percent longer
-    #[arg(long, value_name = "PERCENT", default_value_t = Machine::default().jitter_percent)]
-    #[arg(value_parser = jitter, allow_negative_numbers = true)]
-    jitter_percent: u64,
+    #[arg(long, value_name = "PERCENT", value_parser = jitter, allow_negative_numbers = true)]
+    jitter_percent: Option<u64>,
 }
 
 impl Setting {
-    /// The balancer and the machine that the options describe.
-    pub fn choose(&self) -> Result<(Config, Machine), Failure> {
-        // Of one place with one worker, so that only the rules are judged.
-        let glb = self.rules.glb().places(1).workers(1);
-        let most = match self.rules.lifelines() {
-            Graph::Full => PLACES_MAX_FULL,
-            _ => PLACES_MAX,
-        };
-        let places = self.places;
-        if !(1..=most).contains(&places) {
-            let all = match most {
-                PLACES_MAX => "",
-                _ => " with full lifelines",
-            };
-            let line = format!("--places {places}: from 1 to {most}{all}");
-            return Err(Failure::Usage(line));
-        }
-        let fairness = self.rules.fairness();
-        if !matches!(fairness, Fairness::Inline | Fairness::Never) {
+    /// The balancer and the machine that the options describe, for tasks of an application that take
+    /// `task_ns` on the machine that slowdowns refer to.
+    pub fn choose(&self, task_ns: u64) -> Result<(Config, Machine), Failure> {
+        let described = machines::find(&self.machine).map_err(|error| match error {
+            // The others begin with the file.
+            MachineError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
+            _ => Failure::Usage(error.to_string()),
+        })?;
+        let workers = self.workers.unwrap_or(described.workers);
+        // Of one place, so that only the rules are judged.
+        let glb = self.rules.glb().places(1).workers(workers as usize);
+        let mut config = glb.config()?;
+        if workers > described.cores {
+            let Description { name, cores, .. } = &described;
             return Err(Failure::Usage(format!(
-                "--fairness {}: inline or never; a simulated place has one thread",
-                Spelled(fairness)
+                "--workers {workers}: at most the {cores} cores of a node of {name}"
             )));
         }
-        let config = Config {
-            places,
-            ..glb.config()?
+        let places = self.places(&described, workers)?;
+        config.places = places;
+        let threads = places as usize * config.threads();
+        if threads > THREADS_MAX {
+            return Err(Failure::Usage(format!(
+                "--places {places}: at most {THREADS_MAX} threads in all, and {} a place make {threads}",
+                config.threads()
+            )));
+        }
+        let machine = described.machine(places, workers, described.task_ns(task_ns));
+        Ok((config, self.costs.over(machine)))
+    }
+
+    /// What the machine was asked for as.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    fn places(&self, described: &Description, workers: u32) -> Result<u32, Failure> {
+        let room = described.places_max(workers);
+        let usual = u64::from(described.default_places).min(room) as u32;
+        let places = self.places.unwrap_or(usual);
+        let (most, why) = match self.rules.lifelines() {
+            Graph::Full => (PLACES_MAX_FULL, " with full lifelines".to_owned()),
+            _ => (PLACES_MAX, String::new()),
         };
-        Ok((config, self.costs.machine()))
+        let (most, why) = match u32::try_from(room) {
+            Ok(room) if room < most => {
+                let Description {
+                    name, nodes, cores, ..
+                } = described;
+                (
+                    room,
+                    format!(", as {name} has {nodes} nodes of {cores} cores"),
+                )
+            }
+            _ => (most, why),
+        };
+        if !(1..=most).contains(&places) {
+            let line = format!("--places {places}: from 1 to {most}{why}");
+            return Err(Failure::Usage(line));
+        }
+        Ok(places)
     }
 }
 
 impl Costs {
-    fn machine(&self) -> Machine {
+    /// `machine` with what was asked for instead.
+    fn over(&self, machine: Machine) -> Machine {
         Machine {
-            task_ns: self.task_ns,
-            look_ns: self.look_ns,
-            serve_ns: self.serve_ns,
-            split_ns: self.split_ns,
-            far_ns: self.far_ns,
-            loot_task_ns: self.loot_task_ns,
-            jitter_percent: self.jitter_percent,
-            ..Machine::default()
+            task_ns: self.task_ns.unwrap_or(machine.task_ns),
+            look_ns: self.look_ns.unwrap_or(machine.look_ns),
+            serve_ns: self.serve_ns.unwrap_or(machine.serve_ns),
+            send_ns: self.send_ns.unwrap_or(machine.send_ns),
+            split_ns: self.split_ns.unwrap_or(machine.split_ns),
+            merge_ns: self.merge_ns.unwrap_or(machine.merge_ns),
+            wake_ns: self.wake_ns.unwrap_or(machine.wake_ns),
+            near_ns: self.near_ns.unwrap_or(machine.near_ns),
+            far_ns: self.far_ns.unwrap_or(machine.far_ns),
+            hop_ns: self.hop_ns.unwrap_or(machine.hop_ns),
+            gap_ns: self.gap_ns.unwrap_or(machine.gap_ns),
+            loot_task_ns: self.loot_task_ns.unwrap_or(machine.loot_task_ns),
+            jitter_percent: self.jitter_percent.unwrap_or(machine.jitter_percent),
+            ..machine
         }
     }
 }
 
-/// The machine in one line.
-pub fn line(machine: &Machine) -> String {
+/// The machine in one line, under the name that it was asked for.
+pub fn line(name: &str, machine: &Machine) -> String {
+    let Machine {
+        task_ns,
+        look_ns,
+        serve_ns,
+        send_ns,
+        split_ns,
+        merge_ns,
+        wake_ns,
+        node_places,
+        shape,
+        near_ns,
+        far_ns,
+        hop_ns,
+        loot_task_ns,
+        gap_ns,
+        jitter_percent,
+    } = machine;
+    let network = match shape {
+        Shape::Flat => format!("far {far_ns}"),
+        Shape::Torus([x, y, z]) => format!("far {far_ns} + {hop_ns} a hop on {x} x {y} x {z}"),
+    };
     format!(
-        "task {} ns, poll {} ns, serve {} ns, split {} ns, latency {} ns + {} ns a task of loot, \
-         jitter {} %",
-        machine.task_ns,
-        machine.look_ns,
-        machine.serve_ns,
-        machine.split_ns,
-        machine.far_ns,
-        machine.loot_task_ns,
-        machine.jitter_percent
+        "{name}: {node_places} places a node; ns: task {task_ns}, look {look_ns}, serve {serve_ns}, \
+         send {send_ns}, split {split_ns}, merge {merge_ns}, wake {wake_ns}, near {near_ns}, \
+         {network}, gap {gap_ns}, task of loot {loot_task_ns}; jitter {jitter_percent} %"
     )
 }
 
 /// The machine as data.
-pub fn json(machine: &Machine) -> serde_json::Value {
+pub fn json(name: &str, machine: &Machine) -> serde_json::Value {
     json!({
+        "name": name,
         "task_ns": machine.task_ns, "look_ns": machine.look_ns, "serve_ns": machine.serve_ns,
-        "split_ns": machine.split_ns, "far_ns": machine.far_ns,
-        "loot_task_ns": machine.loot_task_ns, "jitter_percent": machine.jitter_percent,
+        "send_ns": machine.send_ns, "split_ns": machine.split_ns, "merge_ns": machine.merge_ns,
+        "wake_ns": machine.wake_ns, "node_places": machine.node_places,
+        "torus": match machine.shape {
+            Shape::Flat => None,
+            Shape::Torus(extents) => Some(extents),
+        },
+        "near_ns": machine.near_ns, "far_ns": machine.far_ns, "hop_ns": machine.hop_ns,
+        "gap_ns": machine.gap_ns, "loot_task_ns": machine.loot_task_ns,
+        "jitter_percent": machine.jitter_percent,
     })
-}
-
-/// Known only to be refused with the reason.
-fn workers() -> Arg {
-    let refuse = |_: &str| Err::<usize, _>("not an option, one worker a place is simulated");
-    Arg::new("workers")
-        .long("workers")
-        .hide(true)
-        .value_parser(refuse)
 }
 
 fn bounded(text: &str, least: u64, most: u64) -> Result<u64, String> {

@@ -16,8 +16,13 @@ const PERIOD: Duration = Duration::from_millis(100);
 pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Watches `control`; `total` is how much there is to do, if that is known.
-    pub fn start(quiet: bool, control: &Arc<Control>, total: Option<u64>) -> Self {
+    /// Watches `control`, which counts in `unit`; `total` is how much there is to do, if that is known.
+    pub fn start(
+        quiet: bool,
+        control: &Arc<Control>,
+        unit: &'static str,
+        total: Option<u64>,
+    ) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
         }
@@ -28,8 +33,8 @@ impl Progress {
             while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 let done = control.done() as u64;
                 let per_second = done as f64 / bar.elapsed().as_secs_f64().max(1e-9);
-                let (nodes, rate) = (grouped(done), rate(per_second));
-                bar.set_message(format!("{nodes} nodes, {rate}nodes/s"));
+                let (count, rate) = (grouped(done), rate(per_second));
+                bar.set_message(format!("{count} {unit}, {rate}{unit}/s"));
                 bar.set_position(done);
             }
             bar.finish_and_clear();

@@ -29,6 +29,12 @@ pub fn rate(per_second: f64) -> String {
     format!("{value:.digits$}{unit}")
 }
 
+/// A time in seconds, to the millisecond; a short one to the microsecond.
+pub fn seconds(time: f64) -> String {
+    let digits = if time < 0.1 { 6 } else { 3 };
+    format!("{time:.digits$}")
+}
+
 /// A size in the largest unit that divides it.
 pub fn bytes(size: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -75,5 +81,6 @@ mod tests {
         );
         assert_eq!(ranges(&[0, 1, 2, 8, 10, 11]), "0-2 8 10-11");
         assert_eq!(ranges(&[2, 0]), "2 0");
+        assert_eq!([12.34567, 0.01234567].map(seconds), ["12.346", "0.012346"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The options and files of a run's life story, for every command that has one.
 
-use super::{Failure, Outcome};
+use crate::command::{Failure, Outcome};
 use clap::Args;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

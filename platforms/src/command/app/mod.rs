@@ -1,12 +1,30 @@
-//! What every application gives to the command: its problem, and what its result says.
+//! Applications: what each gives to the command, and what the command makes of any of them.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`App`], [`Problem`], [`Findings`] | what an application implements |
+//! | [`Application`], [`Chosen`] | a line of the table of applications, and the one that was asked for |
+//! | [`Threads`] | `tautline APP`: on the threads of this machine |
+//! | [`Answer`] | what came of a run, in real or in virtual time |
 
-use super::Failure;
+mod answer;
+mod baseline;
+mod choice;
+mod report;
+mod threads;
+
+pub use answer::{Answer, Rates};
+pub use choice::{Application, Chosen, Runs, about};
+pub use threads::Threads;
+
+use super::{Failure, Outcome};
 use clap::Args;
 use std::fmt::Debug;
-use tautline::glb::{Bag, PlaceId};
+use tautline::glb::{Bag, Config, PlaceId};
 
-/// The options of an application.
-pub trait App: Args + Debug {
+/// The options of an application. Its documentation is the command's description, and what `after_help`
+/// says its examples.
+pub trait App: Args + Debug + 'static {
     /// What these options describe.
     type Problem: Problem;
 
@@ -18,26 +36,45 @@ pub trait App: Args + Debug {
 }
 
 /// Something to be computed by a [`Bag`].
-pub trait Problem: Sync {
+pub trait Problem: Send + Sync + 'static {
     /// Its work.
     type Bag: Bag;
-
-    /// What it is, in a few words: for the head of tables and pictures.
-    fn title(&self) -> String;
-
-    /// The problem's own rows at the head of a table.
-    fn facts(&self) -> Vec<(&'static str, String)>;
 
     /// What a task is, in the plural: `nodes`.
     const TASKS: &'static str;
 
+    /// What it is one of, in a word: `tree`.
+    const KIND: &'static str = "problem";
+
+    /// What it is, in a few words: for the head of pictures.
+    fn title(&self) -> String;
+
+    /// What it is called beside others of its kind.
+    fn name(&self) -> String {
+        self.title()
+    }
+
+    /// The problem's own rows at the head of a table.
+    fn facts(&self) -> Vec<(&'static str, String)>;
+
+    /// Refuses settings of the balancer that do not suit this problem.
+    fn check(&self, _config: &Config) -> Outcome {
+        Ok(())
+    }
+
     /// About how long a task takes on a core of a present-day server, in nanoseconds: what a simulated
-    /// machine's speed is applied to.
+    /// machine's slowdown is applied to.
     fn task_ns(&self) -> u64;
 
     /// How many tasks there are, if that is known beforehand: for progress.
     fn tasks(&self) -> Option<u64> {
         None
+    }
+
+    /// How many [`TASKS`](Self::TASKS) stand behind `output`, where the balancer saw `tasks`: more, if
+    /// a task may stand for several.
+    fn work(&self, _output: &<Self::Bag as Bag>::Output, tasks: u64) -> u64 {
+        tasks
     }
 
     /// All the work.
@@ -65,7 +102,8 @@ pub trait Problem: Sync {
 /// A result, ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// Rows of the table: `("solutions", "14 200")`.
+    /// Rows of the table: `("solutions", "14 200")`. Behind the first of them the table says how the result
+    /// compares with what is known, or that it is partial.
     pub rows: Vec<(&'static str, String)>,
     /// Keys of the object for programs, beside the common ones: `solutions`, `optimum`.
     pub json: serde_json::Map<String, serde_json::Value>,

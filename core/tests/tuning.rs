@@ -1,0 +1,261 @@
+//! The grain tuner, fed with recorded readings.
+//!
+//! | fact | test |
+//! |---|---|
+//! | Finnerty, acceptance fact 15: the thesis' settings | `the_settings_are_the_thesis` |
+//! | Finnerty, acceptance fact 16: a recorded trace gives the grains computed by hand | `merge_empty_follows_a_trace`, `split_merge_follows_a_trace` |
+//! | Finnerty, acceptance fact 23: a dormant place's grain is not driven down | `a_rest_is_no_sign` |
+
+use tautline_core::tuning::{GRAIN_MAX, Gauge, Log, Pace, Rule, Sample, Staff, Tuner, Tuning};
+
+const MS: u64 = 1_000_000;
+
+/// A tuner and the readings so far.
+struct Bench {
+    tuner: Tuner,
+    log: Log,
+    now: u64,
+}
+
+impl Bench {
+    fn new(tuning: Tuning) -> Self {
+        Self {
+            tuner: Tuner::new(tuning, 0),
+            log: Log::default(),
+            now: 0,
+        }
+    }
+
+    /// A millisecond in which so much happened; the grain after it. `full`: per cent of the time with
+    /// all workers at work.
+    fn tick(&mut self, fed: u64, split: u64, emptied: u64, full: u64) -> usize {
+        self.log.fed += fed;
+        self.log.split += split;
+        self.log.emptied += emptied;
+        self.log.staff.full += full * MS / 100;
+        self.now += MS;
+        self.tuner.tick(self.log, self.now);
+        self.tuner.grain()
+    }
+
+    /// A millisecond of eight workers in which turns were timed; the grain after it.
+    fn measure(&mut self, sample: Sample, idle_percent: u64) -> usize {
+        self.log.sample += sample;
+        self.log.staff.idle += 8 * MS * idle_percent / 100;
+        self.log.staff.busy += 8 * MS * (100 - idle_percent) / 100;
+        self.now += MS;
+        self.tuner.tick(self.log, self.now);
+        self.tuner.grain()
+    }
+}
+
+/// Ten turns of `grain` tasks of 10 ticks each, and so long a look outside.
+fn turns(grain: usize, looking: u64) -> Sample {
+    Sample {
+        turns: 10,
+        dry: 0,
+        tasks: 10 * grain as u64,
+        looking: 10 * looking,
+        computing: 100 * grain as u64,
+    }
+}
+
+#[test]
+fn the_settings_are_the_thesis() {
+    for rule in [Rule::MergeEmpty, Rule::SplitMerge] {
+        let Tuning {
+            initial,
+            interval,
+            frozen,
+            ..
+        } = Tuning::thesis(rule);
+        assert_eq!((initial, interval, frozen), (10, MS, false));
+    }
+    // Each trigger from both sides, twice as a verdict needs.
+    let twice = |rule, fed, split, emptied, full| {
+        let mut bench = Bench::new(Tuning::thesis(rule));
+        bench.tick(fed, split, emptied, full);
+        bench.tick(fed, split, emptied, full)
+    };
+    let merge_empty = |fed, emptied, full| twice(Rule::MergeEmpty, fed, 0, emptied, full);
+    assert_eq!(merge_empty(14, 10, 100), 20, "more than 1.3 feedings");
+    assert_eq!(merge_empty(13, 10, 100), 10, "1.3 feedings");
+    assert_eq!(merge_empty(10, 10, 89), 5, "full for less than 90 %");
+    assert_eq!(merge_empty(10, 10, 90), 10, "full for 90 %");
+    let split_merge = |fed, split| twice(Rule::SplitMerge, fed, split, 0, 100);
+    assert_eq!(split_merge(10, 19), 20, "fewer than 2 takings");
+    assert_eq!(split_merge(10, 20), 10, "2 takings");
+    assert_eq!(split_merge(0, 0), 10, "no sign");
+}
+
+/// Each row: what happened in a millisecond, and the grain after it by hand.
+#[test]
+fn merge_empty_follows_a_trace() {
+    let mut bench = Bench::new(Tuning::thesis(Rule::MergeEmpty));
+    let trace = [
+        (0, 0, 100, 10, "never emptied, never fed: no sign"),
+        (5, 2, 100, 10, "small, once"),
+        (5, 2, 100, 20, "small, twice"),
+        (5, 2, 100, 20, "a change needs two new verdicts"),
+        (5, 5, 100, 20, "no sign: the one before is forgotten"),
+        (5, 2, 100, 20, "small, once"),
+        (5, 2, 100, 40, "small, twice"),
+        (5, 2, 50, 40, "contradiction: forgotten"),
+        (5, 5, 50, 40, "large, once"),
+        (5, 2, 100, 40, "small after large: once"),
+        (5, 5, 50, 40, "large after small: once"),
+        (5, 5, 50, 20, "large, twice"),
+        (3, 0, 100, 20, "fed and never emptied is small, once"),
+        (3, 0, 100, 40, "and twice"),
+    ];
+    for (fed, emptied, full, grain, why) in trace {
+        assert_eq!(bench.tick(fed, 0, emptied, full), grain, "{why}");
+    }
+}
+
+#[test]
+fn split_merge_follows_a_trace() {
+    let mut bench = Bench::new(Tuning::thesis(Rule::SplitMerge));
+    let trace = [
+        (4, 7, 100, 10),
+        (4, 7, 100, 20),
+        (4, 8, 100, 20),
+        (4, 7, 100, 20),
+        (4, 0, 100, 40),
+        (4, 0, 89, 40),
+        (4, 9, 89, 40),
+        (4, 9, 89, 20),
+    ];
+    for (fed, split, full, grain) in trace {
+        assert_eq!(bench.tick(fed, split, 4, full), grain);
+    }
+}
+
+#[test]
+fn a_grain_stays_within_its_bounds() {
+    let mut bench = Bench::new(Tuning::thesis(Rule::MergeEmpty));
+    for _ in 0..20 {
+        bench.tick(1, 0, 1, 0);
+    }
+    assert_eq!(bench.tuner.grain(), 1);
+    for _ in 0..60 {
+        bench.tick(2, 0, 1, 100);
+    }
+    assert_eq!(bench.tuner.grain(), GRAIN_MAX);
+}
+
+/// Readings from a time without work say nothing about the grain.
+#[test]
+fn a_rest_is_no_sign() {
+    for rule in [Rule::MergeEmpty, Rule::SplitMerge, Rule::Direct] {
+        let mut bench = Bench::new(Tuning::thesis(rule));
+        bench.tick(1, 2, 1, 0);
+        for _ in 0..5 {
+            bench.now += 100 * MS;
+            bench.log.staff.idle += 800 * MS;
+            bench.tuner.rebase(bench.log, bench.now);
+            assert!(!bench.tuner.is_due(bench.now));
+            assert_eq!(bench.tick(1, 2, 1, 95), 10, "{rule:?}");
+        }
+    }
+}
+
+#[test]
+fn a_frozen_grain_stays() {
+    let mut bench = Bench::new(Tuning::frozen(77));
+    for _ in 0..10 {
+        assert_eq!(bench.measure(turns(77, 1000), 0), 77);
+    }
+}
+
+/// A look of 40 ticks and tasks of 10: at most one part in 32, aimed at one in 64.
+#[test]
+fn a_grain_is_measured() {
+    let mut bench = Bench::new(Tuning::default());
+    assert_eq!(bench.measure(turns(1, 40), 0), 1);
+    assert_eq!(bench.measure(turns(1, 40), 0), 256);
+    // Half of what is allowed, and down to a sixty-fourth of it, is left alone.
+    for grain in [256, 128, 256 * 32, 128 * 64] {
+        for _ in 0..3 {
+            assert_eq!(bench.measure(turns(grain, 40), 0), 256);
+        }
+    }
+    assert_eq!(bench.measure(turns(128 * 64 + 1, 40), 0), 256);
+    assert_eq!(bench.measure(turns(128 * 64 + 1, 40), 0), 128);
+}
+
+/// Workers that wait for work make looking worth while: up to a quarter of what they lose.
+#[test]
+fn idle_workers_shorten_the_turn() {
+    let mut bench = Bench::new(Tuning::default());
+    bench.measure(turns(1, 40), 0);
+    bench.measure(turns(1, 40), 0);
+    // Half idle: one part in 8 is allowed, so one in 64 may become more.
+    assert_eq!(bench.measure(turns(256, 40), 50), 256);
+    assert_eq!(bench.measure(turns(256, 40), 50), 128);
+    for _ in 0..6 {
+        let grain = bench.tuner.grain();
+        bench.measure(turns(grain, 40), 50);
+    }
+    assert_eq!(bench.tuner.grain(), 128, "one part in 32 is enough");
+}
+
+/// Turns that end because there is no task left do not call for more tasks a turn.
+#[test]
+fn turns_that_run_dry_do_not_ask_for_more() {
+    let dry = Sample {
+        dry: 10,
+        ..turns(3, 40)
+    };
+    let mut bench = Bench::new(Tuning::thesis(Rule::Direct));
+    for _ in 0..4 {
+        assert_eq!(bench.measure(dry, 5), 10);
+    }
+    assert_eq!(bench.measure(dry, 50), 10);
+    assert_eq!(bench.measure(dry, 50), 5);
+}
+
+#[test]
+fn the_gauge_adds_up_workers() {
+    let mut gauge = Gauge::default();
+    gauge.crew(1, 2, 100);
+    gauge.crew(2, 2, 150);
+    gauge.crew(0, 2, 180);
+    let staff = Staff {
+        full: 30,
+        busy: 50 + 60,
+        idle: 50 + 40,
+    };
+    assert_eq!(gauge.read(200).1, staff);
+    // A clock that is behind takes nothing back.
+    gauge.crew(0, 2, 170);
+    assert_eq!(gauge.read(200).1, staff);
+}
+
+/// Short turns are skipped, long ones are all timed, and the sums come at intervals that double.
+#[test]
+fn a_pace_times_some_turns() {
+    for (turn, most_reads) in [(100, 100), (100_000, 400)] {
+        let mut pace = Pace::new(&Tuning::default(), 0);
+        let (mut now, mut reads, mut reports, mut sum) = (0, 0, 0, Sample::default());
+        while now < 10 * MS {
+            let mut clock = |now| {
+                reads += 1;
+                now
+            };
+            if let Some(sample) = pace.begin(|| clock(now)) {
+                reports += 1;
+                sum += sample;
+            }
+            now += turn / 10;
+            pace.looked(|| clock(now));
+            pace.did(7, false);
+            now += turn - turn / 10;
+        }
+        assert!(reads <= most_reads * 10, "{reads} looks at the clock");
+        assert!((15..=40).contains(&reports), "{reports} reports");
+        assert_eq!(sum.tasks, 7 * sum.turns);
+        assert_eq!(sum.looking, sum.turns * (turn / 10));
+        assert_eq!(sum.computing, sum.turns * (turn - turn / 10));
+    }
+}

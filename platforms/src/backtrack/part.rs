@@ -1,0 +1,69 @@
+//! A path and the branches still open along it.
+
+use super::Branches;
+
+/// A position that the path has gone on from.
+#[derive(Clone, Debug)]
+pub(super) struct Fork<B: Branches> {
+    /// Not taken yet.
+    pub open: B,
+    /// Where the path goes on.
+    pub taken: B::Item,
+}
+
+/// One path of a search.
+#[derive(Clone, Debug)]
+pub(super) struct Part<B: Branches> {
+    /// From the root on.
+    pub forks: Vec<Fork<B>>,
+    /// The branches open at the end of the path; `None` if there is no path, the search being done.
+    pub last: Option<B>,
+}
+
+impl<B: Branches> Default for Part<B> {
+    fn default() -> Self {
+        Self {
+            forks: Vec::new(),
+            last: None,
+        }
+    }
+}
+
+impl<B: Branches> Part<B> {
+    /// How many branches are open.
+    pub fn open(&self) -> usize {
+        let forks = self.forks.iter().map(|fork| &fork.open);
+        forks.chain(&self.last).map(B::len).sum()
+    }
+
+    /// No branch is open.
+    pub fn is_done(&self) -> bool {
+        let forks = self.forks.iter().map(|fork| &fork.open);
+        forks.chain(&self.last).rev().all(|open| open.len() == 0)
+    }
+
+    /// Takes from the end of each position's branches as many as `due` says when told how many are open.
+    pub fn cut(&mut self, due: &mut impl FnMut(usize) -> usize) -> Option<Self> {
+        let mut give = |open: &mut B| {
+            let given = match open.len() {
+                0 => 0,
+                open => due(open),
+            };
+            open.split_off(given)
+        };
+        let mut forks: Vec<_> = self
+            .forks
+            .iter_mut()
+            .map(|fork| Fork {
+                open: give(&mut fork.open),
+                taken: fork.taken,
+            })
+            .collect();
+        let mut last = self.last.as_mut().map(give);
+        // Below its last open branches the loot's path leads nowhere.
+        while last.as_ref().is_none_or(|open| open.len() == 0) {
+            last = Some(forks.pop()?.open);
+        }
+        Some(Self { forks, last })
+    }
+}

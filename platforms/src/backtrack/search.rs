@@ -1,0 +1,263 @@
+//! The walk of one worker, and the parts that wait for it.
+
+use super::Position;
+use super::part::{Fork, Part};
+use crate::glb::{Bag, Bound, Reason, Share};
+
+/// What a search has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found<S> {
+    /// Positions visited, the root included.
+    pub nodes: u64,
+    /// What was found there.
+    pub sum: S,
+}
+
+/// A part of a backtracking search, or several parts of the same. A task is a branch not yet taken.
+///
+/// ```
+/// use std::ops::Range;
+/// use tautline::backtrack::{Found, Position, Search};
+/// use tautline::prelude::*;
+///
+/// /// The words of some length over `a` and `b` in which no `b` follows another.
+/// struct Word(Vec<u8>);
+///
+/// impl Position for Word {
+///     type Shared = usize;
+///     type Branches = Range<u32>;
+///     type Sum = u64;
+///
+///     fn root(_: &usize) -> Self {
+///         Self(Vec::new())
+///     }
+///
+///     fn branches(&mut self, words: &mut u64, &length: &usize) -> Range<u32> {
+///         let full = self.0.len() == length;
+///         *words += u64::from(full);
+///         match self.0.last() {
+///             _ if full => 0..0,
+///             Some(b'b') => 0..1,
+///             _ => 0..2,
+///         }
+///     }
+///
+///     fn apply(&mut self, letter: u32, _: &usize) {
+///         self.0.push(b'a' + letter as u8);
+///     }
+///
+///     fn undo(&mut self, _: u32, _: &usize) {
+///         self.0.pop();
+///     }
+///
+///     fn add(words: &mut u64, other: u64) {
+///         *words += other;
+///     }
+/// }
+///
+/// let run = Glb::new().run(Search::<Word>::new(&20), |_| 20, Found::default())?;
+/// assert_eq!(run.output.sum, 17_711);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Search<P: Position> {
+    /// At the last position of the walk's path, at the root if there is no walk. Made when first needed.
+    position: Option<P>,
+    walk: Part<P::Branches>,
+    /// Parts that came in, to be walked later. None is without branches.
+    waiting: Vec<Part<P::Branches>>,
+    /// Branches in the parts that wait. Those of the walk are counted when asked for.
+    laid_by: usize,
+    found: Found<P::Sum>,
+}
+
+/// Does a whole search on this thread alone.
+pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
+    let mut search = Search::<P>::new(shared);
+    search.process(usize::MAX, shared);
+    search.found
+}
+
+impl<P: Position> Search<P> {
+    /// The whole search, its root visited already.
+    pub fn new(shared: &P::Shared) -> Self {
+        let mut search = Self::of(Vec::new(), 0);
+        let mut root = P::root(shared);
+        let open = root.branches(&mut search.found.sum, shared);
+        search.found.nodes = 1;
+        if open.len() > 0 {
+            search.walk.last = Some(open);
+            search.position = Some(root);
+        }
+        search
+    }
+
+    /// A search without work, to be given some by [`merge`](Bag::merge).
+    pub fn empty() -> Self {
+        Self::of(Vec::new(), 0)
+    }
+
+    /// What this part has come to so far.
+    pub fn found(&self) -> &Found<P::Sum> {
+        &self.found
+    }
+
+    fn of(waiting: Vec<Part<P::Branches>>, laid_by: usize) -> Self {
+        Self {
+            position: None,
+            walk: Part::default(),
+            waiting,
+            laid_by,
+            found: Found::default(),
+        }
+    }
+
+    /// Begins the walk of a waiting part: the position goes from the root to where the part is.
+    fn begin(&mut self, shared: &P::Shared) -> bool {
+        let Some(part) = self.waiting.pop() else {
+            return false;
+        };
+        self.laid_by -= part.open();
+        let position = self.position.get_or_insert_with(|| P::root(shared));
+        let mut sum = P::Sum::default();
+        let _ = position.branches(&mut sum, shared);
+        for fork in &part.forks {
+            position.apply(fork.taken, shared);
+            let _ = position.branches(&mut sum, shared);
+        }
+        self.walk.forks.extend(part.forks);
+        self.walk.last = part.last;
+        true
+    }
+
+    /// Takes up to `n` branches of the walk, depth first. Returns how many it took.
+    #[inline]
+    fn walk(&mut self, n: usize, shared: &P::Shared) -> usize {
+        let Part { forks, last } = &mut self.walk;
+        let (Some(position), Some(mut open)) = (&mut self.position, last.take()) else {
+            return 0;
+        };
+        let sum = &mut self.found.sum;
+        let mut left = n;
+        while left > 0 {
+            if let Some(taken) = open.next() {
+                left -= 1;
+                position.apply(taken, shared);
+                let below = position.branches(sum, shared);
+                if below.len() == 0 {
+                    position.close(shared);
+                    position.undo(taken, shared);
+                } else {
+                    forks.push(Fork { open, taken });
+                    open = below;
+                }
+            } else {
+                position.close(shared);
+                let Some(fork) = forks.pop() else {
+                    return n - left;
+                };
+                position.undo(fork.taken, shared);
+                open = fork.open;
+            }
+        }
+        *last = Some(open);
+        n
+    }
+
+    /// Moves the walk to the parts that wait; the position is lost.
+    fn rest(mut self) -> Self {
+        self.position = None;
+        let open = self.walk.open();
+        if open > 0 {
+            self.laid_by += open;
+            self.waiting.push(std::mem::take(&mut self.walk));
+        }
+        self
+    }
+
+    /// Cuts parts off, level by level, `due` branches of each: it is told how many the level has.
+    fn cut(&mut self, mut due: impl FnMut(usize) -> usize) -> Vec<Part<P::Branches>> {
+        let mut loot = Vec::with_capacity(self.waiting.len() + 1);
+        loot.extend(self.walk.cut(&mut due));
+        self.waiting.retain_mut(|part| {
+            loot.extend(part.cut(&mut due));
+            part.open() > 0
+        });
+        loot
+    }
+}
+
+impl<P: Position> Bag for Search<P> {
+    type Shared = P::Shared;
+    type Output = Found<P::Sum>;
+
+    #[inline]
+    fn process(&mut self, n: usize, shared: &P::Shared) -> usize {
+        let mut left = n;
+        loop {
+            let taken = self.walk(left, shared);
+            self.found.nodes += taken as u64;
+            left -= taken;
+            if left == 0 || !self.begin(shared) {
+                return n - left;
+            }
+        }
+    }
+
+    /// `Count` takes what is nearest to the root, part by part; the others the same part of every
+    /// level, as nearly as whole branches allow.
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let all = self.len();
+        let amount = share.of(all);
+        if amount == 0 {
+            return None;
+        }
+        let (mut seen, mut gone) = (0, 0);
+        let loot = match share {
+            Share::Count(_) => self.cut(|open| {
+                let given = open.min(amount - gone);
+                gone += given;
+                given
+            }),
+            // Rounding the running sum, not each level, lets single branches alternate.
+            _ => self.cut(|open| {
+                seen += open as u128;
+                let due = (seen * amount as u128 / all as u128) as usize;
+                let given = due - gone;
+                gone = due;
+                given
+            }),
+        };
+        self.laid_by = self.waiting.iter().map(Part::open).sum();
+        Some(Self::of(loot, amount))
+    }
+
+    fn merge(&mut self, other: Self) {
+        let other = other.rest();
+        self.waiting.extend(other.waiting);
+        self.laid_by += other.laid_by;
+        self.found.nodes += other.found.nodes;
+        P::add(&mut self.found.sum, other.found.sum);
+    }
+
+    fn len(&self) -> usize {
+        self.laid_by + self.walk.open()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.laid_by == 0 && self.walk.is_done()
+    }
+
+    fn bound(shared: &P::Shared) -> Option<&Bound> {
+        P::bound(shared)
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        P::verdict(&self.found.sum)
+    }
+
+    fn submit(self, output: &mut Self::Output) {
+        output.nodes += self.found.nodes;
+        P::add(&mut output.sum, self.found.sum);
+    }
+}

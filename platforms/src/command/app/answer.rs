@@ -1,0 +1,234 @@
+//! What came of a run, in real or in virtual time, as far as both say the same.
+
+use super::{App, Findings, Problem};
+use crate::command::number::{grouped, rate};
+use crate::command::{Failure, Outcome};
+use serde_json::{Map, Value};
+use tautline::glb::{Bag, Reason};
+
+/// A finished run of an application, whatever it ran on.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    application: &'static str,
+    unit: &'static str,
+    /// The head of tables and pictures.
+    pub facts: Vec<(&'static str, String)>,
+    findings: Findings,
+    tasks: u64,
+    work: u64,
+    /// Why work was left undone, if it was.
+    pub stopped: Option<Reason>,
+    complete: bool,
+}
+
+/// How fast it went, a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Tasks.
+    pub tasks: f64,
+    /// What tasks stand for: the unit of the problem.
+    pub work: f64,
+}
+
+impl Rates {
+    /// `tasks` that stand for `work`, in `seconds`.
+    pub fn of(tasks: u64, work: u64, seconds: f64) -> Self {
+        let seconds = seconds.max(1e-9);
+        Self {
+            tasks: tasks as f64 / seconds,
+            work: work as f64 / seconds,
+        }
+    }
+}
+
+impl Answer {
+    /// What `output` says of `problem` after `tasks` tasks. Without `stopped` all work was done.
+    pub fn of<A: App>(
+        problem: &A::Problem,
+        output: &<<A::Problem as Problem>::Bag as Bag>::Output,
+        tasks: u64,
+        complete: bool,
+        stopped: Option<Reason>,
+    ) -> Self {
+        Self {
+            application: A::NAME,
+            unit: A::Problem::TASKS,
+            facts: problem.facts(),
+            findings: problem.findings(output, complete),
+            tasks,
+            work: problem.work(output, tasks),
+            // A run that was stopped too late to miss anything was not stopped.
+            stopped: stopped.filter(|_| !complete),
+            complete,
+        }
+    }
+
+    /// How fast it went, if it took so long.
+    pub fn rates(&self, seconds: f64) -> Rates {
+        Rates::of(self.tasks, self.work, seconds)
+    }
+
+    /// What a task is, in the plural.
+    pub fn unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// A rate, as people read it: `39.50 Mnodes/s`.
+    pub fn spell(&self, rates: Rates) -> String {
+        format!("{}{}/s", rate(rates.work), self.unit)
+    }
+
+    /// What was found, as rows of a table.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let mut rows = self.findings.rows.clone();
+        if let Some((_, first)) = rows.first_mut() {
+            first.push_str(&self.words());
+        }
+        if let Some(reason) = self.stopped {
+            let (done, unit) = (grouped(self.work), self.unit);
+            rows.push(("stopped", format!("{} after {done} {unit}", reason.name())));
+        }
+        rows
+    }
+
+    /// What was found, for the head of a picture.
+    pub fn told(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        let partial = |at| at == 0 && self.is_partial();
+        let rows = self.findings.rows.iter().enumerate();
+        rows.map(move |(at, (name, value))| {
+            let end = if partial(at) { " (partial)" } else { "" };
+            (*name, format!("{}{end}", value.trim()))
+        })
+    }
+
+    /// The keys that every run has, and the application's own.
+    pub fn json(&self, rates: Rates, alone: Option<Rates>) -> Map<String, Value> {
+        let mut object = self.findings.json.clone();
+        let verified = self.findings.verdict.as_ref().map(Result::is_ok);
+        let unit = self.unit.replace(' ', "_");
+        for (key, value) in [
+            ("application", self.application.into()),
+            ("tasks", self.tasks.into()),
+            ("verified", verified.into()),
+            ("complete", self.complete.into()),
+            ("stopped", self.stopped.map(Reason::name).into()),
+            (&format!("{unit}_per_s"), rates.work.into()),
+            (
+                &format!("sequential_{unit}_per_s"),
+                alone.map(|rates| rates.work).into(),
+            ),
+            ("tasks_per_s", rates.tasks.into()),
+            (
+                "sequential_tasks_per_s",
+                alone.map(|rates| rates.tasks).into(),
+            ),
+        ] {
+            object.insert(key.to_owned(), value);
+        }
+        object
+    }
+
+    /// How the command ends: a result that was cut short is one, unless the user had enough.
+    pub fn outcome(&self) -> Outcome {
+        match (&self.findings.verdict, self.stopped) {
+            (Some(Err(line)), _) => Err(Failure::Check(line.clone())),
+            (_, Some(Reason::Interrupted)) => Err(Failure::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// The result says less than that of a whole run would.
+    fn is_partial(&self) -> bool {
+        !self.complete && self.stopped != Some(Reason::Found)
+    }
+
+    fn words(&self) -> String {
+        match (&self.findings.verdict, self.stopped) {
+            (Some(Err(_)), _) => "   WRONG".to_owned(),
+            _ if self.is_partial() => match self.stopped {
+                Some(reason) => format!("   partial: {}", reason.name()),
+                None => "   partial".to_owned(),
+            },
+            (Some(Ok(())), _) => "   verified".to_owned(),
+            (None, Some(_)) => String::new(),
+            (None, None) => "   nothing published to compare with".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(verdict: Option<Result<(), String>>, stopped: Option<Reason>) -> Answer {
+        Answer {
+            application: "count",
+            unit: "single steps",
+            facts: Vec::new(),
+            findings: Findings {
+                rows: vec![("steps", "7".to_owned()), ("deepest", "3".to_owned())],
+                json: Map::from_iter([("steps".to_owned(), 7.into())]),
+                verdict,
+            },
+            tasks: 7,
+            work: 14,
+            stopped,
+            complete: stopped.is_none(),
+        }
+    }
+
+    #[test]
+    fn the_first_row_says_how_good_the_result_is() {
+        for (verdict, stopped, words) in [
+            (Some(Ok(())), None, "7   verified"),
+            (None, None, "7   nothing published to compare with"),
+            (Some(Err("no".to_owned())), None, "7   WRONG"),
+            (None, Some(Reason::Deadline), "7   partial: deadline"),
+            (
+                Some(Ok(())),
+                Some(Reason::Interrupted),
+                "7   partial: interrupted",
+            ),
+            (Some(Ok(())), Some(Reason::Found), "7   verified"),
+            (None, Some(Reason::Found), "7"),
+        ] {
+            let rows = answer(verdict, stopped).rows();
+            assert_eq!(rows[0].1, words);
+            assert_eq!(rows[1].1, "3");
+            let last = stopped.map(|reason| format!("{} after 14 single steps", reason.name()));
+            assert_eq!(rows.get(2).map(|row| row.1.clone()), last);
+        }
+    }
+
+    #[test]
+    fn what_was_found_in_time_is_a_result() {
+        for (verdict, stopped, code) in [
+            (None, None, 0),
+            (None, Some(Reason::Found), 0),
+            (None, Some(Reason::GivenUp), 0),
+            (None, Some(Reason::Deadline), 0),
+            (None, Some(Reason::Interrupted), 130),
+            (Some(Err("no".to_owned())), None, 1),
+        ] {
+            let ended = match answer(verdict, stopped).outcome() {
+                Ok(()) => 0,
+                Err(Failure::Check(line)) => u8::from(line == "no"),
+                Err(Failure::Interrupted) => 130,
+                Err(Failure::Usage(_)) => 2,
+            };
+            assert_eq!(ended, code, "{stopped:?}");
+        }
+    }
+
+    #[test]
+    fn common_keys_stand_beside_the_applications_own() {
+        let answer = answer(None, Some(Reason::Deadline));
+        let object = answer.json(answer.rates(2.0), None);
+        let expected = serde_json::json!({
+            "application": "count", "steps": 7, "tasks": 7, "verified": null, "complete": false,
+            "stopped": "deadline", "tasks_per_s": 3.5, "single_steps_per_s": 7.0,
+            "sequential_tasks_per_s": null, "sequential_single_steps_per_s": null,
+        });
+        assert_eq!(Value::Object(object), expected);
+    }
+}

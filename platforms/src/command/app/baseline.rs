@@ -1,0 +1,385 @@
+//! The sequential program that a run is measured against: the same bag, one processor, no polling
+//! (Saraswat 2011).
+
+use super::{Problem, Rates};
+use clap::ValueEnum;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline::glb::{Bag, Control, PlaceId};
+use tautline::machine;
+
+/// Problems of up to so many tasks are their own baseline, unless the tasks are long.
+const SMALL: u64 = 8_000_000;
+/// A problem that takes longer, by estimate, is not its own baseline if there is a smaller one.
+const LONG: Duration = Duration::from_secs(5);
+/// A baseline that was not asked for by name is cut off after so long, by estimate.
+const LONGEST: Duration = Duration::from_secs(10);
+/// A baseline shorter than this is run three times.
+const SHORT: Duration = Duration::from_secs(2);
+/// Time between two looks at the interrupt.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// What the sequential program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Baseline {
+    /// A smaller problem of the same kind; this one if it is small, or its beginning if there is none
+    Smaller,
+    /// This problem; as much of it as was done if the run was stopped
+    Same,
+    /// No baseline, no efficiency
+    None,
+}
+
+/// What the run did that is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    /// Tasks.
+    pub tasks: u64,
+    /// No task was left.
+    pub complete: bool,
+    /// Tasks a second and processor.
+    pub rate: f64,
+}
+
+/// What the sequential program did.
+#[derive(Clone, Debug)]
+pub struct Sequential {
+    /// The problem that it worked on.
+    pub problem: String,
+    /// How much it did, in the problem's unit.
+    pub work: u64,
+    /// It did all there was, not only the beginning.
+    pub whole: bool,
+    /// How fast.
+    pub rates: Rates,
+    /// How often it ran; the rate is the median.
+    pub runs: usize,
+    /// A bound pruned it.
+    pub bounded: bool,
+}
+
+/// Why there is no baseline.
+#[derive(Clone, Debug)]
+pub enum Missing {
+    /// It was not wanted.
+    Unwanted,
+    /// There is none.
+    Because(String),
+    /// The user had enough.
+    Interrupted,
+}
+
+/// Runs the baseline of a run that has `done` so much, on `cpu`.
+pub fn measure<P: Problem>(
+    baseline: Baseline,
+    problem: &Arc<P>,
+    done: &Done,
+    cpu: Option<usize>,
+    interrupt: &Control,
+) -> Result<Sequential, Missing> {
+    if baseline == Baseline::None {
+        return Err(Missing::Unwanted);
+    }
+    if interrupt.is_stopped() {
+        return Err(Missing::Interrupted);
+    }
+    let Plan {
+        problem,
+        name,
+        most,
+    } = Plan::of(baseline, problem, done);
+    let mut rounds: Vec<Round> = Vec::new();
+    while rounds.len() < 3 {
+        let round = alone(&problem, most, cpu, interrupt)?;
+        let time = round.time;
+        rounds.push(round);
+        if time > SHORT {
+            break;
+        }
+    }
+    rounds.sort_by_key(|round| round.time);
+    let runs = rounds.len();
+    let median = rounds.swap_remove(runs / 2);
+    Ok(Sequential {
+        problem: name,
+        work: median.work,
+        whole: median.whole,
+        rates: Rates::of(median.tasks, median.work, median.time.as_secs_f64()),
+        runs,
+        bounded: median.bounded,
+    })
+}
+
+/// What the sequential program is given to do.
+struct Plan<P> {
+    problem: Arc<P>,
+    name: String,
+    most: usize,
+}
+
+impl<P: Problem> Plan<P> {
+    fn of(baseline: Baseline, problem: &Arc<P>, done: &Done) -> Self {
+        let tasks = |most: f64| (most as usize).max(1);
+        let limit = tasks(done.rate * LONGEST.as_secs_f64());
+        let smaller = match baseline {
+            Baseline::Smaller if !done.is_small() => problem.smaller(),
+            _ => None,
+        };
+        if let Some((name, smaller)) = smaller {
+            return Self {
+                problem: Arc::new(smaller),
+                name,
+                most: limit,
+            };
+        }
+        // Of a run that was stopped nobody knows how much was left.
+        let most = match done.complete {
+            true => usize::MAX,
+            false => tasks(done.tasks as f64),
+        };
+        Self {
+            problem: Arc::clone(problem),
+            name: problem.name(),
+            most: match baseline {
+                Baseline::Same => most,
+                _ => most.min(limit),
+            },
+        }
+    }
+}
+
+impl Done {
+    fn is_small(&self) -> bool {
+        let seconds = self.tasks as f64 / self.rate.max(1.0);
+        self.complete && self.tasks <= SMALL && seconds <= LONG.as_secs_f64()
+    }
+}
+
+/// One run of the sequential program.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    tasks: u64,
+    work: u64,
+    whole: bool,
+    bounded: bool,
+    time: Duration,
+}
+
+/// Does up to `most` tasks on a thread of its own, which can be left behind as it never looks outside.
+fn alone<P: Problem>(
+    problem: &Arc<P>,
+    most: usize,
+    cpu: Option<usize>,
+    interrupt: &Control,
+) -> Result<Round, Missing> {
+    let problem = Arc::clone(problem);
+    let (send, done) = mpsc::channel();
+    let work = move || {
+        if let Some(cpu) = cpu {
+            machine::pin(cpu);
+        }
+        // Nobody listens after an interrupt.
+        let _ = send.send(round(&*problem, most));
+    };
+    thread::Builder::new()
+        .name("sequential".into())
+        .spawn(work)
+        .map_err(|error| Missing::Because(format!("cannot start a thread: {error}")))?;
+    loop {
+        match done.recv_timeout(PERIOD) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) if !interrupt.is_stopped() => {}
+            Err(RecvTimeoutError::Timeout) => return Err(Missing::Interrupted),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Missing::Because("the sequential program failed".to_owned()));
+            }
+        }
+    }
+}
+
+fn round<P: Problem>(problem: &P, most: usize) -> Round {
+    let (mut bag, shared) = (problem.bag(), problem.shared(PlaceId::HOME));
+    let mut output = problem.output();
+    let start = Instant::now();
+    let tasks = bag.process(most, &shared) as u64;
+    let time = start.elapsed();
+    let whole = bag.is_empty();
+    bag.submit(&mut output);
+    Round {
+        tasks,
+        work: problem.work(&output, tasks),
+        whole,
+        bounded: P::Bag::bound(&shared).is_some(),
+        time,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::app::Findings;
+    use std::sync::Barrier;
+    use tautline::glb::{Bound, Local, Reason, Task, Tasks};
+
+    /// Counts down from a number; the small one is from ten.
+    #[derive(Debug)]
+    struct Countdown(u64);
+
+    /// A step from here says that it has begun, and waits for its release.
+    const STUCK: u64 = 1 << 40;
+    static BEGUN: Barrier = Barrier::new(2);
+    static RELEASED: Barrier = Barrier::new(2);
+
+    struct Step(u64);
+
+    impl Task for Step {
+        type Shared = Bound;
+        type Sum = u64;
+
+        fn run(self, todo: &mut Local<Self>, steps: &mut u64, _: &Bound) {
+            *steps += 1;
+            if self.0 == STUCK {
+                BEGUN.wait();
+                RELEASED.wait();
+            } else if self.0 > 1 {
+                todo.push(Self(self.0 - 1));
+            }
+        }
+
+        fn add(sum: &mut u64, other: u64) {
+            *sum += other;
+        }
+
+        fn bound(shared: &Bound) -> Option<&Bound> {
+            Some(shared)
+        }
+    }
+
+    impl Problem for Countdown {
+        type Bag = Tasks<Step>;
+
+        const TASKS: &'static str = "steps";
+
+        fn title(&self) -> String {
+            format!("from {}", self.0)
+        }
+
+        fn facts(&self) -> Vec<(&'static str, String)> {
+            Vec::new()
+        }
+
+        fn task_ns(&self) -> u64 {
+            1
+        }
+
+        fn work(&self, steps: &u64, tasks: u64) -> u64 {
+            assert_eq!(*steps, tasks);
+            2 * tasks
+        }
+
+        fn bag(&self) -> Tasks<Step> {
+            Tasks::from_iter([Step(self.0)])
+        }
+
+        fn shared(&self, _: PlaceId) -> Bound {
+            Bound::default()
+        }
+
+        fn output(&self) -> u64 {
+            0
+        }
+
+        fn findings(&self, _: &u64, _: bool) -> Findings {
+            Findings::default()
+        }
+
+        fn smaller(&self) -> Option<(String, Self)> {
+            Some(("ten".to_owned(), Self(10)))
+        }
+    }
+
+    fn measured(baseline: Baseline, done: Done) -> Result<Sequential, Missing> {
+        let problem = Arc::new(Countdown(1000));
+        measure(baseline, &problem, &done, None, &Control::new())
+    }
+
+    #[test]
+    fn the_sequential_program_does_what_was_asked_for() {
+        let whole = |tasks| Done {
+            tasks,
+            complete: true,
+            rate: 1e6,
+        };
+        let stopped = Done {
+            complete: false,
+            ..whole(7)
+        };
+        for (baseline, done, problem, work, all) in [
+            (Baseline::Smaller, whole(1000), "from 1000", 2000, true),
+            (Baseline::Smaller, whole(SMALL + 1), "ten", 20, true),
+            (Baseline::Smaller, whole(5_000_001), "ten", 20, true),
+            (Baseline::Smaller, stopped, "ten", 20, true),
+            (Baseline::Same, whole(SMALL + 1), "from 1000", 2000, true),
+            (Baseline::Same, stopped, "from 1000", 14, false),
+        ] {
+            let sequential = measured(baseline, done).unwrap();
+            assert_eq!(sequential.problem, problem, "{baseline:?} {done:?}");
+            assert_eq!((sequential.work, sequential.whole), (work, all), "{done:?}");
+            assert_eq!((sequential.runs, sequential.bounded), (3, true));
+            assert!(sequential.rates.work >= sequential.rates.tasks * 1.99);
+        }
+    }
+
+    #[test]
+    fn a_problem_without_a_smaller_one_is_cut_off() {
+        let done = Done {
+            tasks: SMALL + 1,
+            complete: true,
+            rate: 0.5,
+        };
+        let plan = Plan::of(Baseline::Smaller, &Arc::new(Countdown(1)), &done);
+        assert_eq!(plan.most, 5);
+        let plan = Plan::of(Baseline::Same, &Arc::new(Countdown(1)), &done);
+        assert_eq!(plan.most, usize::MAX);
+    }
+
+    #[test]
+    fn no_baseline_after_an_interrupt_or_without_wish() {
+        let done = Done {
+            tasks: 1,
+            complete: true,
+            rate: 1.0,
+        };
+        assert!(matches!(
+            measured(Baseline::None, done),
+            Err(Missing::Unwanted)
+        ));
+        let interrupt = Control::new();
+        interrupt.stop(Reason::Interrupted);
+        let problem = Arc::new(Countdown(1000));
+        let sequential = measure(Baseline::Same, &problem, &done, None, &interrupt);
+        assert!(matches!(sequential, Err(Missing::Interrupted)));
+    }
+
+    #[test]
+    fn an_interrupt_leaves_the_sequential_program_behind() {
+        let done = Done {
+            tasks: 1,
+            complete: true,
+            rate: 1.0,
+        };
+        let interrupt = Control::new();
+        let sequential = thread::scope(|scope| {
+            scope.spawn(|| {
+                BEGUN.wait();
+                interrupt.stop(Reason::Interrupted);
+            });
+            let problem = Arc::new(Countdown(STUCK));
+            measure(Baseline::Same, &problem, &done, None, &interrupt)
+        });
+        assert!(matches!(sequential, Err(Missing::Interrupted)));
+        RELEASED.wait();
+    }
+}

@@ -1,0 +1,115 @@
+//! Which application: the table of all of them as subcommands, on threads and in virtual time.
+
+use super::{App, Threads};
+use crate::command::simulate::Virtual;
+use crate::command::{APPLICATIONS, Outcome};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use std::fmt::Debug;
+
+/// A request whose options have been read.
+pub trait Runs: Debug {
+    /// Carries it out and says what came of it.
+    fn run(&self) -> Outcome;
+}
+
+/// An application and the ways to run it.
+#[derive(Clone, Copy, Debug)]
+pub struct Application {
+    name: &'static str,
+    threads: Way,
+    simulated: Way,
+}
+
+/// One way to run an application: its options, and how they are read.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    options: fn(Command) -> Command,
+    read: fn(&ArgMatches) -> Result<Box<dyn Runs>, Error>,
+}
+
+impl Application {
+    /// The application that `A` are the options of.
+    pub const fn of<A: App>() -> Self {
+        Self {
+            name: A::NAME,
+            threads: Way::of::<Threads<A>>(),
+            simulated: Way::of::<Virtual<A>>(),
+        }
+    }
+
+    /// Its name on the command line.
+    #[cfg(test)]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Way {
+    const fn of<T: Args + Runs + 'static>() -> Self {
+        Self {
+            options: T::augment_args,
+            read: |matches| Ok(Box::new(T::from_arg_matches(matches)?)),
+        }
+    }
+}
+
+/// The description of the options `A`.
+pub fn about<A: App>() -> String {
+    let options = A::augment_args(Command::new(A::NAME));
+    options
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+/// The application that was asked for, on the threads of this machine or on a simulated one.
+#[derive(Debug)]
+pub struct Chosen<const SIMULATED: bool>(Box<dyn Runs>);
+
+impl<const SIMULATED: bool> Chosen<SIMULATED> {
+    /// Carries out what was asked for.
+    pub fn run(&self) -> Outcome {
+        self.0.run()
+    }
+
+    fn ways() -> impl Iterator<Item = (&'static str, Way)> {
+        APPLICATIONS.iter().map(|application| match SIMULATED {
+            false => (application.name, application.threads),
+            true => (application.name, application.simulated),
+        })
+    }
+}
+
+impl<const SIMULATED: bool> Subcommand for Chosen<SIMULATED> {
+    fn augment_subcommands(command: Command) -> Command {
+        Self::ways().fold(command, |command, (name, way)| {
+            command.subcommand((way.options)(Command::new(name)))
+        })
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Self::ways().any(|(known, _)| known == name)
+    }
+}
+
+impl<const SIMULATED: bool> FromArgMatches for Chosen<SIMULATED> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let (name, options) = matches
+            .subcommand()
+            .ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        let (_, way) = Self::ways()
+            .find(|(known, _)| *known == name)
+            .ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?;
+        (way.read)(options).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

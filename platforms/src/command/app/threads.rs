@@ -1,0 +1,149 @@
+//! `tautline APP`: an application on the threads of this machine.
+
+use super::baseline::{Baseline, Done, Missing, measure};
+use super::report::Report;
+use super::{Answer, App, Problem, Runs, about};
+use crate::command::balancer::Balancer;
+use crate::command::progress::Progress;
+use crate::command::story::{Stories, Story};
+use crate::command::{Failure, Outcome, deliver};
+use clap::Args;
+use std::fs;
+use std::process;
+use std::sync::Arc;
+use tautline::glb::{Bag, Control, Glb, Reason, Run};
+use tautline::story::{Clock, Recorder};
+
+/// All options of an application on threads.
+#[derive(Args, Debug)]
+#[command(about = about::<A>())]
+pub struct Threads<A: App> {
+    #[command(flatten)]
+    app: A,
+    #[command(flatten)]
+    balancer: Balancer,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is said about the run.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+struct Output {
+    /// What the sequential program that gives the efficiency does
+    #[arg(long, default_value = "smaller")]
+    baseline: Baseline,
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    stories: Stories,
+    /// No progress line (there is none either if stderr is no terminal)
+    #[arg(long, visible_alias = "no-progress")]
+    quiet: bool,
+}
+
+/// What the bags of `A` submit to.
+type Submitted<A> = <<<A as App>::Problem as Problem>::Bag as Bag>::Output;
+
+impl<A: App> Runs for Threads<A> {
+    fn run(&self) -> Outcome {
+        let problem = Arc::new(self.app.problem(false)?);
+        let control = Arc::new(Control::new());
+        let glb = self.balancer.glb(&control);
+        let config = glb.config()?;
+        problem.check(&config)?;
+        let files = self.output.stories.open()?;
+        let interrupt = stop_on_interrupt(&control)?;
+        let run = self.compute(&glb, &problem, &control)?;
+        let peak_memory_kib = peak_memory_kib();
+        let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
+        let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, run.stopped);
+        let threads = config.places as usize * config.workers;
+        let processors = glb.cpus().len().min(threads);
+        let cpus = if glb.is_pinned() { glb.cpus() } else { &[] };
+        let seconds = run.elapsed.as_secs_f64();
+        let done = Done {
+            tasks,
+            complete: run.complete,
+            rate: answer.rates(seconds).tasks / processors as f64,
+        };
+        let cpu = glb.cpus().first().copied();
+        let report = Report {
+            sequential: measure(self.output.baseline, &problem, &done, cpu, &interrupt),
+            answer,
+            kind: A::Problem::KIND,
+            config,
+            pinned: cpus.iter().copied().take(processors).collect(),
+            processors,
+            seconds,
+            peak_memory_kib,
+            places: &run.places,
+        };
+        let delivered = deliver(&if self.output.json {
+            report.json()
+        } else {
+            report.table()
+        });
+        let told = files.write(&Story {
+            title: &problem.title(),
+            facts: &report.facts(),
+            clock: Clock::of(&run),
+            observers: &run.observers,
+            places: &run.places,
+        });
+        delivered.and(told)?;
+        report.answer.outcome()?;
+        match report.sequential {
+            Err(Missing::Interrupted) => Err(Failure::Interrupted),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<A: App> Threads<A> {
+    fn compute(
+        &self,
+        glb: &Glb,
+        problem: &A::Problem,
+        control: &Arc<Control>,
+    ) -> Result<Run<Submitted<A>, Recorder>, Failure> {
+        let config = glb.config()?;
+        let threads = config.places as usize * config.threads();
+        let stories = &self.output.stories;
+        let unit = A::Problem::TASKS;
+        let _progress = Progress::start(self.output.quiet, control, unit, problem.tasks());
+        let run = glb.clone().observed(|_, _| stories.recorder(threads)).run(
+            problem.bag(),
+            |place| problem.shared(place),
+            problem.output(),
+        )?;
+        Ok(run)
+    }
+}
+
+/// Most memory that this process ever held, if the system is one that says so.
+fn peak_memory_kib() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+/// The first interrupt stops the run and keeps what it has done; the second ends the process. What is
+/// returned tells of the first, whatever else may have stopped the run before.
+fn stop_on_interrupt(control: &Arc<Control>) -> Result<Arc<Control>, Failure> {
+    let heard = Arc::new(Control::new());
+    let (control, first) = (Arc::clone(control), Arc::clone(&heard));
+    let handler = move || {
+        if first.is_stopped() {
+            process::exit(130);
+        }
+        first.stop(Reason::Interrupted);
+        control.stop(Reason::Interrupted);
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|error| Failure::Check(format!("cannot watch for interrupts: {error}")))?;
+    Ok(heard)
+}

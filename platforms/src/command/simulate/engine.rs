@@ -1,0 +1,74 @@
+//! The simulator, as the command sees it: all that is known here of `tautline_sim` but its machine.
+
+use crate::command::app::Problem;
+use std::time::Duration;
+use tautline::glb::{Bag, Config, PlaceId, PlaceRun, Reason, WorkerId};
+use tautline::story::Recorder;
+use tautline_sim::Simulation;
+
+pub use tautline_sim::Machine;
+
+/// What a simulated run left behind.
+#[derive(Debug)]
+pub struct Simulated<T> {
+    /// What the bags submitted.
+    pub output: T,
+    /// All work was done.
+    pub complete: bool,
+    /// Why not.
+    pub stopped: Option<Reason>,
+    /// From the start to the end.
+    pub virtual_seconds: f64,
+    /// Tasks done by all places.
+    pub tasks: u64,
+    /// Sequential over parallel virtual time.
+    pub efficiency: f64,
+    /// Messages sent, of all kinds.
+    pub messages: u64,
+    /// Of these, the messages of the finish.
+    pub reports: u64,
+    /// Events simulated.
+    pub events: u64,
+    /// What each place counted.
+    pub places: Vec<PlaceRun>,
+    /// What was recorded of each worker.
+    pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
+}
+
+/// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker watched by
+/// a `recorder`.
+pub fn run<P: Problem>(
+    problem: &P,
+    (config, machine): (Config, Machine),
+    deadline: Option<Duration>,
+    recorder: impl Fn() -> Recorder,
+) -> Simulated<<P::Bag as Bag>::Output> {
+    let mut simulation = Simulation::new(config, machine);
+    if let Some(deadline) = deadline {
+        let ns = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
+        simulation = simulation.deadline_ns(ns);
+    }
+    let outcome = simulation.run(
+        problem.bag(),
+        |place| problem.shared(place),
+        problem.output(),
+        |_, _| recorder(),
+    );
+    let place = |place: &tautline_sim::PlaceRun| PlaceRun {
+        tally: place.tally,
+        times: place.times,
+    };
+    Simulated {
+        output: outcome.output,
+        complete: outcome.complete,
+        stopped: outcome.stopped,
+        virtual_seconds: outcome.virtual_ns as f64 / 1e9,
+        tasks: outcome.tasks,
+        efficiency: outcome.efficiency,
+        messages: outcome.messages,
+        reports: outcome.reports,
+        events: outcome.events,
+        places: outcome.places.iter().map(place).collect(),
+        observers: outcome.observers,
+    }
+}

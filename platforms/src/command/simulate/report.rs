@@ -1,0 +1,148 @@
+//! What a simulated run has to say, as a table and as data.
+
+use super::engine::{Machine, Simulated};
+use super::setting;
+use crate::command::app::{Answer, App, Problem, Rates};
+use crate::command::number::grouped;
+use crate::command::{balancer, place, show};
+use serde_json::Value;
+use std::time::Duration;
+use tautline::glb::{Bag, Config, PlaceRun};
+
+/// A simulated run and everything to be said about it.
+pub struct Report<'a> {
+    /// What came of it.
+    pub answer: Answer,
+    config: Config,
+    /// What the machine was asked for as.
+    name: &'a str,
+    machine: Machine,
+    tasks: u64,
+    virtual_seconds: f64,
+    /// How long the simulation itself took.
+    wall_seconds: f64,
+    efficiency: f64,
+    messages: u64,
+    reports: u64,
+    events: u64,
+    places: &'a [PlaceRun],
+}
+
+impl<'a> Report<'a> {
+    /// What `run` says of `problem` on the machine of that `name`; `wall` is how long the simulation took.
+    pub fn of<A: App>(
+        problem: &A::Problem,
+        (config, machine): (Config, Machine),
+        name: &'a str,
+        run: &'a Simulated<<<A::Problem as Problem>::Bag as Bag>::Output>,
+        wall: Duration,
+    ) -> Self {
+        Self {
+            answer: Answer::of::<A>(problem, &run.output, run.tasks, run.complete, run.stopped),
+            config,
+            name,
+            machine,
+            tasks: run.tasks,
+            virtual_seconds: run.virtual_seconds,
+            wall_seconds: wall.as_secs_f64(),
+            efficiency: run.efficiency,
+            messages: run.messages,
+            reports: run.reports,
+            events: run.events,
+            places: &run.places,
+        }
+    }
+
+    fn rates(&self) -> Rates {
+        self.answer.rates(self.virtual_seconds)
+    }
+
+    /// The rates of one worker that does nothing but the tasks.
+    fn rates_alone(&self) -> Rates {
+        let seconds = self.tasks as f64 * self.machine.task_ns as f64 / 1e9;
+        self.answer.rates(seconds)
+    }
+
+    fn efficiency_line(&self) -> String {
+        format!(
+            "{:.1} % = {} tasks x {} ns / ({} places{} x virtual time)",
+            self.efficiency * 100.0,
+            grouped(self.tasks),
+            self.machine.task_ns,
+            self.config.places,
+            match self.config.workers {
+                1 => String::new(),
+                workers => format!(" x {workers} workers"),
+            }
+        )
+    }
+
+    /// The run in a few words, for the head of the picture.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = self.answer.facts.clone();
+        facts.extend([
+            ("simulated places", self.config.places.to_string()),
+            ("machine", setting::line(self.name, &self.machine)),
+            ("balancer", balancer::line(&self.config)),
+        ]);
+        facts.extend(self.answer.told());
+        facts.extend([
+            ("virtual seconds", format!("{:.6}", self.virtual_seconds)),
+            ("efficiency", self.efficiency_line()),
+        ]);
+        facts
+    }
+
+    /// The table for people.
+    pub fn table(&self) -> String {
+        let mut rows = self.answer.facts.clone();
+        let Config {
+            places, workers, ..
+        } = self.config;
+        let crew = format!("{places} x {workers}, simulated: rates and shares are of virtual time");
+        rows.extend([
+            ("places x workers", crew),
+            ("machine", setting::line(self.name, &self.machine)),
+            ("balancer", balancer::line(&self.config)),
+        ]);
+        rows.extend(self.answer.rows());
+        let (messages, reports) = (grouped(self.messages), grouped(self.reports));
+        let (events, wall) = (grouped(self.events), self.wall_seconds);
+        rows.extend([
+            ("virtual seconds", format!("{:.6}", self.virtual_seconds)),
+            ("virtual rate", self.answer.spell(self.rates())),
+            ("efficiency", self.efficiency_line()),
+            (
+                "messages",
+                format!("{messages}, {reports} of them to find the end"),
+            ),
+            (
+                "events",
+                format!("{events}, simulated in {wall:.2} s of real time"),
+            ),
+        ]);
+        show::table(&rows) + "\n" + &place::table(&place::some(self.places))
+    }
+
+    /// The object for programs.
+    pub fn json(&self) -> String {
+        let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
+        for (key, value) in [
+            ("simulated", true.into()),
+            ("virtual_seconds", self.virtual_seconds.into()),
+            ("wall_seconds", self.wall_seconds.into()),
+            ("efficiency", self.efficiency.into()),
+            ("messages", self.messages.into()),
+            ("reports", self.reports.into()),
+            ("events", self.events.into()),
+            ("places", self.config.places.into()),
+            ("workers", self.config.workers.into()),
+            ("config", balancer::json(&self.config)),
+            ("machine", setting::json(self.name, &self.machine)),
+            ("per_place", place::json(self.places)),
+        ] {
+            object.insert(key.to_owned(), value);
+        }
+        format!("{:#}\n", Value::Object(object))
+    }
+}

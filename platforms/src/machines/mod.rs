@@ -1,0 +1,324 @@
+//! Machines to simulate: descriptions that say where each figure comes from.
+//!
+//! [`find`] gives a built-in one or reads a file of the same form (TOML). A figure is a number, or a
+//! number with its source, or with the reason why it is assumed:
+//!
+//! ```toml
+//! name = "two-racks"
+//! title = "Two racks of 32 nodes"
+//! sources = ["the data sheet of 2026"]
+//! nodes = 64
+//! cores = { value = 32, source = "data sheet" }   # of one node
+//! workers = 8                                     # of one place
+//! default_places = 16
+//! clock_mhz = 2400                                # optional, as is memory_gib
+//!
+//! [speed]              # one of: slowdown, uts_binomial_nodes_per_s, uts_geometric_nodes_per_s
+//! slowdown = { value = 4, assumed = "no SHA in hardware" }
+//!
+//! [costs]              # of a worker, in nanoseconds
+//! look_ns = 100
+//! serve_ns = 500
+//! send_ns = 200
+//! split_ns = 300
+//! merge_ns = 100
+//! wake_ns = 5000
+//!
+//! [network]            # torus = [X, Y, Z] of nodes, else every node is one hop from every other
+//! near_ns = 600
+//! far_ns = 2500        # not needed with one node
+//! hop_ns = 0           # each further hop of a torus
+//! gap_ns = 100
+//! loot_task_ns = 6
+//! jitter_percent = 20
+//! ```
+//!
+//! `cores`, `workers` and `memory_gib` may be `"discovered"`: what the present machine has.
+#![forbid(unsafe_code)]
+
+mod read;
+
+use crate::uts::Kind;
+use read::Fault;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use tautline_sim::{Machine, Shape};
+
+/// What tree search does on one core of the machine that slowdowns refer to, in nodes a second: one
+/// core of an AMD EPYC (Zen 4) with SHA-1 in hardware; the sequential program makes 39.5 M on T1L and
+/// 42.6 M on T3L there.
+pub const UTS_NODES_PER_S: u64 = 40_000_000;
+
+/// The longest description that is read, in bytes.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Name and text of every built-in description.
+const BUILT_IN: [(&str, &str); 11] = [
+    ("cluster", include_str!("../../machines/cluster.toml")),
+    ("host", include_str!("../../machines/host.toml")),
+    ("triloka", include_str!("../../machines/triloka.toml")),
+    ("bluegene-p", include_str!("../../machines/bluegene-p.toml")),
+    ("p7hv32", include_str!("../../machines/p7hv32.toml")),
+    (
+        "oakforest-pacs",
+        include_str!("../../machines/oakforest-pacs.toml"),
+    ),
+    ("jaguar", include_str!("../../machines/jaguar.toml")),
+    ("davinci", include_str!("../../machines/davinci.toml")),
+    (
+        "opteron16x8",
+        include_str!("../../machines/opteron16x8.toml"),
+    ),
+    ("piccolo", include_str!("../../machines/piccolo.toml")),
+    ("harp", include_str!("../../machines/harp.toml")),
+];
+
+/// The names of the built-in machines; the first is the usual one.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// The built-in machine with this name, else the one that the file with this path describes.
+///
+/// # Errors
+/// A name that is none and no file, a file that cannot be read, and a description with a mistake:
+/// its line and column, what was found and what is expected.
+pub fn find(name_or_path: &str) -> Result<Description, MachineError> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
+        return parse(name, text);
+    }
+    let path = Path::new(name_or_path);
+    let looks_like_one = path.extension().is_some() || path.components().count() > 1;
+    if !looks_like_one && !path.exists() {
+        let name = name_or_path.to_owned();
+        return Err(MachineError::Unknown { name });
+    }
+    let unreadable = |source| MachineError::Unreadable {
+        file: name_or_path.to_owned(),
+        source,
+    };
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
+        .map_err(unreadable)?;
+    if text.len() as u64 > BYTES_MAX {
+        let long = format!("longer than {BYTES_MAX} bytes");
+        return Err(unreadable(std::io::Error::other(long)));
+    }
+    parse(name_or_path, &text)
+}
+
+/// The machine that `text` describes; `file` is what errors call it.
+///
+/// # Errors
+/// [`MachineError::Malformed`]
+pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
+    read::description(text).map_err(|Fault { span, message }| {
+        let before = text.get(..span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        MachineError::Malformed {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    })
+}
+
+/// Why there is no such machine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// Neither a built-in machine nor a file.
+    #[error(
+        "{name}: no such machine, and no such file; the machines are {}",
+        listed()
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// A file that cannot be read.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// Its path.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A description with a mistake.
+    #[error("{file}:{line}:{column}: {message}")]
+    Malformed {
+        /// The file, or the name of a built-in machine.
+        file: String,
+        /// Where it begins, from 1.
+        line: usize,
+        /// The character of the line, from 1.
+        column: usize,
+        /// What was found, and what is expected.
+        message: String,
+    },
+}
+
+fn listed() -> String {
+    names().collect::<Vec<_>>().join(", ")
+}
+
+/// A described machine.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Description {
+    /// A short name.
+    pub name: String,
+    /// What it is, in some words.
+    pub title: String,
+    /// The works that the figures are taken from.
+    pub sources: Vec<String>,
+    /// Nodes.
+    pub nodes: u32,
+    /// Cores of a node.
+    pub cores: u32,
+    /// Workers that a place has if nothing else is said: 1 to 64.
+    pub workers: u32,
+    /// Places of so many workers, if nothing else is said.
+    pub default_places: u32,
+    /// The clock of a core.
+    pub clock_mhz: Option<u32>,
+    /// The memory of a node.
+    pub memory_gib: Option<u32>,
+    /// How fast it computes.
+    pub speed: Speed,
+    /// What things cost, with a task of 1 ns and one place a node.
+    costs: Machine,
+    /// Where each figure comes from, in the order in which they are read.
+    pub figures: Vec<Figure>,
+}
+
+/// How fast one core computes. At least one is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Speed {
+    /// How many times longer a task takes than on the machine of [`UTS_NODES_PER_S`].
+    pub slowdown: Option<f64>,
+    /// Nodes a second of the sequential search of a binomial tree.
+    pub uts_binomial_nodes_per_s: Option<u64>,
+    /// The same for a geometric tree.
+    pub uts_geometric_nodes_per_s: Option<u64>,
+}
+
+/// One number of a description.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Figure {
+    /// Its key: `network.far_ns`.
+    pub key: String,
+    /// The number.
+    pub value: f64,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// Somebody measured or published it.
+    Source(String),
+    /// Somebody holds it for plausible, for this reason.
+    Assumed(String),
+    /// Found out at run time.
+    Discovered,
+    /// The description does not say.
+    Unsaid,
+}
+
+impl Description {
+    /// Cores of all nodes.
+    pub fn all_cores(&self) -> u64 {
+        u64::from(self.nodes) * u64::from(self.cores)
+    }
+
+    /// Places of `workers` workers each, every worker with a core of its own; a place does not reach
+    /// over nodes.
+    pub fn places_max(&self, workers: u32) -> u64 {
+        u64::from(self.nodes) * u64::from(self.cores / workers.max(1))
+    }
+
+    /// How many times longer a task takes on a core of this machine than on one of the machine of
+    /// [`UTS_NODES_PER_S`]: as said, or as tree search does (binomial, else geometric).
+    pub fn slowdown(&self) -> f64 {
+        let by = |rate: u64| UTS_NODES_PER_S as f64 / rate as f64;
+        let speed = &self.speed;
+        speed
+            .slowdown
+            .or(speed.uts_binomial_nodes_per_s.map(by))
+            .or(speed.uts_geometric_nodes_per_s.map(by))
+            .unwrap_or(1.0)
+    }
+
+    /// What one node of a tree of this kind takes, in nanoseconds: by the machine's own rate where it
+    /// is known.
+    pub fn uts_task_ns(&self, kind: Kind) -> u64 {
+        let rate = match kind {
+            Kind::Geometric => self.speed.uts_geometric_nodes_per_s,
+            Kind::Binomial => self.speed.uts_binomial_nodes_per_s,
+            Kind::Hybrid | Kind::Balanced => None,
+        };
+        let ns = match rate {
+            Some(rate) => 1e9 / rate as f64,
+            None => 1e9 / UTS_NODES_PER_S as f64 * self.slowdown(),
+        };
+        (ns.round() as u64).max(1)
+    }
+
+    /// What a task takes here, in nanoseconds, that takes `present_ns` on the machine of
+    /// [`UTS_NODES_PER_S`]; at least 1.
+    pub fn task_ns(&self, present_ns: u64) -> u64 {
+        ((present_ns as f64 * self.slowdown()).round() as u64).max(1)
+    }
+
+    /// This machine for a simulation of `places` places of `workers` workers, with tasks of `task_ns`.
+    /// Nodes are filled with places in order. Of a torus the smallest partition is taken that holds the
+    /// places: extents are doubled, the shortest first, until there is room.
+    pub fn machine(&self, places: u32, workers: u32, task_ns: u64) -> Machine {
+        let node_places = (self.cores / workers.max(1)).max(1);
+        let nodes = places.div_ceil(node_places);
+        Machine {
+            task_ns,
+            node_places,
+            shape: match self.costs.shape {
+                Shape::Flat => Shape::Flat,
+                Shape::Torus(whole) => Shape::Torus(partition(whole, nodes)),
+            },
+            ..self.costs
+        }
+    }
+
+    /// The costs and the network, for tables: a task takes 1 ns, a place has a node for itself, and a
+    /// torus is the whole one.
+    pub fn costs(&self) -> &Machine {
+        &self.costs
+    }
+}
+
+/// The smallest block of a torus of `whole` extents, by doubling, that has `nodes` nodes.
+fn partition(whole: [u32; 3], nodes: u32) -> [u32; 3] {
+    let mut block = [1; 3];
+    let volume = |block: [u32; 3]| {
+        block
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .product::<u64>()
+    };
+    while volume(block) < u64::from(nodes) {
+        let growing = (0..3).filter(|&axis| block[axis] < whole[axis]);
+        let Some(axis) = growing.min_by_key(|&axis| block[axis]) else {
+            break;
+        };
+        block[axis] = (block[axis] * 2).min(whole[axis]);
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Bags that divide badly, to see what a balancer makes of them.
+//!
+//! Source: Finnerty 2022, the variants "split 1" and "split 2" of his unbalanced tree search, which
+//! mislead a tuner that counts the splits of a reserve against the merges into it. Nothing in them is
+//! particular to trees, so they wrap any bag.
+
+use tautline_core::glb::{Bag, Reason, Share};
+use tautline_core::lifeline::Bound;
+
+/// Split 1: what was set aside is never divided, so the first dry worker gets all of it.
+#[derive(Clone, Debug)]
+pub struct Whole<B>(
+    /// The bag that would divide.
+    pub B,
+);
+
+impl<B: Bag> Bag for Whole<B> {
+    type Shared = B::Shared;
+    type Output = B::Output;
+
+    fn process(&mut self, n: usize, shared: &B::Shared) -> usize {
+        self.0.process(n, shared)
+    }
+
+    /// Refuses [`Share::Refill`]: then all is handed over.
+    fn split(&mut self, share: Share) -> Option<Self> {
+        match share {
+            Share::Refill => None,
+            share => self.0.split(share).map(Self),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn is_splittable(&self) -> bool {
+        self.0.is_splittable()
+    }
+
+    fn bound(shared: &B::Shared) -> Option<&Bound> {
+        B::bound(shared)
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        self.0.verdict()
+    }
+
+    fn submit(self, output: &mut B::Output) {
+        self.0.submit(output);
+    }
+}
+
+/// Split 2: what came in at different times stays apart, and only one of these fragments is divided at a
+/// time. So a reserve must be split the more often, the more often it was fed.
+#[derive(Clone, Debug)]
+pub struct Fragments<B> {
+    /// What is worked on.
+    first: B,
+    /// None is empty.
+    others: Vec<B>,
+}
+
+impl<B> From<B> for Fragments<B> {
+    fn from(first: B) -> Self {
+        Self {
+            first,
+            others: Vec::new(),
+        }
+    }
+}
+
+impl<B: Bag> Bag for Fragments<B> {
+    type Shared = B::Shared;
+    type Output = B::Output;
+
+    fn process(&mut self, n: usize, shared: &B::Shared) -> usize {
+        let mut done = self.first.process(n, shared);
+        while done < n {
+            let Some(fragment) = self.others.pop() else {
+                break;
+            };
+            self.first.merge(fragment);
+            done += self.first.process(n - done, shared);
+        }
+        done
+    }
+
+    /// The share is one of the fragment that came last; if no fragment can be divided like that, that
+    /// fragment is given as it is.
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let fragments = self.others.iter_mut().rev().chain([&mut self.first]);
+        let part = fragments
+            .filter(|fragment| fragment.is_splittable())
+            .find_map(|fragment| fragment.split(share));
+        let whole = || match self.first.is_empty() && self.others.len() < 2 {
+            true => None,
+            false => self.others.pop(),
+        };
+        part.or_else(whole).map(Self::from)
+    }
+
+    fn merge(&mut self, other: Self) {
+        if self.is_empty() || other.first.is_empty() {
+            self.first.merge(other.first);
+        } else {
+            self.others.push(other.first);
+        }
+        self.others.extend(other.others);
+    }
+
+    fn len(&self) -> usize {
+        self.first.len() + self.others.iter().map(B::len).sum::<usize>()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.others.is_empty()
+    }
+
+    fn is_splittable(&self) -> bool {
+        let fragments = self.others.len() + usize::from(!self.first.is_empty());
+        fragments > 1 || self.first.is_splittable() || self.others.iter().any(B::is_splittable)
+    }
+
+    fn bound(shared: &B::Shared) -> Option<&Bound> {
+        B::bound(shared)
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        self.others.iter().chain([&self.first]).find_map(B::verdict)
+    }
+
+    fn submit(self, output: &mut B::Output) {
+        for fragment in self.others.into_iter().chain([self.first]) {
+            fragment.submit(output);
+        }
+    }
+}
