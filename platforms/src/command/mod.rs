@@ -6,11 +6,13 @@
 
 mod app;
 mod balancer;
+mod bc;
 mod nqueens;
 mod pentomino;
 mod show;
 mod simulate;
 mod topo;
+mod tsp;
 mod usage;
 mod uts;
 
@@ -39,6 +41,10 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<uts::Uts>(),
     Application::of::<nqueens::NQueens>(),
     Application::of::<pentomino::Pentomino>(),
+    Application::of::<tsp::Tsp>(),
+    Application::of::<bc::Bc>(),
+    Application::of::<tsp::Tsp>(),
+    Application::of::<bc::Bc>(),
 ];
 
 /// The version and what this build and machine can do.
