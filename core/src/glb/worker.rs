@@ -369,9 +369,6 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
                 _ => {}
             }
         }
-        if let Some(pace) = &mut self.pace {
-            pace.looked(|| self.port.now());
-        }
         self.next = Next::Work;
         Step::Looked
     }
@@ -411,6 +408,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn work(&mut self) -> Step {
+        if let Some(pace) = &mut self.pace {
+            pace.looked(|| self.port.now());
+        }
         if self.meter.state() != State::Computing {
             self.enter(State::Computing);
         }
@@ -514,6 +514,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     fn enter(&mut self, state: State) {
+        if let (Some(pace), State::Distributing | State::Probing) = (&mut self.pace, state) {
+            pace.disturbed();
+        }
         self.meter.enter(state, self.port.now());
     }
 }
