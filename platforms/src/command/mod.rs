@@ -10,6 +10,7 @@ mod nqueens;
 mod pentomino;
 mod show;
 mod simulate;
+mod synthetic;
 mod topo;
 mod usage;
 mod uts;
@@ -39,6 +40,7 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<uts::Uts>(),
     Application::of::<nqueens::NQueens>(),
     Application::of::<pentomino::Pentomino>(),
+    Application::of::<synthetic::Synthetic>(),
 ];
 
 /// The version and what this build and machine can do.
