@@ -15,6 +15,7 @@ pub mod pentomino;
 mod random;
 pub mod story;
 mod sum;
+pub mod synthetic;
 pub mod tsp;
 pub mod uts;
 

@@ -391,6 +391,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// Gives way to the steward until one message has been served.
     #[cold]
     fn step_back(&mut self) -> Step {
+        if let Some(pace) = &mut self.pace {
+            pace.waits();
+        }
         self.enter(State::Idle);
         self.port.unpark(self.team.here, self.team.steward());
         self.next = Next::StepBack;
@@ -408,6 +411,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn work(&mut self) -> Step {
+        // Here and not when the look ended: a simulator lets its time pass in between.
         if let Some(pace) = &mut self.pace {
             pace.looked(|| self.port.now());
         }

@@ -85,6 +85,12 @@ impl Pace {
         }
     }
 
+    /// This turn is none to go by: the worker waits for somebody else before it works.
+    #[cold]
+    pub fn waits(&mut self) {
+        self.timing = Timing::Off;
+    }
+
     /// So many tasks were done, and perhaps none is left.
     #[inline]
     pub fn did(&mut self, done: u64, is_dry: bool) {

@@ -11,6 +11,7 @@ mod nqueens;
 mod pentomino;
 mod show;
 mod simulate;
+mod synthetic;
 mod topo;
 mod tsp;
 mod usage;
@@ -43,8 +44,7 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<pentomino::Pentomino>(),
     Application::of::<tsp::Tsp>(),
     Application::of::<bc::Bc>(),
-    Application::of::<tsp::Tsp>(),
-    Application::of::<bc::Bc>(),
+    Application::of::<synthetic::Synthetic>(),
 ];
 
 /// The version and what this build and machine can do.
