@@ -284,6 +284,7 @@ impl<B: Bag> Team<B> {
                     Some(me),
                     "somebody started a worker without the desk"
                 );
+                self.crew_changed(port);
                 return true;
             }
             if let Some(tuned) = &self.tuned {

@@ -91,7 +91,7 @@ impl Tuner {
         let verdict = self.judge(&log.since(&self.before), elapsed);
         self.before = log;
         self.ticked = now;
-        self.patience = (2 * self.patience).min(self.tuning.interval);
+        self.patience = self.patience.saturating_mul(2).min(self.tuning.interval);
         let Some(verdict) = verdict else {
             self.last = None;
             return None;
