@@ -161,14 +161,14 @@ fn values(finds: &[usize]) -> usize {
 fn whispers() {
     const WIDE: Graph = Graph::Hypercube { radix: 3 };
     for (name, places, graph, most, floor) in [
-        ("p1", 1, CUBE, 3, 180),
         ("p2-ring", 2, Graph::Ring, 3, 4_800),
         ("p3-ring", 3, Graph::Ring, 3, 24_000),
         ("p3-cube", 3, CUBE, 3, 126_000),
         ("p4-ring", 4, Graph::Ring, 3, 95_000),
         ("p4-wide", 4, WIDE, 3, 603_000),
         // Three different ones are more than 20 million states here.
-        ("p4-cube", 4, CUBE, 2, 3_000_000),
+        ("p4-cube", 4, CUBE, 2, 3_670_000),
+        ("p1", 1, CUBE, 3, 180),
     ] {
         let began = Instant::now();
         let mut states = 0;

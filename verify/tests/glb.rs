@@ -30,7 +30,9 @@ fn loot_at_the_end(fairness: Fairness) -> u64 {
         .team
         .deliver(other, Message::Report(announced), &*world);
     world.run(Jobs::plain(1), |world| {
-        world.team.deliver(other, Message::Loot(Jobs::plain(1)), world)
+        world
+            .team
+            .deliver(other, Message::Loot(Jobs::plain(1)), world)
     })
 }
 
@@ -42,16 +44,21 @@ fn lost_work() {
     });
 }
 
-/// One task, and loot with another that a steward takes in; how many tasks are done in all.
-fn loot_by_steward(fairness: Fairness) -> u64 {
-    let world = World::new(2, 1, fairness, 2);
+/// Before the start: loot with one task, and the report of whoever spawned its activity.
+fn loot_is_there(world: &World) {
     let announced = Report {
         number: 1,
         counts: vec![(PlaceId::HOME, 1)],
     };
     for message in [Message::Loot(Jobs::plain(1)), Message::Report(announced)] {
-        world.team.deliver(PlaceId(1), message, &*world);
+        world.team.deliver(PlaceId(1), message, world);
     }
+}
+
+/// One task, and loot with another that a steward takes in; how many tasks are done in all.
+fn loot_by_steward(fairness: Fairness) -> u64 {
+    let world = World::new(2, 1, fairness, 2);
+    loot_is_there(&world);
     world.run(Jobs::plain(1), |_| ())
 }
 
@@ -84,21 +91,34 @@ fn two_workers() {
     });
 }
 
-/// The same with a tuner that judges at every turn. Locks are taken in one order: the desk's, the
-/// tuner's, a reserve's.
+/// Two workers and a tuner that judges at every turn.
+fn tuned(places: u32) -> Config {
+    let always = Tuning {
+        interval: 0,
+        ..Tuning::default()
+    };
+    Config {
+        grain: always.into(),
+        ..World::config(places, 2, Fairness::Inline)
+    }
+}
+
+/// The same as `two_workers` with a tuner that judges at every turn.
 #[test]
 fn tuned_workers() {
     Model::new("tuned_workers").bound(2).floor(1000).check(|| {
-        let always = Tuning {
-            interval: 0,
-            ..Tuning::default()
-        };
-        let config = Config {
-            workers: 2,
-            grain: always.into(),
-            ..Config::default()
-        };
-        assert_eq!(World::with(config, 2).run(Jobs::plain(2), |_| ()), 2);
+        assert_eq!(World::with(tuned(1), 2).run(Jobs::plain(2), |_| ()), 2);
+    });
+}
+
+/// An idle worker takes in loot and starts, under the desk's lock, while the other one's grain is
+/// judged. Locks are taken in one order: the desk's, the tuner's, a reserve's.
+#[test]
+fn tuned_loot() {
+    Model::new("tuned_loot").bound(1).floor(1000).check(|| {
+        let world = World::with(tuned(2), 2);
+        loot_is_there(&world);
+        assert_eq!(world.run(Jobs::plain(1), |_| ()), 2);
     });
 }
 
@@ -108,7 +128,10 @@ fn tuned_workers() {
 fn bound_told() {
     Model::new("bound_told").bound(1).floor(1000).check(|| {
         let world = World::bounded(2, 2);
-        assert_eq!(world.run(Jobs::new([Job::Find(1), Job::Find(2)]), |_| ()), 2);
+        assert_eq!(
+            world.run(Jobs::new([Job::Find(1), Job::Find(2)]), |_| ()),
+            2
+        );
         assert_eq!(world.stage.best_known(), 1);
         assert_eq!(world.stage.best_told(), 1, "the best was not told");
     });

@@ -256,8 +256,10 @@ impl<B: Bag> Team<B> {
 
     /// Whether the workers set work aside for other places. A worker that is alone and serves
     /// messages itself divides its own bag when asked, which is later and so better.
+    #[inline]
     pub(super) fn lends(&self) -> bool {
-        self.config.places > 1 && (self.crew.size() > 1 || self.config.fairness != Fairness::Inline)
+        self.config.places > 1
+            && (self.crew.has_several() || self.config.fairness != Fairness::Inline)
     }
 
     /// Serves one message. `own` is the bag of the worker that serves, if it has one.

@@ -44,6 +44,9 @@ struct Site {
     protocol: Protocol,
     known: usize,
     told: u32,
+    /// Who found the bound has not looked yet whether it is to be told. Whoever else works may look, but
+    /// where nobody works nobody does.
+    must_look: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -203,6 +206,7 @@ impl Whisper {
             site.told |= 1 << bound;
         }
         site.known = around.known;
+        site.must_look &= site.known < site.protocol.whispered();
         next[DONE] += around.done;
         next[SITES + here.index()] = self.sites.number(site).0;
     }
@@ -248,6 +252,7 @@ impl System for Whisper {
                 protocol: Protocol::new(place, self.places, self.graph, 0),
                 known: usize::MAX,
                 told: 0,
+                must_look: false,
             };
             state.push(self.sites.number(site).0);
         }
@@ -263,6 +268,7 @@ impl System for Whisper {
                 }
                 let value = self.finds[find];
                 let mut site = self.site(state, here);
+                site.must_look |= value < site.known && value < site.protocol.whispered();
                 site.known = site.known.min(value);
                 next.clear();
                 next.extend_from_slice(state);
@@ -303,16 +309,20 @@ impl System for Whisper {
             return Some(Flaw::Repeated);
         }
         let sites: Vec<_> = sites.iter().map(|site| self.sites.value(*site)).collect();
-        let bounds = mails.iter().filter(|mail| self.mails.value(**mail).is_bound());
+        let bounds = mails
+            .iter()
+            .filter(|mail| self.mails.value(**mail).is_bound());
         let is_quiet = bounds.count() == mails.len()
-            && sites.iter().all(|site| site.protocol.place().phase() == Phase::Quiet);
+            && sites
+                .iter()
+                .all(|site| site.protocol.place().phase() == Phase::Quiet);
         if is_quiet != (state[DONE] == 1) {
             // A bound on its way is no reason to wait.
             return Some(if is_quiet { Flaw::Late } else { Flaw::Early });
         }
         let is_told = mails.is_empty()
             && state[FOUND] == (1 << self.finds.len()) - 1
-            && sites.iter().all(|site| site.known >= site.protocol.whispered());
+            && sites.iter().all(|site| !site.must_look);
         let all_know = || sites.iter().all(|site| site.known == self.best());
         (is_told && !all_know()).then_some(Flaw::Untold)
     }

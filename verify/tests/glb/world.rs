@@ -8,7 +8,9 @@ use loom::sync::atomic::{
 use loom::thread;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use tautline_core::glb::{Bag, Config, Control, Fairness, Message, Reason, Share, Tally, Team, Worker};
+use tautline_core::glb::{
+    Bag, Config, Control, Fairness, Message, Reason, Share, Tally, Team, Worker,
+};
 use tautline_core::lifeline::{Bound, Graph};
 use tautline_core::port::{Clock, Park, Relax, Transport};
 use tautline_core::sync::Permit;
@@ -80,7 +82,11 @@ impl Bag for Jobs {
                 Job::Plain => {}
                 Job::Stop(reason) => self.1 = Some(reason),
                 Job::Find(value) => {
-                    stage.bound.as_ref().expect("this model has one").improve(value);
+                    stage
+                        .bound
+                        .as_ref()
+                        .expect("this model has one")
+                        .improve(value);
                 }
             }
         }
@@ -247,4 +253,3 @@ impl Transport<Message<Jobs>> for World {
         self.closed.load(Acquire)
     }
 }
-
