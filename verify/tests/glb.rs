@@ -115,7 +115,7 @@ fn tuned_workers() {
 /// judged. Locks are taken in one order: the desk's, the tuner's, a reserve's.
 #[test]
 fn tuned_loot() {
-    Model::new("tuned_loot").bound(1).floor(1000).check(|| {
+    Model::new("tuned_loot").bound(1).floor(3000).check(|| {
         let world = World::with(tuned(2), 2);
         loot_is_there(&world);
         assert_eq!(world.run(Jobs::plain(1), |_| ()), 2);
@@ -126,7 +126,7 @@ fn tuned_loot() {
 /// looks after its last grain, and what it then finds told was told by somebody.
 #[test]
 fn bound_told() {
-    Model::new("bound_told").bound(1).floor(1000).check(|| {
+    Model::new("bound_told").bound(1).floor(5000).check(|| {
         let world = World::bounded(2, 2);
         assert_eq!(
             world.run(Jobs::new([Job::Find(1), Job::Find(2)]), |_| ()),
@@ -141,7 +141,7 @@ fn bound_told() {
 /// is told before the next one begins.
 #[test]
 fn bound_comes_in() {
-    Model::new("bound_comes_in").bound(3).floor(100).check(|| {
+    Model::new("bound_comes_in").bound(3).floor(1000).check(|| {
         let world = World::bounded(1, 2);
         let jobs = Jobs::new([Job::Find(1), Job::Find(3)]);
         let done = world.run(jobs, |world| {
@@ -159,7 +159,7 @@ fn bound_comes_in() {
 /// Two reasons to stop at the same time: one is the first, for whoever asks, for good.
 #[test]
 fn stop_first_counts() {
-    Model::new("stop_first_counts").floor(4).check(|| {
+    Model::new("stop_first_counts").floor(10).check(|| {
         let control = Arc::new(Control::new());
         let theirs = Arc::clone(&control);
         let other = thread::spawn(move || {
@@ -179,7 +179,7 @@ fn stop_first_counts() {
 fn stop_leaves_the_rest() {
     Model::new("stop_leaves_the_rest")
         .bound(2)
-        .floor(1000)
+        .floor(5000)
         .check(|| {
             let world = World::new(1, 2, Fairness::Inline, 4);
             let (found, given_up) = (Job::Stop(Reason::Found), Job::Stop(Reason::GivenUp));

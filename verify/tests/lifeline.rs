@@ -76,7 +76,7 @@ fn reserve_take_part() {
 /// A feeder, one who takes a part and one who takes all: the counts say what happened.
 #[test]
 fn reserve_traffic() {
-    Model::new("reserve_traffic").floor(50).check(|| {
+    Model::new("reserve_traffic").floor(10_000).check(|| {
         let reserve = Arc::new(Reserve::new());
         reserve.feed(1, add, &WAIT);
         let theirs = Arc::clone(&reserve);

@@ -185,17 +185,7 @@ fn outcome<B: Bag, O>(
         stopped.is_some() || network.is_idle(),
         "the end came while something was on its way"
     );
-    let mut observers = Vec::with_capacity(accounts.len());
-    for (thread, account) in accounts.into_iter().enumerate() {
-        let place = thread / config.threads();
-        places[place].tally.tasks += account.tasks;
-        places[place].times.merge(&account.times);
-        let who = (
-            PlaceId(place as u32),
-            WorkerId((thread % config.threads()) as u32),
-        );
-        observers.push((who.0, who.1, account.observer));
-    }
+    let observers = credit(&mut places, accounts, config.threads());
     let (events, reports, activities) = (network.events, network.reports, network.activities);
     let distances = network.distances.clone();
     for mail in network.into_mails() {
@@ -223,6 +213,22 @@ fn outcome<B: Bag, O>(
         places,
         observers,
     }
+}
+
+/// Adds what each thread did to its place; what saw it.
+fn credit<O>(
+    places: &mut [PlaceRun],
+    accounts: Vec<Account<O>>,
+    threads: usize,
+) -> Vec<(PlaceId, WorkerId, O)> {
+    let credit = |(thread, account): (usize, Account<O>)| {
+        let place = &mut places[thread / threads];
+        place.tally.tasks += account.tasks;
+        place.times.merge(&account.times);
+        let who = PlaceId((thread / threads) as u32);
+        (who, WorkerId((thread % threads) as u32), account.observer)
+    };
+    accounts.into_iter().enumerate().map(credit).collect()
 }
 
 impl<B: Bag> Mail<B> {

@@ -23,7 +23,7 @@
 //! in by a message is passed on in the same event.
 //!
 //! # Order of locks
-//! The desk's, the tuner's, a reserve's (model `tuned_workers`).
+//! The desk's, the tuner's, a reserve's (model `tuned_loot`).
 
 use crate::deque::Inbox;
 use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
