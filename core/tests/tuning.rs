@@ -231,6 +231,20 @@ fn the_gauge_adds_up_workers() {
     assert_eq!(gauge.read(200).1, staff);
 }
 
+/// A worker on a processor whose clock is behind changes the crew after a reading: what was read
+/// stays, or the tuner would subtract more than there is.
+#[test]
+fn a_reading_is_never_taken_back() {
+    let mut gauge = Gauge::default();
+    gauge.crew(2, 2, 0);
+    let before = gauge.read(110).1;
+    gauge.crew(0, 2, 105);
+    let after = gauge.read(106).1;
+    assert_eq!(after, before);
+    let later = gauge.read(120).1;
+    assert_eq!((later.full, later.busy, later.idle), (110, 220, 20));
+}
+
 /// Short turns are skipped, long ones are all timed, and the sums come at intervals that double.
 #[test]
 fn a_pace_times_some_turns() {

@@ -16,11 +16,13 @@ mod balance;
 mod counts;
 mod tree;
 mod visited;
+mod whisper;
 mod world;
 
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;
 pub use tree::Tree;
+pub use whisper::{Slip, Whisper};
 
 use std::collections::HashMap;
 use std::fmt;
@@ -45,6 +47,12 @@ pub enum Flaw {
     Astray,
     /// A place that has work is not active, or asks for more.
     Activity,
+    /// Everything has ended, but the end was not announced.
+    Late,
+    /// Nothing is left to tell, and a place does not know the best bound.
+    Untold,
+    /// A bound was told twice, or after a better one.
+    Chatter,
 }
 
 /// Something that has states and steps.

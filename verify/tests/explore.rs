@@ -15,7 +15,9 @@
 use std::time::Instant;
 use tautline_core::glb::Steal;
 use tautline_core::lifeline::Graph;
-use tautline_verify::explore::{Balance, Checks, Counts, Fault, Flaw, System, Tree, explore};
+use tautline_verify::explore::{
+    Balance, Checks, Counts, Fault, Flaw, Slip, System, Tree, Whisper, explore,
+};
 
 const CUBE: Graph = Graph::Hypercube { radix: 2 };
 const LIMIT: usize = 20_000_000;
@@ -135,6 +137,65 @@ fn counts_large() {
     let began = Instant::now();
     let states = flawless("counts-p3-a6", &mut Counts::new(3, 6));
     report("counts-p3-a6", states, 1_048_000, began);
+}
+
+/// One to three improvements, equal ones and worse ones: every order of finding them is explored.
+const FINDS: [&[usize]; 8] = [
+    &[],
+    &[1],
+    &[1, 1],
+    &[1, 2],
+    &[1, 1, 1],
+    &[1, 1, 2],
+    &[1, 2, 2],
+    &[1, 2, 3],
+];
+
+/// How many different bounds.
+fn values(finds: &[usize]) -> usize {
+    finds.iter().max().copied().unwrap_or(0)
+}
+
+/// The best bound reaches every place, no place tells one twice, and the end waits for none.
+#[test]
+fn whispers() {
+    const WIDE: Graph = Graph::Hypercube { radix: 3 };
+    for (name, places, graph, most, floor) in [
+        ("p2-ring", 2, Graph::Ring, 3, 4_800),
+        ("p3-ring", 3, Graph::Ring, 3, 24_000),
+        ("p3-cube", 3, CUBE, 3, 126_000),
+        ("p4-ring", 4, Graph::Ring, 3, 95_000),
+        ("p4-wide", 4, WIDE, 3, 603_000),
+        // Three different ones are more than 20 million states here.
+        ("p4-cube", 4, CUBE, 2, 3_670_000),
+        ("p1", 1, CUBE, 3, 180),
+    ] {
+        let began = Instant::now();
+        let mut states = 0;
+        for finds in FINDS.iter().filter(|finds| values(finds) <= most) {
+            let name = format!("whisper-{name} {finds:?}");
+            states += flawless(&name, &mut Whisper::new(places, graph, finds));
+        }
+        report(&format!("whisper-{name}"), states, floor, began);
+    }
+}
+
+/// What becomes of the bounds if one thing is done wrong.
+#[test]
+fn a_slip_in_whispering_is_seen() {
+    for (slip, flaw) in [
+        (Slip::TellNobody, Flaw::Untold),
+        (Slip::TakeNothingIn, Flaw::Untold),
+        (Slip::TellAnything, Flaw::Chatter),
+        (Slip::Lose, Flaw::Untold),
+        (Slip::WaitAtTheEnd, Flaw::Late),
+    ] {
+        let whisper = Whisper::new(3, Graph::Ring, &[1, 2]);
+        let explored = explore(&mut whisper.with_slip(slip), LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{slip:?}");
+    }
 }
 
 /// What becomes of the balancer under `fault`: a flaw of this kind, told as a story.

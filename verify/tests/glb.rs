@@ -4,158 +4,17 @@
 //! as a deadlock.
 #![cfg(tautline_loom)]
 
-use loom::sync::Notify;
-use loom::sync::atomic::{
-    AtomicBool,
-    Ordering::{Acquire, Release},
-};
+#[path = "glb/world.rs"]
+mod world;
+
 use loom::thread;
 use std::sync::Arc;
+use tautline_core::PlaceId;
 use tautline_core::finish::Report;
-use tautline_core::glb::{Bag, Config, Control, Fairness, Message, Share, Team, Worker};
-use tautline_core::lifeline::Graph;
-use tautline_core::port::{Clock, Park, Relax, Transport};
-use tautline_core::sync::Permit;
+use tautline_core::glb::{Config, Control, Fairness, Message, Reason};
 use tautline_core::tuning::Tuning;
-use tautline_core::{PlaceId, WorkerId};
-use tautline_verify::model::{Model, Turns};
-
-/// A number of equal tasks.
-struct Units(usize);
-
-impl Bag for Units {
-    /// Tasks done so far; loom need not know.
-    type Shared = Arc<std::sync::atomic::AtomicUsize>;
-    type Output = ();
-    fn process(&mut self, n: usize, worked: &Self::Shared) -> usize {
-        let done = n.min(self.0);
-        worked.fetch_add(done, std::sync::atomic::Ordering::Relaxed);
-        self.0 -= done;
-        done
-    }
-    fn split(&mut self, share: Share) -> Option<Self> {
-        let taken = share.of(self.0);
-        self.0 -= taken;
-        (taken > 0).then_some(Self(taken))
-    }
-    fn merge(&mut self, other: Self) {
-        self.0 += other.0;
-    }
-    fn len(&self) -> usize {
-        self.0
-    }
-    fn submit(self, (): &mut ()) {}
-}
-
-/// The home place, and another place of which only the messages are there.
-struct World {
-    team: Team<Units>,
-    control: Control,
-    closed: AtomicBool,
-    worked: <Units as Bag>::Shared,
-    /// Tasks in all: an end that is found before they are done is not believed.
-    expected: usize,
-    /// The shipped permit over a sleep that is sticky too, as in the node backend. (Loom's own parking
-    /// forgets a wake-up that finds its thread in a spinning wait.)
-    permits: Vec<(Permit, Notify)>,
-}
-
-impl World {
-    fn new(places: u32, workers: usize, fairness: Fairness, expected: usize) -> Arc<Self> {
-        let config = Config {
-            places,
-            workers,
-            random_steals: 0,
-            lifelines: Graph::Ring,
-            grain: 1.into(),
-            fairness,
-            ..Config::default()
-        };
-        Self::with(config, expected)
-    }
-
-    fn with(config: Config, expected: usize) -> Arc<Self> {
-        let worked = <Units as Bag>::Shared::default();
-        let team = Team::new(PlaceId::HOME, &config, Arc::clone(&worked));
-        Arc::new(Self {
-            permits: (0..config.threads())
-                .map(|_| (Permit::new(), Notify::new()))
-                .collect(),
-            team,
-            control: Control::new(),
-            closed: AtomicBool::new(false),
-            worked,
-            expected,
-        })
-    }
-
-    /// Runs the team's workers on threads while `meanwhile` runs here; how many tasks were done.
-    fn run(self: &Arc<Self>, units: usize, meanwhile: impl FnOnce(&Self)) -> u64 {
-        self.team.begin(Units(units), &**self);
-        let workers: Vec<_> = (0..self.permits.len())
-            .map(|i| {
-                let world = Arc::clone(self);
-                let me = WorkerId(i as u32);
-                thread::spawn(move || {
-                    Worker::new(&world.team, me, &*world, &world.control, ())
-                        .run()
-                        .tasks
-                })
-            })
-            .collect();
-        meanwhile(self);
-        workers.into_iter().map(|w| w.join().unwrap()).sum()
-    }
-}
-
-impl Clock for World {
-    fn now(&self) -> u64 {
-        0
-    }
-}
-
-impl Relax for World {
-    fn relax(&self, turn: u32) {
-        Turns(1).relax(turn);
-    }
-}
-
-impl Park for World {
-    fn park(&self, _: PlaceId, worker: WorkerId) {
-        let (permit, sleep) = &self.permits[worker.index()];
-        while !permit.try_take() {
-            sleep.wait();
-        }
-    }
-
-    fn unpark(&self, _: PlaceId, worker: WorkerId) {
-        let (permit, sleep) = &self.permits[worker.index()];
-        permit.give();
-        sleep.notify();
-    }
-}
-
-impl Transport<Message<Units>> for World {
-    /// The other place never has work.
-    fn send(&self, from: PlaceId, to: PlaceId, message: Message<Units>) {
-        if let Message::Request { .. } = message {
-            self.team.deliver(to, Message::Answer(None), self);
-        }
-        assert_eq!(from, PlaceId::HOME);
-    }
-
-    fn close(&self) {
-        if self.worked.load(std::sync::atomic::Ordering::Relaxed) < self.expected {
-            return;
-        }
-        self.closed.store(true, Release);
-        (0..self.permits.len()).for_each(|w| self.unpark(PlaceId::HOME, WorkerId(w as u32)));
-    }
-
-    fn is_closed(&self) -> bool {
-        self.closed.load(Acquire)
-    }
-}
+use tautline_verify::model::Model;
+use world::{Job, Jobs, World};
 
 /// Loot comes in while the last worker leaves; how many tasks are done in all.
 fn loot_at_the_end(fairness: Fairness) -> u64 {
@@ -170,8 +29,10 @@ fn loot_at_the_end(fairness: Fairness) -> u64 {
     world
         .team
         .deliver(other, Message::Report(announced), &*world);
-    world.run(1, |world| {
-        world.team.deliver(other, Message::Loot(Units(1)), world)
+    world.run(Jobs::plain(1), |world| {
+        world
+            .team
+            .deliver(other, Message::Loot(Jobs::plain(1)), world)
     })
 }
 
@@ -183,17 +44,22 @@ fn lost_work() {
     });
 }
 
-/// One task, and loot with another that a steward takes in; how many tasks are done in all.
-fn loot_by_steward(fairness: Fairness) -> u64 {
-    let world = World::new(2, 1, fairness, 2);
+/// Before the start: loot with one task, and the report of whoever spawned its activity.
+fn loot_is_there(world: &World) {
     let announced = Report {
         number: 1,
         counts: vec![(PlaceId::HOME, 1)],
     };
-    for message in [Message::Loot(Units(1)), Message::Report(announced)] {
-        world.team.deliver(PlaceId(1), message, &*world);
+    for message in [Message::Loot(Jobs::plain(1)), Message::Report(announced)] {
+        world.team.deliver(PlaceId(1), message, world);
     }
-    world.run(1, |_| ())
+}
+
+/// One task, and loot with another that a steward takes in; how many tasks are done in all.
+fn loot_by_steward(fairness: Fairness) -> u64 {
+    let world = World::new(2, 1, fairness, 2);
+    loot_is_there(&world);
+    world.run(Jobs::plain(1), |_| ())
 }
 
 /// V2 when another thread takes the loot in: it may find no worker idle, and the worker that then
@@ -221,24 +87,106 @@ fn step_back() {
 fn two_workers() {
     Model::new("two_workers").bound(3).floor(1000).check(|| {
         let world = World::new(1, 2, Fairness::Inline, 2);
-        assert_eq!(world.run(2, |_| ()), 2);
+        assert_eq!(world.run(Jobs::plain(2), |_| ()), 2);
     });
 }
 
-/// The same with a tuner that judges at every turn. Locks are taken in one order: the desk's, the
-/// tuner's, a reserve's.
+/// Two workers and a tuner that judges at every turn.
+fn tuned(places: u32) -> Config {
+    let always = Tuning {
+        interval: 0,
+        ..Tuning::default()
+    };
+    Config {
+        grain: always.into(),
+        ..World::config(places, 2, Fairness::Inline)
+    }
+}
+
+/// The same as `two_workers` with a tuner that judges at every turn.
 #[test]
 fn tuned_workers() {
     Model::new("tuned_workers").bound(2).floor(1000).check(|| {
-        let always = Tuning {
-            interval: 0,
-            ..Tuning::default()
-        };
-        let config = Config {
-            workers: 2,
-            grain: always.into(),
-            ..Config::default()
-        };
-        assert_eq!(World::with(config, 2).run(2, |_| ()), 2);
+        assert_eq!(World::with(tuned(1), 2).run(Jobs::plain(2), |_| ()), 2);
     });
+}
+
+/// An idle worker takes in loot and starts, under the desk's lock, while the other one's grain is
+/// judged. Locks are taken in one order: the desk's, the tuner's, a reserve's.
+#[test]
+fn tuned_loot() {
+    Model::new("tuned_loot").bound(1).floor(3000).check(|| {
+        let world = World::with(tuned(2), 2);
+        loot_is_there(&world);
+        assert_eq!(world.run(Jobs::plain(1), |_| ()), 2);
+    });
+}
+
+/// Two workers find bounds at the same time: when the place is quiet, the best has been told. A worker
+/// looks after its last grain, and what it then finds told was told by somebody.
+#[test]
+fn bound_told() {
+    Model::new("bound_told").bound(1).floor(5000).check(|| {
+        let world = World::bounded(2, 2);
+        assert_eq!(
+            world.run(Jobs::new([Job::Find(1), Job::Find(2)]), |_| ()),
+            2
+        );
+        assert_eq!(world.stage.best_known(), 1);
+        assert_eq!(world.stage.best_told(), 1, "the best was not told");
+    });
+}
+
+/// Bounds come in while a worker finds others: what is taken in is passed on, and what a grain finds
+/// is told before the next one begins.
+#[test]
+fn bound_comes_in() {
+    Model::new("bound_comes_in").bound(3).floor(1000).check(|| {
+        let world = World::bounded(1, 2);
+        let jobs = Jobs::new([Job::Find(1), Job::Find(3)]);
+        let done = world.run(jobs, |world| {
+            for bound in [4, 2] {
+                let other = PlaceId(1);
+                world.team.deliver(other, Message::Bound(bound), world);
+            }
+        });
+        assert_eq!(done, 2);
+        assert_eq!(world.stage.best_told(), world.stage.best_known());
+        assert_eq!(world.stage.best_known(), 1);
+    });
+}
+
+/// Two reasons to stop at the same time: one is the first, for whoever asks, for good.
+#[test]
+fn stop_first_counts() {
+    Model::new("stop_first_counts").floor(10).check(|| {
+        let control = Arc::new(Control::new());
+        let theirs = Arc::clone(&control);
+        let other = thread::spawn(move || {
+            theirs.stop(Reason::Found);
+            theirs.reason()
+        });
+        control.stop(Reason::Deadline);
+        let mine = control.reason();
+        assert!(matches!(mine, Some(Reason::Found | Reason::Deadline)));
+        assert_eq!(mine, other.join().unwrap());
+        assert_eq!(mine, control.reason(), "the reason has changed");
+    });
+}
+
+/// Two workers want to stop while work is being divided: what was not done is found at the end.
+#[test]
+fn stop_leaves_the_rest() {
+    Model::new("stop_leaves_the_rest")
+        .bound(2)
+        .floor(5000)
+        .check(|| {
+            let world = World::new(1, 2, Fairness::Inline, 4);
+            let (found, given_up) = (Job::Stop(Reason::Found), Job::Stop(Reason::GivenUp));
+            let done = world.run(Jobs::new([Job::Plain, found, Job::Plain, given_up]), |_| ());
+            let reason = world.control.reason();
+            assert!(matches!(reason, Some(Reason::Found | Reason::GivenUp)));
+            let (_, left) = world.wind_up();
+            assert_eq!(done as usize + left, 4, "lost or doubled");
+        });
 }

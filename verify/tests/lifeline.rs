@@ -7,7 +7,7 @@ use loom::thread;
 use std::sync::Arc;
 use tautline_core::WorkerId;
 use tautline_core::deque::Inbox;
-use tautline_core::lifeline::{Crew, Gate, Reserve};
+use tautline_core::lifeline::{Crew, Gate, Reserve, Traffic};
 use tautline_core::sync::Permit;
 use tautline_verify::model::{Model, Turns};
 
@@ -70,6 +70,42 @@ fn reserve_take_part() {
             reserve.take(|_| None, &WAIT)
         };
         assert_eq!(taken + stolen + left.unwrap_or(0), 3);
+    });
+}
+
+/// A feeder, one who takes a part and one who takes all: the counts say what happened.
+#[test]
+fn reserve_traffic() {
+    Model::new("reserve_traffic").floor(10_000).check(|| {
+        let reserve = Arc::new(Reserve::new());
+        reserve.feed(1, add, &WAIT);
+        let theirs = Arc::clone(&reserve);
+        let feeder = thread::spawn(move || theirs.feed(1, add, &WAIT));
+        let theirs = Arc::clone(&reserve);
+        let thief = thread::spawn(move || {
+            let mut leaves_some = false;
+            let part = |pile: &mut usize| {
+                leaves_some = *pile > 1;
+                leaves_some.then(|| (*pile -= 1, 1).1)
+            };
+            let taken = theirs.take(part, &WAIT);
+            (taken, leaves_some)
+        });
+        let first = reserve.take(|_| None, &WAIT);
+        feeder.join().unwrap();
+        let (second, leaves_some) = thief.join().unwrap();
+        let third = reserve.take(|_| None, &WAIT);
+        assert_eq!(reserve.take(|_| None, &WAIT), None);
+        let takes: Vec<_> = [first, second, third].into_iter().flatten().collect();
+        assert_eq!(takes.iter().sum::<usize>(), 2);
+        let reserve = Arc::into_inner(reserve).expect("all have ended");
+        let split = takes.len() as u64;
+        let happened = Traffic {
+            fed: 2,
+            split,
+            emptied: split - u64::from(leaves_some),
+        };
+        assert_eq!(reserve.into_inner().1, happened);
     });
 }
 

@@ -36,6 +36,9 @@ pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     if chosen.is_empty() {
         bail!("{TABLE}: no mutant's name contains {}", words.join(" or "));
     }
+    for m in &chosen {
+        broken(m, &tree.read(&m.file)?)?;
+    }
     let copy = copy(tree, target_dir(tree).join("mutants/tree"))?;
     let mut sound: Vec<(String, Option<String>, bool)> = Vec::new();
     let mut findings = Vec::new();

@@ -2,7 +2,8 @@
 //!
 //! # Words
 //! [`Control`]: `stopped`, set once by anyone, with the reason; `done`, to which workers add what they have done since
-//! they last added. Both are watched; nothing is read through them, so no ordering is needed.
+//! they last added. Both are watched; nothing is read through them, so no ordering is needed (models
+//! `stop_*` in `verify/tests/glb.rs`).
 
 use crate::glb::Share;
 use crate::lifeline::Graph;

@@ -15,6 +15,15 @@
 //! claims an idle worker, under the desk's lock; the last worker leaves, takes the desk's lock and
 //! looks at the reserves again. The lock puts one before the other, so either the worker sees the
 //! loot or the bringer sees the worker idle (model `lost_work`).
+//!
+//! # No bound stays untold
+//! A worker looks at the bound after its last grain and before it leaves, and sees what it found or
+//! something better. `whispered` only falls, so a stale look at it makes a worker tell in vain, never
+//! stay silent: what it reads was told by somebody (models `bound_told`, `bound_comes_in`). What comes
+//! in by a message is passed on in the same event.
+//!
+//! # Order of locks
+//! The desk's, the tuner's, a reserve's (model `tuned_loot`).
 
 use crate::deque::Inbox;
 use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
@@ -246,8 +255,10 @@ impl<B: Bag> Team<B> {
 
     /// Whether the workers set work aside for other places. A worker that is alone and serves
     /// messages itself divides its own bag when asked, which is later and so better.
+    #[inline]
     pub(super) fn lends(&self) -> bool {
-        self.config.places > 1 && (self.crew.size() > 1 || self.config.fairness != Fairness::Inline)
+        self.config.places > 1
+            && (self.crew.has_several() || self.config.fairness != Fairness::Inline)
     }
 
     /// Serves one message. `own` is the bag of the worker that serves, if it has one.
@@ -283,6 +294,7 @@ impl<B: Bag> Team<B> {
                     Some(me),
                     "somebody started a worker without the desk"
                 );
+                self.crew_changed(port);
                 return true;
             }
             if let Some(tuned) = &self.tuned {
@@ -323,17 +335,15 @@ impl<B: Bag> Team<B> {
         if was_quiet && place.phase() == Phase::Quiet {
             tally.unasked += tally.begun() - begun;
         }
-        // ORDERING: Relaxed, both hints, written under the desk's lock.
-        self.thieves
-            .store(place.thieves().len() > 0, Ordering::Relaxed);
-        // ORDERING: Relaxed, as above.
-        self.stealing.store(
-            matches!(place.phase(), Phase::Stealing { .. }),
-            Ordering::Relaxed,
-        );
-        // ORDERING: Relaxed, as above.
-        self.whispered
-            .store(protocol.whispered(), Ordering::Relaxed);
+        let is_stealing = matches!(place.phase(), Phase::Stealing { .. });
+        set(&self.thieves, place.thieves().len() > 0);
+        set(&self.stealing, is_stealing);
+        let whispered = protocol.whispered();
+        // ORDERING: Relaxed both ways, a hint written under the desk's lock (see set).
+        if self.whispered.load(Ordering::Relaxed) != whispered {
+            // ORDERING: Relaxed, as above.
+            self.whispered.store(whispered, Ordering::Relaxed);
+        }
         result
     }
 
@@ -361,6 +371,15 @@ impl<B: Bag> Team<B> {
         tally.grain = grain;
         tally.reserve = reserve;
         (tally, bags)
+    }
+}
+
+/// Writes a hint, under the desk's lock, if it changes: every worker reads that line in every turn.
+fn set(hint: &AtomicBool, value: bool) {
+    // ORDERING: Relaxed both ways: whoever acts on the hint takes the lock.
+    if hint.load(Ordering::Relaxed) != value {
+        // ORDERING: Relaxed, as above.
+        hint.store(value, Ordering::Relaxed);
     }
 }
 

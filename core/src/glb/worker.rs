@@ -270,7 +270,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn feed_intra(&mut self) -> Step {
-        if self.team.crew.size() > 1 && self.team.intra.is_empty() && self.is_splittable() {
+        if self.team.crew.has_several() && self.team.intra.is_empty() && self.is_splittable() {
             return self.divide(Pile::Intra, Share::Half);
         }
         self.feed_inter()
@@ -485,10 +485,12 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         Step::Left
     }
 
+    #[inline]
     fn is_dry(&self) -> bool {
         self.bag.as_ref().is_none_or(B::is_empty)
     }
 
+    #[inline]
     fn is_splittable(&self) -> bool {
         self.bag.as_ref().is_some_and(B::is_splittable)
     }

@@ -51,6 +51,12 @@ impl Crew {
         self.everybody.count_ones() as usize
     }
 
+    /// The place has more than one worker.
+    #[inline]
+    pub fn has_several(&self) -> bool {
+        self.everybody > 1
+    }
+
     /// How many workers had work a moment ago.
     #[inline]
     pub fn running(&self) -> usize {
@@ -115,6 +121,7 @@ impl Crew {
         (idle != 0).then(|| WorkerId(idle.trailing_zeros()))
     }
 
+    #[inline]
     fn idle(&self) -> usize {
         // ORDERING: Relaxed: a look; whoever acts on it does so through claim or after a fence.
         self.idle.load(Ordering::Relaxed)

@@ -3,7 +3,8 @@
 //! # Words
 //! `pile`: under its lock; never processed where it lies. `empty`: written under the lock, read
 //! without it: a hint that costs a worker one plain load a turn. Two feeders that both read true
-//! both feed, which is harmless; Finnerty's grain tuner measures how often it happens.
+//! both feed, which is harmless; Finnerty's grain tuner measures how often it happens, by the traffic
+//! counted under the lock.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

@@ -97,29 +97,29 @@ impl Gauge {
 
     /// From tick `now` on `running` workers of `size` have work.
     pub fn crew(&mut self, running: usize, size: usize, now: u64) {
-        self.staff = self.staff_until(now);
-        self.since = now.max(self.since);
+        self.staff_until(now);
         self.running = running as u64;
         self.size = size as u64;
     }
 
     /// The samples so far, and the use of the workers up to `now`.
-    pub fn read(&self, now: u64) -> (Sample, Staff) {
+    pub fn read(&mut self, now: u64) -> (Sample, Staff) {
         (self.sample, self.staff_until(now))
     }
 
-    fn staff_until(&self, now: u64) -> Staff {
-        // A clock may differ a little between processors.
+    /// What has been read is kept: a clock may differ a little between processors, and no later reading
+    /// may be below this one.
+    fn staff_until(&mut self, now: u64) -> Staff {
         let ticks = now.saturating_sub(self.since);
         let is_full = u64::from(self.running == self.size && self.size > 0);
         let idle = match self.running {
             0 => 0,
             running => self.size - running,
         };
-        Staff {
-            full: self.staff.full + is_full * ticks,
-            busy: self.staff.busy + self.running * ticks,
-            idle: self.staff.idle + idle * ticks,
-        }
+        self.staff.full += is_full * ticks;
+        self.staff.busy += self.running * ticks;
+        self.staff.idle += idle * ticks;
+        self.since += ticks;
+        self.staff
     }
 }

@@ -134,7 +134,7 @@ impl Pace {
             return None;
         }
         self.reported = now;
-        self.patience = (2 * self.patience).min(self.interval / 2);
+        self.patience = self.patience.saturating_mul(2).min(self.interval / 2);
         Some(core::mem::take(&mut self.sum))
     }
 }

@@ -106,7 +106,7 @@ impl Tuner {
         let verdict = self.judge(&recent, elapsed);
         self.before = log;
         self.ticked = now;
-        self.patience = (2 * self.patience).min(self.tuning.interval);
+        self.patience = self.patience.saturating_mul(2).min(self.tuning.interval);
         let Some(verdict) = verdict else {
             self.last = None;
             return None;

@@ -13,9 +13,10 @@ mod machine;
 use core::hint::black_box;
 use tautline_core::deque::{FixedDeque, Full, Steal};
 use tautline_core::finish::Counter;
-use tautline_core::lifeline::{Gate, Graph};
+use tautline_core::lifeline::{Bound, Crew, Gate, Graph, Reserve, Traffic};
 use tautline_core::port::Spin;
 use tautline_core::sync::{Lock, Permit};
+use tautline_core::tuning::{Gauge, Log, Pace, Rule, Tuner, Tuning};
 use tautline_core::{PlaceId, WorkerId};
 
 type Check = (&'static str, fn() -> bool);
@@ -29,6 +30,12 @@ const CHECKS: &[Check] = &[
     ("finish::Counter\n", counter),
     ("lifeline::Graph\n", graph),
     ("lifeline::Gate\n", gate),
+    ("lifeline::Crew\n", crew),
+    ("lifeline::Bound\n", bound),
+    ("lifeline::Reserve\n", reserve),
+    ("tuning::Tuner\n", tuner),
+    ("tuning::Gauge\n", gauge),
+    ("tuning::Pace\n", pace),
 ];
 
 /// Called on a fresh stack by the entry in [`machine`].
@@ -111,4 +118,70 @@ fn gate() -> bool {
     let (one, two) = (WorkerId(0), WorkerId(1));
     let held = gate.try_hold(one) && !gate.try_hold(two) && gate.is_held_by(one);
     held && gate.release() == Some(one) && gate.try_hold(two)
+}
+
+fn crew() -> bool {
+    let crew = Crew::new(2);
+    let (one, two) = (WorkerId(0), WorkerId(1));
+    let started = crew.claim(two) == Some(two) && crew.claim(two) == Some(one) && crew.is_full();
+    started && !crew.leave(two) && crew.any_idle() == Some(two) && crew.leave(one) && crew.is_dry()
+}
+
+fn bound() -> bool {
+    let bound = Bound::default();
+    let unknown = bound.get() == usize::MAX;
+    unknown && bound.improve(7) && !bound.improve(7) && !bound.improve(9) && bound.get() == 7
+}
+
+fn reserve() -> bool {
+    let reserve = Reserve::new();
+    let add = |there: &mut u32, more| *there += more;
+    reserve.feed(2, add, &Spin);
+    reserve.feed(3, add, &Spin);
+    let part = |pile: &mut u32| Some(core::mem::take(pile) - 1);
+    let taken = reserve.take(part, &Spin) == Some(4) && !reserve.is_empty();
+    let rest = reserve.take(|_| None, &Spin) == Some(0) && reserve.take(|_| None, &Spin).is_none();
+    let happened = Traffic {
+        fed: 2,
+        split: 2,
+        emptied: 1,
+    };
+    taken && rest && reserve.is_empty() && reserve.into_inner().1 == happened
+}
+
+/// Twice too small doubles the grain, twice too large halves it.
+fn tuner() -> bool {
+    let mut tuner = Tuner::new(Tuning::thesis(Rule::MergeEmpty), 0);
+    let mut log = Log::default();
+    let mut ends = [0; 4];
+    for (at, end) in ends.iter_mut().enumerate() {
+        let small = at < 2;
+        log.fed += 10;
+        log.emptied += if small { 1 } else { 10 };
+        log.staff.full += if small { 1_000_000 } else { 0 };
+        tuner.tick(log, (at as u64 + 1) * 1_000_000);
+        *end = tuner.grain();
+    }
+    ends == [10, 20, 20, 10]
+}
+
+fn gauge() -> bool {
+    let mut gauge = Gauge::default();
+    gauge.crew(2, 2, 0);
+    gauge.crew(1, 2, 10);
+    let (_, staff) = gauge.read(15);
+    (staff.full, staff.busy, staff.idle) == (10, 25, 5)
+}
+
+fn pace() -> bool {
+    let tuning = Tuning::default();
+    let mut pace = Pace::new(&tuning, 0);
+    let silent = pace.begin(|| 0).is_none();
+    pace.looked(|| 100);
+    pace.did(7, false);
+    let Some(sample) = pace.begin(|| tuning.interval) else {
+        return false;
+    };
+    let times = (sample.looking, sample.computing);
+    silent && times == (100, tuning.interval - 100) && (sample.turns, sample.tasks) == (1, 7)
 }

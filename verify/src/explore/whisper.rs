@@ -1,0 +1,345 @@
+//! A better bound on its way to every place, by the protocol that ships.
+//!
+//! Improvements are found at any place and any time, and passed on as the workers do it: a bound
+//! better than the last one passed on goes out along the lifelines. Meanwhile the home, which has no
+//! other work, asks its lifelines and finds the end.
+
+use super::{Flaw, Interner, System, replace_mail};
+use tautline_core::PlaceId;
+use tautline_core::glb::{Actions, Message, Protocol};
+use tautline_core::lifeline::{Graph, Phase};
+
+/// What is done wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// Nothing.
+    None,
+    /// A place takes in what it is told, but tells nobody else.
+    TellNobody,
+    /// A place passes on what it is told, but does not take it in.
+    TakeNothingIn,
+    /// A place passes on what it is told, better or not.
+    TellAnything,
+    /// A bound is lost on its way.
+    Lose,
+    /// The home waits for the bounds.
+    WaitAtTheEnd,
+}
+
+/// Places that tell each other bounds.
+#[derive(Debug)]
+pub struct Whisper {
+    graph: Graph,
+    places: u32,
+    /// The improvements to come, in any order.
+    finds: Vec<usize>,
+    slip: Slip,
+    sites: Interner<Site>,
+    mails: Interner<Mail>,
+}
+
+/// What one place knows, and what it has told: bit v is value v.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Site {
+    protocol: Protocol,
+    known: usize,
+    told: u32,
+    /// Who found the bound has not looked yet whether it is to be told. Whoever else works may look, but
+    /// where nobody works nobody does.
+    must_look: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Mail {
+    from: PlaceId,
+    to: PlaceId,
+    message: Message<()>,
+}
+
+impl Mail {
+    fn is_bound(&self) -> bool {
+        matches!(self.message, Message::Bound(_))
+    }
+}
+
+/// One thing that can happen.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// A task of this place finds this value.
+    Find(PlaceId, usize),
+    /// A worker of this place looks whether there is something to tell.
+    Look(PlaceId),
+    /// The home runs dry.
+    Dry,
+    /// A message comes in.
+    Deliver(u32),
+}
+
+/// The world around one place during one event.
+struct Around {
+    known: usize,
+    takes_in: bool,
+    sent: Vec<(PlaceId, Message<()>)>,
+    done: u32,
+}
+
+impl Actions<()> for Around {
+    fn send(&mut self, to: PlaceId, message: Message<()>) {
+        self.sent.push((to, message));
+    }
+
+    fn work(&mut self, (): ()) {
+        unreachable!("there is no loot");
+    }
+
+    fn steal(&mut self) -> Option<()> {
+        None
+    }
+
+    fn ration(&mut self, _: usize) -> Option<()> {
+        None
+    }
+
+    fn pick(&mut self, _: usize) -> usize {
+        unreachable!("nobody steals at random");
+    }
+
+    fn improve(&mut self, bound: usize) {
+        if self.takes_in {
+            self.known = self.known.min(bound);
+        }
+    }
+
+    fn done(&mut self) {
+        self.done += 1;
+    }
+}
+
+const DONE: usize = 0;
+/// Bounds sent.
+const SENT: usize = 1;
+/// A place told what it had told before, or worse.
+const AGAIN: usize = 2;
+/// Bit i: improvement i has been found.
+const FOUND: usize = 3;
+const SITES: usize = 4;
+
+impl Whisper {
+    /// `places` places that find `finds`, small numbers above 0.
+    pub fn new(places: u32, graph: Graph, finds: &[usize]) -> Self {
+        Self {
+            graph,
+            places,
+            finds: finds.to_vec(),
+            slip: Slip::None,
+            sites: Interner::default(),
+            mails: Interner::default(),
+        }
+    }
+
+    /// The same with something done wrong.
+    pub fn with_slip(mut self, slip: Slip) -> Self {
+        self.slip = slip;
+        self
+    }
+
+    fn mail_at(&self) -> usize {
+        SITES + self.places as usize
+    }
+
+    fn site(&self, state: &[u32], here: PlaceId) -> Site {
+        (*self.sites.value(state[SITES + here.index()])).clone()
+    }
+
+    fn best(&self) -> usize {
+        self.finds.iter().copied().min().unwrap_or(usize::MAX)
+    }
+
+    /// The most messages that so many different bounds may take.
+    fn allowance(&self) -> u32 {
+        let mut values = self.finds.clone();
+        values.sort_unstable();
+        values.dedup();
+        let edges: usize = (0..self.places)
+            .map(|place| self.graph.outgoing(PlaceId(place), self.places).count())
+            .sum();
+        (values.len() * edges) as u32
+    }
+
+    /// Lets `act` happen at `here`; mail number `without` is taken away.
+    fn event(
+        &mut self,
+        state: &[u32],
+        here: PlaceId,
+        without: Option<usize>,
+        act: impl FnOnce(&mut Protocol, &mut Around),
+        next: &mut Vec<u32>,
+    ) {
+        let mut site = self.site(state, here);
+        let mut around = Around {
+            known: site.known,
+            takes_in: self.slip != Slip::TakeNothingIn,
+            sent: Vec::new(),
+            done: 0,
+        };
+        act(&mut site.protocol, &mut around);
+        let mut mails = Vec::new();
+        let mut told = None;
+        let mut bounds = 0;
+        for (to, message) in around.sent {
+            if let Message::Bound(bound) = message {
+                told = Some(bound);
+                bounds += 1;
+            }
+            let mail = Mail {
+                from: here,
+                to,
+                message,
+            };
+            mails.push(self.mails.number(mail).0);
+        }
+        replace_mail(state, self.mail_at(), without, &mails, next);
+        next[SENT] += bounds;
+        if let Some(bound) = told {
+            let best = site.told.trailing_zeros() as usize;
+            next[AGAIN] |= u32::from(bound >= best);
+            site.told |= 1 << bound;
+        }
+        site.known = around.known;
+        site.must_look &= site.known < site.protocol.whispered();
+        next[DONE] += around.done;
+        next[SITES + here.index()] = self.sites.number(site).0;
+    }
+
+    fn deliver(&mut self, state: &[u32], at: usize, next: &mut Vec<u32>) {
+        let Mail { from, to, message } = (*self.mails.value(state[at])).clone();
+        let slip = self.slip;
+        let lifelines: Vec<_> = self.graph.outgoing(to, self.places).collect();
+        let act = |protocol: &mut Protocol, around: &mut Around| {
+            let is_bound = matches!(message, Message::Bound(_));
+            if is_bound && slip == Slip::Lose {
+                return;
+            }
+            protocol.on(from, message.clone(), around);
+            match slip {
+                Slip::TellNobody if is_bound => around.sent.clear(),
+                Slip::TellAnything if is_bound && around.sent.is_empty() => {
+                    let again = lifelines.iter().map(|to| (*to, message.clone()));
+                    around.sent.extend(again);
+                }
+                _ => {}
+            }
+        };
+        self.event(state, to, Some(at), act, next);
+        if slip == Slip::WaitAtTheEnd && self.has_bounds(next) {
+            next[DONE] = 0;
+        }
+    }
+
+    fn has_bounds(&self, state: &[u32]) -> bool {
+        let mails = &state[self.mail_at()..];
+        mails.iter().any(|mail| self.mails.value(*mail).is_bound())
+    }
+}
+
+impl System for Whisper {
+    type Step = Step;
+
+    fn start(&mut self) -> Vec<u32> {
+        let mut state = vec![0; SITES];
+        for place in (0..self.places).map(PlaceId) {
+            let site = Site {
+                protocol: Protocol::new(place, self.places, self.graph, 0),
+                known: usize::MAX,
+                told: 0,
+                must_look: false,
+            };
+            state.push(self.sites.number(site).0);
+        }
+        state
+    }
+
+    fn steps(&mut self, state: &[u32], each: &mut impl FnMut(Step, &[u32])) {
+        let mut next = Vec::new();
+        for here in (0..self.places).map(PlaceId) {
+            for find in 0..self.finds.len() {
+                if state[FOUND] & 1 << find != 0 {
+                    continue;
+                }
+                let value = self.finds[find];
+                let mut site = self.site(state, here);
+                site.must_look |= value < site.known && value < site.protocol.whispered();
+                site.known = site.known.min(value);
+                next.clear();
+                next.extend_from_slice(state);
+                next[FOUND] |= 1 << find;
+                next[SITES + here.index()] = self.sites.number(site).0;
+                each(Step::Find(here, value), &next);
+            }
+            let Site {
+                protocol, known, ..
+            } = self.site(state, here);
+            if known < protocol.whispered() {
+                let act = |protocol: &mut Protocol, around: &mut Around| {
+                    protocol.whisper(known, around);
+                };
+                self.event(state, here, None, act, &mut next);
+                each(Step::Look(here), &next);
+            }
+            if protocol.place().phase() == Phase::Active {
+                let act = |protocol: &mut Protocol, around: &mut Around| protocol.dry(around);
+                self.event(state, here, None, act, &mut next);
+                each(Step::Dry, &next);
+            }
+        }
+        for at in self.mail_at()..state.len() {
+            if at == self.mail_at() || state[at] != state[at - 1] {
+                self.deliver(state, at, &mut next);
+                each(Step::Deliver(state[at]), &next);
+            }
+        }
+    }
+
+    fn judge(&self, state: &[u32]) -> Option<Flaw> {
+        let (sites, mails) = state[SITES..].split_at(self.places as usize);
+        if state[AGAIN] != 0 || state[SENT] > self.allowance() {
+            return Some(Flaw::Chatter);
+        }
+        if state[DONE] > 1 {
+            return Some(Flaw::Repeated);
+        }
+        let sites: Vec<_> = sites.iter().map(|site| self.sites.value(*site)).collect();
+        let bounds = mails
+            .iter()
+            .filter(|mail| self.mails.value(**mail).is_bound());
+        let is_quiet = bounds.count() == mails.len()
+            && sites
+                .iter()
+                .all(|site| site.protocol.place().phase() == Phase::Quiet);
+        if is_quiet != (state[DONE] == 1) {
+            // A bound on its way is no reason to wait.
+            return Some(if is_quiet { Flaw::Late } else { Flaw::Early });
+        }
+        let is_told = mails.is_empty()
+            && state[FOUND] == (1 << self.finds.len()) - 1
+            && sites.iter().all(|site| !site.must_look);
+        let all_know = || sites.iter().all(|site| site.known == self.best());
+        (is_told && !all_know()).then_some(Flaw::Untold)
+    }
+
+    fn is_final(&self, state: &[u32]) -> bool {
+        state[DONE] == 1
+    }
+
+    fn show(&self, step: Step) -> String {
+        match step {
+            Step::Find(here, value) => format!("{here}: finds {value}"),
+            Step::Look(here) => format!("{here}: tells what it knows"),
+            Step::Dry => "home: runs dry".into(),
+            Step::Deliver(mail) => {
+                let Mail { from, to, message } = &*self.mails.value(mail);
+                format!("{to}: takes from {from} {message:?}")
+            }
+        }
+    }
+}
