@@ -203,23 +203,16 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tautline::glb::Tally;
 
     fn place(grain: usize, [fed, split, emptied]: [u64; 3]) -> PlaceRun {
-        let reserve = Traffic {
+        let mut place = PlaceRun::default();
+        place.tally.grain = grain;
+        place.tally.reserve = Traffic {
             fed,
             split,
             emptied,
         };
-        let tally = Tally {
-            grain,
-            reserve,
-            ..Tally::default()
-        };
-        PlaceRun {
-            tally,
-            ..PlaceRun::default()
-        }
+        place
     }
 
     #[test]
