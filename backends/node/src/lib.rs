@@ -5,4 +5,5 @@ mod park;
 mod run;
 
 pub use machine::Machine;
+pub use park::wakes;
 pub use run::{PlaceRun, Run, run};

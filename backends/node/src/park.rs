@@ -3,7 +3,8 @@
 //! The permit is [`Permit`], which loom has checked; sleeping is `std::thread::park`, whose token is
 //! sticky too.
 
-use std::sync::OnceLock;
+use std::io;
+use std::sync::{Mutex, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use tautline_core::port::Relax;
@@ -62,5 +63,50 @@ pub(crate) fn relax(turn: u32) {
         std::hint::spin_loop()
     } else {
         thread::yield_now()
+    }
+}
+
+/// How long it takes each of `times` times until a thread that sleeps in its parker runs again, with the
+/// thread asleep for long before.
+///
+/// # Errors
+/// A thread that the system would not start.
+pub fn wakes(times: usize) -> io::Result<Vec<Duration>> {
+    let (parker, woken) = (Parker::default(), Mutex::new(Vec::with_capacity(times)));
+    thread::scope(|scope| {
+        let sleeper = || {
+            for _ in 0..times {
+                parker.park(&Yielding);
+                woken
+                    .lock()
+                    .expect("held only to store")
+                    .push(Instant::now());
+            }
+        };
+        let sleeper = thread::Builder::new().spawn_scoped(scope, sleeper)?;
+        parker.belongs_to(sleeper.thread().clone());
+        let mut latencies = Vec::with_capacity(times);
+        for round in 0..times {
+            thread::sleep(20 * SPIN_BEFORE_SLEEP);
+            let called = Instant::now();
+            parker.unpark();
+            let at = loop {
+                match woken.lock().expect("held only to store").get(round) {
+                    Some(&at) => break at,
+                    None => thread::yield_now(),
+                }
+            };
+            latencies.push(at.saturating_duration_since(called));
+        }
+        Ok(latencies)
+    })
+}
+
+/// Waiting as workers do.
+struct Yielding;
+
+impl Relax for Yielding {
+    fn relax(&self, turn: u32) {
+        relax(turn);
     }
 }

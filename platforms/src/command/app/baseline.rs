@@ -1,8 +1,8 @@
 //! The sequential program that a run is measured against: the same bag, one processor, no polling
 //! (Saraswat 2011).
 
-use super::{Problem, Rates};
-use clap::ValueEnum;
+use super::{App, Problem, Rates};
+use clap::{Command, ValueEnum};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -18,6 +18,9 @@ const LONG: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(10);
 /// A baseline shorter than this is run three times.
 const SHORT: Duration = Duration::from_secs(2);
+/// Long enough to tell how long a task takes.
+const STRETCH: Duration = Duration::from_millis(100);
+const TASKS_MAX: usize = 1 << 40;
 /// Time between two looks at the interrupt.
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -214,6 +217,38 @@ fn round<P: Problem>(problem: &P, most: usize) -> Round {
         bounded: P::Bag::bound(&shared).is_some(),
         time,
     }
+}
+
+/// What a task takes on one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed {
+    /// A task.
+    pub task_ns: f64,
+    /// What it is, in the plural.
+    pub unit: &'static str,
+}
+
+/// The speed of the sequential program on the problem that `A` stands for without options: of the first
+/// stretch of some length.
+pub fn speed<A: App>() -> Option<Speed> {
+    let command = A::augment_args(Command::new(A::NAME).no_binary_name(true));
+    let options = command.try_get_matches_from([""; 0]).ok()?;
+    let problem = A::from_arg_matches(&options).ok()?.problem(false).ok()?;
+    let shared = problem.shared(PlaceId::HOME);
+    let (mut bag, mut tasks, mut took) = (problem.bag(), 1, Duration::ZERO);
+    let mut task_ns = 0.0;
+    while took < STRETCH {
+        let start = Instant::now();
+        let done = bag.process(tasks, &shared);
+        took = start.elapsed();
+        if done < tasks {
+            bag = problem.bag();
+        }
+        task_ns = took.as_nanos() as f64 / done.max(1) as f64;
+        tasks = (tasks * 2).min(TASKS_MAX);
+    }
+    let unit = A::Problem::TASKS;
+    Some(Speed { task_ns, unit })
 }
 
 #[cfg(test)]

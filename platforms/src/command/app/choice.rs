@@ -1,5 +1,6 @@
 //! Which application: the table of all of them as subcommands, on threads and in virtual time.
 
+use super::baseline::{self, Speed};
 use super::{App, Threads};
 use crate::command::simulate::Virtual;
 use crate::command::{APPLICATIONS, Outcome};
@@ -19,6 +20,7 @@ pub struct Application {
     name: &'static str,
     threads: Way,
     simulated: Way,
+    task_ns: fn() -> Option<Speed>,
 }
 
 /// One way to run an application: its options, and how they are read.
@@ -35,13 +37,21 @@ impl Application {
             name: A::NAME,
             threads: Way::of::<Threads<A>>(),
             simulated: Way::of::<Virtual<A>>(),
+            task_ns: baseline::speed::<A>,
         }
     }
 
     /// Its name on the command line.
-    #[cfg(test)]
     pub fn name(&self) -> &'static str {
         self.name
+    }
+}
+
+impl Application {
+    /// Measures what a task takes, on this thread, of the problem that it does without options; `None`
+    /// if it needs some.
+    pub fn speed(&self) -> Option<Speed> {
+        (self.task_ns)()
     }
 }
 

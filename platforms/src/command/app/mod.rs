@@ -14,6 +14,7 @@ mod report;
 mod threads;
 
 pub use answer::{Answer, Rates};
+pub use baseline::Speed;
 pub use choice::{Application, Chosen, Runs, about};
 pub use threads::Threads;
 

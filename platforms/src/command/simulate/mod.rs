@@ -1,5 +1,6 @@
 //! `tautline simulate`: an application on a machine that is not there, in virtual time.
 
+mod calibrate;
 mod engine;
 mod figures;
 mod machines;
@@ -26,6 +27,7 @@ const EXAMPLES: &str = "\
 EXAMPLES:
   tautline simulate uts                     1024 places count the 16 526 523 nodes of D11
   tautline simulate --list-machines         what --machine knows by name
+  tautline simulate --calibrate > here.toml what things cost here, for --machine here.toml
   tautline simulate uts --help              all options and more examples";
 
 /// Run an application on thousands of places in virtual time
@@ -36,6 +38,8 @@ pub struct Simulate {
     application: Option<Chosen<true>>,
     #[command(flatten)]
     machines: machines::Machines,
+    #[command(flatten)]
+    calibrate: calibrate::Calibrate,
 }
 
 impl Simulate {
@@ -44,6 +48,7 @@ impl Simulate {
         match &self.application {
             Some(application) => application.run(),
             None if self.machines.asked() => self.machines.list(),
+            None if self.calibrate.asked() => self.calibrate.run(),
             None => Err(Failure::Usage(format!(
                 "a command is missing: one of {}; see tautline --help",
                 names()

@@ -1,0 +1,230 @@
+//! The measurements: the shipped workers, reserves and parkers, and a clock.
+
+use std::io;
+use std::time::Instant;
+use tautline::glb::{Bag, Config, Control, PlaceId, Share, WorkerId};
+use tautline::synthetic::{Cost, Params, Synthetic};
+use tautline_core::glb::{Message, Step, Team, Worker};
+use tautline_core::lifeline::Reserve;
+use tautline_core::port::{Clock, Park, Relax, Spin, Transport};
+
+/// Measurements of each cost, and how often the thing is done for one of them.
+const MEASUREMENTS: usize = 15;
+const TIMES: usize = 2_000;
+const TURNS: usize = 200_000;
+const WAKES: usize = 101;
+/// Tasks of a bag that is divided.
+const TASKS: u32 = 64;
+/// Messages that wait in an inbox at once.
+const LETTERS: usize = 64;
+
+/// Measurements of one thing, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// Of an even number the upper one.
+    pub median: f64,
+    /// The shortest.
+    pub least: f64,
+    /// The longest.
+    pub most: f64,
+    /// How many.
+    pub measurements: usize,
+}
+
+impl Spread {
+    /// Of at least one measurement.
+    pub fn of(mut all: Vec<f64>) -> Self {
+        all.sort_by(f64::total_cmp);
+        Self {
+            median: all[all.len() / 2],
+            least: all[0],
+            most: all[all.len() - 1],
+            measurements: all.len(),
+        }
+    }
+
+    /// As people read it.
+    pub fn words(&self) -> String {
+        let Self {
+            median,
+            least,
+            most,
+            measurements,
+        } = self;
+        format!("median of {measurements}: {median:.1} ns, {least:.1} to {most:.1}")
+    }
+}
+
+/// Each measurement once more, the first of all in vain: it warms up.
+fn repeated(one: impl Fn() -> f64) -> Spread {
+    one();
+    Spread::of((0..MEASUREMENTS).map(|_| one()).collect())
+}
+
+/// Nanoseconds each of `times`.
+fn each(start: Instant, times: usize) -> f64 {
+    start.elapsed().as_nanos() as f64 / times as f64
+}
+
+/// A worker's turn when nothing is to be done outside.
+pub fn look() -> Spread {
+    repeated(|| {
+        let (team, port, control) = (team(), Nowhere(Instant::now()), Control::new());
+        let mut worker = busy(&team, &port, &control);
+        let start = Instant::now();
+        for _ in 0..TURNS {
+            while !matches!(worker.step(), Step::Worked(_)) {}
+        }
+        each(start, TURNS)
+    })
+}
+
+/// A message put into an inbox, and one served, each by the one thread there is.
+pub fn message() -> [Spread; 2] {
+    let measured = || {
+        let (team, port, control) = (team(), Nowhere(Instant::now()), Control::new());
+        let mut worker = busy(&team, &port, &control);
+        let rounds = TIMES / LETTERS;
+        let mut sums = [0.0; 2];
+        for _ in 0..rounds {
+            let start = Instant::now();
+            for _ in 0..LETTERS {
+                team.deliver(PlaceId(1), Message::Request { lifeline: false }, &port);
+            }
+            sums[0] += each(start, LETTERS);
+            let start = Instant::now();
+            let mut served = 0;
+            while served < LETTERS {
+                served += usize::from(worker.step() == Step::Served);
+            }
+            sums[1] += each(start, LETTERS);
+        }
+        sums.map(|sum| sum / rounds as f64)
+    };
+    measured();
+    let all: Vec<[f64; 2]> = (0..MEASUREMENTS).map(|_| measured()).collect();
+    [0, 1].map(|which| Spread::of(all.iter().map(|pair| pair[which]).collect()))
+}
+
+/// A bag divided.
+pub fn split() -> Spread {
+    repeated(|| {
+        let mut bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
+        let mut parts = Vec::with_capacity(TIMES);
+        let start = Instant::now();
+        for bag in &mut bags {
+            parts.push(bag.split(Share::Half));
+        }
+        each(start, parts.len())
+    })
+}
+
+/// Work put into a reserve, or taken out.
+pub fn merge() -> Spread {
+    repeated(|| {
+        let reserve = Reserve::new();
+        let bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
+        let mut taken = Vec::with_capacity(TIMES);
+        let start = Instant::now();
+        for bag in bags {
+            reserve.feed(bag, Synthetic::merge, &Spin);
+            taken.push(reserve.take(|_| None, &Spin));
+        }
+        each(start, 2 * taken.len())
+    })
+}
+
+/// From a call until the thread runs that slept.
+///
+/// # Errors
+/// A thread that the system would not start.
+pub fn wake() -> io::Result<Spread> {
+    let wakes = tautline_node::wakes(WAKES)?;
+    let ns = wakes.iter().map(|latency| latency.as_nanos() as f64);
+    Ok(Spread::of(ns.collect()))
+}
+
+fn bag() -> Synthetic {
+    Synthetic::new(&Params {
+        roots: TASKS,
+        cost: Cost::Fixed(1),
+        ..Params::default()
+    })
+}
+
+/// Place 0 of two, looking outside after every task.
+fn team() -> Team<Endless> {
+    let config = Config {
+        places: 2,
+        grain: 1.into(),
+        ..Config::default()
+    };
+    Team::new(PlaceId::HOME, &config, ())
+}
+
+/// Its worker, at work.
+fn busy<'a>(
+    team: &'a Team<Endless>,
+    port: &'a Nowhere,
+    control: &'a Control,
+) -> Worker<'a, Endless, Nowhere, ()> {
+    team.begin(Endless, port);
+    let mut worker = Worker::new(team, WorkerId(0), port, control, ());
+    while !matches!(worker.step(), Step::Worked(_)) {}
+    worker
+}
+
+/// One task that takes no time and is never done.
+struct Endless;
+
+impl Bag for Endless {
+    type Shared = ();
+    type Output = ();
+
+    fn process(&mut self, n: usize, (): &()) -> usize {
+        n
+    }
+
+    fn split(&mut self, _: Share) -> Option<Self> {
+        None
+    }
+
+    fn merge(&mut self, _: Self) {}
+
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn submit(self, (): &mut ()) {}
+}
+
+/// A machine of one thread, whose messages nobody gets.
+struct Nowhere(Instant);
+
+impl Clock for Nowhere {
+    fn now(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+impl Relax for Nowhere {
+    fn relax(&self, turn: u32) {
+        Spin.relax(turn);
+    }
+}
+
+impl Park for Nowhere {
+    fn park(&self, _: PlaceId, _: WorkerId) {}
+
+    fn unpark(&self, _: PlaceId, _: WorkerId) {}
+}
+
+impl Transport<Message<Endless>> for Nowhere {
+    fn send(&self, _: PlaceId, _: PlaceId, _: Message<Endless>) {}
+
+    fn close(&self) {}
+
+    fn is_closed(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,165 @@
+//! `tautline simulate --calibrate`: what things cost on this machine, as a file for `--machine`.
+
+mod bench;
+
+use crate::command::app::Speed;
+use crate::command::{APPLICATIONS, Failure, Outcome, deliver};
+use bench::Spread;
+use clap::Args;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use tautline_node::Machine;
+
+/// The application whose speed a machine file knows.
+const SPEED: &str = "uts";
+/// Runs of each application; the median counts.
+const SPEED_RUNS: usize = 3;
+
+/// Instead of a simulation.
+#[derive(Args, Debug)]
+pub struct Calibrate {
+    /// Measure what things cost on this machine, and print a description for --machine FILE
+    #[arg(long, conflicts_with = "list_machines")]
+    calibrate: bool,
+    /// The measurements as one JSON object
+    #[arg(long, requires = "calibrate")]
+    json: bool,
+}
+
+/// What was measured.
+struct Measured {
+    /// Key of the machine file, what was done, and how long it took.
+    costs: Vec<(&'static str, &'static str, Spread)>,
+    /// By application.
+    speeds: Vec<(&'static str, &'static str, Spread)>,
+}
+
+impl Calibrate {
+    /// Was it asked for?
+    pub fn asked(&self) -> bool {
+        self.calibrate
+    }
+
+    /// Measures and prints.
+    pub fn run(&self) -> Outcome {
+        let measured = Measured::now()?;
+        match self.json {
+            true => deliver(&format!("{:#}\n", measured.json())),
+            false => deliver(&measured.toml()),
+        }
+    }
+}
+
+impl Measured {
+    fn now() -> Result<Self, Failure> {
+        let wake = bench::wake()
+            .map_err(|error| Failure::Check(format!("cannot start a thread: {error}")))?;
+        let [send, serve] = bench::message();
+        let costs = vec![
+            (
+                "look_ns",
+                "a turn of a worker that finds nothing, with an empty task",
+                bench::look(),
+            ),
+            (
+                "serve_ns",
+                "a request served by a busy place, and its refusal",
+                serve,
+            ),
+            ("send_ns", "a request put into the inbox of a place", send),
+            (
+                "split_ns",
+                "a synthetic bag of 64 tasks halved",
+                bench::split(),
+            ),
+            (
+                "merge_ns",
+                "half of what feeding and emptying a reserve take",
+                bench::merge(),
+            ),
+            ("wake_ns", "from waking a parked thread until it runs", wake),
+        ];
+        let mut speeds = Vec::new();
+        for application in APPLICATIONS {
+            let runs: Vec<Speed> = (0..SPEED_RUNS)
+                .filter_map(|_| application.speed())
+                .collect();
+            let Some(first) = runs.first() else { continue };
+            let spread = Spread::of(runs.iter().map(|run| run.task_ns).collect());
+            speeds.push((application.name(), first.unit, spread));
+        }
+        Ok(Self { costs, speeds })
+    }
+
+    /// Nodes a second of tree search.
+    fn uts_nodes_per_s(&self) -> Option<u64> {
+        let uts = self.speeds.iter().find(|(name, ..)| *name == SPEED);
+        uts.map(|(.., spread)| ((1e9 / spread.median) as u64).max(1))
+    }
+
+    /// The file.
+    fn toml(&self) -> String {
+        let here = Machine::discover();
+        let (cores, cpu) = (here.cores(), std::env::consts::ARCH);
+        let bytes: u64 = here.nodes().iter().map(|node| node.bytes).sum();
+        let memory = bytes.div_ceil(1 << 30).max(1);
+        let mut text = format!(
+            "# Measured by `tautline simulate --calibrate`; what is assumed says so.\n\
+             name = \"calibrated\"\n\
+             title = \"A machine with {cores} {cpu} cores, as measured\"\n\
+             sources = [\"measured on the machine itself, with the shipped code, each figure a median\"]\n\
+             nodes = {{ value = 1, assumed = \"one node\" }}\n\
+             cores = {{ value = {cores}, source = \"discovered when it was measured\" }}\n\
+             workers = {workers}\n\
+             default_places = {{ value = {places}, assumed = \"all cores in use\" }}\n\
+             memory_gib = {memory}\n\n[speed]\n",
+            workers = cores.min(64),
+            places = cores / cores.min(64),
+        );
+        let _ = match self.uts_nodes_per_s() {
+            Some(rate) => writeln!(
+                text,
+                "uts_geometric_nodes_per_s = {{ value = {rate}, source = \"measured: tautline uts, one thread\" }}"
+            ),
+            None => writeln!(
+                text,
+                "slowdown = {{ value = 1, assumed = \"not measured\" }}"
+            ),
+        };
+        for (name, unit, spread) in &self.speeds {
+            let _ = writeln!(text, "# {name}: {:.1} ns each of its {unit}", spread.median);
+        }
+        text.push_str("\n[costs]\n");
+        for (key, what, spread) in &self.costs {
+            let value = spread.median.round() as u64;
+            let source = format!("measured: {what}; {}", spread.words());
+            let _ = writeln!(text, "{key} = {{ value = {value}, source = \"{source}\" }}");
+        }
+        text.push_str(ASSUMED);
+        text
+    }
+
+    fn json(&self) -> Value {
+        let spread = |spread: &Spread| {
+            json!({
+                "median": spread.median, "min": spread.least, "max": spread.most,
+                "measurements": spread.measurements,
+            })
+        };
+        let costs = self.costs.iter();
+        let costs = costs.map(|(key, _, of)| ((*key).to_owned(), spread(of)));
+        let speeds = self.speeds.iter();
+        let speeds = speeds.map(|(name, _, of)| ((*name).to_owned(), spread(of)));
+        json!({
+            "costs": Value::Object(costs.collect::<Map<_, _>>()),
+            "task_ns": Value::Object(speeds.collect::<Map<_, _>>()),
+            "machine_file": self.toml(),
+        })
+    }
+}
+
+/// What one thread cannot measure.
+const ASSUMED: &str = "\n[network]\n\
+near_ns = { value = 100, assumed = \"a cache line that changes its owner\" }\n\
+loot_task_ns = { value = 3, assumed = \"32 bytes a task, copied at 10 GB/s\" }\n\
+jitter_percent = { value = 20, assumed = \"as on the commodity cluster\" }\n";

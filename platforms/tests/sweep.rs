@@ -1,0 +1,357 @@
+//! Many simulated runs at once, synthetic trees, and measured machines, from outside.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn run(args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    command.args(args.split_whitespace());
+    // What the caller has set is no part of a test.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("TAUTLINE_") {
+            command.env_remove(name);
+        }
+    }
+    command.output().expect("the command starts")
+}
+
+/// What a command prints that must succeed without talk.
+fn printed(args: &str) -> String {
+    let output = run(args);
+    let talk = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.success(), "{args}: {talk}");
+    assert_eq!(talk, "", "{args}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn json(args: &str) -> Value {
+    serde_json::from_str(&printed(&format!("{args} --json"))).expect("JSON")
+}
+
+fn list(args: &str) -> Vec<Value> {
+    let Value::Array(all) = json(args) else {
+        panic!("{args}: no array");
+    };
+    all
+}
+
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tautline-{}-{name}", std::process::id()))
+}
+
+/// What two runs of the same request have in common.
+fn timeless(mut run: Value) -> Value {
+    for key in ["wall_seconds", "sweep", "repeat"] {
+        run[key] = Value::Null;
+    }
+    run
+}
+
+#[test]
+fn every_point_is_the_run_that_it_stands_for() {
+    let base = "simulate uts D7 --places 16";
+    for (name, values) in [
+        ("grain", ["31", "127"]),
+        ("places", ["8", "24"]),
+        ("workers", ["1", "2"]),
+        ("random-steals", ["0", "3"]),
+        ("lifelines", ["ring", "dimension:2"]),
+        ("steal", ["half", "7"]),
+        ("fairness", ["inline", "never"]),
+        ("seed", ["4", "5"]),
+        ("far_ns", ["9000", "70000"]),
+        ("machine", ["triloka", "jaguar"]),
+        ("r", ["1", "2"]),
+    ] {
+        let base = match name {
+            "r" => "simulate uts -t 1 -b 4 -d 6 --places 16",
+            _ => base,
+        };
+        let runs = list(&format!(
+            "{base} --sweep {name}={},{}",
+            values[0], values[1]
+        ));
+        assert_eq!(runs.len(), 2, "{name}");
+        for (run, value) in runs.into_iter().zip(values) {
+            let option = match name {
+                "r" => format!("-r {value}"),
+                _ => format!("--{} {value}", name.replace('_', "-")),
+            };
+            let varied = name.replace('_', "-");
+            assert_eq!(run["sweep"][&varied], value, "{name}");
+            let base = match name {
+                "places" => "simulate uts D7",
+                _ => base,
+            };
+            assert_eq!(
+                timeless(run),
+                timeless(json(&format!("{base} {option}"))),
+                "{name} {value}"
+            );
+        }
+    }
+}
+
+#[test]
+fn two_sweeps_run_every_pair_and_pairs_set_steals_and_lifelines() {
+    let runs = list("simulate uts D7 --sweep wz=83/1,1/3 --sweep places=16,64");
+    let found: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            let config = &run["config"];
+            let text = |value: &Value| value.as_str().expect("text").to_owned();
+            let steals = config["random_steals"].as_u64().expect("a number");
+            assert_eq!(run["verified"], true);
+            (
+                text(&run["sweep"]["wz"]),
+                text(&run["sweep"]["places"]),
+                steals,
+                text(&config["lifelines"]),
+            )
+        })
+        .collect();
+    let expected = [
+        ("83/1", "16", 83, "hypercube:16"),
+        ("83/1", "64", 83, "hypercube:64"),
+        ("1/3", "16", 1, "hypercube:3"),
+        ("1/3", "64", 1, "hypercube:4"),
+    ];
+    let expected = expected
+        .map(|(wz, places, w, graph)| (wz.to_owned(), places.to_owned(), w, graph.to_owned()));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_table_has_a_row_a_run() {
+    let table = printed("simulate uts D7 --places 16 --sweep grain=7,500 --repeat 3");
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    for (line, start) in lines.iter().zip(["grain  efficiency", "    7 ", "  500 "]) {
+        assert!(line.starts_with(start), "{table}");
+    }
+    assert!(
+        lines[1].contains("Mnodes/s") && lines[1].contains(" %"),
+        "{table}"
+    );
+    assert!(lines[0].ends_with("events"), "{table}");
+}
+
+#[test]
+fn repeated_runs_differ_in_the_seed_and_the_median_is_told() {
+    let base = "simulate uts D7 --places 32 -n 31";
+    let runs = list(&format!("{base} --seed 5 --repeat 3"));
+    let [run] = runs.as_slice() else {
+        panic!("{} objects", runs.len());
+    };
+    let seconds = |run: &Value| run["virtual_seconds"].as_f64().expect("a number");
+    let mut single: Vec<f64> = [5, 6, 7]
+        .map(|seed| seconds(&json(&format!("{base} --seed {seed}"))))
+        .into();
+    single.sort_by(f64::total_cmp);
+    let spread = &run["spread"]["virtual_seconds"];
+    let told = ["min", "median", "max"].map(|key| spread[key].as_f64().expect("a number"));
+    assert_eq!(single, told);
+    assert!(told[0] < told[2], "{spread}");
+    assert_eq!((seconds(run), &run["repeat"]), (told[1], &3.into()));
+}
+
+#[test]
+fn a_single_run_tells_distances_reserves_and_grains() {
+    let run = json("simulate uts D8 --machine bluegene-p --places 64 --workers 2");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let by_hops = run["steal_distance"]["by_hops"].as_array().expect("a list");
+    let loot: u64 = by_hops.iter().filter_map(Value::as_u64).sum();
+    assert_eq!(run["loot"], loot);
+    let received = run["per_place"].as_array().expect("a list").iter();
+    let received = received.filter_map(|place| place["received"]["count"].as_u64());
+    assert_eq!(received.sum::<u64>(), loot);
+    let near = number(&by_hops[0]) / loot as f64;
+    assert!((number(&run["steal_distance"]["within_node"]) - near).abs() < 1e-12);
+    assert!(number(&run["steal_distance"]["mean_hops"]) > 1.0 - near);
+    let reserve = &run["reserve"];
+    let ratio = number(&reserve["fed"]) / number(&reserve["emptied"]);
+    assert!((number(&reserve["merge_empty"]) - ratio).abs() < 1e-12);
+    assert!(number(&run["speedup"]) > 1.0);
+    let table = printed("simulate uts D8 --places 64 --grain 20");
+    for part in [
+        "hops on average",
+        "merge/empty",
+        "20 to 20, median 20, place 0 20",
+    ] {
+        assert!(table.contains(part), "no {part} in {table}");
+    }
+}
+
+#[test]
+fn plots_show_the_sweep() {
+    let (page, drawing) = (file("plot.html"), file("plot.svg"));
+    let base = "simulate uts D7 --places 16 --sweep grain=7,31,500 --sweep w=0,2";
+    printed(&format!("{base} --plot {} --y seconds", page.display()));
+    printed(&format!("{base} --plot {}", drawing.display()));
+    let names = "simulate uts D7 --sweep fairness=inline,never --y speedup --plot";
+    let read = |path: &PathBuf| std::fs::read_to_string(path).expect("it was written");
+    let (html, svg) = (read(&page), read(&drawing));
+    printed(&format!("{names} {}", drawing.display()));
+    let named = read(&drawing);
+    let _ = (std::fs::remove_file(&page), std::fs::remove_file(&drawing));
+    assert!(html.contains("virtual seconds") && html.contains("random-steals 2"));
+    assert!(svg.starts_with("<svg") && svg.contains("efficiency, %"));
+    assert_eq!(svg.matches("class=\"point\"").count(), 6);
+    assert!(named.contains("fairness: 1 inline, 2 never") && named.contains("speedup"));
+}
+
+#[test]
+fn a_synthetic_tree_is_the_same_on_threads_and_simulated() {
+    let tree = "synthetic --children geometric:3 --depth 6 --cost uniform:1-9 --tree-seed 7";
+    let threads = json(&format!(
+        "{tree} --places 2 --workers 2 --baseline none --quiet"
+    ));
+    let simulated = json(&format!("simulate {tree} --places 64 -n 50"));
+    for key in ["tree_tasks", "units", "tasks", "max_depth", "checksum"] {
+        assert!(!threads[key].is_null(), "{key}");
+        assert_eq!(threads[key], simulated[key], "{key}");
+    }
+    assert_eq!(threads["tasks"], threads["units"]);
+    let other = json(&format!("simulate {tree} --tree-seed 8").replace("--tree-seed 7 ", ""));
+    assert_ne!(other["checksum"], threads["checksum"]);
+}
+
+#[test]
+fn synthetic_trees_have_the_sizes_and_costs_asked_for() {
+    let run = |tree: &str| json(&format!("simulate synthetic --places 8 -n 1000 {tree}"));
+    let even = run("--children uniform:3-3 --depth 5 --roots 4 --cost 5");
+    assert_eq!(
+        (&even["tree_tasks"], &even["units"]),
+        (&1456.into(), &7280.into())
+    );
+    assert_eq!(even["verified"], true);
+    let roots = "--children uniform:0-0 --roots 40000";
+    for (cost, mean, allowed) in [
+        ("uniform:1-9", 5.0, 0.1),
+        ("exponential:100", 100.0, 3.0),
+        // The mean of Pareto's law: least * alpha / (alpha - 1).
+        ("pareto:10,3", 15.0, 0.5),
+    ] {
+        let run = run(&format!("{roots} --cost {cost}"));
+        let each = run["units"].as_f64().expect("a number") / 40_000.0;
+        assert!((each - mean).abs() < allowed, "{cost}: {each}");
+        assert_eq!(run["tree_tasks"], 40_000, "{cost}");
+    }
+    for (children, depth, expected) in [
+        ("geometric:2", "--depth 3", 15.0),
+        ("binomial:4,0.2", "", 5.0),
+        ("uniform:0-4", "--depth 3", 15.0),
+    ] {
+        let run = run(&format!("--children {children} {depth} --roots 20000"));
+        let each = run["tree_tasks"].as_f64().expect("a number") / 20_000.0;
+        assert!((each / expected - 1.0).abs() < 0.05, "{children}: {each}");
+    }
+}
+
+#[test]
+fn a_calibrated_machine_can_be_simulated() {
+    let text = printed("simulate --calibrate");
+    let path = file("calibrated.toml");
+    std::fs::write(&path, &text).expect("a file");
+    let output = run(&format!(
+        "simulate uts D7 --json --machine {}",
+        path.display()
+    ));
+    let _ = std::fs::remove_file(&path);
+    assert!(output.status.success(), "{text}\n{output:?}");
+    let run: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(run["verified"], true);
+    for key in [
+        "look_ns", "serve_ns", "send_ns", "split_ns", "merge_ns", "wake_ns",
+    ] {
+        let line = text.lines().find(|line| line.starts_with(key));
+        let line = line.unwrap_or_else(|| panic!("no {key} in {text}"));
+        assert!(line.contains("source = \"measured: "), "{line}");
+        let value = run["machine"][key].as_u64().expect("a number");
+        assert!(line.contains(&format!("value = {value},")), "{line}");
+    }
+    assert!(run["machine"]["wake_ns"].as_u64() > run["machine"]["look_ns"].as_u64());
+    for part in [
+        "# nqueens: ",
+        "# synthetic: ",
+        "near_ns = { value = 100, assumed = ",
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+}
+
+#[test]
+fn bad_sweeps_get_one_line_and_run_nothing() {
+    for (args, names) in [
+        ("uts D7 --sweep frob=1", ["--sweep frob", "one of wz, "]),
+        (
+            "uts D7 --sweep json=1",
+            ["--sweep json", "no option with a value"],
+        ),
+        ("uts D7 --sweep grain", ["--sweep grain", "NAME=V1,V2"]),
+        ("uts D7 --sweep grain=7,x", ["--grain x", "a number from 1"]),
+        ("uts D7 --sweep grain=7,0", ["--grain 0", "from 1"]),
+        (
+            "uts D7 --sweep places=7,0",
+            ["--places 0", "from 1 to 131072"],
+        ),
+        (
+            "uts D7 --sweep machine=triloka,moon",
+            ["--machine moon", "the machines are"],
+        ),
+        ("uts D7 --sweep wz=1/3,83", ["--sweep wz=83", "like 83/1"]),
+        (
+            "uts D7 --sweep wz=1/0",
+            ["--lifelines dimension:0", "dimension:Z from 1"],
+        ),
+        (
+            "uts D7 --sweep w=1 --sweep random-steals=2",
+            ["random-steals", "more than once"],
+        ),
+        (
+            "uts D7 --sweep w=1 --sweep n=2 --sweep steal=3",
+            ["--sweep steal", "at most two"],
+        ),
+        ("uts D7 --repeat 0", ["--repeat 0", "from 1 to 10000"]),
+        (
+            "uts D7 --sweep n=7 --plot x.png",
+            ["--plot x.png", ".html or .svg"],
+        ),
+        (
+            "uts D7 --sweep n=7 --life x.html",
+            ["--life", "not together with"],
+        ),
+        (
+            "uts D7 --sweep n=7 --plot /no/x.svg",
+            ["--plot /no/x.svg", "can be written"],
+        ),
+        (
+            "synthetic --children tall:3",
+            ["--children tall:3", "geometric:MEAN"],
+        ),
+        (
+            "synthetic --children uniform:5-3",
+            ["--children uniform:5-3", "uniform:LO-HI"],
+        ),
+        ("synthetic --cost 0", ["--cost 0", "a number from 1"]),
+        (
+            "synthetic --cost pareto:10",
+            ["--cost pareto:10", "pareto:MIN,ALPHA"],
+        ),
+        ("synthetic --roots 0", ["--roots 0", "from 1 to 16777216"]),
+        (
+            "--calibrate --list-machines",
+            ["--list-machines", "not together with"],
+        ),
+    ] {
+        let output = run(&format!("simulate {args}"));
+        let line = std::str::from_utf8(&output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{args}: {line}");
+        assert_eq!(output.stdout, b"", "{args}");
+        assert_eq!(line.lines().count(), 1, "{args}: {line}");
+        for name in names {
+            assert!(line.contains(name), "{args}: no {name} in {line}");
+        }
+    }
+}
