@@ -54,14 +54,14 @@ pub(crate) fn run<B: Bag, O: Observer>(
         locked: vec![[0; 2]; teams.len()],
     };
     teams[PlaceId::HOME.index()].begin(bag, &world);
-    let end = run.to_the_end();
+    let end = run.run_to_the_end();
     let accounts = run.close(end);
     outcome(simulation, world, teams, accounts, end, output, &control)
 }
 
 impl<B: Bag, O: Observer> Run<'_, B, O> {
     /// Lets events happen until the computation is closed; when that is.
-    fn to_the_end(&mut self) -> u64 {
+    fn run_to_the_end(&mut self) -> u64 {
         loop {
             let next = self.world.network.borrow_mut().next();
             let (now, event) = next.expect("a computation that has not ended goes on");
