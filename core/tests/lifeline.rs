@@ -81,6 +81,26 @@ fn hypercube_connected_every_size_and_radix() {
     }
 }
 
+/// Saraswat 2011 gives z and P: the radix is the least that has room for P places.
+#[test]
+fn the_least_radix_gives_no_more_dimensions_than_asked_for() {
+    for z in 1..=12 {
+        for places in (1..600).chain([4_095, 4_096, 4_097, 131_072, u32::MAX]) {
+            let Graph::Hypercube { radix } = Graph::of_dimensions(z, places) else {
+                panic!("no hypercube");
+            };
+            assert!(dimensions(places, radix) <= z, "{z} {places}: {radix}");
+            assert!(
+                radix == 2 || dimensions(places, radix - 1) > z,
+                "{z} {places}: {radix}"
+            );
+        }
+    }
+    let radix = |z, places| Graph::of_dimensions(z, places);
+    assert_eq!(radix(3, 1_000), Graph::Hypercube { radix: 10 });
+    assert_eq!(radix(1, 64), Graph::Hypercube { radix: 64 });
+}
+
 /// Saraswat, acceptance fact 2, for sizes up to 4096: radix 2, and one other radix that differs from
 /// size to size (all pairs would be 8 million graphs; the argument is at the head of the module).
 #[test]

@@ -5,11 +5,13 @@
 #![forbid(unsafe_code)]
 
 use crate::deadline;
+use crate::machines::Description;
 use crate::{Error, Result};
 use std::time::Duration;
 use tautline_core::lifeline::Crew;
 use tautline_core::tuning::GRAIN_MAX;
 use tautline_node::Machine;
+use tautline_sim::Simulation;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
@@ -20,6 +22,7 @@ pub use tautline_core::lifeline::{Bound, Graph, Traffic};
 pub use tautline_core::tuning::{Rule, Tuning};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_node::{PlaceRun, Run};
+pub use tautline_sim::Outcome;
 
 /// A balanced computation, being set up. What is not set: one place, a worker for each processor that
 /// this process may use, pinned.
@@ -110,6 +113,8 @@ impl Glb<'_> {
 impl<'a, F> Glb<'a, F> {
     /// All workers together, and who serves messages in their stead, need a thread each: at most so many.
     pub const THREADS_MAX: usize = 4096;
+    /// Most places of a simulation.
+    pub const SIMULATED_MAX: u32 = 1 << 17;
     /// The longest time between two looks outside, in tasks: a fraction of a second if they are small.
     pub const GRAIN_MAX: usize = GRAIN_MAX;
 
@@ -218,57 +223,41 @@ impl<'a, F> Glb<'a, F> {
     pub fn config(&self) -> Result<Config> {
         let mut config = self.config;
         let places = config.places as usize;
-        let refused = |setting, value: String, allowed: String| {
-            Err(Error::Setting {
-                setting,
-                value,
-                allowed: allowed.into(),
-            })
-        };
         let most = Self::THREADS_MAX;
         if !(1..=most).contains(&places) {
-            return refused("places", places.to_string(), format!("from 1 to {most}"));
+            return refuse("places", places, format!("from 1 to {most}"));
         }
         let share = (self.cpus.len() / places).clamp(1, Crew::MAX);
         config.workers = self.workers.unwrap_or(share);
-        let workers = config.workers;
-        if !(1..=Crew::MAX).contains(&workers) {
-            let allowed = format!("from 1 to {} a place", Crew::MAX);
-            return refused("workers", workers.to_string(), allowed);
-        }
+        check(&config)?;
         let threads = places * config.threads();
         if threads > most {
-            let stewards = match threads > places * workers {
+            let stewards = match threads > places * config.workers {
                 true => ", with one each to serve messages",
                 false => "",
             };
             let allowed = format!(
                 "at most {most} threads in all, and {places} places need {threads}{stewards}"
             );
-            return refused("workers", workers.to_string(), allowed);
+            return refuse("workers", config.workers, allowed);
         }
-        let grain = config.grain.initial();
-        if !(1..=Self::GRAIN_MAX).contains(&grain) {
-            let allowed = format!("from 1 to {}", Self::GRAIN_MAX);
-            return refused("grain", grain.to_string(), allowed);
-        }
-        if config.steal == Steal::Count(0) {
-            return refused(
-                "steal",
-                "0".to_owned(),
-                "half, or a count from 1".to_owned(),
-            );
-        }
-        if let Graph::Hypercube {
-            radix: radix @ 0..2,
-        } = config.lifelines
-        {
-            let allowed = "ring, full, or hypercube:H with a radix H from 2".to_owned();
-            return refused("lifelines", format!("hypercube:{radix}"), allowed);
-        }
-        if config.fairness == Fairness::OneCoreFree && workers == 1 {
-            let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
-            return refused("fairness", "one-core-free".to_owned(), allowed);
+        Ok(config)
+    }
+
+    /// All parameters, as [`simulate`](Self::simulate) will use them.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn config_on(&self, machine: &Description) -> Result<Config> {
+        let mut config = self.config;
+        config.workers = self.workers.unwrap_or(machine.workers as usize);
+        check(&config)?;
+        let room = machine.places_max(config.workers as u32);
+        let most = room.min(u64::from(Self::SIMULATED_MAX));
+        if !(1..=most).contains(&u64::from(config.places)) {
+            let name = &machine.name;
+            let allowed = format!("from 1 to {most} of {} workers on {name}", config.workers);
+            return refuse("places", config.places as usize, allowed);
         }
         Ok(config)
     }
@@ -304,6 +293,71 @@ impl<'a, F> Glb<'a, F> {
             None => run(),
         }
     }
+
+    /// Does what [`run`](Self::run) does on another machine, in virtual time: every task is done here, for
+    /// the time that it would take there, given that it takes `task_ns` nanoseconds here.
+    ///
+    /// # Errors
+    /// A setting out of bounds, or more places than the machine has room for.
+    ///
+    /// # Panics
+    /// With the payload of the first panic of a task.
+    pub fn simulate<B: Bag>(
+        &self,
+        machine: &Description,
+        task_ns: u64,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        output: B::Output,
+    ) -> Result<Outcome<B::Output>> {
+        let config = self.config_on(machine)?;
+        let (places, workers) = (config.places, config.workers as u32);
+        let costs = machine.machine(places, workers, machine.task_ns(task_ns));
+        let mut simulation = Simulation::new(config, costs);
+        if let Some(after) = self.deadline {
+            simulation = simulation.deadline_ns(after.as_nanos() as u64);
+        }
+        Ok(simulation.run(bag, shared, output, |_, _| ()))
+    }
+}
+
+/// Judges what holds wherever the computation runs.
+fn check(config: &Config) -> Result<()> {
+    let workers = config.workers;
+    if !(1..=Crew::MAX).contains(&workers) {
+        return refuse(
+            "workers",
+            workers,
+            format!("from 1 to {} a place", Crew::MAX),
+        );
+    }
+    let grain = config.grain.initial();
+    if !(1..=GRAIN_MAX).contains(&grain) {
+        return refuse("grain", grain, format!("from 1 to {GRAIN_MAX}"));
+    }
+    if config.steal == Steal::Count(0) {
+        return refuse("steal", 0, "half, or a count from 1".to_owned());
+    }
+    if let Graph::Hypercube {
+        radix: radix @ 0..2,
+    } = config.lifelines
+    {
+        let allowed = "ring, full, or hypercube:H with a radix H from 2".to_owned();
+        return refuse("lifelines", format!("hypercube:{radix}"), allowed);
+    }
+    if config.fairness == Fairness::OneCoreFree && workers == 1 {
+        let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
+        return refuse("fairness", "one-core-free", allowed);
+    }
+    Ok(())
+}
+
+fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {
+    Err(Error::Setting {
+        setting,
+        value: value.to_string(),
+        allowed: allowed.into(),
+    })
 }
 
 #[cfg(test)]

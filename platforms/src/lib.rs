@@ -15,6 +15,7 @@ pub mod pentomino;
 mod random;
 pub mod story;
 mod sum;
+pub mod synthetic;
 pub mod tsp;
 pub mod uts;
 
@@ -27,4 +28,5 @@ pub mod prelude {
         Bag, Bound, Config, Control, Fairness, Glb, Graph, Local, PlaceId, Reason, Run, Share,
         Steal, Task, Tasks, WorkerId,
     };
+    pub use crate::machines;
 }

@@ -1,47 +1,8 @@
-//! Betweenness centrality: against a program of its own, closed forms, bags.
+//! Betweenness centrality: against the sequential program, closed forms, bags.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use tautline::bc::{Bc, Centrality, Graph, Rmat, sequential};
+use tautline::bc::{Bc, Centrality, Graph, Rmat, brandes, sequential};
 use tautline::prelude::*;
-
-/// Brandes 2001 as published, with lists of predecessors and floating-point sums.
-fn brandes(graph: &Graph) -> Vec<f64> {
-    let n = graph.vertices();
-    let mut betweenness = vec![0.0; n];
-    for source in 0..n as u32 {
-        let (mut stack, mut queue) = (Vec::new(), VecDeque::from([source]));
-        let mut before = vec![Vec::new(); n];
-        let mut paths = vec![0.0; n];
-        let mut distance = vec![None; n];
-        (paths[source as usize], distance[source as usize]) = (1.0, Some(0));
-        while let Some(v) = queue.pop_front() {
-            stack.push(v);
-            let next = distance[v as usize].map(|d: u32| d + 1);
-            for &w in graph.neighbours(v) {
-                if distance[w as usize].is_none() {
-                    distance[w as usize] = next;
-                    queue.push_back(w);
-                }
-                if distance[w as usize] == next {
-                    paths[w as usize] += paths[v as usize];
-                    before[w as usize].push(v);
-                }
-            }
-        }
-        let mut dependency = vec![0.0; n];
-        while let Some(w) = stack.pop() {
-            for &v in &before[w as usize] {
-                dependency[v as usize] +=
-                    paths[v as usize] / paths[w as usize] * (1.0 + dependency[w as usize]);
-            }
-            if w != source {
-                betweenness[w as usize] += dependency[w as usize];
-            }
-        }
-    }
-    betweenness.iter().map(|ordered| ordered / 2.0).collect()
-}
 
 fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());

@@ -11,6 +11,7 @@
 //! depends on its configuration and seed alone.
 #![forbid(unsafe_code)]
 
+mod agenda;
 mod machine;
 mod network;
 mod run;

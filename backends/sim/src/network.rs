@@ -1,8 +1,7 @@
 //! What is still to happen, and the messages under way.
 
 use crate::Machine;
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use crate::agenda::Agenda;
 use tautline_core::PlaceId;
 use tautline_core::glb::{Bag, Message};
 
@@ -31,13 +30,13 @@ pub(crate) struct Network<B> {
     machine: Machine,
     /// The last moment at which anything may happen: sums over all places still fit.
     last: u64,
-    coming: BinaryHeap<Reverse<Entry>>,
-    /// Messages under way; the heap moves only their positions.
+    /// Threads and positions of messages.
+    coming: Agenda<u64>,
+    /// Messages under way.
     mails: Vec<Option<Mail<B>>>,
     free: Vec<u32>,
     /// By node: until when its adapter is busy sending, and receiving.
     adapters: Vec<[u64; 2]>,
-    caused: u64,
     random: Random,
     pub(crate) events: u64,
     pub(crate) reports: u64,
@@ -52,11 +51,10 @@ impl<B: Bag> Network<B> {
         Self {
             machine,
             last: u64::MAX / 2 / u64::from(places) / threads as u64,
-            coming: BinaryHeap::new(),
+            coming: Agenda::new(),
             mails: Vec::new(),
             free: Vec::new(),
             adapters: vec![[0; 2]; nodes],
-            caused: 0,
             random: Random::new(seed, u64::MAX),
             events: 0,
             reports: 0,
@@ -67,7 +65,7 @@ impl<B: Bag> Network<B> {
 
     /// When the next event happens.
     pub(crate) fn next_at(&self) -> u64 {
-        self.coming.peek().map_or(u64::MAX, |next| next.0.at)
+        self.coming.next_at().unwrap_or(u64::MAX)
     }
 
     /// Only bounds are under way and nothing else is to happen.
@@ -83,7 +81,7 @@ impl<B: Bag> Network<B> {
 
     /// `thread` takes its next step at `at`.
     pub(crate) fn step(&mut self, at: u64, thread: u32) {
-        self.enter(at, Entry::STEP | u64::from(thread));
+        self.enter(at, STEP | u64::from(thread));
     }
 
     /// A message leaves `from` at `now`.
@@ -129,8 +127,8 @@ impl<B: Bag> Network<B> {
     /// The next event and when it happens.
     pub(crate) fn next(&mut self) -> Option<(u64, Event<B>)> {
         loop {
-            let Reverse(Entry { at, what, .. }) = self.coming.pop()?;
-            if what & Entry::STEP != 0 {
+            let (at, what) = self.coming.pop()?;
+            if what & STEP != 0 {
                 self.events += 1;
                 return Some((at, Event::Step(what as u32)));
             }
@@ -171,47 +169,12 @@ impl<B: Bag> Network<B> {
 
     fn enter(&mut self, at: u64, what: u64) {
         assert!(at <= self.last, "too much virtual time to be added up");
-        self.caused += 1;
-        self.coming.push(Reverse(Entry {
-            at,
-            number: self.caused,
-            what,
-        }));
+        self.coming.push(at, what);
     }
 }
 
-/// One event to come: events of one moment happen in the order in which they were caused.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: u64,
-    number: u64,
-    /// The position of a message, or a thread and [`Entry::STEP`].
-    what: u64,
-}
-
-impl Entry {
-    const STEP: u64 = 1 << 32;
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
+/// Marks a thread among the entries of the agenda; the others are positions of messages.
+const STEP: u64 = 1 << 32;
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Copy, Debug)]

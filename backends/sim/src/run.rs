@@ -54,14 +54,22 @@ pub(crate) fn run<B: Bag, O: Observer>(
         locked: vec![[0; 2]; teams.len()],
     };
     teams[PlaceId::HOME.index()].begin(bag, &world);
-    let end = run.run_to_the_end();
+    let end = run.finish();
     let accounts = run.close(end);
-    outcome(simulation, world, teams, accounts, end, output, &control)
+    let stopped = control.reason();
+    let remains = Remains {
+        world,
+        teams,
+        accounts,
+        end,
+        stopped,
+    };
+    remains.outcome(simulation, output)
 }
 
 impl<B: Bag, O: Observer> Run<'_, B, O> {
     /// Lets events happen until the computation is closed; when that is.
-    fn run_to_the_end(&mut self) -> u64 {
+    fn finish(&mut self) -> u64 {
         loop {
             let next = self.world.network.borrow_mut().next();
             let (now, event) = next.expect("a computation that has not ended goes on");
@@ -156,79 +164,89 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
     }
 }
 
-fn outcome<B: Bag, O>(
-    simulation: &Simulation,
+/// What is left of a computation that ended at `end`.
+struct Remains<B: Bag, O> {
     world: World<B>,
     teams: Vec<Team<B>>,
+    /// Place by place.
     accounts: Vec<Account<O>>,
     end: u64,
-    mut output: B::Output,
-    control: &Control,
-) -> Outcome<B::Output, O> {
-    let config = &simulation.config;
-    let mut complete = true;
-    let stopped = control.reason();
-    let mut places = Vec::with_capacity(teams.len());
-    for team in teams {
-        let (tally, bags) = team.wind_up();
-        for bag in bags {
-            complete &= bag.is_empty();
-            bag.submit(&mut output);
+    stopped: Option<Reason>,
+}
+
+impl<B: Bag, O> Remains<B, O> {
+    /// Lets every bag submit to `output`, and adds up what was counted.
+    fn outcome(self, simulation: &Simulation, mut output: B::Output) -> Outcome<B::Output, O> {
+        let (config, end) = (&simulation.config, self.end);
+        let (mut places, left) = wind_up(self.teams, &mut output);
+        let observers = credit(self.accounts, config.threads(), &mut places);
+        let network = self.world.network.into_inner();
+        assert!(
+            self.stopped.is_some() || network.is_idle(),
+            "the end came while something was on its way"
+        );
+        let (events, reports, activities) = (network.events, network.reports, network.activities);
+        let distances = network.distances.clone();
+        let mut complete = !left;
+        for mail in network.into_mails() {
+            complete &= mail.submit(&mut output);
         }
-        places.push(PlaceRun {
-            tally,
-            times: Times::default(),
-        });
-    }
-    let network = world.network.into_inner();
-    assert!(
-        stopped.is_some() || network.is_idle(),
-        "the end came while something was on its way"
-    );
-    let observers = credit(&mut places, accounts, config.threads());
-    let (events, reports, activities) = (network.events, network.reports, network.activities);
-    let distances = network.distances.clone();
-    for mail in network.into_mails() {
-        complete &= mail.submit(&mut output);
-    }
-    let tasks = places.iter().map(|place| place.tally.tasks).sum();
-    let alone = tasks as f64 * simulation.machine.task_ns as f64;
-    let together = f64::from(config.places) * config.workers as f64 * end as f64;
-    Outcome {
-        output,
-        complete,
-        stopped,
-        virtual_ns: end,
-        tasks,
-        efficiency: if together > 0.0 {
-            alone / together
-        } else {
-            1.0
-        },
-        messages: places.iter().map(|place| place.tally.messages).sum(),
-        reports,
-        activities,
-        distances,
-        events,
-        places,
-        observers,
+        let tasks = places.iter().map(|place| place.tally.tasks).sum();
+        let alone = tasks as f64 * simulation.machine.task_ns as f64;
+        let together = f64::from(config.places) * config.workers as f64 * end as f64;
+        Outcome {
+            output,
+            complete,
+            stopped: self.stopped,
+            virtual_ns: end,
+            tasks,
+            efficiency: if together > 0.0 {
+                alone / together
+            } else {
+                1.0
+            },
+            messages: places.iter().map(|place| place.tally.messages).sum(),
+            reports,
+            activities,
+            distances,
+            events,
+            places,
+            observers,
+        }
     }
 }
 
-/// Adds what each thread did to its place; what saw it.
+/// What the places counted, without their threads, and whether any work was left.
+fn wind_up<B: Bag>(teams: Vec<Team<B>>, output: &mut B::Output) -> (Vec<PlaceRun>, bool) {
+    let mut left = false;
+    let place = |team: Team<B>| {
+        let (tally, bags) = team.wind_up();
+        for bag in bags {
+            left |= !bag.is_empty();
+            bag.submit(output);
+        }
+        PlaceRun {
+            tally,
+            times: Times::default(),
+        }
+    };
+    (teams.into_iter().map(place).collect(), left)
+}
+
+/// Adds the accounts of threads to those of their places.
 fn credit<O>(
-    places: &mut [PlaceRun],
     accounts: Vec<Account<O>>,
     threads: usize,
+    places: &mut [PlaceRun],
 ) -> Vec<(PlaceId, WorkerId, O)> {
-    let credit = |(thread, account): (usize, Account<O>)| {
+    let credited = |(thread, account): (usize, Account<O>)| {
         let place = &mut places[thread / threads];
         place.tally.tasks += account.tasks;
         place.times.merge(&account.times);
-        let who = PlaceId((thread / threads) as u32);
-        (who, WorkerId((thread % threads) as u32), account.observer)
+        let place = PlaceId((thread / threads) as u32);
+        (place, WorkerId((thread % threads) as u32), account.observer)
     };
-    accounts.into_iter().enumerate().map(credit).collect()
+    accounts.into_iter().enumerate().map(credited).collect()
 }
 
 impl<B: Bag> Mail<B> {

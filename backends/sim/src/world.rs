@@ -26,7 +26,8 @@ enum Seat {
     Awake,
     /// Awake, and its next sleep is over at once.
     Called,
-    Asleep,
+    /// Waiting since this moment: spinning at first, later asleep.
+    Waiting(u64),
 }
 
 impl<B: Bag> World<B> {
@@ -37,7 +38,7 @@ impl<B: Bag> World<B> {
             clock: Cell::new(0),
             closed: Cell::new(None),
             threads: threads as u32,
-            seats: vec![Cell::new(Seat::Asleep); places as usize * threads],
+            seats: vec![Cell::new(Seat::Waiting(0)); places as usize * threads],
         }
     }
 
@@ -60,7 +61,10 @@ impl<B: Bag> World<B> {
     pub(crate) fn sleep(&self, thread: u32) -> bool {
         let seat = &self.seats[thread as usize];
         let sleeps = seat.get() != Seat::Called;
-        seat.set(if sleeps { Seat::Asleep } else { Seat::Awake });
+        seat.set(match sleeps {
+            true => Seat::Waiting(self.now()),
+            false => Seat::Awake,
+        });
         sleeps
     }
 }
@@ -85,13 +89,18 @@ impl<B: Bag> Park for World<B> {
     fn unpark(&self, place: PlaceId, worker: WorkerId) {
         let thread = place.0 * self.threads + worker.0;
         let seat = &self.seats[thread as usize];
-        if seat.get() == Seat::Asleep {
-            seat.set(Seat::Awake);
-            let wakes = self.now().saturating_add(self.machine.wake_ns);
-            self.network.borrow_mut().step(wakes, thread);
-        } else {
-            seat.set(Seat::Called);
-        }
+        let Seat::Waiting(since) = seat.get() else {
+            return seat.set(Seat::Called);
+        };
+        seat.set(Seat::Awake);
+        // As in the node backend, a thread spins for about as long as waking it would take.
+        let (now, wake_ns) = (self.now(), self.machine.wake_ns);
+        let takes = match now.saturating_sub(since) < wake_ns {
+            true => self.machine.merge_ns,
+            false => wake_ns,
+        };
+        let wakes = now.max(since).saturating_add(takes);
+        self.network.borrow_mut().step(wakes, thread);
     }
 }
 

@@ -49,7 +49,7 @@ pub fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
 /// optimised code to end in reasonable time.
 pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut cargo(tree, ["test", "--workspace"]))?;
-    let words = "test --release -p tautline --test counts large -- --ignored";
+    let words = "test --release -p tautline --test counts --test nqueens --test pentomino large -- --ignored";
     run(&mut cargo(tree, words.split(' ')))?;
     holds()
 }

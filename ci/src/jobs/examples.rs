@@ -6,8 +6,11 @@ use crate::tree::Tree;
 use anyhow::Result;
 
 const FOLDER: &str = "platforms/examples";
-/// The README's program, word for word.
-const FIRST: &str = "platforms/examples/first.rs";
+/// The README's programs in order, word for word.
+const SHOWN: [&str; 2] = [
+    "platforms/examples/first.rs",
+    "platforms/examples/anywhere.rs",
+];
 const LINES: usize = 60;
 
 pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -38,27 +41,36 @@ fn check(tree: &Tree) -> Result<Vec<String>> {
             ));
         }
     }
-    if !tree.has(FIRST) {
-        out.push(format!("{FIRST}: missing; it is the README's program"));
-        return Ok(out);
-    }
     let readme = tree.read("README.md").unwrap_or_default();
-    match first_block(&readme) {
-        None => out
-            .push("README.md: no ```rust block to compare with platforms/examples/first.rs".into()),
-        Some(block) if code(&block) != code(&tree.read(FIRST)?) => {
-            out.push(format!("README.md: its first ```rust block is not {FIRST}"));
+    let blocks = blocks(&readme);
+    for (at, file) in SHOWN.into_iter().enumerate() {
+        if !tree.has(file) {
+            out.push(format!("{file}: missing; it is a program of the README"));
+            continue;
         }
-        Some(_) => {}
+        match blocks.get(at) {
+            None => out.push(format!("README.md: no ```rust block that shows {file}")),
+            Some(block) if code(block) != code(&tree.read(file)?) => {
+                let number = at + 1;
+                out.push(format!(
+                    "README.md: its ```rust block {number} is not {file}"
+                ));
+            }
+            Some(_) => {}
+        }
     }
     Ok(out)
 }
 
-fn first_block(readme: &str) -> Option<String> {
-    let fence = |l: &&str| l.trim_end().starts_with("```rust");
-    let inside = readme.lines().skip_while(|l| !fence(l)).skip(1);
-    let block: Vec<&str> = inside.take_while(|l| l.trim_end() != "```").collect();
-    (!block.is_empty()).then(|| block.join("\n"))
+/// The ```rust blocks of a text.
+fn blocks(text: &str) -> Vec<String> {
+    let mut lines = text.lines();
+    let mut all = Vec::new();
+    while lines.any(|line| line.trim_end().starts_with("```rust")) {
+        let inside = lines.by_ref().take_while(|line| line.trim_end() != "```");
+        all.push(inside.collect::<Vec<_>>().join("\n"));
+    }
+    all
 }
 
 /// Without the `//!` head, which a file needs and a reader of the README does not.
@@ -79,32 +91,36 @@ mod tests {
     use super::check;
     use crate::tree::sample::Sample;
 
-    const FIRST: &str = "//! The first program.\n\nfn main() {}\n";
-    const README: &str = "# X\n```sh\nls\n```\n```rust\nfn main() {}\n```\n";
+    const PROGRAM: &str = "//! A program.\n\nfn main() {}\n";
+    const README: &str =
+        "# X\n```sh\nls\n```\n```rust\nfn main() {}\n```\n```rust\nfn main() {}\n```\n";
 
-    fn found(readme: &str, first: &str) -> Vec<String> {
-        let files = [("README.md", readme), (super::FIRST, first)];
+    fn found(readme: &str, program: &str) -> Vec<String> {
+        let shown = super::SHOWN.map(|file| (file, program));
+        let mut files = vec![("README.md", readme)];
+        files.extend(shown);
         check(&Sample::new(&files)).unwrap()
     }
 
     #[test]
     fn the_same_program_is_silent() {
-        assert_eq!(found(README, FIRST), [""; 0]);
+        assert_eq!(found(README, PROGRAM), [""; 0]);
     }
 
     #[test]
     fn another_program_or_none_is_found() {
-        assert_eq!(found(README, "fn main() { }").len(), 1);
-        assert_eq!(found("# X\n", FIRST).len(), 1);
+        assert_eq!(found(README, "fn main() { }").len(), 2);
+        assert_eq!(found("# X\n```rust\nfn main() {}\n```\n", PROGRAM).len(), 1);
         assert_eq!(
             check(&Sample::new(&[("README.md", README)])).unwrap().len(),
-            1
+            2
         );
     }
 
     #[test]
     fn a_long_example_is_found() {
-        let tree = Sample::new(&[("README.md", README), (super::FIRST, FIRST)]);
+        let [first, second] = super::SHOWN.map(|file| (file, PROGRAM));
+        let tree = Sample::new(&[("README.md", README), first, second]);
         tree.write("platforms/examples/long.rs", &"\n".repeat(59));
         assert_eq!(check(&tree).unwrap().len(), 0);
         tree.write("platforms/examples/long.rs", &"\n".repeat(60));

@@ -218,8 +218,7 @@ impl<B: Bag> Team<B> {
             staff,
             sample,
         };
-        if core::mem::take(&mut tuned.rested) {
-            tuned.tuner.rebase(log, now);
+        if core::mem::take(&mut tuned.rested) && tuned.tuner.rested(log, now) {
             return None;
         }
         let grain = tuned.tuner.tick(log, now)?;

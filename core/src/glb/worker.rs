@@ -367,9 +367,6 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
                 _ => {}
             }
         }
-        if let Some(pace) = &mut self.pace {
-            pace.looked(|| self.port.now());
-        }
         self.next = Next::Work;
         Step::Looked
     }
@@ -392,6 +389,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// Gives way to the steward until one message has been served.
     #[cold]
     fn step_back(&mut self) -> Step {
+        if let Some(pace) = &mut self.pace {
+            pace.waits();
+        }
         self.enter(State::Idle);
         self.port.unpark(self.team.here, self.team.steward());
         self.next = Next::StepBack;
@@ -409,6 +409,10 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn work(&mut self) -> Step {
+        // Here and not when the look ended: a simulator lets its time pass in between.
+        if let Some(pace) = &mut self.pace {
+            pace.looked(|| self.port.now());
+        }
         if self.meter.state() != State::Computing {
             self.enter(State::Computing);
         }
@@ -514,6 +518,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     fn enter(&mut self, state: State) {
+        if let (Some(pace), State::Distributing | State::Probing) = (&mut self.pace, state) {
+            pace.disturbed();
+        }
         self.meter.enter(state, self.port.now());
     }
 }

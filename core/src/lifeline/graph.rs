@@ -29,6 +29,26 @@ pub enum Graph {
 }
 
 impl Graph {
+    /// The hypercube of at most `dimensions` dimensions that has room for `places`: that of the least
+    /// radix (Saraswat 2011 gives z and P, and h follows). With one dimension it is the ring.
+    ///
+    /// # Panics
+    /// No dimension.
+    pub fn of_dimensions(dimensions: u32, places: u32) -> Self {
+        assert!(dimensions > 0, "a hypercube of no dimension");
+        let room = |radix: u32| u64::from(radix).saturating_pow(dimensions);
+        // The radix lies in `low..=high`.
+        let (mut low, mut high) = (2, places.max(2));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match room(middle) >= u64::from(places) {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        Self::Hypercube { radix: low }
+    }
+
     /// The places that `from` may leave a request with, of `places` places in all.
     ///
     /// # Panics

@@ -13,6 +13,10 @@ pub struct Sample {
     pub tasks: u64,
     /// Ticks before the tasks: feeding, answering, serving.
     pub looking: u64,
+    /// Turns in which nothing of that was to be done.
+    pub quiet_turns: u64,
+    /// Ticks before the tasks in those.
+    pub quiet_looking: u64,
     /// Ticks in the tasks.
     pub computing: u64,
 }
@@ -23,6 +27,8 @@ impl AddAssign for Sample {
         self.dry += other.dry;
         self.tasks += other.tasks;
         self.looking += other.looking;
+        self.quiet_turns += other.quiet_turns;
+        self.quiet_looking += other.quiet_looking;
         self.computing += other.computing;
     }
 }
@@ -34,6 +40,8 @@ impl Sample {
             dry: self.dry - before.dry,
             tasks: self.tasks - before.tasks,
             looking: self.looking - before.looking,
+            quiet_turns: self.quiet_turns - before.quiet_turns,
+            quiet_looking: self.quiet_looking - before.quiet_looking,
             computing: self.computing - before.computing,
         }
     }
@@ -56,11 +64,22 @@ pub struct Staff {
     pub full: u64,
     /// Ticks with work, added up over the workers.
     pub busy: u64,
-    /// Ticks without work, added up over the workers.
+    /// Ticks without work, added up over the workers, while at least one of them had some.
     pub idle: u64,
 }
 
 impl Staff {
+    /// Adds `recent`, what was there before losing an eighth: shortage comes in bursts.
+    pub(super) fn fade(&mut self, recent: &Self) {
+        for (sum, new) in [
+            (&mut self.full, recent.full),
+            (&mut self.busy, recent.busy),
+            (&mut self.idle, recent.idle),
+        ] {
+            *sum = *sum - *sum / 8 + new;
+        }
+    }
+
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             full: self.full - before.full,
@@ -93,9 +112,13 @@ impl Gauge {
     fn staff_until(&mut self, now: u64) -> Staff {
         let ticks = now.saturating_sub(self.since);
         let is_full = u64::from(self.running == self.size && self.size > 0);
+        let idle = match self.running {
+            0 => 0,
+            running => self.size - running,
+        };
         self.staff.full += is_full * ticks;
         self.staff.busy += self.running * ticks;
-        self.staff.idle += (self.size - self.running) * ticks;
+        self.staff.idle += idle * ticks;
         self.since += ticks;
         self.staff
     }

@@ -27,9 +27,11 @@ enum Timing {
     Off,
     Looking {
         began: u64,
+        quiet: bool,
     },
     Computing {
         began: u64,
+        quiet: bool,
         looked: u64,
         tasks: u64,
         dry: bool,
@@ -61,17 +63,32 @@ impl Pace {
         }
     }
 
+    /// There is something to be done before the tasks.
+    #[inline]
+    pub fn disturbed(&mut self) {
+        if let Timing::Looking { quiet, .. } = &mut self.timing {
+            *quiet = false;
+        }
+    }
+
     /// The look outside is over.
     #[inline]
     pub fn looked(&mut self, now: impl FnOnce() -> u64) {
-        if let Timing::Looking { began } = self.timing {
+        if let Timing::Looking { began, quiet } = self.timing {
             self.timing = Timing::Computing {
                 began,
+                quiet,
                 looked: now(),
                 tasks: 0,
                 dry: false,
             };
         }
+    }
+
+    /// This turn is none to go by: the worker waits for somebody else before it works.
+    #[cold]
+    pub fn waits(&mut self) {
+        self.timing = Timing::Off;
     }
 
     /// So many tasks were done, and perhaps none is left.
@@ -87,23 +104,30 @@ impl Pace {
     fn lap(&mut self, now: u64) -> Option<Sample> {
         if let Timing::Computing {
             began,
+            quiet,
             looked,
             tasks,
             dry,
         } = self.timing
         {
+            let looking = looked.saturating_sub(began);
             self.sum += Sample {
                 turns: 1,
                 dry: u64::from(dry),
                 tasks,
-                looking: looked.saturating_sub(began),
+                looking,
+                quiet_turns: u64::from(quiet),
+                quiet_looking: if quiet { looking } else { 0 },
                 computing: now.saturating_sub(looked),
             };
             let length = now.saturating_sub(began).max(1);
             self.skip = (self.interval / TIMED_PER_INTERVAL / length).min(SKIP_MAX);
         }
         self.timing = match self.skip {
-            0 => Timing::Looking { began: now },
+            0 => Timing::Looking {
+                began: now,
+                quiet: true,
+            },
             _ => Timing::Off,
         };
         if now.saturating_sub(self.reported) < self.patience {

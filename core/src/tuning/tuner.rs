@@ -1,6 +1,6 @@
 //! From what a place measured to its next grain.
 
-use crate::tuning::{GRAIN_MAX, Log, Rule, Tuning};
+use crate::tuning::{GRAIN_MAX, Log, Rule, Staff, Tuning};
 
 /// A place that had all its workers running for less than this share of the time is short of work
 /// that could be shared (Finnerty 2022: 90 %).
@@ -12,18 +12,22 @@ const FED_PER_EMPTIED_TENTHS: u64 = 13;
 /// Takings for each feeding below which the grain is too small (Finnerty 2022: 2).
 const SPLIT_PER_FED: u64 = 2;
 
-/// A look outside may take one part in so many of the time.
-const LOOK_SHARE: u128 = 32;
+/// A look outside that finds nothing may take one part in so many of the time.
+const LOOK_SHARE: u128 = 64;
 
-/// Where workers wait for work it may take a quarter of what they lose, as they gain by it; but never
-/// more than one part in so many.
+/// Where workers of the place wait for work it may take a quarter of what they lose, as they gain by
+/// it; but never more than one part in so many.
 const LOOK_SHARE_SHORT: u128 = 8;
 
-/// A grain is only made smaller if looking takes less than one part in so many of what it may.
+/// All that is done before the tasks, serving others included, may take one part in so many: who looks
+/// too often gives away what is hardly worth a message.
+const SERVICE_SHARE: u128 = 16;
+
+/// A grain is only made smaller if both take less than one part in so many of what they may.
 const SLACK: u128 = 4;
 
-/// The same where nobody waits for work: the turn is then needlessly long for who asks.
-const SLACK_FULL: u128 = 64;
+/// ... and where nobody waits for work, so many: the turn is then needlessly long for who asks.
+const SLACK_FULL: u128 = 16;
 
 /// What two readings say about the grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct Tuner {
     /// Ticks until the next verdict.
     patience: u64,
     last: Option<Verdict>,
+    /// The use of the workers, older intervals counting for less.
+    staff: Staff,
 }
 
 impl Tuner {
@@ -65,6 +71,7 @@ impl Tuner {
             ticked: now,
             patience: tuning.first_interval(),
             last: None,
+            staff: Staff::default(),
         }
     }
 
@@ -78,17 +85,25 @@ impl Tuner {
         now.saturating_sub(self.ticked) >= self.patience
     }
 
-    /// Forgets what lies before this reading: the place was without work.
-    pub fn rebase(&mut self, log: Log, now: u64) {
-        self.before = log;
-        self.ticked = now;
-        self.last = None;
+    /// The place was without work since the last verdict. Shares of the elapsed time then say nothing,
+    /// and what lies before this reading is forgotten; timed turns are as good as ever. True if there
+    /// can be no verdict now.
+    pub fn rested(&mut self, log: Log, now: u64) -> bool {
+        let forget = self.tuning.rule != Rule::Direct;
+        if forget {
+            self.before = log;
+            self.ticked = now;
+            self.last = None;
+        }
+        forget
     }
 
     /// Judges what happened since the last reading; the new grain if that changes it.
     pub fn tick(&mut self, log: Log, now: u64) -> Option<usize> {
         let elapsed = now.saturating_sub(self.ticked);
-        let verdict = self.judge(&log.since(&self.before), elapsed);
+        let recent = log.since(&self.before);
+        self.staff.fade(&recent.staff);
+        let verdict = self.judge(&recent, elapsed);
         self.before = log;
         self.ticked = now;
         self.patience = self.patience.saturating_mul(2).min(self.tuning.interval);
@@ -127,30 +142,44 @@ impl Tuner {
         }
     }
 
-    /// Too small is corrected at once, to half of what looking may take; too large by halves.
+    /// If empty looks take too much, that is corrected at once, to half of what they may take;
+    /// everything else by a factor of 2.
     fn judge_directly(&self, log: &Log) -> Option<Verdict> {
         let sample = &log.sample;
-        let (looking, computing) = (u128::from(sample.looking), u128::from(sample.computing));
-        if sample.tasks == 0 || computing == 0 {
+        let [turns, dry, tasks, looking, computing] = [
+            sample.turns,
+            sample.dry,
+            sample.tasks,
+            sample.looking,
+            sample.computing,
+        ]
+        .map(u128::from);
+        let [quiet_turns, quiet_looking] =
+            [sample.quiet_turns, sample.quiet_looking].map(u128::from);
+        if tasks == 0 || computing == 0 {
             return None;
         }
-        let (busy, idle) = (u128::from(log.staff.busy), u128::from(log.staff.idle));
+        let (busy, idle) = (u128::from(self.staff.busy), u128::from(self.staff.idle));
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;
-        if 2 * sample.dry > sample.turns {
+        if 2 * dry > turns {
             // The turns end before the grain does: a larger one would change nothing.
             return (short && self.grain > 1).then_some(Verdict::Large);
         }
-        let slack = if short { SLACK } else { SLACK_FULL };
-        if looking * part > computing {
-            // looking a turn * 2 part / (computing a task)
-            let turns = u128::from(sample.turns);
-            let tasks = u128::from(sample.tasks);
-            let enough = 2 * part * looking * tasks / (turns * computing);
+        // Ticks of empty looks in as many turns as were timed.
+        let empty = quiet_looking * turns / quiet_turns.max(1);
+        if empty * part > computing {
+            let enough = 2 * part * empty * tasks / (turns * computing);
             let enough = usize::try_from(enough).unwrap_or(usize::MAX);
             return Some(Verdict::Small(enough.max(self.grain.saturating_add(1))));
         }
-        (looking * part * slack < computing && self.grain > 1).then_some(Verdict::Large)
+        if looking * SERVICE_SHARE > computing {
+            return Some(Verdict::Small(self.grain.saturating_mul(2)));
+        }
+        let slack = if short { SLACK } else { SLACK_FULL };
+        let seldom =
+            empty * part * slack < computing && looking * SERVICE_SHARE * slack < computing;
+        (seldom && self.grain > 1).then_some(Verdict::Large)
     }
 }

@@ -130,8 +130,9 @@ impl Bag for Bc {
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        // A source under way counts where it is.
-        let amount = share.of(self.len()).min(self.waiting);
+        // A source is much work: the last one that waits is worth a message.
+        let least = usize::from(self.is_splittable() && matches!(share, Share::Ration(_)));
+        let amount = share.of(self.len()).max(least).min(self.waiting);
         if amount == 0 {
             return None;
         }

@@ -58,7 +58,8 @@ pub struct Rules {
     )]
     #[arg(value_parser = whole::<u32, RANDOM_STEALS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
     random_steals: u32,
-    /// Lifeline graph: ring, full, or hypercube:H with radix H
+    /// Lifeline graph: ring, full, hypercube:H with radix H, or dimension:Z, the hypercube of Z
+    /// dimensions with the least radix
     #[arg(
         long,
         value_name = "GRAPH",
@@ -66,7 +67,7 @@ pub struct Rules {
         default_value = "hypercube:2"
     )]
     #[arg(value_parser = lifelines, hide_env_values = true)]
-    lifelines: Graph,
+    lifelines: Lifelines,
     /// What a thief gets: half, or so many tasks
     #[arg(
         long,
@@ -101,6 +102,14 @@ pub struct Rules {
     seed: u64,
 }
 
+/// A graph, or what it is found by once the number of places is known.
+#[derive(Clone, Copy, Debug)]
+enum Lifelines {
+    Graph(Graph),
+    /// The hypercube of so many dimensions.
+    Dimensions(u32),
+}
+
 /// [`Fairness`] as it is spelled on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Service {
@@ -117,7 +126,7 @@ enum Service {
 impl Balancer {
     /// The computation that the options describe, on this machine.
     pub fn glb<'a>(&self, control: &'a Control) -> Glb<'a> {
-        let mut glb = self.rules.glb().places(self.places).pinned(!self.no_pin);
+        let mut glb = self.rules.glb(self.places).pinned(!self.no_pin);
         if let Some(workers) = self.workers {
             glb = glb.workers(workers);
         }
@@ -129,20 +138,24 @@ impl Balancer {
 }
 
 impl Rules {
-    /// A computation by these rules on this machine.
-    pub fn glb(&self) -> Glb<'static> {
+    /// A computation by these rules over so many `places` on this machine.
+    pub fn glb(&self, places: u32) -> Glb<'static> {
         Glb::new()
+            .places(places)
             .random_steals(self.random_steals as usize)
-            .lifelines(self.lifelines)
+            .lifelines(self.lifelines(places))
             .steal(self.steal)
             .grain(self.grain)
             .seed(self.seed)
             .fairness(self.fairness())
     }
 
-    /// Who may leave a request with whom.
-    pub fn lifelines(&self) -> Graph {
-        self.lifelines
+    /// Who may leave a request with whom, of so many `places`.
+    pub fn lifelines(&self, places: u32) -> Graph {
+        match self.lifelines {
+            Lifelines::Graph(graph) => graph,
+            Lifelines::Dimensions(dimensions) => Graph::of_dimensions(dimensions, places),
+        }
     }
 
     /// Who serves messages while all workers of a place are busy.
@@ -167,15 +180,22 @@ pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     })
 }
 
-fn lifelines(text: &str) -> Result<Graph, String> {
-    match text.split_once(':') {
+fn lifelines(text: &str) -> Result<Lifelines, String> {
+    let graph = match text.split_once(':') {
         None if text == "ring" => Some(Graph::Ring),
         None if text == "full" => Some(Graph::Full),
         // The radix itself is judged with all other settings.
         Some(("hypercube", radix)) => radix.parse().ok().map(|radix| Graph::Hypercube { radix }),
         _ => None,
-    }
-    .ok_or_else(|| "ring, full, or hypercube:H with a radix H from 2".to_owned())
+    };
+    let dimensions = text.strip_prefix("dimension:");
+    let dimensions = dimensions.and_then(|z| z.parse().ok()).filter(|&z| z > 0);
+    graph
+        .map(Lifelines::Graph)
+        .or(dimensions.map(Lifelines::Dimensions))
+        .ok_or_else(|| {
+            "ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1".to_owned()
+        })
 }
 
 fn grain(text: &str) -> Result<Grain, String> {

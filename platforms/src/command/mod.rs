@@ -6,11 +6,14 @@
 
 mod app;
 mod balancer;
+mod bc;
 mod nqueens;
 mod pentomino;
 mod show;
 mod simulate;
+mod synthetic;
 mod topo;
+mod tsp;
 mod usage;
 mod uts;
 
@@ -39,6 +42,9 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<uts::Uts>(),
     Application::of::<nqueens::NQueens>(),
     Application::of::<pentomino::Pentomino>(),
+    Application::of::<tsp::Tsp>(),
+    Application::of::<bc::Bc>(),
+    Application::of::<synthetic::Synthetic>(),
 ];
 
 /// The version and what this build and machine can do.

@@ -16,7 +16,8 @@ pub fn explain(error: &clap::Error) -> ExitCode {
     }
 }
 
-fn line(error: &clap::Error) -> String {
+/// One line that names option, value and what is allowed.
+pub fn line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     // `--places <PLACES>` says more than it needs to.
     let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());

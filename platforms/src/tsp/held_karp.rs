@@ -5,7 +5,7 @@ use super::Instance;
 /// The most cities that [`held_karp`] takes on: 40 MB, and a second or so.
 pub const CITIES_MAX: usize = 20;
 
-/// The length of the shortest tour, or `None` for more than [`held_karp_max`](CITIES_MAX) cities.
+/// The length of the shortest tour, or `None` for more than [`CITIES_MAX`] cities.
 ///
 /// Needs 2^(n-1) (n-1) words of 4 bytes and n times as many steps. Source: Held, Karp 1962; Bellman 1962.
 pub fn held_karp(instance: &Instance) -> Option<usize> {

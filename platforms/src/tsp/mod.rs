@@ -18,7 +18,7 @@
 //!
 //! # Proved
 //!
-//! Lengths against [`held_karp`] for random instances and against the published optima of the
+//! Lengths against [`held_karp()`] for random instances and against the published optima of the
 //! public library (`platforms/tests/tsp.rs`); no branch lost or doubled under random splits and
 //! merges: with the best length known beforehand, the number of nodes is the same in any order.
 #![forbid(unsafe_code)]
@@ -28,7 +28,6 @@ mod bag;
 mod first;
 mod held_karp;
 mod instance;
-mod metric;
 mod part;
 pub mod tsplib;
 

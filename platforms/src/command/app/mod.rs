@@ -31,7 +31,8 @@ pub trait App: Args + Debug + 'static {
     /// Its name on the command line.
     const NAME: &'static str;
 
-    /// Checks the options; `small` asks for the size that suits a simulation if none was given.
+    /// Checks the options; `small` asks for a simulation's problem: the size that suits one if none was
+    /// given, and no time lost on what only real threads need.
     fn problem(&self, small: bool) -> Result<Self::Problem, Failure>;
 }
 

@@ -26,7 +26,7 @@ pub struct Files {
 }
 
 /// A file that keeps what it has until it is written; one that was made for nothing is removed.
-struct Pending {
+pub struct Pending {
     option: &'static str,
     path: PathBuf,
     file: File,
@@ -95,7 +95,8 @@ impl Files {
 }
 
 impl Pending {
-    fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
+    /// Opens the file at `path`, if there is one, which `option` asks for.
+    pub fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let mut options = File::options();
         options.write(true);
@@ -119,7 +120,8 @@ impl Pending {
         }
     }
 
-    fn write(mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
+    /// Fills it.
+    pub fn write(mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
         // From here on it holds what could be told, however little.
         self.made = false;
         self.empty()

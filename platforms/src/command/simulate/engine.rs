@@ -27,6 +27,8 @@ pub struct Simulated<T> {
     pub messages: u64,
     /// Of these, the messages of the finish.
     pub reports: u64,
+    /// Loot by the hops it went; hop 0 is within a node.
+    pub distances: Vec<u64>,
     /// Events simulated.
     pub events: u64,
     /// What each place counted.
@@ -67,6 +69,7 @@ pub fn run<P: Problem>(
         efficiency: outcome.efficiency,
         messages: outcome.messages,
         reports: outcome.reports,
+        distances: outcome.distances,
         events: outcome.events,
         places: outcome.places.iter().map(place).collect(),
         observers: outcome.observers,

@@ -1,9 +1,11 @@
 //! `tautline simulate`: an application on a machine that is not there, in virtual time.
 
 mod engine;
+mod figures;
 mod machines;
 mod report;
 mod setting;
+mod sweep;
 
 use super::app::{App, Chosen, Problem, Runs, about};
 use super::balancer::seconds;
@@ -11,8 +13,10 @@ use super::story::{Stories, Story};
 use super::{Failure, Outcome, deliver, names};
 use clap::Args;
 use report::Report;
+use serde_json::Value;
 use setting::Setting;
 use std::time::{Duration, Instant};
+use sweep::Sweep;
 use tautline::story::Clock;
 
 /// A few messages.
@@ -57,6 +61,8 @@ pub struct Virtual<A: App> {
     #[command(flatten)]
     setting: Setting,
     #[command(flatten)]
+    sweep: Sweep,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -85,6 +91,13 @@ fn examples<A: App>() -> String {
         ("--deadline 0.001", "the first virtual millisecond"),
         ("-n 127 --json", "for programs"),
         ("--life story.html", "draw what every place did"),
+        ("--sweep grain=7,31,127", "a row for each grain"),
+        (
+            "--sweep wz=83/1,1/3 --sweep places=64,512",
+            "and for each pair of values",
+        ),
+        ("--sweep places=64,512 --plot scale.html", "drawn as a line"),
+        ("--repeat 5", "medians of five seeds"),
     ];
     let line = |(options, what): (&str, &str)| {
         let command = format!("tautline simulate {} {options}", A::NAME);
@@ -100,6 +113,9 @@ fn examples<A: App>() -> String {
 
 impl<A: App> Runs for Virtual<A> {
     fn run(&self) -> Outcome {
+        if self.sweep.asked() {
+            return sweep::run(self);
+        }
         let problem = self.app.problem(true)?;
         let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
@@ -110,7 +126,7 @@ impl<A: App> Runs for Virtual<A> {
         let name = self.setting.machine();
         let report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
         let delivered = deliver(&if self.output.json {
-            report.json()
+            format!("{:#}\n", Value::Object(report.json()))
         } else {
             report.table()
         });

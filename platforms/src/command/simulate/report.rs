@@ -1,11 +1,12 @@
 //! What a simulated run has to say, as a table and as data.
 
 use super::engine::{Machine, Simulated};
+use super::figures::Figures;
 use super::setting;
 use crate::command::app::{Answer, App, Problem, Rates};
 use crate::command::number::grouped;
 use crate::command::{balancer, place, show};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 use tautline::glb::{Bag, Config, PlaceRun};
 
@@ -18,13 +19,11 @@ pub struct Report<'a> {
     name: &'a str,
     machine: Machine,
     tasks: u64,
-    virtual_seconds: f64,
     /// How long the simulation itself took.
     wall_seconds: f64,
-    efficiency: f64,
-    messages: u64,
     reports: u64,
-    events: u64,
+    /// What it comes to.
+    pub figures: Figures,
     places: &'a [PlaceRun],
 }
 
@@ -37,24 +36,23 @@ impl<'a> Report<'a> {
         run: &'a Simulated<<<A::Problem as Problem>::Bag as Bag>::Output>,
         wall: Duration,
     ) -> Self {
+        let answer = Answer::of::<A>(problem, &run.output, run.tasks, run.complete, run.stopped);
+        let rate = answer.rates(run.virtual_seconds).work;
         Self {
-            answer: Answer::of::<A>(problem, &run.output, run.tasks, run.complete, run.stopped),
+            answer,
             config,
             name,
             machine,
             tasks: run.tasks,
-            virtual_seconds: run.virtual_seconds,
             wall_seconds: wall.as_secs_f64(),
-            efficiency: run.efficiency,
-            messages: run.messages,
             reports: run.reports,
-            events: run.events,
+            figures: Figures::of(run, &config, rate),
             places: &run.places,
         }
     }
 
     fn rates(&self) -> Rates {
-        self.answer.rates(self.virtual_seconds)
+        self.answer.rates(self.figures.virtual_seconds)
     }
 
     /// The rates of one worker that does nothing but the tasks.
@@ -66,7 +64,7 @@ impl<'a> Report<'a> {
     fn efficiency_line(&self) -> String {
         format!(
             "{:.1} % = {} tasks x {} ns / ({} places{} x virtual time)",
-            self.efficiency * 100.0,
+            self.figures.efficiency * 100.0,
             grouped(self.tasks),
             self.machine.task_ns,
             self.config.places,
@@ -87,7 +85,10 @@ impl<'a> Report<'a> {
         ]);
         facts.extend(self.answer.told());
         facts.extend([
-            ("virtual seconds", format!("{:.6}", self.virtual_seconds)),
+            (
+                "virtual seconds",
+                format!("{:.6}", self.figures.virtual_seconds),
+            ),
             ("efficiency", self.efficiency_line()),
         ]);
         facts
@@ -106,35 +107,39 @@ impl<'a> Report<'a> {
             ("balancer", balancer::line(&self.config)),
         ]);
         rows.extend(self.answer.rows());
-        let (messages, reports) = (grouped(self.messages), grouped(self.reports));
-        let (events, wall) = (grouped(self.events), self.wall_seconds);
+        let (messages, reports) = (grouped(self.figures.messages), grouped(self.reports));
+        let (events, wall) = (grouped(self.figures.events), self.wall_seconds);
         rows.extend([
-            ("virtual seconds", format!("{:.6}", self.virtual_seconds)),
+            (
+                "virtual seconds",
+                format!("{:.6}", self.figures.virtual_seconds),
+            ),
             ("virtual rate", self.answer.spell(self.rates())),
             ("efficiency", self.efficiency_line()),
             (
                 "messages",
                 format!("{messages}, {reports} of them to find the end"),
             ),
-            (
-                "events",
-                format!("{events}, simulated in {wall:.2} s of real time"),
-            ),
         ]);
+        rows.extend(self.figures.rows());
+        rows.extend([(
+            "events",
+            format!("{events}, simulated in {wall:.2} s of real time"),
+        )]);
         show::table(&rows) + "\n" + &place::table(&place::some(self.places))
     }
 
     /// The object for programs.
-    pub fn json(&self) -> String {
+    pub fn json(&self) -> Map<String, Value> {
         let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
         for (key, value) in [
             ("simulated", true.into()),
-            ("virtual_seconds", self.virtual_seconds.into()),
+            ("virtual_seconds", self.figures.virtual_seconds.into()),
             ("wall_seconds", self.wall_seconds.into()),
-            ("efficiency", self.efficiency.into()),
-            ("messages", self.messages.into()),
+            ("efficiency", self.figures.efficiency.into()),
+            ("messages", self.figures.messages.into()),
             ("reports", self.reports.into()),
-            ("events", self.events.into()),
+            ("events", self.figures.events.into()),
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
             ("config", balancer::json(&self.config)),
@@ -143,6 +148,8 @@ impl<'a> Report<'a> {
         ] {
             object.insert(key.to_owned(), value);
         }
-        format!("{:#}\n", Value::Object(object))
+        let figures = self.figures.json();
+        object.extend(figures.map(|(key, value)| (key.to_owned(), value)));
+        object
     }
 }

@@ -97,7 +97,7 @@ impl Setting {
         })?;
         let workers = self.workers.unwrap_or(described.workers);
         // Of one place, so that only the rules are judged.
-        let glb = self.rules.glb().places(1).workers(workers as usize);
+        let glb = self.rules.glb(1).workers(workers as usize);
         let mut config = glb.config()?;
         if workers > described.cores {
             let Description { name, cores, .. } = &described;
@@ -107,6 +107,7 @@ impl Setting {
         }
         let places = self.places(&described, workers)?;
         config.places = places;
+        config.lifelines = self.rules.lifelines(places);
         let threads = places as usize * config.threads();
         if threads > THREADS_MAX {
             return Err(Failure::Usage(format!(
@@ -127,7 +128,7 @@ impl Setting {
         let room = described.places_max(workers);
         let usual = u64::from(described.default_places).min(room) as u32;
         let places = self.places.unwrap_or(usual);
-        let (most, why) = match self.rules.lifelines() {
+        let (most, why) = match self.rules.lifelines(usual.max(1)) {
             Graph::Full => (PLACES_MAX_FULL, " with full lifelines".to_owned()),
             _ => (PLACES_MAX, String::new()),
         };

@@ -5,10 +5,14 @@
 //! LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW), `NODE_COORD_SECTION`, `EDGE_WEIGHT_SECTION` and `EOF`; what is only
 //! for pictures is passed over. Every other type (ATSP, SOP, CVRP, ...) is refused. Weights are whole numbers.
 
+mod metric;
+mod text;
+
 use super::instance::Instance;
-use super::metric::Metric;
+use metric::Metric;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use text::{END, Text, Word};
 use thiserror::Error;
 
 /// The published optima of the library's instances of up to 100 cities.
@@ -41,109 +45,6 @@ pub struct TsplibError {
     pub expected: Cow<'static, str>,
     /// What is there.
     pub found: String,
-}
-
-/// Where a part of the text stands, and the part.
-#[derive(Clone, Copy, Debug)]
-struct Word<'a> {
-    text: &'a str,
-    line: usize,
-    column: usize,
-}
-
-impl Word<'_> {
-    fn expected<T>(&self, expected: impl Into<Cow<'static, str>>) -> Result<T, TsplibError> {
-        Err(TsplibError {
-            line: self.line,
-            column: self.column,
-            expected: expected.into(),
-            found: match self.text {
-                "" => "nothing".to_owned(),
-                text => text.to_owned(),
-            },
-        })
-    }
-
-    /// A number of which `fits` approves.
-    fn number<T: std::str::FromStr>(
-        &self,
-        expected: impl Into<Cow<'static, str>>,
-        fits: impl FnOnce(&T) -> bool,
-    ) -> Result<T, TsplibError> {
-        match self.text.parse().ok().filter(fits) {
-            Some(number) => Ok(number),
-            None => self.expected(expected),
-        }
-    }
-}
-
-/// The text, up to where it has been read.
-struct Text<'a> {
-    rest: &'a str,
-    line: usize,
-    column: usize,
-}
-
-const END: &str = "the end of the file";
-
-impl<'a> Text<'a> {
-    fn new(text: &'a str) -> Self {
-        Self {
-            rest: text,
-            line: 1,
-            column: 1,
-        }
-    }
-
-    /// Reads on to the first character that `is_end`.
-    fn take(&mut self, is_end: impl FnMut(char) -> bool) -> Word<'a> {
-        let (line, column) = (self.line, self.column);
-        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
-        let (text, rest) = self.rest.split_at(end);
-        for character in text.chars() {
-            match character {
-                '\n' => (self.line, self.column) = (self.line + 1, 1),
-                _ => self.column += 1,
-            }
-        }
-        self.rest = rest;
-        Word { text, line, column }
-    }
-
-    /// The next word, wherever it is.
-    fn word(&mut self) -> Word<'a> {
-        self.take(|c| !c.is_whitespace());
-        let word = self.take(char::is_whitespace);
-        match word.text {
-            "" => Word { text: END, ..word },
-            _ => word,
-        }
-    }
-
-    /// The next keyword, without the colon that may follow.
-    fn keyword(&mut self) -> Word<'a> {
-        self.take(|c| !c.is_whitespace());
-        let word = self.take(|c| c.is_whitespace() || c == ':');
-        self.take(|c| c == '\n' || !c.is_whitespace());
-        if self.rest.starts_with(':') {
-            let mut seen = false;
-            self.take(|_| std::mem::replace(&mut seen, true));
-        }
-        match word.text {
-            "" if self.rest.is_empty() => Word { text: END, ..word },
-            _ => word,
-        }
-    }
-
-    /// What else is on this line.
-    fn value(&mut self) -> Word<'a> {
-        self.take(|c| c == '\n' || !c.is_whitespace());
-        let value = self.take(|c| c == '\n');
-        Word {
-            text: value.text.trim_end(),
-            ..value
-        }
-    }
 }
 
 /// Which weights of the matrix are written down, row by row.

@@ -1,0 +1,149 @@
+//! What is varied: an option of the command, and its values.
+
+use clap::Command;
+use std::str::FromStr;
+
+/// Options that say what to do with runs, not how they go.
+const NOT_VARIED: [&str; 8] = [
+    "sweep", "repeat", "plot", "y", "life", "trace", "help", "version",
+];
+/// Random steals and dimensions of the lifeline graph, as Saraswat 2011 writes them.
+const PAIRS: &str = "wz";
+/// More make no table.
+const VALUES_MAX: usize = 10_000;
+
+/// `NAME=V1,V2,…`, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The option's long name, or the letter of one that has none, or `wz`.
+    pub name: String,
+    /// At least one.
+    pub values: Vec<String>,
+}
+
+impl FromStr for Axis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || "NAME=V1,V2,… or, if commas belong to the values, NAME=V1;V2;…".to_owned();
+        let (name, values) = text.split_once('=').ok_or_else(form)?;
+        let mark = if values.contains(';') { ';' } else { ',' };
+        let values: Vec<String> = values.split(mark).map(|it| it.trim().to_owned()).collect();
+        let name = name.trim().trim_start_matches('-').replace('_', "-");
+        if name.is_empty() || values.iter().any(String::is_empty) {
+            return Err(form());
+        }
+        if values.len() > VALUES_MAX {
+            return Err(format!("at most {VALUES_MAX} values"));
+        }
+        Ok(Self { name, values })
+    }
+}
+
+impl Axis {
+    /// The name under which `command` knows what is varied here.
+    pub fn resolved(self, command: &Command) -> Result<Self, String> {
+        let Self { name, values } = self;
+        let known = names(command);
+        if name == PAIRS || known.contains(&name) {
+            return Ok(Self { name, values });
+        }
+        let mut letter = name.chars();
+        let long = match (letter.next(), letter.next()) {
+            (Some(letter), None) => command
+                .get_arguments()
+                .find(|option| option.get_short() == Some(letter))
+                .and_then(|option| option.get_long())
+                .filter(|long| known.iter().any(|name| name == long)),
+            _ => None,
+        };
+        match long {
+            Some(long) => Ok(Self {
+                name: long.to_owned(),
+                values,
+            }),
+            None => Err(format!(
+                "--sweep {name}: no option with a value; one of {PAIRS}, {}",
+                known.join(", ")
+            )),
+        }
+    }
+
+    /// The arguments that set the value at this position.
+    pub fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
+        let value = &self.values[position];
+        if self.name == PAIRS {
+            let (steals, dimensions) = value.split_once('/').ok_or_else(|| {
+                format!("--sweep {PAIRS}={value}: pairs of random steals and dimensions, like 83/1")
+            })?;
+            return Ok(vec![
+                format!("--random-steals={steals}"),
+                format!("--lifelines=dimension:{dimensions}"),
+            ]);
+        }
+        Ok(vec![match self.name.chars().count() {
+            1 => format!("-{}{value}", self.name),
+            _ => format!("--{}={value}", self.name),
+        }])
+    }
+
+    /// The values as numbers, if all are.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let number = |value: &String| value.parse().ok().filter(|value: &f64| value.is_finite());
+        self.values.iter().map(number).collect()
+    }
+
+    /// As long as the longest of them.
+    pub fn width(&self) -> usize {
+        let lengths = self.values.iter().chain([&self.name]);
+        lengths
+            .map(|text| text.chars().count())
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+/// What can be varied: by long name, or by letter where there is none.
+fn names(command: &Command) -> Vec<String> {
+    let options = command.get_arguments().filter(|option| {
+        option.get_action().takes_values()
+            && !option.is_positional()
+            && !NOT_VARIED.contains(&option.get_id().as_str())
+    });
+    let name = |option: &clap::Arg| {
+        let letter = option.get_short().map(String::from);
+        option.get_long().map(str::to_owned).or(letter)
+    };
+    options.filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(text: &str) -> Axis {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn values_are_separated_by_what_they_do_not_contain() {
+        assert_eq!(axis("grain=1, 2,3").values, ["1", "2", "3"]);
+        assert_eq!(axis("--task_ns=5").name, "task-ns");
+        let values = axis("cost=1;pareto:2,1.5").values;
+        assert_eq!(values, ["1", "pareto:2,1.5"]);
+        for bad in ["grain", "=1", "grain=", "grain=1,,2"] {
+            let error = bad.parse::<Axis>().unwrap_err();
+            assert!(error.contains("NAME=V1,V2"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn pairs_set_two_options() {
+        let pairs = axis("wz=83/1,1/3");
+        let arguments = pairs.arguments(1).unwrap();
+        assert_eq!(arguments, ["--random-steals=1", "--lifelines=dimension:3"]);
+        assert!(axis("wz=83").arguments(0).unwrap_err().contains("83/1"));
+        assert_eq!(pairs.numbers(), None);
+        assert_eq!(axis("b=4").arguments(0).unwrap(), ["-b4"]);
+    }
+}

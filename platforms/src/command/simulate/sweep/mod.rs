@@ -1,0 +1,274 @@
+//! Many simulated runs: every value of an option, every pair of values of two, several seeds.
+
+mod axis;
+mod measure;
+
+use super::engine;
+use super::figures::Figures;
+use super::report::Report;
+use super::{Outcome, Virtual};
+use crate::command::app::{App, Problem};
+use crate::command::balancer::whole;
+use crate::command::story::Pending;
+use crate::command::{Failure, balancer, deliver, usage};
+use axis::Axis;
+use clap::{Args, Command, FromArgMatches};
+use measure::Measure;
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tautline::story::Recorder;
+
+const REPEAT_MAX: u64 = 10_000;
+const RUNS_MAX: usize = 100_000;
+
+/// Many runs instead of one.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Many runs")]
+pub struct Sweep {
+    /// A run for each value of an option (wz=W/Z,…: random steals and lifeline dimensions in pairs); given
+    /// twice, for each pair of values
+    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with_all = ["life", "trace"])]
+    sweep: Vec<Axis>,
+    /// N runs each, with seeds one after another; shown are medians
+    #[arg(long, value_name = "N", conflicts_with_all = ["life", "trace"])]
+    #[arg(value_parser = repeat, allow_negative_numbers = true)]
+    repeat: Option<usize>,
+    /// Draw the first sweep from left to right, a line for each value of the second
+    #[arg(long, value_name = "FILE.html|.svg", requires = "sweep")]
+    plot: Option<PathBuf>,
+    /// What is drawn [default: efficiency]
+    #[arg(long, value_name = "MEASURE", requires = "plot")]
+    y: Option<Measure>,
+}
+
+/// The runs of one point of a sweep.
+#[derive(Debug)]
+pub struct Row {
+    values: Vec<String>,
+    runs: Vec<Figures>,
+}
+
+/// What is left to say when all runs have ended.
+#[derive(Default)]
+struct Story {
+    rows: Vec<Row>,
+    objects: Vec<Value>,
+    /// The problem, the machine and the balancer of the first point.
+    facts: Vec<(&'static str, String)>,
+    title: String,
+    /// The first run whose result is wrong.
+    wrong: Option<Failure>,
+}
+
+impl Sweep {
+    /// Is there more than one run?
+    pub fn asked(&self) -> bool {
+        !self.sweep.is_empty() || self.repeat.is_some()
+    }
+
+    /// What is varied, by names that `command` knows.
+    fn axes(&self, command: &Command) -> Result<Vec<Axis>, Failure> {
+        let resolved = |axis: &Axis| axis.clone().resolved(command).map_err(Failure::Usage);
+        let axes: Vec<Axis> = self.sweep.iter().map(resolved).collect::<Result<_, _>>()?;
+        let refuse = |name: &str, why: &str| Err(Failure::Usage(format!("--sweep {name}: {why}")));
+        if let Some(third) = axes.get(2) {
+            return refuse(&third.name, "at most two options are varied");
+        }
+        if let [first, second] = axes.as_slice() {
+            if first.name == second.name {
+                return refuse(&first.name, "given more than once");
+            }
+        }
+        let points = points(&axes).len();
+        let runs = points.saturating_mul(self.repeat.unwrap_or(1));
+        if runs > RUNS_MAX {
+            return refuse(&axes[0].name, &format!("{runs} runs, at most {RUNS_MAX}"));
+        }
+        Ok(axes)
+    }
+
+    fn drawing(&self) -> Result<Option<Pending>, Failure> {
+        let Some(path) = self.plot.as_deref() else {
+            return Ok(None);
+        };
+        match extension(path) {
+            Some("html" | "svg") => Pending::open("--plot", Some(path)),
+            _ => Err(Failure::Usage(format!(
+                "--plot {}: a file that ends in .html or .svg",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Runs what `given` asks for, which was read from the arguments of this process.
+pub fn run<A: App>(given: &Virtual<A>) -> Outcome {
+    let sweep = &given.sweep;
+    let axes = sweep.axes(&command::<A>())?;
+    // All of them, before any runs.
+    for point in points(&axes) {
+        let one = reread::<A>(&axes, &point)?;
+        let problem = one.app.problem(true)?;
+        one.setting.choose(problem.task_ns())?;
+    }
+    let drawing = sweep.drawing()?;
+    let mut story = Story::default();
+    if !given.output.json {
+        deliver(&measure::head(&axes))?;
+    }
+    for point in points(&axes) {
+        let one = reread::<A>(&axes, &point)?;
+        let values = point.iter().zip(&axes);
+        let values: Vec<String> = values.map(|(&at, axis)| axis.values[at].clone()).collect();
+        let row = point_runs(&one, &axes, values, &mut story)?;
+        if !given.output.json {
+            let unit = A::Problem::TASKS;
+            deliver(&measure::row(&axes, &row.values, &row.runs, unit))?;
+        }
+        story.rows.push(row);
+    }
+    if given.output.json {
+        let all = Value::Array(std::mem::take(&mut story.objects));
+        deliver(&format!("{all:#}\n"))?;
+    }
+    if let (Some(drawing), Some(path)) = (drawing, &sweep.plot) {
+        let measure = sweep.y.unwrap_or(Measure::Efficiency);
+        story.draw(&axes, measure, drawing, extension(path) == Some("svg"))?;
+    }
+    story.wrong.map_or(Ok(()), Err)
+}
+
+/// Runs one point with every seed.
+fn point_runs<A: App>(
+    one: &Virtual<A>,
+    axes: &[Axis],
+    values: Vec<String>,
+    story: &mut Story,
+) -> Result<Row, Failure> {
+    let problem = one.app.problem(true)?;
+    let (config, machine) = one.setting.choose(problem.task_ns())?;
+    let repeat = one.sweep.repeat.unwrap_or(1);
+    let mut runs = Vec::with_capacity(repeat);
+    let mut objects = Vec::new();
+    for more in 0..repeat as u64 {
+        let seeded = tautline::glb::Config {
+            seed: config.seed.wrapping_add(more),
+            ..config
+        };
+        let on = (seeded, machine);
+        let began = Instant::now();
+        let run = engine::run(&problem, on, one.output.deadline, Recorder::default);
+        let name = one.setting.machine();
+        let report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
+        if let (Err(wrong), None) = (report.answer.outcome(), &story.wrong) {
+            story.wrong = Some(wrong);
+        }
+        if one.output.json {
+            objects.push(report.json());
+        }
+        runs.push(report.figures);
+    }
+    if story.rows.is_empty() {
+        story.title = format!("{}, simulated", problem.title());
+        story.facts = problem.facts();
+        let machine = super::setting::line(one.setting.machine(), &machine);
+        let balancer = balancer::line(&config);
+        story.facts.extend([
+            ("first point's machine", machine),
+            ("first point's balancer", balancer),
+            ("runs a point", repeat.to_string()),
+        ]);
+    }
+    if one.output.json {
+        let object = typical(objects, &runs);
+        story.objects.push(told(object, axes, &values, &runs));
+    }
+    Ok(Row { values, runs })
+}
+
+/// Of the objects of `runs` that of the one with the median time.
+fn typical(mut objects: Vec<Map<String, Value>>, runs: &[Figures]) -> Map<String, Value> {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by(|&a, &b| runs[a].virtual_seconds.total_cmp(&runs[b].virtual_seconds));
+    objects.swap_remove(order[order.len() / 2])
+}
+
+/// The object with what was varied and how the runs spread.
+fn told(
+    mut object: Map<String, Value>,
+    axes: &[Axis],
+    values: &[String],
+    runs: &[Figures],
+) -> Value {
+    let pairs = axes.iter().zip(values);
+    let varied = pairs.map(|(axis, value)| (axis.name.clone(), value.as_str().into()));
+    object.insert("sweep".to_owned(), Value::Object(varied.collect()));
+    object.insert("repeat".to_owned(), runs.len().into());
+    if runs.len() > 1 {
+        object.insert("spread".to_owned(), measure::json(runs));
+    }
+    Value::Object(object)
+}
+
+impl Story {
+    fn draw(&self, axes: &[Axis], measure: Measure, drawing: Pending, alone: bool) -> Outcome {
+        let series = measure::series(axes, &self.rows, measure);
+        let titles = (self.title.as_str(), measure::x_title(&axes[0]));
+        let plot = measure::plot((titles.0, &titles.1), &self.facts, &series, measure);
+        drawing.write(|out| match alone {
+            true => out.write_all(plot.svg().as_bytes()),
+            false => plot.write(out),
+        })
+    }
+}
+
+/// Positions of values, an axis each, the last running fastest. One point if nothing is varied.
+fn points(axes: &[Axis]) -> Vec<Vec<usize>> {
+    axes.iter().fold(vec![Vec::new()], |points, axis| {
+        let longer = |point: &Vec<usize>| {
+            let point = point.clone();
+            (0..axis.values.len()).map(move |at| [point.as_slice(), &[at]].concat())
+        };
+        points.iter().flat_map(longer).collect()
+    })
+}
+
+/// The command with all its options, where the last value of an option counts.
+fn command<A: App>() -> Command {
+    Virtual::<A>::augment_args(Command::new(A::NAME))
+        .no_binary_name(true)
+        .args_override_self(true)
+}
+
+/// The options of this process with those of a point instead.
+fn reread<A: App>(axes: &[Axis], point: &[usize]) -> Result<Virtual<A>, Failure> {
+    let mut given: Vec<OsString> = std::env::args_os()
+        .skip_while(|argument| argument != A::NAME)
+        .skip(1)
+        .collect();
+    // Behind the last option, and before what is none although it may look like one.
+    let end = given.iter().position(|argument| argument == "--");
+    let end = end.unwrap_or(given.len());
+    let mut instead = Vec::new();
+    for (axis, &at) in axes.iter().zip(point) {
+        instead.extend(axis.arguments(at).map_err(Failure::Usage)?);
+    }
+    given.splice(end..end, instead.into_iter().map(OsString::from));
+    let read = command::<A>().try_get_matches_from(given);
+    read.and_then(|matches| Virtual::from_arg_matches(&matches))
+        .map_err(|error| Failure::Usage(usage::line(&error)))
+}
+
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
+fn repeat(text: &str) -> Result<usize, String> {
+    let repeat = whole::<usize, REPEAT_MAX>(text)?;
+    let fits = (1..=REPEAT_MAX).contains(&(repeat as u64));
+    fits.then_some(repeat)
+        .ok_or_else(|| format!("from 1 to {REPEAT_MAX}"))
+}
