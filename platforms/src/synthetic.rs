@@ -75,7 +75,9 @@ impl Params {
     pub fn known_tasks(&self) -> Option<u64> {
         let each = match self.children {
             Children::Uniform { least, most } if least == most => u64::from(least),
-            Children::Binomial { probability, .. } if probability == 0.0 => 0,
+            Children::Binomial {
+                probability: 0.0, ..
+            } => 0,
             _ => return None,
         };
         let (mut all, mut level) = (0u64, u64::from(self.roots));
