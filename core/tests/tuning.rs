@@ -56,6 +56,8 @@ fn turns(grain: usize, looking: u64) -> Sample {
         dry: 0,
         tasks: 10 * grain as u64,
         looking: 10 * looking,
+        quiet_turns: 10,
+        quiet_looking: 10 * looking,
         computing: 100 * grain as u64,
     }
 }
@@ -167,20 +169,20 @@ fn a_frozen_grain_stays() {
     }
 }
 
-/// A look of 40 ticks and tasks of 10: at most one part in 32, aimed at one in 64.
+/// A look of 40 ticks and tasks of 10: at most one part in 64, aimed at one in 128.
 #[test]
 fn a_grain_is_measured() {
     let mut bench = Bench::new(Tuning::default());
     assert_eq!(bench.measure(turns(1, 40), 0), 1);
-    assert_eq!(bench.measure(turns(1, 40), 0), 256);
-    // Half of what is allowed, and down to a sixty-fourth of it, is left alone.
-    for grain in [256, 128, 256 * 32, 128 * 64] {
+    assert_eq!(bench.measure(turns(1, 40), 0), 512);
+    // From all that is allowed down to a sixteenth of it nothing changes.
+    for grain in [512, 256, 4096] {
         for _ in 0..3 {
-            assert_eq!(bench.measure(turns(grain, 40), 0), 256);
+            assert_eq!(bench.measure(turns(grain, 40), 0), 512);
         }
     }
-    assert_eq!(bench.measure(turns(128 * 64 + 1, 40), 0), 256);
-    assert_eq!(bench.measure(turns(128 * 64 + 1, 40), 0), 128);
+    assert_eq!(bench.measure(turns(4097, 40), 0), 512);
+    assert_eq!(bench.measure(turns(4097, 40), 0), 256);
 }
 
 /// Workers that wait for work make looking worth while: up to a quarter of what they lose.
@@ -189,14 +191,30 @@ fn idle_workers_shorten_the_turn() {
     let mut bench = Bench::new(Tuning::default());
     bench.measure(turns(1, 40), 0);
     bench.measure(turns(1, 40), 0);
-    // Half idle: one part in 8 is allowed, so one in 64 may become more.
-    assert_eq!(bench.measure(turns(256, 40), 50), 256);
-    assert_eq!(bench.measure(turns(256, 40), 50), 128);
+    assert_eq!(bench.measure(turns(512, 40), 50), 512);
+    assert_eq!(bench.measure(turns(512, 40), 50), 256);
     for _ in 0..6 {
         let grain = bench.tuner.grain();
         bench.measure(turns(grain, 40), 50);
     }
-    assert_eq!(bench.tuner.grain(), 128, "one part in 32 is enough");
+    assert_eq!(bench.tuner.grain(), 256, "one part in 64 is enough");
+}
+
+/// Serving others may take one part in 16.
+#[test]
+fn much_service_lengthens_the_turn() {
+    let serving = |grain, ticks: u64| Sample {
+        looking: 10 * ticks,
+        quiet_turns: 0,
+        quiet_looking: 0,
+        ..turns(grain, 0)
+    };
+    let mut bench = Bench::new(Tuning::thesis(Rule::Direct));
+    for grain in [10, 20, 20, 40] {
+        assert_eq!(bench.measure(serving(bench.tuner.grain(), 20), 0), grain);
+    }
+    assert_eq!(bench.measure(serving(40, 20), 0), 40);
+    assert_eq!(bench.measure(serving(40, 20), 0), 40);
 }
 
 /// Turns that end because there is no task left do not call for more tasks a turn.
