@@ -81,8 +81,7 @@ fn hypercube_connected_every_size_and_radix() {
     }
 }
 
-/// Saraswat, acceptance fact 2, for sizes up to 4096: radix 2, and one other radix that differs from
-/// size to size (all pairs would be 8 million graphs; the argument is at the head of the module).
+/// Saraswat 2011 gives z and P: the radix is the least that has room for P places.
 #[test]
 fn the_least_radix_gives_no_more_dimensions_than_asked_for() {
     for z in 1..=12 {
@@ -102,6 +101,8 @@ fn the_least_radix_gives_no_more_dimensions_than_asked_for() {
     assert_eq!(radix(1, 64), Graph::Hypercube { radix: 64 });
 }
 
+/// Saraswat, acceptance fact 2, for sizes up to 4096: radix 2, and one other radix that differs from
+/// size to size (all pairs would be 8 million graphs; the argument is at the head of the module).
 #[test]
 fn hypercube_connected_up_to_4096() {
     for places in (3..=512)
