@@ -147,7 +147,7 @@ fn a_grain_stays_within_its_bounds() {
 /// Readings from a time without work say nothing about the grain.
 #[test]
 fn a_rest_is_no_sign() {
-    for rule in [Rule::MergeEmpty, Rule::SplitMerge, Rule::Direct] {
+    for rule in [Rule::MergeEmpty, Rule::SplitMerge] {
         let mut bench = Bench::new(Tuning::thesis(rule));
         bench.tick(1, 2, 1, 0);
         for _ in 0..5 {
@@ -192,12 +192,20 @@ fn idle_workers_shorten_the_turn() {
     bench.measure(turns(1, 40), 0);
     // Half idle: one part in 8 is allowed, so one in 64 may become more.
     assert_eq!(bench.measure(turns(256, 40), 50), 256);
-    assert_eq!(bench.measure(turns(256, 40), 50), 128);
+    assert_eq!(bench.measure(turns(256, 40), 50), 64, "twice what will do");
     for _ in 0..6 {
         let grain = bench.tuner.grain();
         bench.measure(turns(grain, 40), 50);
     }
-    assert_eq!(bench.tuner.grain(), 128, "one part in 32 is enough");
+    assert_eq!(bench.tuner.grain(), 64, "one part in 16 is enough");
+    // A grain far off gets there in steps.
+    bench.measure(turns(4096, 40), 0);
+    let mut far = Bench::new(Tuning {
+        initial: 4096,
+        ..Tuning::default()
+    });
+    far.measure(turns(4096, 40), 50);
+    assert_eq!(far.measure(turns(4096, 40), 50), 512, "an eighth at most");
 }
 
 /// Turns that end because there is no task left do not call for more tasks a turn.
@@ -207,16 +215,26 @@ fn turns_that_run_dry_do_not_ask_for_more() {
         dry: 10,
         ..turns(3, 40)
     };
-    let mut bench = Bench::new(Tuning::thesis(Rule::Direct));
+    let of_grain = |initial| {
+        Bench::new(Tuning {
+            initial,
+            ..Tuning::default()
+        })
+    };
+    let mut bench = of_grain(200);
     for _ in 0..4 {
-        assert_eq!(bench.measure(dry, 5), 10);
+        assert_eq!(bench.measure(dry, 5), 200);
     }
-    assert_eq!(bench.measure(dry, 50), 10);
-    assert_eq!(bench.measure(dry, 50), 5);
+    assert_eq!(bench.measure(dry, 50), 200);
+    assert_eq!(bench.measure(dry, 50), 64);
+    // A full turn of half of that would look too often.
+    for _ in 0..4 {
+        assert_eq!(bench.measure(dry, 50), 64);
+    }
 }
 
 #[test]
-fn the_gauge_adds_up_workers() {
+fn the_gauge_adds_up_workers_while_there_is_work() {
     let mut gauge = Gauge::default();
     gauge.crew(1, 2, 100);
     gauge.crew(2, 2, 150);
@@ -224,7 +242,7 @@ fn the_gauge_adds_up_workers() {
     let staff = Staff {
         full: 30,
         busy: 50 + 60,
-        idle: 50 + 40,
+        idle: 50,
     };
     assert_eq!(gauge.read(200).1, staff);
     // A clock that is behind takes nothing back.

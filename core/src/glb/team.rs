@@ -211,6 +211,8 @@ impl<B: Bag> Team<B> {
         };
         if core::mem::take(&mut tuned.rested) {
             tuned.tuner.rebase(log, now);
+        }
+        if !tuned.tuner.is_due(now) {
             return None;
         }
         let grain = tuned.tuner.tick(log, now)?;

@@ -369,9 +369,6 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
                 _ => {}
             }
         }
-        if let Some(pace) = &mut self.pace {
-            pace.looked(|| self.port.now());
-        }
         self.next = Next::Work;
         Step::Looked
     }
@@ -394,6 +391,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// Gives way to the steward until one message has been served.
     #[cold]
     fn step_back(&mut self) -> Step {
+        if let Some(pace) = &mut self.pace {
+            pace.forget();
+        }
         self.enter(State::Idle);
         self.port.unpark(self.team.here, self.team.steward());
         self.next = Next::StepBack;
@@ -411,6 +411,10 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn work(&mut self) -> Step {
+        // Here, not at the end of the look: its cost has passed by now.
+        if let Some(pace) = &mut self.pace {
+            pace.looked(|| self.port.now());
+        }
         if self.meter.state() != State::Computing {
             self.enter(State::Computing);
         }

@@ -56,7 +56,7 @@ pub struct Staff {
     pub full: u64,
     /// Ticks with work, added up over the workers.
     pub busy: u64,
-    /// Ticks without work, added up over the workers.
+    /// Ticks without work while others had some, added up over the workers.
     pub idle: u64,
 }
 
@@ -93,10 +93,15 @@ impl Gauge {
         // A clock may differ a little between processors.
         let ticks = now.saturating_sub(self.since);
         let is_full = u64::from(self.running == self.size && self.size > 0);
+        // A place that waits for work from elsewhere could not use its workers at any grain.
+        let idle = match self.running {
+            0 => 0,
+            running => self.size - running,
+        };
         Staff {
             full: self.staff.full + is_full * ticks,
             busy: self.staff.busy + self.running * ticks,
-            idle: self.staff.idle + (self.size - self.running) * ticks,
+            idle: self.staff.idle + idle * ticks,
         }
     }
 }

@@ -73,6 +73,15 @@ impl Tuning {
             Rule::MergeEmpty | Rule::SplitMerge => self.interval,
         }
     }
+
+    /// Ticks between verdicts in the long run. Where many workers report, there is enough to judge by
+    /// several times an interval; and a place that came by work a moment ago cannot wait.
+    pub(crate) const fn last_interval(&self) -> u64 {
+        match self.rule {
+            Rule::Direct => self.interval / 4,
+            Rule::MergeEmpty | Rule::SplitMerge => self.interval,
+        }
+    }
 }
 
 impl Default for Tuning {

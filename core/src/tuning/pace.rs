@@ -74,6 +74,11 @@ impl Pace {
         }
     }
 
+    /// This turn says nothing: the worker stepped back in it.
+    pub fn forget(&mut self) {
+        self.timing = Timing::Off;
+    }
+
     /// So many tasks were done, and perhaps none is left.
     #[inline]
     pub fn did(&mut self, done: u64, is_dry: bool) {

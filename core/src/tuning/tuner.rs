@@ -30,15 +30,15 @@ const SLACK_FULL: u128 = 64;
 enum Verdict {
     /// Too small, and what would do.
     Small(usize),
-    /// Too large.
-    Large,
+    /// Too large, and what would do.
+    Large(usize),
 }
 
 impl Verdict {
     fn agrees(self, other: Option<Self>) -> bool {
         match self {
             Self::Small(_) => matches!(other, Some(Self::Small(_))),
-            Self::Large => other == Some(Self::Large),
+            Self::Large(_) => matches!(other, Some(Self::Large(_))),
         }
     }
 }
@@ -78,8 +78,12 @@ impl Tuner {
         now.saturating_sub(self.ticked) >= self.patience
     }
 
-    /// Forgets what lies before this reading: the place was without work.
+    /// The place was without work until now: what is measured against the clock begins anew. Turns and
+    /// their workers were measured only while there was work.
     pub fn rebase(&mut self, log: Log, now: u64) {
+        if self.tuning.rule == Rule::Direct {
+            return;
+        }
         self.before = log;
         self.ticked = now;
         self.last = None;
@@ -91,7 +95,7 @@ impl Tuner {
         let verdict = self.judge(&log.since(&self.before), elapsed);
         self.before = log;
         self.ticked = now;
-        self.patience = (2 * self.patience).min(self.tuning.interval);
+        self.patience = (2 * self.patience).min(self.tuning.last_interval());
         let Some(verdict) = verdict else {
             self.last = None;
             return None;
@@ -103,7 +107,7 @@ impl Tuner {
         self.last = None;
         let grain = match verdict {
             Verdict::Small(grain) => grain.min(GRAIN_MAX),
-            Verdict::Large => (self.grain / 2).max(1),
+            Verdict::Large(grain) => grain.max(1),
         };
         if self.tuning.frozen || grain == self.grain {
             return None;
@@ -122,7 +126,7 @@ impl Tuner {
         let short = full * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
         match (small, short) {
             (true, false) => Some(Verdict::Small(self.grain.saturating_mul(2))),
-            (false, true) => Some(Verdict::Large),
+            (false, true) => Some(Verdict::Large(self.grain / 2)),
             _ => None,
         }
     }
@@ -138,19 +142,26 @@ impl Tuner {
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;
+        let turns = u128::from(sample.turns);
+        let tasks = u128::from(sample.tasks);
+        // looking a turn * part / (computing a task)
+        let enough = part * looking * tasks / (turns * computing);
+        // Where workers wait it is high time; else by halves, as nothing is lost meanwhile.
+        let large = match (short, usize::try_from(2 * enough)) {
+            (true, Ok(enough)) => Verdict::Large(enough.clamp(self.grain / 8, self.grain / 2)),
+            _ => Verdict::Large(self.grain / 2),
+        };
         if 2 * sample.dry > sample.turns {
-            // The turns end before the grain does: a larger one would change nothing.
-            return (short && self.grain > 1).then_some(Verdict::Large);
+            // The turns end before the grain does: a larger one would change nothing. A smaller one lets
+            // work be set aside sooner, as long as looking stays cheap in turns that do not end early.
+            let spare = self.grain as u128 > 2 * enough;
+            return (short && spare && self.grain > 1).then_some(large);
         }
         let slack = if short { SLACK } else { SLACK_FULL };
         if looking * part > computing {
-            // looking a turn * 2 part / (computing a task)
-            let turns = u128::from(sample.turns);
-            let tasks = u128::from(sample.tasks);
-            let enough = 2 * part * looking * tasks / (turns * computing);
-            let enough = usize::try_from(enough).unwrap_or(usize::MAX);
+            let enough = usize::try_from(2 * enough).unwrap_or(usize::MAX);
             return Some(Verdict::Small(enough.max(self.grain.saturating_add(1))));
         }
-        (looking * part * slack < computing && self.grain > 1).then_some(Verdict::Large)
+        (looking * part * slack < computing && self.grain > 1).then_some(large)
     }
 }
