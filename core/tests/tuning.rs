@@ -184,28 +184,48 @@ fn a_grain_is_measured() {
     assert_eq!(bench.measure(turns(128 * 64 + 1, 40), 0), 128);
 }
 
+/// A default tuner that begins with this grain.
+fn from(initial: usize) -> Bench {
+    Bench::new(Tuning {
+        initial,
+        ..Tuning::default()
+    })
+}
+
 /// Workers that wait for work make looking worth while: up to a quarter of what they lose.
 #[test]
 fn idle_workers_shorten_the_turn() {
-    let mut bench = Bench::new(Tuning::default());
-    bench.measure(turns(1, 40), 0);
-    bench.measure(turns(1, 40), 0);
     // Half idle: one part in 8 is allowed, so one in 64 may become more.
+    let mut bench = from(256);
     assert_eq!(bench.measure(turns(256, 40), 50), 256);
     assert_eq!(bench.measure(turns(256, 40), 50), 64, "twice what will do");
     for _ in 0..6 {
-        let grain = bench.tuner.grain();
-        bench.measure(turns(grain, 40), 50);
+        assert_eq!(bench.measure(turns(64, 40), 50), 64, "one part in 16");
     }
-    assert_eq!(bench.tuner.grain(), 64, "one part in 16 is enough");
     // A grain far off gets there in steps.
-    bench.measure(turns(4096, 40), 0);
-    let mut far = Bench::new(Tuning {
-        initial: 4096,
-        ..Tuning::default()
-    });
+    let mut far = from(4096);
     far.measure(turns(4096, 40), 50);
     assert_eq!(far.measure(turns(4096, 40), 50), 512, "an eighth at most");
+}
+
+/// A place that runs short for a moment is left alone; one that does so again and again is not.
+#[test]
+fn idle_workers_are_remembered() {
+    let mut bench = from(1000);
+    for _ in 0..32 {
+        assert_eq!(bench.measure(turns(1000, 40), 0), 1000);
+    }
+    assert_eq!(bench.measure(turns(1000, 40), 100), 1000);
+    for _ in 0..32 {
+        assert_eq!(bench.measure(turns(1000, 40), 0), 1000);
+    }
+    for round in 0..32 {
+        let grain = bench.tuner.grain();
+        bench.measure(turns(grain, 40), if round % 4 == 0 { 100 } else { 0 });
+    }
+    // A quarter idle: one part in 16 is enough for 64 tasks, four times that is left alone.
+    let grain = bench.tuner.grain();
+    assert!((64..=256).contains(&grain), "{grain}");
 }
 
 /// Turns that end because there is no task left do not call for more tasks a turn.
@@ -215,18 +235,12 @@ fn turns_that_run_dry_do_not_ask_for_more() {
         dry: 10,
         ..turns(3, 40)
     };
-    let of_grain = |initial| {
-        Bench::new(Tuning {
-            initial,
-            ..Tuning::default()
-        })
-    };
-    let mut bench = of_grain(200);
+    let mut bench = from(200);
     for _ in 0..4 {
         assert_eq!(bench.measure(dry, 5), 200);
     }
+    let mut bench = from(200);
     assert_eq!(bench.measure(dry, 50), 200);
-    assert_eq!(bench.measure(dry, 50), 64);
     // A full turn of half of that would look too often.
     for _ in 0..4 {
         assert_eq!(bench.measure(dry, 50), 64);

@@ -15,7 +15,8 @@
 //! place with much work, or with one worker, never learns that its grain is too small.
 //!
 //! [`Rule::Direct`] is ours and has no such blindness: a sampled turn tells how long the look outside
-//! took and how long the tasks did, and the grain follows from the share that looking may have.
+//! took and how long the tasks did, and the grain follows from the share that looking may have. That
+//! share is larger where workers have been waiting for work, the last moments counting most.
 #![forbid(unsafe_code)]
 
 mod gauge;

@@ -19,6 +19,10 @@ const LOOK_SHARE: u128 = 32;
 /// more than one part in so many.
 const LOOK_SHARE_SHORT: u128 = 8;
 
+/// Of what was known about the use of the workers, one part in so many is forgotten at every verdict: a
+/// place that runs short again and again does so for less time than a change of the grain takes.
+const FORGOTTEN: u64 = 32;
+
 /// A grain is only made smaller if looking takes less than one part in so many of what it may.
 const SLACK: u128 = 4;
 
@@ -52,6 +56,8 @@ pub struct Tuner {
     ticked: u64,
     /// Ticks until the next verdict.
     patience: u64,
+    /// Ticks with and without work, the latest counting most.
+    staff: [u64; 2],
     last: Option<Verdict>,
 }
 
@@ -64,6 +70,7 @@ impl Tuner {
             before: Log::default(),
             ticked: now,
             patience: tuning.first_interval(),
+            staff: [0; 2],
             last: None,
         }
     }
@@ -92,7 +99,15 @@ impl Tuner {
     /// Judges what happened since the last reading; the new grain if that changes it.
     pub fn tick(&mut self, log: Log, now: u64) -> Option<usize> {
         let elapsed = now.saturating_sub(self.ticked);
-        let verdict = self.judge(&log.since(&self.before), elapsed);
+        let since = log.since(&self.before);
+        for (known, new) in self
+            .staff
+            .iter_mut()
+            .zip([since.staff.busy, since.staff.idle])
+        {
+            *known = *known - *known / FORGOTTEN + new;
+        }
+        let verdict = self.judge(&since, elapsed);
         self.before = log;
         self.ticked = now;
         self.patience = (2 * self.patience).min(self.tuning.last_interval());
@@ -138,7 +153,7 @@ impl Tuner {
         if sample.tasks == 0 || computing == 0 {
             return None;
         }
-        let (busy, idle) = (u128::from(log.staff.busy), u128::from(log.staff.idle));
+        let [busy, idle] = self.staff.map(u128::from);
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;
