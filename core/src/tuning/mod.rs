@@ -15,7 +15,8 @@
 //! place with much work, or with one worker, never learns that its grain is too small.
 //!
 //! [`Rule::Direct`] is ours and has no such blindness: a sampled turn tells how long the look outside
-//! took and how long the tasks did, and the grain follows from the share that looking may have.
+//! took and how long the tasks did, and the grain follows from the share that looking may have. That
+//! share is larger where workers have been waiting for work, the last moments counting most.
 #![forbid(unsafe_code)]
 
 mod gauge;
@@ -70,6 +71,15 @@ impl Tuning {
     pub(crate) const fn first_interval(&self) -> u64 {
         match self.rule {
             Rule::Direct => self.interval / 64,
+            Rule::MergeEmpty | Rule::SplitMerge => self.interval,
+        }
+    }
+
+    /// Ticks between verdicts in the long run. Where many workers report, there is enough to judge by
+    /// several times an interval; and a place that came by work a moment ago cannot wait.
+    pub(crate) const fn last_interval(&self) -> u64 {
+        match self.rule {
+            Rule::Direct => self.interval / 4,
             Rule::MergeEmpty | Rule::SplitMerge => self.interval,
         }
     }

@@ -1,6 +1,6 @@
 //! From what a place measured to its next grain.
 
-use crate::tuning::{GRAIN_MAX, Log, Rule, Staff, Tuning};
+use crate::tuning::{GRAIN_MAX, Log, Rule, Tuning};
 
 /// A place that had all its workers running for less than this share of the time is short of work
 /// that could be shared (Finnerty 2022: 90 %).
@@ -23,10 +23,14 @@ const LOOK_SHARE_SHORT: u128 = 8;
 /// too often gives away what is hardly worth a message.
 const SERVICE_SHARE: u128 = 16;
 
-/// A grain is only made smaller if both take less than one part in so many of what they may.
+/// Of what was known about the use of the workers, one part in so many is forgotten at every verdict: a
+/// place that runs short again and again does so for less time than a change of the grain takes.
+const FORGOTTEN: u64 = 32;
+
+/// A grain is only made smaller if empty looks take less than one part in so many of what they may.
 const SLACK: u128 = 4;
 
-/// ... and where nobody waits for work, so many: the turn is then needlessly long for who asks.
+/// The same where nobody waits for work: the turn is then needlessly long for who asks.
 const SLACK_FULL: u128 = 16;
 
 /// What two readings say about the grain.
@@ -34,15 +38,15 @@ const SLACK_FULL: u128 = 16;
 enum Verdict {
     /// Too small, and what would do.
     Small(usize),
-    /// Too large.
-    Large,
+    /// Too large, and what would do.
+    Large(usize),
 }
 
 impl Verdict {
     fn agrees(self, other: Option<Self>) -> bool {
         match self {
             Self::Small(_) => matches!(other, Some(Self::Small(_))),
-            Self::Large => other == Some(Self::Large),
+            Self::Large(_) => matches!(other, Some(Self::Large(_))),
         }
     }
 }
@@ -56,9 +60,9 @@ pub struct Tuner {
     ticked: u64,
     /// Ticks until the next verdict.
     patience: u64,
+    /// Ticks with and without work, the latest counting most.
+    staff: [u64; 2],
     last: Option<Verdict>,
-    /// The use of the workers, older intervals counting for less.
-    staff: Staff,
 }
 
 impl Tuner {
@@ -70,8 +74,8 @@ impl Tuner {
             before: Log::default(),
             ticked: now,
             patience: tuning.first_interval(),
+            staff: [0; 2],
             last: None,
-            staff: Staff::default(),
         }
     }
 
@@ -101,12 +105,18 @@ impl Tuner {
     /// Judges what happened since the last reading; the new grain if that changes it.
     pub fn tick(&mut self, log: Log, now: u64) -> Option<usize> {
         let elapsed = now.saturating_sub(self.ticked);
-        let recent = log.since(&self.before);
-        self.staff.fade(&recent.staff);
-        let verdict = self.judge(&recent, elapsed);
+        let since = log.since(&self.before);
+        for (known, new) in self
+            .staff
+            .iter_mut()
+            .zip([since.staff.busy, since.staff.idle])
+        {
+            *known = *known - *known / FORGOTTEN + new;
+        }
+        let verdict = self.judge(&since, elapsed);
         self.before = log;
         self.ticked = now;
-        self.patience = self.patience.saturating_mul(2).min(self.tuning.interval);
+        self.patience = (2 * self.patience).min(self.tuning.last_interval());
         let Some(verdict) = verdict else {
             self.last = None;
             return None;
@@ -118,7 +128,7 @@ impl Tuner {
         self.last = None;
         let grain = match verdict {
             Verdict::Small(grain) => grain.min(GRAIN_MAX),
-            Verdict::Large => (self.grain / 2).max(1),
+            Verdict::Large(grain) => grain.max(1),
         };
         if self.tuning.frozen || grain == self.grain {
             return None;
@@ -137,49 +147,48 @@ impl Tuner {
         let short = full * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
         match (small, short) {
             (true, false) => Some(Verdict::Small(self.grain.saturating_mul(2))),
-            (false, true) => Some(Verdict::Large),
+            (false, true) => Some(Verdict::Large(self.grain / 2)),
             _ => None,
         }
     }
 
-    /// If empty looks take too much, that is corrected at once, to half of what they may take;
-    /// everything else by a factor of 2.
+    /// If empty looks take too much, that is corrected at once, to half of what they may take.
     fn judge_directly(&self, log: &Log) -> Option<Verdict> {
         let sample = &log.sample;
-        let [turns, dry, tasks, looking, computing] = [
-            sample.turns,
-            sample.dry,
-            sample.tasks,
-            sample.looking,
-            sample.computing,
-        ]
-        .map(u128::from);
-        let [quiet_turns, quiet_looking] =
-            [sample.quiet_turns, sample.quiet_looking].map(u128::from);
+        let [turns, dry, tasks] = [sample.turns, sample.dry, sample.tasks].map(u128::from);
+        let [looking, computing] = [sample.looking, sample.computing].map(u128::from);
         if tasks == 0 || computing == 0 {
             return None;
         }
-        let (busy, idle) = (u128::from(self.staff.busy), u128::from(self.staff.idle));
+        let [busy, idle] = self.staff.map(u128::from);
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;
+        // As if all the turns that were timed had found nothing to do.
+        let empty =
+            u128::from(sample.quiet_looking) * turns / u128::from(sample.quiet_turns.max(1));
+        // The tasks of a turn of which an empty look takes just what it may.
+        let enough = part * empty * tasks / (turns * computing);
+        // Where workers wait it is high time; else by halves, as nothing is lost meanwhile.
+        let large = match (short, usize::try_from(2 * enough)) {
+            (true, Ok(enough)) => Verdict::Large(enough.clamp(self.grain / 8, self.grain / 2)),
+            _ => Verdict::Large(self.grain / 2),
+        };
         if 2 * dry > turns {
-            // The turns end before the grain does: a larger one would change nothing.
-            return (short && self.grain > 1).then_some(Verdict::Large);
+            // The turns end before the grain does: a larger one would change nothing. A smaller one lets
+            // work be set aside sooner, as long as looking stays cheap in turns that do not end early.
+            let spare = self.grain as u128 > 2 * enough;
+            return (short && spare && self.grain > 1).then_some(large);
         }
-        // Ticks of empty looks in as many turns as were timed.
-        let empty = quiet_looking * turns / quiet_turns.max(1);
         if empty * part > computing {
-            let enough = 2 * part * empty * tasks / (turns * computing);
-            let enough = usize::try_from(enough).unwrap_or(usize::MAX);
+            let enough = usize::try_from(2 * enough).unwrap_or(usize::MAX);
             return Some(Verdict::Small(enough.max(self.grain.saturating_add(1))));
         }
         if looking * SERVICE_SHARE > computing {
             return Some(Verdict::Small(self.grain.saturating_mul(2)));
         }
         let slack = if short { SLACK } else { SLACK_FULL };
-        let seldom =
-            empty * part * slack < computing && looking * SERVICE_SHARE * slack < computing;
-        (seldom && self.grain > 1).then_some(Verdict::Large)
+        let seldom = empty * part * slack < computing && 2 * looking * SERVICE_SHARE < computing;
+        (seldom && self.grain > 1).then_some(large)
     }
 }

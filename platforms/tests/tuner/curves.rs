@@ -1,0 +1,57 @@
+//! What the reserve tells about the grain: feedings for each emptying, takings for each feeding.
+
+use crate::sweep::{KINDS, Kind, manycore, on, walk};
+use crate::tree::Tree;
+
+/// If nobody can come between the look at the flag and the feeding, nothing is fed twice at any grain:
+/// the sign is the race.
+#[test]
+fn without_the_race_nothing_is_fed_twice() {
+    for kind in KINDS {
+        for grain in [1, 4, 16, 64, 256, 1024] {
+            let simulation = on("oakforest-pacs", 2, 24, grain);
+            let tree = Tree::new(9);
+            let ratio = walk(kind, &simulation.raceless(), &tree).merge_empty();
+            assert!((ratio - 1.0).abs() < 0.01, "{kind:?} {grain}: {ratio}");
+            if grain <= 64 {
+                let raced = walk(kind, &simulation, &tree).merge_empty();
+                assert!(raced > 1.3, "{kind:?} {grain}: {raced} with the race");
+            }
+        }
+    }
+}
+
+/// From the grain on at which 64 workers could feed one after another during a turn: at smaller ones who
+/// feeds waits for the reserve's lock, and the longer so the more often others take from it, which is
+/// what the three kinds differ in.
+#[test]
+fn merge_empty_does_not_depend_on_the_division() {
+    let tree = Tree::new(13);
+    for grain in [64, 256, 1024] {
+        let runs = KINDS.map(|kind| walk(kind, &manycore(grain), &tree));
+        let ratios = runs.each_ref().map(|run| run.merge_empty());
+        let [least, most] = [f64::min, f64::max].map(|f| ratios.into_iter().reduce(f));
+        let apart = most.expect("three") / least.expect("three");
+        assert!(apart < 1.1, "{grain}: {ratios:?}");
+        for (kind, run) in KINDS.iter().zip(&runs) {
+            let ratio = run.split_merge();
+            match kind {
+                Kind::Plain => {}
+                Kind::Whole => assert!(ratio <= 1.0, "{grain}: {ratio}"),
+                Kind::Fragments => assert!(ratio > 2.0, "{grain}: {ratio}"),
+            }
+        }
+    }
+}
+
+/// The same at small grains, where the curves of merge/empty part.
+#[test]
+fn split_merge_depends_on_the_division_at_any_grain() {
+    for grain in [1, 4, 16] {
+        let tree = Tree::new(10);
+        let whole = walk(Kind::Whole, &manycore(grain), &tree).split_merge();
+        assert!(whole <= 1.0, "{grain}: {whole}");
+        let fragments = walk(Kind::Fragments, &manycore(grain), &tree).split_merge();
+        assert!(fragments > 2.0, "{grain}: {fragments}");
+    }
+}

@@ -1,0 +1,103 @@
+//! The rules against the best fixed grain, on 16 places of 64 workers.
+
+use crate::sweep::{KINDS, Kind, manycore, walk};
+use crate::tree::Tree;
+use tautline::glb::{Grain, Rule, Tuning};
+
+/// Split/merge takes every grain for too small if what was set aside is handed over whole.
+#[test]
+fn split_merge_is_misled() {
+    let tree = Tree::new(13);
+    let fixed = walk(Kind::Whole, &manycore(16), &tree).ns;
+    let tuned = walk(
+        Kind::Whole,
+        &manycore(Tuning::thesis(Rule::SplitMerge)),
+        &tree,
+    )
+    .ns;
+    assert!(tuned > 2 * fixed, "{tuned} against {fixed}");
+}
+
+/// The least time of these fixed grains.
+fn best(kind: Kind, grains: &[usize], tree: &Tree) -> u64 {
+    let times = grains
+        .iter()
+        .map(|&grain| walk(kind, &manycore(grain), tree).ns);
+    times.min().expect("some grain")
+}
+
+/// The default against the best fixed grain, on a tree so large that the work, not its distribution,
+/// takes most of the time.
+#[test]
+#[ignore = "10 thousand million tasks, minutes: with --release"]
+fn direct_is_near_the_best_large() {
+    let tree = Tree::new(15);
+    for kind in KINDS {
+        let best = best(kind, &[16, 32, 64, 128], &tree);
+        let tuned = walk(kind, &manycore(Tuning::default()), &tree).ns;
+        println!("DIRECT {kind:?} ns={tuned} best={best}");
+        assert!(
+            tuned * 100 <= best * 105,
+            "{kind:?}: {tuned} against {best}"
+        );
+    }
+}
+
+/// Merge/empty moves the grain to where the workers of a place seldom come between one another, turns of
+/// some 0.4 ms here; a run must have ten thousands of those for a shorter turn to be no better. Up to a
+/// grain of 128 the looks alone take one part in 200; larger ones are tried.
+#[test]
+#[ignore = "70 thousand million tasks, minutes: with --release"]
+fn merge_empty_is_near_the_best_large() {
+    let tree = Tree::new(17);
+    let tried = best(Kind::Plain, &[256, 1024, 4096], &tree);
+    // 1024 workers at 625 ns a task and 400 ns a look every 128 tasks, never idle.
+    let looked = (tree.size() as f64 / 1024.0 * (625.0 + 400.0 / 128.0)) as u64;
+    let best = tried.min(looked);
+    let tuned = walk(
+        Kind::Plain,
+        &manycore(Tuning::thesis(Rule::MergeEmpty)),
+        &tree,
+    )
+    .ns;
+    println!("MERGE-EMPTY ns={tuned} tried={tried} looked={looked}");
+    assert!(tuned * 100 <= best * 105, "{tuned} against {best}");
+}
+
+/// Prints the table of times and ratios; `DEPTH` is that of the tree.
+#[test]
+#[ignore = "minutes: a table, with --release and --nocapture"]
+fn table() {
+    let depth = std::env::var("DEPTH").map_or(13, |depth| depth.parse().expect("a depth"));
+    let lowest = std::env::var("LOWEST").map_or(1, |grain| grain.parse().expect("a grain"));
+    let tree = Tree::new(depth);
+    let fixed = (0..9)
+        .map(|power| 4usize.pow(power))
+        .filter(|&grain| grain >= lowest);
+    let mut grains: Vec<(String, Grain)> = fixed
+        .map(|grain| (grain.to_string(), grain.into()))
+        .collect();
+    let rules = [Rule::MergeEmpty, Rule::SplitMerge].map(Tuning::thesis);
+    for tuning in rules.into_iter().chain([Tuning::default()]) {
+        grains.push((format!("{:?}", tuning.rule), tuning.into()));
+    }
+    for kind in KINDS {
+        for (name, grain) in &grains {
+            let run = walk(kind, &manycore(*grain), &tree);
+            let last = run
+                .grains
+                .iter()
+                .map(|place| place.last().map(|&(_, grain)| grain))
+                .take(4);
+            println!(
+                "{kind:?} {name} tasks={} ms={:.1} efficiency={:.3} merge/empty={:.2} split/merge={:.2} {:?}",
+                run.tasks,
+                run.ns as f64 / 1e6,
+                run.efficiency,
+                run.merge_empty(),
+                run.split_merge(),
+                last.collect::<Vec<_>>()
+            );
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A computation in virtual time and what its tuners did.
+
+use tautline::glb::{Bag, Config, Fairness, Grain, PlaceId};
+use tautline::glb::{Observer, State};
+use tautline::machines;
+use tautline::uts::variant::{Fragments, Whole};
+use tautline_sim::{PlaceRun, Simulation};
+
+use crate::tree::Tree;
+
+/// What came of one run.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub tasks: u64,
+    pub ns: u64,
+    pub fed: u64,
+    pub split: u64,
+    pub emptied: u64,
+    pub efficiency: f64,
+    /// By place: when its grain became what, in order.
+    pub grains: Vec<Vec<(u64, usize)>>,
+}
+
+impl Reading {
+    pub fn merge_empty(&self) -> f64 {
+        self.fed as f64 / self.emptied as f64
+    }
+
+    pub fn split_merge(&self) -> f64 {
+        self.split as f64 / self.fed as f64
+    }
+
+    /// The part of the run before `place` changed its grain for the first time.
+    pub fn kept(&self, place: usize) -> f64 {
+        let first = self.grains[place].first();
+        first.map_or(1.0, |&(at, _)| at as f64 / self.ns as f64)
+    }
+}
+
+/// The changes that one worker made to the grain of its place.
+#[derive(Debug, Default)]
+struct Changes(Vec<(u64, usize)>);
+
+impl Observer for Changes {
+    fn span(&mut self, _: State, _: u64, _: u64) {}
+
+    fn grain(&mut self, tasks: usize, now: u64) {
+        self.0.push((now, tasks));
+    }
+}
+
+/// Runs a bag that counts its tasks.
+pub fn run<B: Bag<Shared = (), Output = u64>>(simulation: &Simulation, bag: B) -> Reading {
+    let outcome = simulation.run(bag, |_| (), 0, |_, _| Changes::default());
+    assert!(outcome.complete);
+    assert_eq!(outcome.output, outcome.tasks);
+    let mut grains = vec![Vec::new(); outcome.places.len()];
+    for (PlaceId(place), _, changes) in outcome.observers {
+        grains[place as usize].extend(changes.0);
+    }
+    for history in &mut grains {
+        history.sort_by_key(|&(now, _)| now);
+    }
+    let sum = |part: fn(&PlaceRun) -> u64| outcome.places.iter().map(part).sum();
+    Reading {
+        tasks: outcome.tasks,
+        ns: outcome.virtual_ns,
+        fed: sum(|place| place.tally.reserve.fed),
+        split: sum(|place| place.tally.reserve.split),
+        emptied: sum(|place| place.tally.reserve.emptied),
+        efficiency: outcome.efficiency,
+        grains,
+    }
+}
+
+/// The machine of the thesis' figures on which `places` places of `workers` workers walk a tree.
+pub fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>) -> Simulation {
+    let description = machines::find(name).expect("a built-in machine");
+    let config = Config {
+        places,
+        workers: workers as usize,
+        grain: grain.into(),
+        fairness: Fairness::Inline,
+        ..Config::default()
+    };
+    let task_ns = description.uts_task_ns(tautline::uts::Kind::Geometric);
+    Simulation::new(config, description.machine(places, workers, task_ns))
+}
+
+/// 16 places of 64 workers of Oakforest-PACS.
+pub fn manycore(grain: impl Into<Grain>) -> Simulation {
+    on("oakforest-pacs", 16, 64, grain)
+}
+
+/// How the bags of a walk are divided.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Plain,
+    Whole,
+    Fragments,
+}
+
+pub const KINDS: [Kind; 3] = [Kind::Plain, Kind::Whole, Kind::Fragments];
+
+/// Walks `tree` divided in this way.
+pub fn walk(kind: Kind, simulation: &Simulation, tree: &Tree) -> Reading {
+    let tree = tree.clone();
+    let size = tree.size();
+    let reading = match kind {
+        Kind::Plain => run(simulation, tree),
+        Kind::Whole => run(simulation, Whole(tree)),
+        Kind::Fragments => run(simulation, Fragments::from(tree)),
+    };
+    assert_eq!(reading.tasks, size, "{kind:?}");
+    reading
+}
