@@ -10,7 +10,7 @@ use tautline::glb::PlaceId;
 use tautline::synthetic::{Children, Cost, Found, Params, Synthetic as Bag, Work};
 
 /// A unit on a core of a present-day server.
-const UNIT_NS: u64 = 3;
+const UNIT_NS: u64 = 4;
 const ROOTS_MAX: u64 = 1 << 24;
 const DEPTH_MAX: u64 = u32::MAX as u64;
 /// The usual depth, where trees may be infinite without one: in virtual time, and on threads.
