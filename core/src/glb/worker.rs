@@ -361,10 +361,8 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
                         return Step::Served;
                     }
                 }
-                Fairness::Yield if self.team.crew.is_full() => {
-                    if self.team.gate.try_hold(self.me) {
-                        return self.step_back();
-                    }
+                Fairness::Yield if self.team.crew.is_full() && self.team.gate.try_hold(self.me) => {
+                    return self.step_back();
                 }
                 _ => {}
             }
