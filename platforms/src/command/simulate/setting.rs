@@ -108,6 +108,7 @@ impl Setting {
         let places = self.places(&described, workers)?;
         config.places = places;
         config.lifelines = self.rules.lifelines(places);
+        config.random_steals = self.rules.random_steals(places);
         let threads = places as usize * config.threads();
         if threads > THREADS_MAX {
             return Err(Failure::Usage(format!(
