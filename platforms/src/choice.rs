@@ -21,10 +21,12 @@ pub fn random_steals(places: u32) -> usize {
 /// Lifelines: the hypercube whose dimensions stay below 13, as every quiet place has asked along all of
 /// them.
 pub fn lifelines(places: u32) -> Graph {
-    let radix = match places {
-        0..=BINARY_PLACES => 2,
-        ..=QUATERNARY_PLACES => 4,
-        _ => 8,
+    let radix = if places <= BINARY_PLACES {
+        2
+    } else if places <= QUATERNARY_PLACES {
+        4
+    } else {
+        8
     };
     Graph::Hypercube { radix }
 }

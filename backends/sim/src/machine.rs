@@ -142,6 +142,7 @@ mod tests {
         split_ns: 0,
         merge_ns: 0,
         wake_ns: 0,
+        spin_ns: 0,
         gap_ns: 0,
         jitter_percent: 0,
     };
