@@ -4,6 +4,7 @@
 //! then along lifelines. One place is best on one machine; more show how the program would do on many.
 #![forbid(unsafe_code)]
 
+use crate::choice;
 use crate::deadline;
 use crate::machines::Description;
 use crate::{Error, Result};
@@ -72,6 +73,9 @@ pub struct Glb<'a, F = Unobserved> {
     config: Config,
     /// `None`: as many as there are processors for each place.
     workers: Option<usize>,
+    /// `None`, here and for the lifelines: as [`choice`] says.
+    random_steals: Option<usize>,
+    lifelines: Option<Graph>,
     cpus: Vec<usize>,
     pinned: bool,
     control: Option<&'a Control>,
@@ -101,6 +105,8 @@ impl Glb<'_> {
         Self {
             config: Config::default(),
             workers: None,
+            random_steals: None,
+            lifelines: None,
             cpus: machine.cpus(),
             pinned: true,
             control: None,
@@ -130,15 +136,16 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// How many places a dry one asks at random before it turns to its lifelines.
+    /// How many places a dry one asks at random before it turns to its lifelines. Else as
+    /// [`choice::random_steals`] says.
     pub fn random_steals(mut self, tries: usize) -> Self {
-        self.config.random_steals = tries;
+        self.random_steals = Some(tries);
         self
     }
 
-    /// Who may leave a request with whom.
+    /// Who may leave a request with whom. Else as [`choice::lifelines`] says.
     pub fn lifelines(mut self, graph: Graph) -> Self {
-        self.config.lifelines = graph;
+        self.lifelines = Some(graph);
         self
     }
 
@@ -185,6 +192,8 @@ impl<'a, F> Glb<'a, F> {
         Glb {
             config: self.config,
             workers: self.workers,
+            random_steals: self.random_steals,
+            lifelines: self.lifelines,
             cpus: self.cpus,
             pinned: self.pinned,
             control: Some(control),
@@ -198,6 +207,8 @@ impl<'a, F> Glb<'a, F> {
         Glb {
             config: self.config,
             workers: self.workers,
+            random_steals: self.random_steals,
+            lifelines: self.lifelines,
             cpus: self.cpus,
             pinned: self.pinned,
             control: self.control,
@@ -221,7 +232,7 @@ impl<'a, F> Glb<'a, F> {
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config(&self) -> Result<Config> {
-        let mut config = self.config;
+        let mut config = self.chosen();
         let places = config.places as usize;
         let most = Self::THREADS_MAX;
         if !(1..=most).contains(&places) {
@@ -249,7 +260,7 @@ impl<'a, F> Glb<'a, F> {
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config_on(&self, machine: &Description) -> Result<Config> {
-        let mut config = self.config;
+        let mut config = self.chosen();
         config.workers = self.workers.unwrap_or(machine.workers as usize);
         check(&config)?;
         let room = machine.places_max(config.workers as u32);
@@ -260,6 +271,18 @@ impl<'a, F> Glb<'a, F> {
             return refuse("places", config.places as usize, allowed);
         }
         Ok(config)
+    }
+
+    /// What was asked for, and what is chosen where nothing was.
+    fn chosen(&self) -> Config {
+        let places = self.config.places;
+        Config {
+            random_steals: self
+                .random_steals
+                .unwrap_or_else(|| choice::random_steals(places)),
+            lifelines: self.lifelines.unwrap_or_else(|| choice::lifelines(places)),
+            ..self.config
+        }
     }
 
     /// Runs `bag` to the end. `shared` makes what the workers of a place share, `output` is what the

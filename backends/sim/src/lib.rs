@@ -5,7 +5,7 @@
 //!
 //! # Algorithm
 //! Discrete events: a worker takes its next step, a message arrives. The places are the shipped
-//! [`Team`]s and [`Worker`]s; the machine is their port. After each step its cost passes for the
+//! [`Team`](tautline_core::glb::Team)s and [`Worker`](tautline_core::glb::Worker)s; the machine is their port. After each step its cost passes for the
 //! worker that took it, while others go on; a reserve is locked for as long as work is put in or taken
 //! out, and others wait. Events of one moment happen in the order in which they were caused, so a run
 //! depends on its configuration and seed alone.

@@ -27,6 +27,8 @@ pub struct Machine {
     pub merge_ns: u64,
     /// From starting an idle worker to its first turn.
     pub wake_ns: u64,
+    /// How long a thread without work spins before it sleeps: as long it is there at once when called.
+    pub spin_ns: u64,
     /// Places on one node; 0 counts as 1.
     pub node_places: u32,
     /// How the nodes are connected.
@@ -66,6 +68,7 @@ impl Default for Machine {
             split_ns: 300,
             merge_ns: 100,
             wake_ns: 5_000,
+            spin_ns: 5_000,
             node_places: 16,
             shape: Shape::Flat,
             near_ns: 600,
@@ -139,6 +142,7 @@ mod tests {
         split_ns: 0,
         merge_ns: 0,
         wake_ns: 0,
+        spin_ns: 0,
         gap_ns: 0,
         jitter_percent: 0,
     };

@@ -93,11 +93,11 @@ impl<B: Bag> Park for World<B> {
             return seat.set(Seat::Called);
         };
         seat.set(Seat::Awake);
-        // As in the node backend, a thread spins for about as long as waking it would take.
-        let (now, wake_ns) = (self.now(), self.machine.wake_ns);
-        let takes = match now.saturating_sub(since) < wake_ns {
+        let now = self.now();
+        let takes = match now.saturating_sub(since) < self.machine.spin_ns {
+            // It reads a line that another thread has written, as who takes from a reserve does.
             true => self.machine.merge_ns,
-            false => wake_ns,
+            false => self.machine.wake_ns,
         };
         let wakes = now.max(since).saturating_add(takes);
         self.network.borrow_mut().step(wakes, thread);

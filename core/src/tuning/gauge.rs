@@ -69,17 +69,6 @@ pub struct Staff {
 }
 
 impl Staff {
-    /// Adds `recent`, what was there before losing an eighth: shortage comes in bursts.
-    pub(super) fn fade(&mut self, recent: &Self) {
-        for (sum, new) in [
-            (&mut self.full, recent.full),
-            (&mut self.busy, recent.busy),
-            (&mut self.idle, recent.idle),
-        ] {
-            *sum = *sum - *sum / 8 + new;
-        }
-    }
-
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             full: self.full - before.full,

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use tautline::choice;
 use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
 use tautline_core::lifeline::Crew;
 
@@ -52,19 +53,19 @@ pub struct Rules {
     #[arg(
         short = 'w',
         long,
-        value_name = "N",
+        value_name = "auto|N",
         env = "TAUTLINE_RANDOM_STEALS",
-        default_value = "1"
+        default_value = "auto"
     )]
-    #[arg(value_parser = whole::<u32, RANDOM_STEALS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
-    random_steals: u32,
-    /// Lifeline graph: ring, full, hypercube:H with radix H, or dimension:Z, the hypercube of Z
+    #[arg(value_parser = random_steals, allow_negative_numbers = true, hide_env_values = true)]
+    random_steals: Tries,
+    /// Lifeline graph: by the number of places (auto), ring, full, hypercube:H with radix H, or dimension:Z, the hypercube of Z
     /// dimensions with the least radix
     #[arg(
         long,
         value_name = "GRAPH",
         env = "TAUTLINE_LIFELINES",
-        default_value = "hypercube:2"
+        default_value = "auto"
     )]
     #[arg(value_parser = lifelines, hide_env_values = true)]
     lifelines: Lifelines,
@@ -102,9 +103,15 @@ pub struct Rules {
     seed: u64,
 }
 
+/// How many steals are tried at random, if that was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Tries(Option<u32>);
+
 /// A graph, or what it is found by once the number of places is known.
 #[derive(Clone, Copy, Debug)]
 enum Lifelines {
+    /// What suits so many places.
+    Auto,
     Graph(Graph),
     /// The hypercube of so many dimensions.
     Dimensions(u32),
@@ -142,7 +149,7 @@ impl Rules {
     pub fn glb(&self, places: u32) -> Glb<'static> {
         Glb::new()
             .places(places)
-            .random_steals(self.random_steals as usize)
+            .random_steals(self.random_steals(places))
             .lifelines(self.lifelines(places))
             .steal(self.steal)
             .grain(self.grain)
@@ -150,9 +157,16 @@ impl Rules {
             .fairness(self.fairness())
     }
 
+    /// How many steals are tried at random, of so many `places`.
+    pub fn random_steals(&self, places: u32) -> usize {
+        let Tries(asked) = self.random_steals;
+        asked.map_or_else(|| choice::random_steals(places), |tries| tries as usize)
+    }
+
     /// Who may leave a request with whom, of so many `places`.
     pub fn lifelines(&self, places: u32) -> Graph {
         match self.lifelines {
+            Lifelines::Auto => choice::lifelines(places),
             Lifelines::Graph(graph) => graph,
             Lifelines::Dimensions(dimensions) => Graph::of_dimensions(dimensions, places),
         }
@@ -180,7 +194,21 @@ pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     })
 }
 
+fn random_steals(text: &str) -> Result<Tries, String> {
+    match text {
+        "auto" => Ok(Tries(None)),
+        _ => match whole::<u32, RANDOM_STEALS_MAX>(text) {
+            Ok(tries) => Ok(Tries(Some(tries))),
+            Err(reason) if reason.starts_with("at most") => Err(reason),
+            Err(_) => Err("auto, or a whole number, not negative".to_owned()),
+        },
+    }
+}
+
 fn lifelines(text: &str) -> Result<Lifelines, String> {
+    if text == "auto" {
+        return Ok(Lifelines::Auto);
+    }
     let graph = match text.split_once(':') {
         None if text == "ring" => Some(Graph::Ring),
         None if text == "full" => Some(Graph::Full),
@@ -194,7 +222,7 @@ fn lifelines(text: &str) -> Result<Lifelines, String> {
         .map(Lifelines::Graph)
         .or(dimensions.map(Lifelines::Dimensions))
         .ok_or_else(|| {
-            "ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1".to_owned()
+            "auto, ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1".to_owned()
         })
 }
 
@@ -301,6 +329,15 @@ pub fn line(config: &Config) -> String {
         Spelled(config.fairness),
         config.seed
     )
+}
+
+/// What was chosen, and why, as rows of a table.
+pub fn reasons(config: &Config) -> Vec<(&'static str, String)> {
+    let row = |choice: choice::Choice| {
+        let how = if choice.chosen { "" } else { "as asked; else " };
+        (choice.setting, format!("{how}{}", choice.why))
+    };
+    choice::explain(config).into_iter().map(row).collect()
 }
 
 /// The settings as data.

@@ -432,6 +432,8 @@ fn machine(
         None => Shape::Flat,
     };
     let jitter = 0..=JITTER_MAX_PERCENT;
+    // A thread spins for about as long as waking it takes.
+    let wake_ns = judge.cost("costs.wake_ns", costs.wake_ns)?;
     Ok(Machine {
         task_ns: 1,
         look_ns: judge.cost("costs.look_ns", costs.look_ns)?,
@@ -439,7 +441,8 @@ fn machine(
         send_ns: judge.cost("costs.send_ns", costs.send_ns)?,
         split_ns: judge.cost("costs.split_ns", costs.split_ns)?,
         merge_ns: judge.cost("costs.merge_ns", costs.merge_ns)?,
-        wake_ns: judge.cost("costs.wake_ns", costs.wake_ns)?,
+        wake_ns,
+        spin_ns: wake_ns,
         node_places: 1,
         shape,
         near_ns,

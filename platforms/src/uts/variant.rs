@@ -144,3 +144,113 @@ impl<B: Bag> Bag for Fragments<B> {
         }
     }
 }
+
+/// How a bag divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Division {
+    /// As it likes.
+    #[default]
+    Plain,
+    /// As [`Whole`].
+    Whole,
+    /// As [`Fragments`].
+    Fragments,
+}
+
+/// A bag whose division is chosen at run time.
+#[derive(Clone, Debug)]
+pub enum Divided<B> {
+    /// As it likes.
+    Plain(B),
+    /// Split 1.
+    Whole(Whole<B>),
+    /// Split 2.
+    Fragments(Fragments<B>),
+}
+
+impl<B> Divided<B> {
+    /// `bag`, divided in this way.
+    pub fn new(division: Division, bag: B) -> Self {
+        match division {
+            Division::Plain => Self::Plain(bag),
+            Division::Whole => Self::Whole(Whole(bag)),
+            Division::Fragments => Self::Fragments(Fragments::from(bag)),
+        }
+    }
+}
+
+impl<B: Bag> Bag for Divided<B> {
+    type Shared = B::Shared;
+    type Output = B::Output;
+
+    fn process(&mut self, n: usize, shared: &B::Shared) -> usize {
+        match self {
+            Self::Plain(bag) => bag.process(n, shared),
+            Self::Whole(bag) => bag.process(n, shared),
+            Self::Fragments(bag) => bag.process(n, shared),
+        }
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        match self {
+            Self::Plain(bag) => bag.split(share).map(Self::Plain),
+            Self::Whole(bag) => bag.split(share).map(Self::Whole),
+            Self::Fragments(bag) => bag.split(share).map(Self::Fragments),
+        }
+    }
+
+    /// # Panics
+    /// If `other` divides in another way.
+    fn merge(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Plain(bag), Self::Plain(other)) => bag.merge(other),
+            (Self::Whole(bag), Self::Whole(other)) => bag.merge(other),
+            (Self::Fragments(bag), Self::Fragments(other)) => bag.merge(other),
+            _ => panic!("bags of one computation divide alike"),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Plain(bag) => bag.len(),
+            Self::Whole(bag) => bag.len(),
+            Self::Fragments(bag) => bag.len(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Plain(bag) => bag.is_empty(),
+            Self::Whole(bag) => bag.is_empty(),
+            Self::Fragments(bag) => bag.is_empty(),
+        }
+    }
+
+    fn is_splittable(&self) -> bool {
+        match self {
+            Self::Plain(bag) => bag.is_splittable(),
+            Self::Whole(bag) => bag.is_splittable(),
+            Self::Fragments(bag) => bag.is_splittable(),
+        }
+    }
+
+    fn bound(shared: &B::Shared) -> Option<&Bound> {
+        B::bound(shared)
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        match self {
+            Self::Plain(bag) => bag.verdict(),
+            Self::Whole(bag) => bag.verdict(),
+            Self::Fragments(bag) => bag.verdict(),
+        }
+    }
+
+    fn submit(self, output: &mut B::Output) {
+        match self {
+            Self::Plain(bag) => bag.submit(output),
+            Self::Whole(bag) => bag.submit(output),
+            Self::Fragments(bag) => bag.submit(output),
+        }
+    }
+}

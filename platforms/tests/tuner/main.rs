@@ -27,10 +27,15 @@ use tree::Tree;
 fn places_tune_independently() {
     for tuning in [Tuning::thesis(Rule::MergeEmpty), Tuning::default()] {
         let run = walk(Kind::Plain, &on("harp", 4, 6, tuning), &Tree::new(12));
-        let last: BTreeSet<_> = run.grains.iter().map(|place| place.last()).collect();
-        assert_eq!(last.len(), 4, "each at a time of its own: {last:?}");
-        let grains: BTreeSet<_> = last.iter().flatten().map(|&(_, grain)| grain).collect();
-        assert!(grains.len() > 1, "{last:?}");
+        let histories: BTreeSet<_> = run.grains.iter().collect();
+        assert_eq!(
+            histories.len(),
+            4,
+            "each has a story of its own: {histories:?}"
+        );
+        let grains = |place: &Vec<(u64, usize)>| place.iter().map(|&(_, grain)| grain).collect();
+        let ways: BTreeSet<Vec<usize>> = run.grains.iter().map(grains).collect();
+        assert!(ways.len() > 1, "{ways:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use tautline::glb::{Bag, Config, Fairness, Grain, PlaceId};
 use tautline::glb::{Observer, State};
 use tautline::machines;
 use tautline::uts::variant::{Fragments, Whole};
-use tautline_sim::{PlaceRun, Simulation};
+use tautline_sim::{Machine, PlaceRun, Simulation};
 
 use crate::tree::Tree;
 
@@ -84,7 +84,12 @@ pub fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>) -> Sim
         ..Config::default()
     };
     let task_ns = description.uts_task_ns(tautline::uts::Kind::Geometric);
-    Simulation::new(config, description.machine(places, workers, task_ns))
+    let machine = Machine {
+        // The thesis' workers end when they are dry, and a pool starts them again.
+        spin_ns: 0,
+        ..description.machine(places, workers, task_ns)
+    };
+    Simulation::new(config, machine)
 }
 
 /// 16 places of 64 workers of Oakforest-PACS.

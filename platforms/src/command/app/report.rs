@@ -16,6 +16,8 @@ pub struct Report<'a> {
     pub kind: &'static str,
     /// The balancer's settings.
     pub config: Config,
+    /// Why these.
+    pub explain: bool,
     /// The processors that workers were pinned to; none if not pinned.
     pub pinned: Vec<usize>,
     /// How many processors the workers could use at once.
@@ -60,6 +62,9 @@ impl Report<'_> {
         let mut rows = self.answer.facts.clone();
         rows.push(("places x workers", self.crew()));
         rows.push(("balancer", balancer::line(&self.config)));
+        if self.explain {
+            rows.extend(balancer::reasons(&self.config));
+        }
         rows
     }
 
@@ -124,6 +129,9 @@ impl Report<'_> {
         let rates = self.answer.rates(self.seconds);
         let mut object = self.answer.json(rates, sequential.map(|it| it.rates));
         let mut config = balancer::json(&self.config);
+        if self.explain {
+            config["why"] = balancer::reasons(&self.config).into_iter().collect();
+        }
         config["pinned"] = (!self.pinned.is_empty()).into();
         let name = json!(sequential.map(|sequential| &sequential.problem));
         object.insert(format!("sequential_{}", self.kind), name.clone());

@@ -36,6 +36,9 @@ struct Output {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
+    /// Say what was chosen where nothing was asked for, and why
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     stories: Stories,
     /// No progress line (there is none either if stderr is no terminal)
@@ -74,6 +77,7 @@ impl<A: App> Runs for Threads<A> {
             answer,
             kind: A::Problem::KIND,
             config,
+            explain: self.output.explain,
             pinned: cpus.iter().copied().take(processors).collect(),
             processors,
             seconds,

@@ -82,6 +82,9 @@ struct Output {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
+    /// Say what was chosen where nothing was asked for, and why
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     stories: Stories,
 }
@@ -129,7 +132,8 @@ impl<A: App> Runs for Virtual<A> {
         let recorder = || self.output.stories.recorder(threads);
         let run = engine::run(&problem, on, self.output.deadline, recorder);
         let name = self.setting.machine();
-        let report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
+        let mut report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
+        report.explain = self.output.explain;
         let delivered = deliver(&if self.output.json {
             format!("{:#}\n", Value::Object(report.json()))
         } else {

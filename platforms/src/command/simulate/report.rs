@@ -15,6 +15,8 @@ pub struct Report<'a> {
     /// What came of it.
     pub answer: Answer,
     config: Config,
+    /// Why this.
+    pub explain: bool,
     /// What the machine was asked for as.
     name: &'a str,
     machine: Machine,
@@ -41,6 +43,7 @@ impl<'a> Report<'a> {
         Self {
             answer,
             config,
+            explain: false,
             name,
             machine,
             tasks: run.tasks,
@@ -106,6 +109,9 @@ impl<'a> Report<'a> {
             ("machine", setting::line(self.name, &self.machine)),
             ("balancer", balancer::line(&self.config)),
         ]);
+        if self.explain {
+            rows.extend(balancer::reasons(&self.config));
+        }
         rows.extend(self.answer.rows());
         let (messages, reports) = (grouped(self.figures.messages), grouped(self.reports));
         let (events, wall) = (grouped(self.figures.events), self.wall_seconds);
@@ -132,6 +138,10 @@ impl<'a> Report<'a> {
     /// The object for programs.
     pub fn json(&self) -> Map<String, Value> {
         let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
+        let mut config = balancer::json(&self.config);
+        if self.explain {
+            config["why"] = balancer::reasons(&self.config).into_iter().collect();
+        }
         for (key, value) in [
             ("simulated", true.into()),
             ("virtual_seconds", self.figures.virtual_seconds.into()),
@@ -142,7 +152,7 @@ impl<'a> Report<'a> {
             ("events", self.figures.events.into()),
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
-            ("config", balancer::json(&self.config)),
+            ("config", config),
             ("machine", setting::json(self.name, &self.machine)),
             ("per_place", place::json(self.places)),
         ] {

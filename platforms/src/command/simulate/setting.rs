@@ -66,6 +66,9 @@ struct Costs {
     /// From starting an idle worker to its first turn
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     wake_ns: Option<u64>,
+    /// How long a thread without work spins before it sleeps
+    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    spin_ns: Option<u64>,
     /// A message within a node
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     near_ns: Option<u64>,
@@ -108,6 +111,7 @@ impl Setting {
         let places = self.places(&described, workers)?;
         config.places = places;
         config.lifelines = self.rules.lifelines(places);
+        config.random_steals = self.rules.random_steals(places);
         let threads = places as usize * config.threads();
         if threads > THREADS_MAX {
             return Err(Failure::Usage(format!(
@@ -163,6 +167,7 @@ impl Costs {
             split_ns: self.split_ns.unwrap_or(machine.split_ns),
             merge_ns: self.merge_ns.unwrap_or(machine.merge_ns),
             wake_ns: self.wake_ns.unwrap_or(machine.wake_ns),
+            spin_ns: self.spin_ns.unwrap_or(machine.spin_ns),
             near_ns: self.near_ns.unwrap_or(machine.near_ns),
             far_ns: self.far_ns.unwrap_or(machine.far_ns),
             hop_ns: self.hop_ns.unwrap_or(machine.hop_ns),
@@ -184,6 +189,7 @@ pub fn line(name: &str, machine: &Machine) -> String {
         split_ns,
         merge_ns,
         wake_ns,
+        spin_ns,
         node_places,
         shape,
         near_ns,
@@ -199,7 +205,7 @@ pub fn line(name: &str, machine: &Machine) -> String {
     };
     format!(
         "{name}: {node_places} places a node; ns: task {task_ns}, look {look_ns}, serve {serve_ns}, \
-         send {send_ns}, split {split_ns}, merge {merge_ns}, wake {wake_ns}, near {near_ns}, \
+         send {send_ns}, split {split_ns}, merge {merge_ns}, wake {wake_ns} after {spin_ns}, near {near_ns}, \
          {network}, gap {gap_ns}, task of loot {loot_task_ns}; jitter {jitter_percent} %"
     )
 }
@@ -210,7 +216,7 @@ pub fn json(name: &str, machine: &Machine) -> serde_json::Value {
         "name": name,
         "task_ns": machine.task_ns, "look_ns": machine.look_ns, "serve_ns": machine.serve_ns,
         "send_ns": machine.send_ns, "split_ns": machine.split_ns, "merge_ns": machine.merge_ns,
-        "wake_ns": machine.wake_ns, "node_places": machine.node_places,
+        "wake_ns": machine.wake_ns, "spin_ns": machine.spin_ns, "node_places": machine.node_places,
         "torus": match machine.shape {
             Shape::Flat => None,
             Shape::Torus(extents) => Some(extents),

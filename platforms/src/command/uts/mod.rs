@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::{Map, json};
 use tautline::glb::{Config, PlaceId};
 use tautline::machines::UTS_NODES_PER_S;
+use tautline::uts::variant::{Divided, Division};
 use tautline::uts::{Counts, ParamError, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
@@ -25,6 +26,7 @@ EXAMPLES:
   tautline uts -t 0 -b 2000 -q 0.2 -m 4     a tree without a name, by the reference's flags
   tautline uts T1 -r 20                     a named tree, but with another seed
   tautline uts D13 --count-last-level       by the rule of X10 GLB and JavaGLB
+  tautline uts T1L --split 2                bags that divide badly
   tautline uts T1WL --deadline 10           as much of it as ten seconds allow
   tautline uts T3L --json --quiet           for programs";
 
@@ -34,6 +36,20 @@ EXAMPLES:
 pub struct Uts {
     #[command(flatten)]
     tree: TreeArgs,
+    /// How bags divide: half of everything (half), or as in the variants that mislead a tuner: a reserve
+    /// is handed over whole (1), or its fragments are halved one at a time (2)
+    #[arg(long, value_name = "half|1|2", default_value = "half", value_parser = division)]
+    #[arg(help_heading = "Tree")]
+    split: Division,
+}
+
+fn division(text: &str) -> Result<Division, String> {
+    match text {
+        "half" => Ok(Division::Plain),
+        "1" => Ok(Division::Whole),
+        "2" => Ok(Division::Fragments),
+        _ => Err("half, 1 or 2".to_owned()),
+    }
 }
 
 impl App for Uts {
@@ -46,7 +62,10 @@ impl App for Uts {
         let usual = if small { "D11" } else { "T1L" };
         let chosen = self.tree.choose(usual).map_err(bad)?;
         Tree::new(chosen.params).map_err(bad)?;
-        Ok(Search { chosen })
+        Ok(Search {
+            chosen,
+            split: self.split,
+        })
     }
 }
 
@@ -54,6 +73,7 @@ impl App for Uts {
 #[derive(Debug)]
 pub struct Search {
     chosen: Chosen,
+    split: Division,
 }
 
 impl Search {
@@ -63,7 +83,7 @@ impl Search {
 }
 
 impl Problem for Search {
-    type Bag = Bag;
+    type Bag = Divided<Bag>;
 
     const TASKS: &'static str = "nodes";
     const KIND: &'static str = "tree";
@@ -80,10 +100,16 @@ impl Problem for Search {
         let (name, tree) = (self.chosen.name, tree::describe(&self.chosen.params));
         let hash = sha_hardware().unwrap_or("in software");
         let rule = self.chosen.rule();
-        vec![
+        let mut facts = vec![
             ("tree", format!("{name}: {tree}")),
             ("rule", format!("{rule}; SHA-1 {hash}")),
-        ]
+        ];
+        match self.split {
+            Division::Plain => {}
+            Division::Whole => facts.push(("split", "1: a reserve is handed over whole".into())),
+            Division::Fragments => facts.push(("split", "2: one fragment is halved".into())),
+        }
+        facts
     }
 
     /// Refuses a run that would look outside so seldom that an interrupt seems to be lost.
@@ -116,8 +142,8 @@ impl Problem for Search {
         counts.nodes
     }
 
-    fn bag(&self) -> Bag {
-        Bag::root(&self.tree())
+    fn bag(&self) -> Divided<Bag> {
+        Divided::new(self.split, Bag::root(&self.tree()))
     }
 
     fn shared(&self, _: PlaceId) -> Tree {
@@ -151,6 +177,7 @@ impl Problem for Search {
 
     fn smaller(&self) -> Option<(String, Self)> {
         let (name, chosen) = smaller::like(&self.chosen.params)?;
-        Some((name, Self { chosen }))
+        let split = self.split;
+        Some((name, Self { chosen, split }))
     }
 }

@@ -1,0 +1,125 @@
+//! What the balancer is set to where nothing was asked for, and why.
+//!
+//! The rules come of simulations, which `platforms/tables/defaults.md` shows with the commands that
+//! repeat them. A machine enters by its places and workers: the latency of its network, from a torus of
+//! microseconds to Ethernet's 35, moves the best settings less than one seed differs from the next.
+#![forbid(unsafe_code)]
+
+use crate::glb::{Config, Grain, Graph, Rule, Steal};
+
+/// Up to so many places the binary hypercube has no more lifelines than are asked in a few round trips.
+const BINARY_PLACES: u32 = 1024;
+/// From one above so many places on, fewer dimensions are better.
+const QUATERNARY_PLACES: u32 = 8192;
+
+/// Steals tried at random: one for each doubling of the places. With fewer many places go quiet on a bad
+/// guess and wait; more find little and are served by those who have work.
+pub fn random_steals(places: u32) -> usize {
+    places.max(2).next_power_of_two().trailing_zeros() as usize
+}
+
+/// Lifelines: the hypercube whose dimensions stay below 13, as every quiet place has asked along all of
+/// them.
+pub fn lifelines(places: u32) -> Graph {
+    let radix = if places <= BINARY_PLACES {
+        2
+    } else if places <= QUATERNARY_PLACES {
+        4
+    } else {
+        8
+    };
+    Graph::Hypercube { radix }
+}
+
+/// What a thief gets: half, the one amount that no tree makes fail.
+pub const STEAL: Steal = Steal::Half;
+
+/// A setting, and why it is what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The setting.
+    pub setting: &'static str,
+    /// Chosen here, or as asked for.
+    pub chosen: bool,
+    /// The reason for what is chosen where nothing is asked for.
+    pub why: String,
+}
+
+/// The settings of `config` that are chosen unless somebody asks for something else.
+pub fn explain(config: &Config) -> Vec<Choice> {
+    let places = config.places;
+    let choice = |setting, chosen, why| Choice {
+        setting,
+        chosen,
+        why,
+    };
+    let Graph::Hypercube { radix } = lifelines(places) else {
+        unreachable!("a hypercube is chosen, above");
+    };
+    let measured = matches!(config.grain, Grain::Tuned(tuning) if tuning.rule == Rule::Direct && !tuning.frozen);
+    vec![
+        choice(
+            "random steals",
+            config.random_steals == random_steals(places),
+            format!(
+                "{}, one for each doubling of {places} places: with 1 simulated trees on 1024 places lose \
+                 up to a tenth, with more than 16 nothing is gained",
+                random_steals(places)
+            ),
+        ),
+        choice(
+            "lifelines",
+            config.lifelines == lifelines(places),
+            format!(
+                "hypercube:{radix} for {places} places: 2 up to {BINARY_PLACES}, 4 up to \
+                 {QUATERNARY_PLACES}, then 8, which saves messages at the same efficiency"
+            ),
+        ),
+        choice(
+            "steal",
+            config.steal == STEAL,
+            "half: 7 tasks are better by a tenth where the work is near the root, and worse by a quarter \
+             where it is not"
+                .to_owned(),
+        ),
+        choice(
+            "grain",
+            measured,
+            "measured at each place: an empty look outside takes one part in 64 of the time at most, more \
+             only where workers wait for work"
+                .to_owned(),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_random_steal_for_each_doubling() {
+        let all = [1, 2, 3, 4, 5, 1024, 1025, 131_072].map(random_steals);
+        assert_eq!(all, [1, 1, 2, 2, 3, 10, 11, 17]);
+    }
+
+    #[test]
+    fn a_place_never_has_many_lifelines() {
+        for places in [2, 1024, 1025, 8192, 8193, 131_072] {
+            let graph = lifelines(places);
+            let out = graph.outgoing(crate::glb::PlaceId(0), places).count();
+            assert!(out <= 10, "{places}: {out}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_told_from_what_was_chosen() {
+        let config = Config {
+            places: 64,
+            random_steals: 6,
+            grain: 511.into(),
+            ..Config::default()
+        };
+        let chosen: Vec<_> = explain(&config).iter().map(|it| it.chosen).collect();
+        assert_eq!(chosen, [true, true, true, false]);
+    }
+}
