@@ -1,6 +1,6 @@
 //! The rules against the best fixed grain, on 16 places of 64 workers.
 
-use crate::sweep::{KINDS, Kind, manycore, walk};
+use crate::sweep::{KINDS, Kind, manycore, on, walk};
 use crate::tree::Tree;
 use tautline::glb::{Grain, Rule, Tuning};
 
@@ -64,12 +64,46 @@ fn merge_empty_is_near_the_best_large() {
     assert!(tuned * 100 <= best * 105, "{tuned} against {best}");
 }
 
+/// A number of the environment.
+fn given(name: &str, usual: usize) -> usize {
+    std::env::var(name).map_or(usual, |text| text.parse().expect("a whole number"))
+}
+
+/// Prints how the grain of place 0 and the median of the others' change in a run of `PLACES` places.
+#[test]
+#[ignore = "a table, with --release and --nocapture"]
+fn history() {
+    let (places, tree) = (given("PLACES", 8) as u32, Tree::new(given("DEPTH", 14)));
+    for kind in KINDS {
+        for tuning in [Tuning::thesis(Rule::MergeEmpty), Tuning::default()] {
+            let run = walk(kind, &on("oakforest-pacs", places, 64, tuning), &tree);
+            let at = |place: usize, percent: u64| {
+                let until = run.ns * percent / 100;
+                let past = run.grains[place].iter().take_while(|&&(at, _)| at <= until);
+                past.last().map_or(tuning.initial, |&(_, grain)| grain)
+            };
+            for percent in [1, 5, 10, 20, 40, 60, 80, 90, 95, 100] {
+                let mut others: Vec<_> = (1..run.grains.len())
+                    .map(|place| at(place, percent))
+                    .collect();
+                others.sort_unstable();
+                let (first, median) = (at(0, percent), others[others.len() / 2]);
+                println!(
+                    "{kind:?} {:?} {percent} % of {} ms: place 0 {first}, others {median}",
+                    tuning.rule,
+                    run.ns / 1_000_000
+                );
+            }
+        }
+    }
+}
+
 /// Prints the table of times and ratios; `DEPTH` is that of the tree.
 #[test]
 #[ignore = "minutes: a table, with --release and --nocapture"]
 fn table() {
-    let depth = std::env::var("DEPTH").map_or(13, |depth| depth.parse().expect("a depth"));
-    let lowest = std::env::var("LOWEST").map_or(1, |grain| grain.parse().expect("a grain"));
+    let (places, depth) = (given("PLACES", 16) as u32, given("DEPTH", 13));
+    let lowest = given("LOWEST", 1);
     let tree = Tree::new(depth);
     let fixed = (0..9)
         .map(|power| 4usize.pow(power))
@@ -83,7 +117,7 @@ fn table() {
     }
     for kind in KINDS {
         for (name, grain) in &grains {
-            let run = walk(kind, &manycore(*grain), &tree);
+            let run = walk(kind, &on("oakforest-pacs", places, 64, *grain), &tree);
             let last = run
                 .grains
                 .iter()

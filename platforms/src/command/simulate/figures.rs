@@ -3,7 +3,7 @@
 use super::engine::Simulated;
 use crate::command::number::grouped;
 use serde_json::{Value, json};
-use tautline::glb::{Config, PlaceRun, Traffic};
+use tautline::glb::{Config, PlaceRun, State, Times, Traffic};
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,10 @@ pub struct Figures {
     pub messages: u64,
     /// Loot that travelled between places.
     pub loot: u64,
+    /// What looking for work elsewhere came to.
+    pub search: Search,
+    /// Where the workers' time went.
+    pub shares: Shares,
     /// How it was used that workers of a place share.
     pub reserve: Reserve,
     /// How far the loot went.
@@ -29,6 +33,19 @@ pub struct Figures {
     /// Events simulated.
     pub events: u64,
 }
+
+/// Requests for work, of all places.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Search {
+    /// Sent.
+    asked: u64,
+    /// Brought no work, by the end.
+    pub fails: u64,
+}
+
+/// The workers' time, by [`State`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares(Times);
 
 /// The traffic of all places' own reserves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -62,6 +79,8 @@ impl Figures {
             rate,
             messages: run.messages,
             loot: run.distances.iter().sum(),
+            search: Search::of(&run.places),
+            shares: Shares::of(&run.places),
             reserve: Reserve::of(&run.places),
             distance: Distance {
                 by_hops: run.distances.clone(),
@@ -98,7 +117,7 @@ impl Figures {
     }
 
     /// The keys of the object for programs that are not its common ones.
-    pub fn json(&self) -> [(&'static str, Value); 5] {
+    pub fn json(&self) -> [(&'static str, Value); 7] {
         let Grain {
             least,
             median,
@@ -113,6 +132,11 @@ impl Figures {
         [
             ("speedup", self.speedup.into()),
             ("loot", self.loot.into()),
+            (
+                "steals",
+                json!({"asked": self.search.asked, "fails": self.search.fails}),
+            ),
+            ("time", self.shares.json()),
             (
                 "steal_distance",
                 json!({
@@ -132,6 +156,38 @@ impl Figures {
                 json!({"min": least, "median": median, "max": most, "home": home}),
             ),
         ]
+    }
+}
+
+impl Search {
+    fn of(places: &[PlaceRun]) -> Self {
+        let mut search = Self::default();
+        let ways = |place: &PlaceRun| [place.tally.random, place.tally.lifeline];
+        for way in places.iter().flat_map(ways) {
+            search.asked += way.asked;
+            search.fails += way.asked.saturating_sub(way.answered);
+        }
+        search
+    }
+}
+
+impl Shares {
+    fn of(places: &[PlaceRun]) -> Self {
+        let mut times = Times::default();
+        for place in places {
+            times.merge(&place.times);
+        }
+        Self(times)
+    }
+
+    /// The part of the time that workers were in `state`.
+    pub fn share(&self, state: State) -> f64 {
+        self.0.of(state) as f64 / self.0.total().max(1) as f64
+    }
+
+    fn json(&self) -> Value {
+        let share = |state| (State::name(state).to_owned(), self.share(state).into());
+        Value::Object(State::ALL.map(share).into_iter().collect())
     }
 }
 
@@ -230,6 +286,26 @@ mod tests {
         assert_eq!((grain.least, grain.median), (1, 7));
         assert_eq!((grain.most, grain.home), (9, 7));
         assert_eq!(Reserve::default().merge_empty(), None);
+    }
+
+    #[test]
+    fn requests_without_loot_are_fails_and_shares_make_the_whole() {
+        let mut places = [PlaceRun::default(), PlaceRun::default()];
+        for (place, [random, found, lifeline, pushed]) in
+            places.iter_mut().zip([[5, 2, 3, 3], [4, 0, 1, 0]])
+        {
+            place.tally.random.asked = random;
+            place.tally.random.answered = found;
+            place.tally.lifeline.asked = lifeline;
+            place.tally.lifeline.answered = pushed;
+            place.times.add(State::Computing, 30);
+            place.times.add(State::Stealing, 10);
+        }
+        let search = Search::of(&places);
+        assert_eq!((search.asked, search.fails), (13, 8));
+        let shares = Shares::of(&places);
+        assert_eq!(shares.share(State::Computing), 0.75);
+        assert_eq!(shares.share(State::Stealing), 0.25);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::command::number::{grouped, rate};
 use crate::command::simulate::figures::Figures;
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+use tautline::glb::State;
 use tautline::story::{self, Plot, Series};
 
 /// A range of so many times is drawn with equal factors equally far apart.
@@ -28,6 +29,10 @@ pub enum Measure {
     Grain,
     /// Sequential over parallel virtual time
     Speedup,
+    /// The share of the workers' time spent looking for work at other places
+    Stealing,
+    /// Requests for work that brought none
+    Fails,
 }
 
 impl Measure {
@@ -41,6 +46,8 @@ impl Measure {
             Self::SplitMerge => "split/merge",
             Self::Grain => "grain, tasks",
             Self::Speedup => "speedup",
+            Self::Stealing => "time spent stealing, %",
+            Self::Fails => "requests without loot",
         }
     }
 
@@ -54,6 +61,8 @@ impl Measure {
             Self::SplitMerge => figures.reserve.split_merge().unwrap_or(f64::NAN),
             Self::Grain => figures.grain.median as f64,
             Self::Speedup => figures.speedup,
+            Self::Stealing => figures.shares.share(State::Stealing) * 100.0,
+            Self::Fails => figures.search.fails as f64,
         }
     }
 
@@ -74,12 +83,15 @@ fn median(runs: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Option<
 type Figure = fn(&Figures) -> Option<f64>;
 
 /// Figures of a row: the key for programs, and what it is of.
-const FIGURES: [(&str, Figure); 9] = [
+const FIGURES: [(&str, Figure); 12] = [
     ("efficiency", |it| Some(it.efficiency)),
     ("virtual_seconds", |it| Some(it.virtual_seconds)),
     ("rate", |it| Some(it.rate)),
     ("messages", |it| Some(it.messages as f64)),
     ("loot", |it| Some(it.loot as f64)),
+    ("fails", |it| Some(it.search.fails as f64)),
+    ("computing", |it| Some(it.shares.share(State::Computing))),
+    ("stealing", |it| Some(it.shares.share(State::Stealing))),
     ("mean_hops", |it| it.distance.mean_hops()),
     ("grain", |it| Some(it.grain.median as f64)),
     ("merge_empty", |it| it.reserve.merge_empty()),
@@ -87,13 +99,16 @@ const FIGURES: [(&str, Figure); 9] = [
 ];
 
 /// The widths of the columns behind the values: as much as is ever said there.
-const WIDTHS: [usize; 8] = [10, 15, 16, 15, 13, 6, 9, 15];
-const COLUMNS: [&str; 8] = [
+const WIDTHS: [usize; 11] = [10, 15, 16, 9, 8, 15, 13, 15, 6, 9, 15];
+const COLUMNS: [&str; 11] = [
     "efficiency",
     "virtual seconds",
     "rate",
+    "computing",
+    "stealing",
     "messages",
     "loot",
+    "fails",
     "hops",
     "grain",
     "events",
@@ -109,11 +124,9 @@ pub fn head(axes: &[Axis]) -> String {
 pub fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> String {
     let of = |figure: Figure| median(runs, figure).map(|found| found[1]);
     let whole = |figure: Figure| grouped(of(figure).unwrap_or_default() as u64);
+    let percent = |figure: Figure| format!("{:.2} %", of(figure).unwrap_or_default() * 100.0);
     let cells = [
-        format!(
-            "{:.2} %",
-            of(|it| Some(it.efficiency)).unwrap_or_default() * 100.0
-        ),
+        percent(|it| Some(it.efficiency)),
         format!(
             "{:.6}",
             of(|it| Some(it.virtual_seconds)).unwrap_or_default()
@@ -122,8 +135,11 @@ pub fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> St
             "{}{unit}/s",
             rate(of(|it| Some(it.rate)).unwrap_or_default())
         ),
+        percent(|it| Some(it.shares.share(State::Computing))),
+        percent(|it| Some(it.shares.share(State::Stealing))),
         whole(|it| Some(it.messages as f64)),
         whole(|it| Some(it.loot as f64)),
+        whole(|it| Some(it.search.fails as f64)),
         of(|it| it.distance.mean_hops()).map_or("-".to_owned(), |hops| format!("{hops:.2}")),
         whole(|it| Some(it.grain.median as f64)),
         whole(|it| Some(it.events as f64)),
@@ -131,7 +147,7 @@ pub fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> St
     line(axes, values.iter().cloned(), cells)
 }
 
-fn line(axes: &[Axis], values: impl Iterator<Item = String>, cells: [String; 8]) -> String {
+fn line(axes: &[Axis], values: impl Iterator<Item = String>, cells: [String; 11]) -> String {
     let mut text = String::new();
     for (axis, value) in axes.iter().zip(values) {
         text += &format!("{value:>width$}  ", width = axis.width());
@@ -186,7 +202,7 @@ pub fn plot<'a>(
     };
     let counts = matches!(
         measure,
-        Measure::Seconds | Measure::Messages | Measure::Grain
+        Measure::Seconds | Measure::Messages | Measure::Grain | Measure::Fails
     );
     Plot {
         title,
