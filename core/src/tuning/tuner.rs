@@ -28,7 +28,7 @@ const SERVICE_SHARE: u128 = 16;
 const FORGOTTEN: u64 = 32;
 
 /// A grain is only made smaller if empty looks take less than one part in so many of what they may.
-const SLACK: u128 = 4;
+const SLACK: u128 = 2;
 
 /// The same where nobody waits for work: the turn is then needlessly long for who asks.
 const SLACK_FULL: u128 = 16;
