@@ -25,7 +25,7 @@ fn check(found: &Found, instance: &Instance, expected: usize) {
     assert_eq!(instance.length(&best.cities), expected);
 }
 
-/// Finnerty 14: twenty instances, with and without prices, alone and over places and workers.
+/// Finnerty, acceptance fact 14: twenty instances, with and without prices, alone and over places and workers.
 #[test]
 fn the_optimum_is_that_of_held_and_karp() {
     let settings: Vec<_> = [(1, 1), (1, 3), (2, 1), (3, 2)]
