@@ -22,6 +22,8 @@ mod id;
 pub mod lifeline;
 pub mod port;
 pub mod sync;
+#[cfg(feature = "alloc")]
+pub mod task;
 pub mod tuning;
 
 pub use id::{PlaceId, WorkerId};

@@ -2,6 +2,7 @@
 
 pub mod machine;
 mod park;
+pub mod pool;
 mod run;
 
 pub use machine::Machine;

@@ -62,6 +62,12 @@ impl<M> Inbox<M> {
         self.pending.load(Ordering::Relaxed) == 0
     }
 
+    /// Whether there is no message, settled against every push by the lock: a push that this look does not see
+    /// sees what the caller did before.
+    pub fn is_settled_empty(&self, relax: &impl Relax) -> bool {
+        self.queue.lock(relax).is_empty()
+    }
+
     /// The messages nobody took.
     pub fn into_inner(self) -> VecDeque<M> {
         self.queue.into_inner()

@@ -15,6 +15,7 @@ mod inbox;
 #[cfg(feature = "alloc")]
 mod local;
 mod ring;
+pub mod split;
 mod word;
 
 #[cfg(feature = "alloc")]
@@ -27,6 +28,7 @@ pub use local::Local;
 #[cfg(feature = "alloc")]
 pub use ring::Growable;
 pub use ring::{Fixed, Ring};
+pub use split::{NonNullWord, SplitDeque};
 pub use word::Word;
 
 /// What came of an attempt to steal.

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
+use core::num::NonZeroUsize;
 use core::ptr;
 
 /// An item that can live in one atomic word.
@@ -34,6 +35,20 @@ unsafe impl Word for usize {
     #[inline(always)]
     unsafe fn from_word(word: *mut ()) -> Self {
         word.addr()
+    }
+}
+
+// SAFETY: as for usize, and the word is not zero.
+unsafe impl Word for NonZeroUsize {
+    #[inline(always)]
+    fn into_word(self) -> *mut () {
+        ptr::without_provenance_mut(self.get())
+    }
+
+    #[inline(always)]
+    unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: the word was made from a number that is not zero.
+        unsafe { Self::new_unchecked(word.addr()) }
     }
 }
 

@@ -1,19 +1,35 @@
-//! A finish inside one memory: one count.
+//! A finish inside one memory: one count, and whether its owner sleeps.
 //!
 //! # Words
-//! `live`: the body and every activity started and not yet ended. Spawners add, enders subtract.
+//! `live`: twice the number of the body and every activity started and not yet ended, plus one if the owner
+//! sleeps. Spawners add, enders subtract, the owner sets the last bit.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | F1 | `end` | the `end` that reaches zero, `is_done` | everything every activity did | `verify/tests/finish.rs` |
+//! | F1 | `end` | the `end` that reaches zero, `is_done`, `sleep` | everything every activity did | `verify/tests/finish.rs` |
 
 use crate::sync::{AtomicUsize, Ordering};
+
+const ONE: usize = 2;
+const ASLEEP: usize = 1;
 
 /// Counts what is under way, the body of the finish included.
 #[derive(Debug)]
 pub struct Counter {
     live: AtomicUsize,
+}
+
+/// What an end was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum End {
+    /// Something is still under way.
+    More,
+    /// The last; the owner is awake and will see it. The counter may be gone by now.
+    Last,
+    /// The last, and the owner sleeps: wake it. The counter may be gone as soon as the owner is awake.
+    Wake,
 }
 
 impl Default for Counter {
@@ -24,31 +40,48 @@ impl Default for Counter {
 
 impl Counter {
     /// A finish whose body runs and that has started nothing yet.
+    #[inline(always)]
     pub fn new() -> Self {
         Self {
-            live: AtomicUsize::new(1),
+            live: AtomicUsize::new(ONE),
         }
     }
 
     /// One more activity. To be called before the activity can be seen by whoever runs it, by
     /// something that is itself under way in this finish.
+    #[inline]
     pub fn spawn(&self) {
         // ORDERING: Relaxed: the count cannot reach zero while the caller, itself counted, runs.
-        let before = self.live.fetch_add(1, Ordering::Relaxed);
-        debug_assert!(before > 0, "spawned into a finish that has ended");
+        let before = self.live.fetch_add(ONE, Ordering::Relaxed);
+        debug_assert!(before >= ONE, "spawned into a finish that has ended");
     }
 
-    /// The body or one activity has ended. True for exactly one caller: the last.
-    pub fn end(&self) -> bool {
+    /// The body or one activity has ended. Not [`End::More`] for exactly one caller: the last. Any other
+    /// caller, and the last one too unless it is the owner, must not touch the finish afterwards.
+    #[inline]
+    pub fn end(&self) -> End {
         // ORDERING: AcqRel, pairs with itself in other threads (F1): the last to end sees what all others did.
-        let before = self.live.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(before > 0, "ended more often than spawned");
-        before == 1
+        match self.live.fetch_sub(ONE, Ordering::AcqRel) {
+            before if before & !ASLEEP != ONE => {
+                debug_assert!(before > ONE, "ended more often than spawned");
+                End::More
+            }
+            ONE => End::Last,
+            _ => End::Wake,
+        }
     }
 
     /// Everything has ended.
+    #[inline]
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire, pairs with AcqRel in end (F1): the owner sees what all activities did.
-        self.live.load(Ordering::Acquire) == 0
+        self.live.load(Ordering::Acquire) < ONE
+    }
+
+    /// The owner is about to sleep until it is done: the last to end will be told. False if everything has
+    /// ended already. Stands until the finish is dropped. The owner only.
+    pub fn sleep(&self) -> bool {
+        // ORDERING: Acquire, pairs with AcqRel in end (F1), if that came first; if not, that one sees the bit.
+        self.live.fetch_or(ASLEEP, Ordering::Acquire) >= ONE
     }
 }

@@ -24,7 +24,9 @@
 mod counter;
 #[cfg(feature = "alloc")]
 mod ledger;
+mod reason;
 
-pub use counter::Counter;
+pub use counter::{Counter, End};
+pub use reason::Reason;
 #[cfg(feature = "alloc")]
 pub use ledger::{Home, Ledger, Report};

@@ -5,6 +5,7 @@
 //! they last added. Both are watched; nothing is read through them, so no ordering is needed (models
 //! `stop_*` in `verify/tests/glb.rs`).
 
+use crate::finish::Reason;
 use crate::glb::Share;
 use crate::lifeline::Graph;
 use crate::sync::{AtomicUsize, Ordering};
@@ -136,38 +137,6 @@ pub enum Fairness {
     OneCoreFree,
     /// Nobody, until a worker runs dry. For comparison.
     Never,
-}
-
-/// Why a computation ended before all work was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// A bag found what was looked for.
-    Found,
-    /// A bag saw no sense in going on.
-    GivenUp,
-    /// The time was up.
-    Deadline,
-    /// Somebody outside had enough.
-    Interrupted,
-}
-
-impl Reason {
-    const ALL: [Self; 4] = [
-        Self::Found,
-        Self::GivenUp,
-        Self::Deadline,
-        Self::Interrupted,
-    ];
-
-    /// The reason in tables and data.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::GivenUp => "given up",
-            Self::Deadline => "deadline",
-            Self::Interrupted => "interrupted",
-        }
-    }
 }
 
 /// Stops a computation early, and tells how far it is.

@@ -19,7 +19,8 @@ mod team;
 mod worker;
 
 pub use bag::{Bag, Share};
-pub use config::{Config, Control, Fairness, Grain, Reason, Steal};
+pub use crate::finish::Reason;
+pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
 pub use tasks::{Task, Tasks};

@@ -6,14 +6,23 @@
 mod clock;
 mod park;
 mod relax;
+mod thread;
 mod transport;
+mod unwind;
 
 pub use clock::Clock;
 pub use park::Park;
 pub use relax::{Relax, Spin};
+pub use thread::Thread;
 pub use transport::Transport;
+pub use unwind::Unwind;
 
 /// All that a machine lends to the workers of a computation whose messages are `M`.
 pub trait Port<M>: Clock + Park + Relax + Transport<M> {}
 
 impl<M, P: Clock + Park + Relax + Transport<M>> Port<M> for P {}
+
+/// All that a machine lends to the workers of one pool of tasks.
+pub trait Host: Clock + Park + Relax + Thread + Unwind + Sync + 'static {}
+
+impl<P: Clock + Park + Relax + Thread + Unwind + Sync + 'static> Host for P {}

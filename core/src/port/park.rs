@@ -11,4 +11,10 @@ pub trait Park {
 
     /// Gives that worker its permit. Any thread; does not block. Release.
     fn unpark(&self, place: PlaceId, worker: WorkerId);
+
+    /// How many ticks of the [`Clock`](super::Clock) that worker had better go on looking for work before
+    /// it parks: about what it costs to be woken. The worker itself asks. Provided: none.
+    fn patience(&self, _place: PlaceId, _worker: WorkerId) -> u64 {
+        0
+    }
 }

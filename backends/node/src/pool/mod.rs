@@ -1,0 +1,168 @@
+//! Threads for a pool of tasks.
+
+mod port;
+
+pub use port::Node;
+
+use crate::machine::pin;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{Builder, JoinHandle};
+use tautline_core::WorkerId;
+use tautline_core::task::{Cx, Pool, Seat};
+
+/// The stack of a worker, in bytes. Only what is touched takes memory.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Seats for threads from outside that enter the pool at the same time; others wait.
+const CALLERS: usize = 4;
+
+/// A pool of tasks with the threads that work in it.
+///
+/// A thread that calls [`run`](Self::run) is a worker until its task has ended; beside it work as many threads
+/// as make up the number of workers. Dropping it ends the threads.
+pub struct Threads {
+    pool: Arc<Pool<Node>>,
+    cpus: Vec<usize>,
+    /// One a started worker, in order; the first is worker [`CALLERS`].
+    started: Mutex<Vec<JoinHandle<()>>>,
+    /// Bell for callers that wait for a seat.
+    left: (Mutex<usize>, Condvar),
+}
+
+impl Threads {
+    /// Threads for `workers` workers, the caller of [`run`](Self::run) included, pinned in turn to `cpus` (none: not pinned), and
+    /// at most `most` later.
+    ///
+    /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
+    pub fn start(workers: usize, most: usize, cpus: &[usize]) -> Self {
+        let most = most.max(workers).max(1);
+        let seats = CALLERS + most - 1;
+        let threads = Self {
+            pool: Arc::new(Pool::new(Node::new(seats), seats)),
+            cpus: cpus.to_vec(),
+            started: Mutex::default(),
+            left: (Mutex::new(0), Condvar::new()),
+        };
+        // What was refused is told by `workers`.
+        _ = threads.set_workers(workers);
+        threads
+    }
+
+    /// The pool.
+    pub fn pool(&self) -> &Pool<Node> {
+        &self.pool
+    }
+
+    /// How many workers there are, one caller included.
+    pub fn workers(&self) -> usize {
+        let started = self.started().len();
+        (self.pool.wanted() + 1 - CALLERS).min(started + 1)
+    }
+
+    /// Sets the number of workers, one caller included, at least 1 and at most what was said at the start.
+    /// Workers that are too many rest as soon as they have nothing to do.
+    ///
+    /// # Errors
+    /// The system refused a thread: there are as many workers as it allowed.
+    pub fn set_workers(&self, workers: usize) -> io::Result<()> {
+        let most = self.pool.seats() + 1 - CALLERS;
+        let extra = workers.clamp(1, most) - 1;
+        let mut started = self.started();
+        let mut outcome = Ok(());
+        while started.len() < extra {
+            match self.start_one(started.len()) {
+                Ok(thread) => started.push(thread),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        self.pool.want(CALLERS + extra.min(started.len()));
+        outcome
+    }
+
+    fn start_one(&self, extra: usize) -> io::Result<JoinHandle<()>> {
+        let worker = WorkerId((CALLERS + extra) as u32);
+        let cpus = &self.cpus;
+        // The caller has the first processor.
+        let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
+        let pool = Arc::clone(&self.pool);
+        let body = move || {
+            cpu.into_iter().for_each(|cpu| _ = pin(cpu));
+            let seat = pool.seat(worker).expect("one thread a seat");
+            seat.attend();
+        };
+        let named = || Builder::new().name(format!("tautline-{}", extra + 1));
+        named().stack_size(STACK_BYTES).spawn(body)
+    }
+
+    /// Runs `body` as a task on the calling thread, which is a worker for so long, and returns when it and all
+    /// that it spawned have ended. Called from a task, it is a scope of that task.
+    ///
+    /// # Panics
+    /// With the first panic of `body` or of a task.
+    pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R) -> R {
+        let seat = Leaving {
+            seat: Some(self.enter()),
+            left: &self.left,
+        };
+        seat.seat.as_ref().expect("until dropped").run(body)
+    }
+
+    fn enter(&self) -> Seat<'_, Node> {
+        let try_all = || (0..CALLERS).find_map(|w| self.pool.seat(WorkerId(w as u32)));
+        if let Some(seat) = try_all() {
+            return seat;
+        }
+        let (waiting, bell) = &self.left;
+        let mut waiting = waiting.lock().expect("held only to count");
+        *waiting += 1;
+        loop {
+            if let Some(seat) = try_all() {
+                *waiting -= 1;
+                return seat;
+            }
+            waiting = bell.wait(waiting).expect("held only to count");
+        }
+    }
+
+    fn started(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.started.lock().expect("held only to start")
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.pool.close();
+        for thread in self.started().drain(..) {
+            thread.join().expect("panics are caught inside");
+        }
+    }
+}
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Threads")
+            .field("workers", &self.workers())
+            .finish()
+    }
+}
+
+/// Gives the seat up, then rings for those who wait for one.
+struct Leaving<'t> {
+    seat: Option<Seat<'t, Node>>,
+    left: &'t (Mutex<usize>, Condvar),
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.seat = None;
+        let (waiting, bell) = self.left;
+        if *waiting.lock().expect("held only to count") > 0 {
+            bell.notify_one();
+        }
+    }
+}

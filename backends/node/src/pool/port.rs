@@ -1,0 +1,100 @@
+//! The threads of this process as the host of a pool.
+
+use crate::park::{self, Parker};
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+use std::thread;
+use std::time::Instant;
+use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
+use tautline_core::{PlaceId, WorkerId};
+
+/// What is kept free below the deepest fork, for what it calls, in bytes.
+const RESERVE_BYTES: usize = 128 << 10;
+
+/// A further piece of stack, in bytes. Only what is touched takes memory.
+const PIECE_BYTES: usize = 64 << 20;
+
+thread_local! {
+    /// Of which port's pool this thread is which worker.
+    static HERE: Cell<(*const Node, Option<WorkerId>)> = const { Cell::new((ptr::null(), None)) };
+}
+
+/// One node: threads that park, panics that unwind, stacks that grow.
+#[derive(Debug)]
+pub struct Node {
+    parkers: Box<[Parker]>,
+    origin: Instant,
+}
+
+impl Node {
+    /// A port for `workers` workers.
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            parkers: (0..workers).map(|_| Parker::default()).collect(),
+            origin: Instant::now(),
+        }
+    }
+}
+
+impl Clock for Node {
+    fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+impl Relax for Node {
+    fn relax(&self, turn: u32) {
+        park::relax(turn);
+    }
+}
+
+impl Park for Node {
+    fn park(&self, _place: PlaceId, worker: WorkerId) {
+        self.parkers[worker.index()].sleep();
+    }
+
+    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
+        self.parkers[worker.index()].unpark();
+    }
+
+    fn patience(&self, _place: PlaceId, worker: WorkerId) -> u64 {
+        self.parkers[worker.index()].wake_ns()
+    }
+}
+
+impl Thread for Node {
+    fn here(&self) -> Option<WorkerId> {
+        let (port, worker) = HERE.get();
+        worker.filter(|_| ptr::eq(port, self))
+    }
+
+    fn be(&self, worker: Option<WorkerId>) {
+        if let Some(worker) = worker {
+            self.parkers[worker.index()].belongs_to(thread::current());
+        }
+        HERE.set((self, worker));
+    }
+
+    fn stack_floor(&self) -> usize {
+        let here = ptr::from_ref(&self).addr();
+        stacker::remaining_stack().map_or(0, |left| here - left + RESERVE_BYTES.min(left / 2))
+    }
+
+    fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        stacker::grow(PIECE_BYTES, body);
+    }
+}
+
+impl Unwind for Node {
+    type Payload = Box<dyn Any + Send>;
+
+    fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {
+        catch_unwind(AssertUnwindSafe(body))
+    }
+
+    fn resume(&self, payload: Self::Payload) -> ! {
+        resume_unwind(payload)
+    }
+}

@@ -1,0 +1,15 @@
+//! What becomes of a panic.
+
+/// Catching panics, so that they reach the owner of the scope in which they happened.
+///
+/// A machine without unwinding only calls: a panic ends it.
+pub trait Unwind {
+    /// What a panic carries.
+    type Payload: Send + 'static;
+
+    /// Calls `body`, and gives back its panic instead of passing it on.
+    fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload>;
+
+    /// Goes on with a panic that was caught.
+    fn resume(&self, payload: Self::Payload) -> !;
+}

@@ -1,0 +1,325 @@
+//! What a task is given: forks, scopes, and spawning.
+
+use super::job::{Fork, Spawned};
+use super::pool::Pool;
+use super::scope::{Cause, Owner, Scope};
+use super::worker::Worker;
+use super::{Cancelled, Help, Wait};
+use crate::finish::{End, Reason};
+use crate::id::WorkerId;
+use crate::port::Host;
+use core::marker::PhantomData;
+use core::mem;
+use core::ptr::NonNull;
+
+/// A task's hold on the runtime: the worker that it runs on, and the scope that its children join.
+///
+/// Children may borrow what lives for `'env`, and what lives for `'scope`.
+pub struct Cx<'scope, 'env: 'scope, P: Host> {
+    worker: NonNull<Worker<P>>,
+    scope: &'scope Scope<P>,
+    /// Neither lifetime may shrink or grow, as in `std::thread::Scope`.
+    lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
+}
+
+impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
+    #[inline(always)]
+    pub(super) fn new(worker: &Worker<P>, scope: &'scope Scope<P>) -> Self {
+        Self {
+            worker: worker.pointer(),
+            scope,
+            lifetimes: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self) -> &Worker<P> {
+        // SAFETY: a task has its Cx for as long as it runs on that worker, whose seat is held so long.
+        unsafe { self.worker.as_ref() }
+    }
+
+    #[inline(always)]
+    pub(super) fn inside(&self) -> &'scope Scope<P> {
+        self.scope
+    }
+
+    /// The worker that runs this task.
+    pub fn worker(&self) -> WorkerId {
+        self.at().id()
+    }
+
+    /// The pool that runs this task.
+    pub fn pool(&self) -> &Pool<P> {
+        self.at().pool()
+    }
+
+    /// Calls `first`, while `second` waits for another worker to call it; calls it itself if none did. Returns
+    /// when both have.
+    ///
+    /// Allocates nothing. Costs a few stores more than two calls as long as nobody takes `second`.
+    ///
+    /// # Panics
+    /// With the panic of `first`, once `second` has ended or was dropped; else with that of `second`.
+    #[inline]
+    pub fn join<A, B, RA, RB>(&mut self, first: A, second: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut Self) -> RA,
+        B: FnOnce(&mut Self) -> RB + Send,
+        RB: Send,
+    {
+        let fork = Fork::new(self.scope, second);
+        if self.at().is_below_floor(fork.word().addr()) {
+            // SAFETY: nobody else knows it.
+            return self.join_deep(first, unsafe { fork.take() });
+        }
+        let index = self.at().own().bottom();
+        if !self.at().push_fork(&fork) {
+            let first = first(self);
+            // SAFETY: it was refused, so nobody else knows it.
+            return (first, unsafe { fork.take() }(self));
+        }
+        let joining = Joining {
+            cx: self,
+            fork: &fork,
+            index,
+        };
+        let first = first(joining.cx);
+        let (cx, fork) = joining.hold();
+        let second = if cx.at().own().pop_word(index, fork.word()) || !cx.is_gone(fork, index) {
+            // SAFETY: it was taken back.
+            let second = unsafe { fork.take() };
+            second(cx)
+        } else {
+            // SAFETY: somebody else ran it to its end.
+            match unsafe { fork.take_result() } {
+                Ok(second) => second,
+                Err(payload) => cx.pool().port().resume(payload),
+            }
+        };
+        (first, second)
+    }
+
+    /// Whether somebody else has run the fork. It is taken back otherwise.
+    #[cold]
+    fn is_gone<B, R>(&self, fork: &Fork<P, B, R>, index: usize) -> bool {
+        let help = match self.scope.wait {
+            Wait::Help => Help::Any,
+            Wait::Own | Wait::Park => Help::Own {
+                scope: self.scope,
+                base: index,
+            },
+        };
+        !self.at().unjoin(fork.word(), index, fork.done(), help)
+    }
+
+    /// Both one after the other, where there is stack for it.
+    #[cold]
+    #[inline(never)]
+    fn join_deep<A, B, RA, RB>(&mut self, first: A, second: B) -> (RA, RB)
+    where
+        A: FnOnce(&mut Self) -> RA,
+        B: FnOnce(&mut Self) -> RB,
+    {
+        let worker = self.worker;
+        let mut both = Some((first, second));
+        let mut results = None;
+        let mut body = || {
+            if let Some((first, second)) = both.take() {
+                let first = first(self);
+                results = Some((first, second(self)));
+            }
+        };
+        // SAFETY: as in `at`.
+        unsafe { worker.as_ref() }.on_more_stack(&mut body);
+        results.expect("the port calls the body")
+    }
+
+    /// Runs `body` and returns when it and all tasks spawned in it, by tasks too, have ended. Nobody can
+    /// cancel it from outside.
+    ///
+    /// # Panics
+    /// With the panic of `body`, else with the first of a task; what had not begun by then is dropped.
+    pub fn scope<'e, R>(&mut self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R) -> R {
+        self.scope_with(Wait::Help, body)
+    }
+
+    /// As [`scope`](Self::scope), waiting as `wait` says.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn scope_with<'e, R>(
+        &mut self,
+        wait: Wait,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> R {
+        match self.open(wait, false, body) {
+            (result, None) => result,
+            (_, Some(reason)) => unreachable!("a scope was cancelled: {}", reason.name()),
+        }
+    }
+
+    /// Runs `body` and returns when it and all tasks spawned in it, by tasks too, have ended (Chatterjee,
+    /// `finish`). A task in it may [`cancel`](Self::cancel) it.
+    ///
+    /// # Errors
+    /// It, or a finish around it, was cancelled; tasks that had not begun by then were dropped.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn finish<'e, R>(
+        &mut self,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> Result<R, Cancelled> {
+        self.finish_with(Wait::Help, body)
+    }
+
+    /// As [`finish`](Self::finish), waiting as `wait` says.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn finish_with<'e, R>(
+        &mut self,
+        wait: Wait,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> Result<R, Cancelled> {
+        match self.open(wait, true, body) {
+            (result, None) => Ok(result),
+            (_, Some(reason)) => Err(Cancelled { reason }),
+        }
+    }
+
+    fn open<'e, R>(
+        &mut self,
+        wait: Wait,
+        cancellable: bool,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> (R, Option<Reason>) {
+        // A wait inside one that must not run others' tasks must not either.
+        let wait = match self.scope.wait {
+            Wait::Help => wait,
+            outer => outer,
+        };
+        let scope = Scope::new(self.pool(), Some(self.scope), Owner::Worker(self.worker()), wait);
+        Self::inside_of(self.at(), &scope.cancellable(cancellable), body)
+    }
+
+    /// The outermost scope, on a worker that has just begun.
+    pub(super) fn enter<'e, R>(
+        worker: &Worker<P>,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> R {
+        let scope = Scope::new(worker.pool(), None, Owner::Worker(worker.id()), Wait::Help);
+        Self::inside_of(worker, &scope, body).0
+    }
+
+    fn inside_of<'e, R>(
+        worker: &Worker<P>,
+        scope: &Scope<P>,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> (R, Option<Reason>) {
+        let closing = Closing {
+            worker,
+            scope,
+            base: worker.own().bottom(),
+        };
+        let result = body(&mut Cx::new(worker, scope));
+        closing.wait();
+        mem::forget(closing);
+        match scope.take_cause() {
+            None => (result, None),
+            Some(Cause::Cancelled(reason)) => (result, Some(reason)),
+            Some(Cause::Panic(payload)) => worker.pool().port().resume(payload),
+        }
+    }
+
+    /// Lets `body` run some time before the enclosing scope ends, on any worker; the spawner goes on
+    /// (help-first). One allocation.
+    #[inline]
+    pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
+        self.scope.enter();
+        self.at().offer(Spawned::task(self.scope, body));
+    }
+
+    /// Ends the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are
+    /// dropped, those at work can ask [`cancelled`](Self::cancelled). Only the first reason counts. False if
+    /// there is no finish around it.
+    pub fn cancel(&self, reason: Reason) -> bool {
+        let mut scope = Some(self.scope);
+        while let Some(this) = scope {
+            if this.cancellable {
+                this.fail(Cause::Cancelled(reason));
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
+    }
+
+    /// Why a finish around this task was cancelled, if one was.
+    pub fn cancelled(&self) -> Option<Reason> {
+        self.scope.reason()
+    }
+}
+
+/// A panic of the first half must not leave the second half to others while its stack goes.
+struct Joining<'x, 's, 'e, P: Host, B, R> {
+    cx: &'x mut Cx<'s, 'e, P>,
+    fork: &'x Fork<P, B, R>,
+    index: usize,
+}
+
+impl<'x, 's, 'e, P: Host, B, R> Joining<'x, 's, 'e, P, B, R> {
+    #[inline(always)]
+    fn hold(self) -> (&'x mut Cx<'s, 'e, P>, &'x Fork<P, B, R>) {
+        let this = mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped and not used again.
+        (unsafe { core::ptr::read(&this.cx) }, this.fork)
+    }
+}
+
+impl<P: Host, B, R> Drop for Joining<'_, '_, '_, P, B, R> {
+    #[cold]
+    fn drop(&mut self) {
+        if self.cx.is_gone(self.fork, self.index) {
+            // SAFETY: somebody else ran it to its end. Its panic is not the first.
+            drop(unsafe { self.fork.take_result() });
+        } else {
+            // SAFETY: it was taken back.
+            drop(unsafe { self.fork.take() });
+        }
+    }
+}
+
+/// Whether the body returns or panics, its tasks end before what they borrow.
+struct Closing<'x, P: Host> {
+    worker: &'x Worker<P>,
+    scope: &'x Scope<P>,
+    base: usize,
+}
+
+impl<P: Host> Closing<'_, P> {
+    #[inline]
+    fn wait(&self) {
+        if self.scope.counter().end() == End::More {
+            let help = match self.scope.wait {
+                Wait::Help => Help::Any,
+                Wait::Own | Wait::Park => Help::Own {
+                    scope: self.scope,
+                    base: self.base,
+                },
+            };
+            self.worker.wait(self.scope.counter(), help);
+        }
+    }
+}
+
+impl<P: Host> Drop for Closing<'_, P> {
+    fn drop(&mut self) {
+        // The body panicked: what has not begun is dropped.
+        self.scope.give_up();
+        self.wait();
+    }
+}

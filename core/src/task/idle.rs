@@ -1,0 +1,98 @@
+//! Which workers look for work and which sleep, so that no work is left to nobody and nobody is woken for nothing.
+//!
+//! # Algorithm
+//! Whoever offers work wakes a sleeper only if nobody is searching: a searcher that finds work and was the last
+//! one wakes the next, and one that gives up announces its sleep *before* it looks at every queue once more.
+//! The last look and the offer are changes of one word, the queue's, so one of the two sees the other.
+//!
+//! # Words
+//! `count`: the number of sleepers in the upper half, of searchers in the lower. `asleep`, one a worker: set
+//! by the worker that lies down, cleared by whoever claims the right to wake it, itself included; the claimer
+//! moves it from the sleepers to the searchers.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | W1 | `lie_down` | `claim` | what the sleeper did before | `sleep_*` in `verify/tests/task.rs` |
+//! | W2 | `SplitDeque::look`, or the lock of a queue, after `lie_down` | the offer in that queue, before `wanted` | the announcement of the sleep | `sleep_*` |
+
+use crate::id::WorkerId;
+use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
+use alloc::boxed::Box;
+
+const SLEEPER: usize = 1 << (usize::BITS / 2);
+const SEARCHER: usize = 1;
+const SEARCHERS: usize = SLEEPER - 1;
+
+/// The idle workers of a pool.
+#[derive(Debug)]
+pub struct Idle {
+    count: CachePadded<AtomicUsize>,
+    asleep: Box<[CachePadded<AtomicBool>]>,
+}
+
+impl Idle {
+    /// `workers` workers, all at work.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            count: CachePadded::new(AtomicUsize::new(0)),
+            asleep: (0..workers)
+                .map(|_| CachePadded::new(AtomicBool::new(false)))
+                .collect(),
+        }
+    }
+
+    /// A worker has nothing to do and begins to search.
+    pub fn search(&self) {
+        // ORDERING: Relaxed: who sees it late wakes somebody for nothing.
+        self.count.fetch_add(SEARCHER, Ordering::Relaxed);
+    }
+
+    /// A searcher has something else to do now. True if nobody searches any more while somebody sleeps:
+    /// then it must [`claim`](Self::claim) a sleeper and wake it.
+    #[must_use]
+    pub fn found(&self) -> bool {
+        // ORDERING: AcqRel, pairs with itself: the changes of one word are in one order; nothing else hangs on it.
+        let before = self.count.fetch_sub(SEARCHER, Ordering::AcqRel);
+        before & SEARCHERS == SEARCHER && before >= SLEEPER
+    }
+
+    /// A searcher lies down. It must look at every queue once more before it sleeps.
+    pub fn lie_down(&self, worker: WorkerId) {
+        // ORDERING: Release, pairs with Acquire in claim (W1).
+        self.asleep[worker.index()].store(true, Ordering::Release);
+        // ORDERING: Release: made visible by the look that follows (W2), and after the flag, so that who counts a
+        // sleeper finds it.
+        self.count
+            .fetch_add(SLEEPER - SEARCHER, Ordering::Release);
+    }
+
+    /// Whether the worker has not been claimed yet.
+    pub fn is_asleep(&self, worker: WorkerId) -> bool {
+        // ORDERING: Acquire, pairs with Release in claim, so that what the claimer did is seen.
+        self.asleep[worker.index()].load(Ordering::Acquire)
+    }
+
+    /// Whether work just offered needs a sleeper to be woken. After the offer.
+    #[inline]
+    pub fn wanted(&self) -> bool {
+        // ORDERING: Relaxed: the offer's own AcqRel came before (W2).
+        let count = self.count.load(Ordering::Relaxed);
+        count >= SLEEPER && count & SEARCHERS == 0
+    }
+
+    /// Makes a sleeper a searcher. The one who gets true owes it a wake-up, unless it is the sleeper itself.
+    pub fn claim(&self, worker: WorkerId) -> bool {
+        // ORDERING: AcqRel, pairs with Release in lie_down (W1) and Acquire in is_asleep.
+        // ORDERING: failure Relaxed: nothing is done.
+        let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+        let flag = &self.asleep[worker.index()];
+        let mine = flag.compare_exchange(true, false, yes, no).is_ok();
+        if mine {
+            // ORDERING: Relaxed: who sees it late wakes somebody for nothing.
+            self.count
+                .fetch_sub(SLEEPER - SEARCHER, Ordering::Relaxed);
+        }
+        mine
+    }
+}

@@ -1,0 +1,55 @@
+//! Tasks inside a node: fork and join, scopes with spawned tasks, and the workers that run them.
+//!
+//! # Algorithm
+//! Habanero's async and finish (Chatterjee 2013, 4.1) in help-first order over work stealing; a two-way fork is
+//! work-first. Forks live on the stack of the one who forks, in a [split deque](crate::deque::split).
+
+mod cx;
+mod idle;
+mod job;
+mod pool;
+mod scope;
+mod worker;
+
+pub use cx::Cx;
+pub use idle::Idle;
+pub use pool::{Pool, Seat};
+
+use crate::finish::Reason;
+use crate::port::Host;
+use scope::Scope;
+
+/// What a worker does while it waits for the tasks of a scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Runs any task: the most parallel. A lock held over the wait may be asked for by what it runs.
+    #[default]
+    Help,
+    /// Runs only tasks of the scope that are still its own, and those inside it: safe while a lock is held
+    /// that those do not ask for.
+    Own,
+    /// As [`Own`](Self::Own), but gives the processor back at once when there is none of them left.
+    Park,
+}
+
+/// A finish that was cancelled: its result would be partial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled {
+    /// Why.
+    pub reason: Reason,
+}
+
+impl core::fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "cancelled: {}", self.reason.name())
+    }
+}
+
+impl core::error::Error for Cancelled {}
+
+/// What a waiting worker may run.
+enum Help<'x, P: Host> {
+    Any,
+    /// Own tasks from `base` on, if they are inside `scope`.
+    Own { scope: &'x Scope<P>, base: usize },
+}

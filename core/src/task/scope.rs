@@ -1,0 +1,187 @@
+//! What a scope knows of its tasks: how many are under way, and why it ended early if it did.
+//!
+//! # Words
+//! `live`: see [`Counter`]. `ended`: set once, by the first task that panics or cancels, under the lock of
+//! `cause`; read by whoever is about to run a task.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | F1 | the last `end` | the owner's wait | everything every task did, `cause` too | `scope_*` in `verify/tests/task.rs` |
+
+use super::Wait;
+use super::pool::Pool;
+use crate::finish::{Counter, End, Reason};
+use crate::id::{PlaceId, WorkerId};
+use crate::port::Host;
+use crate::sync::{AtomicBool, Lock, Ordering};
+use alloc::boxed::Box;
+use core::ptr::NonNull;
+
+/// Why a scope ended before all its tasks had run.
+#[derive(Debug)]
+pub(super) enum Cause<X> {
+    /// A task panicked.
+    Panic(X),
+    /// Somebody cancelled it.
+    Cancelled(Reason),
+}
+
+/// Who is told that the last task has ended.
+pub(super) enum Owner {
+    /// The worker that waits for it.
+    Worker(WorkerId),
+    /// A suspended task: called once, by the last to end.
+    Suspended(Lock<Option<Box<dyn FnOnce() + Send>>>),
+}
+
+/// One scope. Its tasks lead here by pointer: it outlives them, since its owner waits.
+pub(super) struct Scope<P: Host> {
+    live: Counter,
+    owner: Owner,
+    ended: AtomicBool,
+    cause: Lock<Option<Cause<P::Payload>>>,
+    /// Who is at work when this scope is opened; it outlives this one.
+    parent: Option<NonNull<Scope<P>>>,
+    pool: NonNull<Pool<P>>,
+    pub wait: Wait,
+    /// A cancellation from outside reaches the tasks of this scope.
+    pub cancellable: bool,
+}
+
+// SAFETY: payloads and callbacks are Send and behind locks, counters are atomic, pointers lead to what
+// outlives the scope and is Sync.
+unsafe impl<P: Host> Sync for Scope<P> {}
+// SAFETY: as above.
+unsafe impl<P: Host> Send for Scope<P> {}
+
+impl<P: Host> Scope<P> {
+    pub fn new(pool: &Pool<P>, parent: Option<&Self>, owner: Owner, wait: Wait) -> Self {
+        Self {
+            live: Counter::new(),
+            owner,
+            ended: AtomicBool::new(false),
+            cause: Lock::new(None),
+            parent: parent.map(NonNull::from),
+            pool: NonNull::from(pool),
+            wait,
+            cancellable: false,
+        }
+    }
+
+    pub fn cancellable(mut self, yes: bool) -> Self {
+        self.cancellable = yes;
+        self
+    }
+
+    pub fn counter(&self) -> &Counter {
+        &self.live
+    }
+
+    pub fn pool(&self) -> &Pool<P> {
+        // SAFETY: a pool outlives its scopes: whoever drops it waits for all who are in it.
+        unsafe { self.pool.as_ref() }
+    }
+
+    pub fn parent(&self) -> Option<&Self> {
+        // SAFETY: the parent's owner is inside this scope's opening call, or holds this scope's share.
+        self.parent.map(|p| unsafe { p.as_ref() })
+    }
+
+    /// One more task, before it can be seen by anybody else.
+    #[inline]
+    pub fn enter(&self) {
+        self.live.spawn();
+    }
+
+    /// A task of `scope` has ended. The scope may be gone when this returns.
+    ///
+    /// # Safety
+    /// `scope` is alive, and the caller has one share of it, which it gives up.
+    pub unsafe fn leave(scope: NonNull<Self>) {
+        // SAFETY: alive until the share is given up, below.
+        let (this, pool) = unsafe { (scope.as_ref(), scope.as_ref().pool) };
+        match this.owner {
+            Owner::Worker(owner) => {
+                if this.live.end() == End::Wake {
+                    // SAFETY: the owner is a worker of the pool and in its wait; the pool is there until it left.
+                    unsafe { pool.as_ref() }.port().unpark(PlaceId::HOME, owner);
+                }
+            }
+            Owner::Suspended(ref call) => {
+                if this.live.end() != End::More {
+                    // A suspended owner keeps the scope until it has been called.
+                    let call = call.lock(this.pool().port()).take();
+                    if let Some(call) = call {
+                        call();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the scope early; only the first cause counts.
+    pub fn fail(&self, cause: Cause<P::Payload>) {
+        let mut slot = self.cause.lock(self.pool().port());
+        if slot.is_none() {
+            *slot = Some(cause);
+            // ORDERING: Release, pairs with Acquire in has_ended: who drops a task sees why.
+            self.ended.store(true, Ordering::Release);
+        }
+    }
+
+    /// Ends the scope early, since its body panics: that is its cause.
+    pub fn give_up(&self) {
+        // ORDERING: Release, pairs with Acquire in has_ended.
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Whether tasks that have not begun shall be dropped.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in fail.
+        self.ended.load(Ordering::Acquire) || (self.cancellable && self.outer_has_ended())
+    }
+
+    #[inline]
+    fn outer_has_ended(&self) -> bool {
+        self.parent().is_some_and(Self::has_ended)
+    }
+
+    /// The reason why this scope, or one around it, was cancelled.
+    pub fn reason(&self) -> Option<Reason> {
+        let mut scope = Some(self);
+        while let Some(this) = scope {
+            // ORDERING: Acquire, pairs with Release in fail.
+            if this.ended.load(Ordering::Acquire)
+                && let Some(reason) = this.own_reason()
+            {
+                return Some(reason);
+            }
+            scope = this.parent();
+        }
+        None
+    }
+
+    fn own_reason(&self) -> Option<Reason> {
+        match &*self.cause.lock(self.pool().port()) {
+            Some(Cause::Cancelled(reason)) => Some(*reason),
+            _ => None,
+        }
+    }
+
+    /// Why it ended early. After the wait.
+    pub fn take_cause(&self) -> Option<Cause<P::Payload>> {
+        // ORDERING: Relaxed: the wait for the last task came before (F1).
+        if self.ended.load(Ordering::Relaxed) {
+            return self.cause.lock(self.pool().port()).take();
+        }
+        let outer = self.cancellable && self.outer_has_ended();
+        outer.then(|| Cause::Cancelled(self.reason().unwrap_or(Reason::GivenUp)))
+    }
+
+    /// Whether this scope is `other` or was opened inside it.
+    pub fn is_inside(&self, other: &Self) -> bool {
+        core::ptr::eq(self, other) || self.parent().is_some_and(|p| p.is_inside(other))
+    }
+}

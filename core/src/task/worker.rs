@@ -1,0 +1,354 @@
+//! A worker: its own tasks, the search for others' tasks, and waiting.
+
+use super::job::{Fork, Task};
+use super::pool::Pool;
+use super::scope::Scope;
+use super::{Help, Wait};
+use crate::deque::split::{Owner, Pushed, SplitDeque};
+use crate::deque::{Inbox, Steal};
+use crate::finish::Counter;
+use crate::id::{PlaceId, WorkerId};
+use crate::port::Host;
+use crate::sync::{AtomicBool, Ordering};
+use core::cell::Cell;
+use core::mem::ManuallyDrop;
+use core::ptr::{self, NonNull};
+
+/// Tasks of one worker that thieves can be offered; what is spawned beyond waits in the overflow, and
+/// what is forked beyond is called.
+#[cfg(not(tautline_loom))]
+pub(super) const SLOTS: usize = 1024;
+#[cfg(tautline_loom)]
+pub(super) const SLOTS: usize = 4;
+
+/// Searches between two looks at the clock.
+const TURNS_A_LOOK: u32 = 16;
+
+/// One seat of a pool. Whoever holds it is the worker.
+pub struct Worker<P: Host> {
+    id: WorkerId,
+    tasks: SplitDeque<Task<P>, SLOTS>,
+    overflow: Inbox<Task<P>>,
+    held: AtomicBool,
+    /// The holder's: the pool, which it is in; how far down its stack it may go, and how far it may go while
+    /// it helps others; where the next search begins.
+    pool: Cell<*const Pool<P>>,
+    floor: Cell<usize>,
+    deep: Cell<usize>,
+    start: Cell<usize>,
+}
+
+// SAFETY: cells and the owner's end of the deque are touched by the holder only, one thread at a time,
+// handed on by `held` (T1). All else is Sync.
+unsafe impl<P: Host> Sync for Worker<P> {}
+// SAFETY: pools are made on one thread and may be dropped on another.
+unsafe impl<P: Host> Send for Worker<P> {}
+
+/// Where the caller's stack is.
+#[inline(always)]
+fn here() -> usize {
+    let marker = 0u8;
+    ptr::from_ref(&marker).addr()
+}
+
+impl<P: Host> Worker<P> {
+    pub(super) fn new(id: WorkerId) -> Self {
+        Self {
+            id,
+            tasks: SplitDeque::new(),
+            overflow: Inbox::new(),
+            held: AtomicBool::new(false),
+            pool: Cell::new(ptr::null()),
+            floor: Cell::new(0),
+            deep: Cell::new(0),
+            start: Cell::new(0),
+        }
+    }
+
+    /// Takes the seat for the calling thread, if it is free.
+    pub(super) fn hold(&self, pool: &Pool<P>) -> bool {
+        // ORDERING: Acquire, pairs with Release in leave (T1): what the last holder did is seen.
+        // ORDERING: failure Relaxed: nothing is read.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        if self.held.compare_exchange(false, true, yes, no).is_err() {
+            return false;
+        }
+        self.pool.set(pool);
+        self.settle();
+        true
+    }
+
+    /// Measures the stack that the holder runs on.
+    pub(super) fn settle(&self) {
+        let (floor, here) = (self.pool().port().stack_floor(), here());
+        self.floor.set(floor);
+        self.deep.set(floor + here.saturating_sub(floor) / 2);
+    }
+
+    /// Gives the seat up. Nothing is left in its queues.
+    pub(super) fn leave(&self) {
+        // ORDERING: Release, pairs with Acquire in hold (T1).
+        self.held.store(false, Ordering::Release);
+    }
+
+    /// Whether somebody holds the seat.
+    pub(super) fn is_held(&self) -> bool {
+        // ORDERING: Relaxed: a hint.
+        self.held.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(super) fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    #[inline(always)]
+    pub(super) fn pool(&self) -> &Pool<P> {
+        // SAFETY: set by the holder, who is in the pool.
+        unsafe { &*self.pool.get() }
+    }
+
+    /// The owner's end. The holder only.
+    #[inline(always)]
+    pub(super) fn own(&self) -> ManuallyDrop<Owner<'_, Task<P>, SLOTS>> {
+        // SAFETY: all callers run on the holder's thread, and the holder is the only one.
+        unsafe { Owner::of(&self.tasks) }
+    }
+
+    /// Whether a call at `address` on the stack is too deep to fork.
+    #[inline(always)]
+    pub(super) fn is_below_floor(&self, address: usize) -> bool {
+        address < self.floor.get()
+    }
+
+    /// Goes on where there is stack.
+    #[cold]
+    pub(super) fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        let (floor, deep) = (self.floor.get(), self.deep.get());
+        self.pool().port().on_more_stack(&mut || {
+            self.settle();
+            // It may be a small piece: who came here deep stays deep.
+            self.deep.set(usize::MAX);
+            body();
+        });
+        self.floor.set(floor);
+        self.deep.set(deep);
+    }
+
+    /// Makes a task known to everybody.
+    pub(super) fn offer(&self, task: Task<P>) {
+        if let Err(full) = self.own().push_public(task) {
+            self.overflow.push(full.0, self.pool().port());
+        }
+        self.offered();
+    }
+
+    /// Wakes somebody if work that has just been offered needs it.
+    #[inline]
+    pub(super) fn offered(&self) {
+        let pool = self.pool();
+        if pool.idle.wanted() {
+            pool.wake(self.id);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn published(&self) {
+        self.offered();
+    }
+
+    /// Own tasks, newest first, then the others'. Says from whose deque.
+    fn find(&self) -> Option<(Task<P>, WorkerId)> {
+        let own = || self.own().pop().or_else(|| self.overflow.pop(self.pool().port()));
+        match own() {
+            Some(task) => Some((task, self.id)),
+            None => self.rob(),
+        }
+    }
+
+    /// The others' tasks, nearest first.
+    fn rob(&self) -> Option<(Task<P>, WorkerId)> {
+        let pool = self.pool();
+        for &victim in pool.victims(self.id, &self.start) {
+            let from = pool.worker(victim);
+            loop {
+                match from.tasks.steal() {
+                    Steal::Taken(task) => return Some((task, victim)),
+                    Steal::Busy => {}
+                    Steal::Empty => break,
+                }
+            }
+            if let Some(task) = from.overflow.pop(pool.port()) {
+                return Some((task, victim));
+            }
+        }
+        let task = pool.injected.pop(pool.port())?;
+        Some((task, self.id))
+    }
+
+    /// Whether there is work anywhere, settled against every offer.
+    fn look_everywhere(&self) -> bool {
+        let pool = self.pool();
+        pool.workers().iter().any(|w| {
+            (w.id != self.id && w.tasks.look()) || !w.overflow.is_settled_empty(pool.port())
+        }) || !pool.injected.is_settled_empty(pool.port())
+    }
+
+    /// A task, however long it takes; `None` when `done`. `sleep` is asked before the worker lies down: it makes
+    /// sure that whoever makes it `done` wakes this worker, and is false if it is too late for that.
+    fn seek(
+        &self,
+        done: &impl Fn() -> bool,
+        sleep: &impl Fn() -> bool,
+    ) -> Option<(Task<P>, WorkerId)> {
+        if let Some(found) = self.find() {
+            return Some(found);
+        }
+        let pool = self.pool();
+        let (port, idle) = (pool.port(), &pool.idle);
+        idle.search();
+        let found = 'search: loop {
+            let start = port.now();
+            let patience = port.patience(PlaceId::HOME, self.id);
+            for turn in 0.. {
+                if done() {
+                    break 'search None;
+                }
+                if let Some(found) = self.rob() {
+                    break 'search Some(found);
+                }
+                let look = turn % TURNS_A_LOOK == TURNS_A_LOOK - 1 || cfg!(tautline_loom);
+                if look && port.now().wrapping_sub(start) >= patience {
+                    break;
+                }
+                port.relax(turn);
+            }
+            if sleep() {
+                self.sleep(done);
+            }
+        };
+        if idle.found() {
+            pool.wake(self.id);
+        }
+        found
+    }
+
+    /// Sleeps until somebody offers work or makes it `done`.
+    fn sleep(&self, done: &impl Fn() -> bool) {
+        let pool = self.pool();
+        pool.idle.lie_down(self.id);
+        if !done() && !self.look_everywhere() {
+            while pool.idle.is_asleep(self.id) && !done() {
+                pool.port().park(PlaceId::HOME, self.id);
+            }
+        }
+        // Nobody may have claimed it: then it makes itself a searcher again.
+        pool.idle.claim(self.id);
+    }
+
+    /// Runs tasks until the pool is closed or wants fewer workers.
+    pub(super) fn attend(&self) {
+        let pool = self.pool();
+        let done = || pool.is_closed() || !pool.wants(self.id);
+        while let Some((task, from)) = self.seek(&done, &|| true) {
+            task.run(self, from);
+        }
+    }
+
+    /// Waits until everything that `counter` counts has ended, and helps meanwhile.
+    pub(super) fn wait(&self, counter: &Counter, help: Help<'_, P>) {
+        match help {
+            Help::Any if here() >= self.deep.get() => self.help_all(counter),
+            // Too deep for others' tasks: each could wait in turn and help again.
+            Help::Any => self.rest(counter, Wait::Own),
+            Help::Own { scope, base } => {
+                while !counter.is_done() && self.help_own(scope, base) {}
+                self.rest(counter, scope.wait);
+            }
+        }
+    }
+
+    fn help_all(&self, counter: &Counter) {
+        let done = || counter.is_done();
+        while !counter.is_done() {
+            match self.seek(&done, &|| counter.sleep()) {
+                Some((task, from)) => task.run(self, from),
+                None => return,
+            }
+        }
+    }
+
+    /// Runs the newest own task, if it is above `base` and of `scope`; passes on one that is not of it.
+    fn help_own(&self, scope: &Scope<P>, base: usize) -> bool {
+        if self.own().bottom() == base {
+            return false;
+        }
+        let Some(task) = self.own().pop() else {
+            return false;
+        };
+        if task.scope().is_inside(scope) {
+            task.run(self, self.id);
+        } else {
+            self.pool().inject(task);
+        }
+        true
+    }
+
+    /// Waits without helping.
+    fn rest(&self, counter: &Counter, wait: Wait) {
+        let port = self.pool().port();
+        let start = port.now();
+        let patience = match wait {
+            Wait::Park => 0,
+            Wait::Help | Wait::Own => port.patience(PlaceId::HOME, self.id),
+        };
+        let mut turn = 0;
+        while !counter.is_done() && port.now().wrapping_sub(start) < patience {
+            port.relax(turn);
+            turn += 1;
+        }
+        if counter.sleep() {
+            while !counter.is_done() {
+                port.park(PlaceId::HOME, self.id);
+            }
+        }
+    }
+
+    /// Takes a fork back that was pushed at `index`: true if it was not run. Else it is done.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unjoin(&self, word: *mut (), index: usize, done: &Counter, help: Help<'_, P>) -> bool {
+        while self.own().reaches(index) {
+            let Some(task) = self.own().pop() else {
+                break;
+            };
+            if task.is(word) {
+                core::mem::forget(task);
+                return true;
+            }
+            task.run(self, self.id);
+        }
+        self.wait(done, help);
+        false
+    }
+
+    /// Pushes a fork, which stays where it is until it has been taken back.
+    #[inline(always)]
+    pub(super) fn push_fork<B, R>(&self, fork: &Fork<P, B, R>) -> bool {
+        // SAFETY: the caller joins the fork before it goes.
+        match self.own().push(unsafe { fork.task() }) {
+            Ok(Pushed::Private) => true,
+            Ok(Pushed::Published) => {
+                self.published();
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// A pointer for those who know that the worker is there.
+    pub(super) fn pointer(&self) -> NonNull<Self> {
+        NonNull::from(self)
+    }
+}
