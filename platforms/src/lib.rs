@@ -14,6 +14,7 @@ pub mod machines;
 pub mod nqueens;
 pub mod pentomino;
 mod random;
+pub mod runtime;
 pub mod story;
 mod sum;
 pub mod synthetic;
@@ -21,6 +22,7 @@ pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};
+pub use runtime::Runtime;
 pub use tautline_node::{Machine, machine};
 
 /// What most programs use.
@@ -30,4 +32,5 @@ pub mod prelude {
         Steal, Task, Tasks, WorkerId,
     };
     pub use crate::machines;
+    pub use crate::runtime::{Cx, Runtime, Wait};
 }

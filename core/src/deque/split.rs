@@ -1,31 +1,33 @@
 //! The split deque: a private part that costs its owner no fence, and a public part for thieves.
 //!
 //! # Algorithm
-//! After Rito and Paulino 2021 and van Dijk and van de Pol 2014 (the split deque of Lace). Items are at
-//! `top..bottom`; thieves may take those in `top..split`. What differs:
+//! After van Dijk and van de Pol 2014 (the split deque of Lace). Items are at `top..bottom`; thieves may take
+//! those in `top..split`. What differs:
 //! - `top` and `split` are the halves of one word, which thieves and the owner change by
 //!   compare-and-swap: its modification order settles every race, so there is no fence at all.
-//! - The owner publishes when it pushes and sees nothing public: it asks no flag, and a thief never has
-//!   to ask.
-//! - A thief reads the slot *after* it has won: words may repeat, since `split` goes down too. So that the
-//!   owner does not refill the slot before it is read, the thief leaves null there.
+//! - Whoever takes the last public item, thief or owner, lowers `limit`: the owner's next push, which
+//!   asks for room anyhow, then publishes. So the owner reads no thief's line while nobody steals.
+//! - A thief reads the slot *after* it has won: the word may come back to an old value, since `split` goes down
+//!   too. So that the owner does not refill the slot before it is read, the thief leaves null there.
 //!
 //! # Words
-//! `shared`: thieves move `top` up by one; the owner moves `split`. `bottom`, `limit`, `clean`: the owner's
+//! `shared`: thieves move `top` up by one; the owner moves `split`. `limit`: where a push has to stop and
+//! look; raised by the owner, lowered by whoever takes the last public item. `bottom`, `split`, `clean`: the owner's
 //! own. Slots: written by the owner; a thief writes null into the slot that it has won and read.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | S1 | `publish`, `push_public` change `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload` |
-//! | S2 | `steal` stores null | `make_room` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
-//! | S3 | `look` changes `shared` | `publish`, `push_public` change `shared` | that the one who looked is about to sleep | `sleep_*` in `verify/tests/task.rs` |
-//! | S4 | `publish`, `push_public` change `shared` | `look` changes `shared` | what was pushed before the look | as S3 |
+//! | S1 | `offer` changes `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload` |
+//! | S2 | `steal` stores null | `push_slowly` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
+//! | S3 | `look` changes `shared` | `offer` changes `shared` | that the one who looked is about to sleep | `sleep_*` in `verify/tests/task.rs` |
+//! | S4 | `offer` changes `shared` | `look` changes `shared` | what was pushed before the look | as S3 |
 //! | S5 | `Owner::drop` clears `owned` | `SplitDeque::owner` sets it | what the last owner did | `split_handover` |
+//! | S6 | `steal` lowers `limit` | `push_slowly` raises it | that the public part is empty; else the lowered limit stays | `split_publishes` |
 //!
 //! # Proved
 //! By loom (`verify/tests/deque.rs`): each item comes out once, whole, over wrap-around of the ring and of
-//! the indices, reuse of slots, and a new owner.
+//! the indices, reuse of slots, and a new owner; an owner that goes on pushing publishes.
 //!
 //! # Not proved
 //! A thief that sleeps between its look and its compare-and-swap while `shared` comes back to the same value
@@ -38,9 +40,17 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
 
-/// An index is half a machine word.
-const HALF: u32 = usize::BITS / 2;
-const MASK: usize = usize::MAX >> HALF;
+/// An index: half a machine word. Indices wrap.
+#[cfg(target_pointer_width = "64")]
+pub(crate) type Index = u32;
+#[cfg(target_pointer_width = "32")]
+pub(crate) type Index = u16;
+
+/// By how much one index is ahead of another.
+#[cfg(target_pointer_width = "64")]
+type Ahead = i32;
+#[cfg(target_pointer_width = "32")]
+type Ahead = i16;
 
 /// A [`Word`] that is never null.
 ///
@@ -69,42 +79,33 @@ pub struct SplitDeque<T: NonNullWord, const N: usize> {
     items: PhantomData<fn(T) -> T>,
 }
 
-/// What only the owner touches. All indices are below `1 << HALF` and wrap there.
+/// The owner's line.
 struct Own {
-    bottom: Cell<usize>,
-    /// Where a push must look whether there is room.
-    limit: Cell<usize>,
+    bottom: Cell<Index>,
+    /// As in `shared`.
+    split: Cell<Index>,
     /// Below it, every slot that was won by a thief has been read.
-    clean: Cell<usize>,
+    clean: Cell<Index>,
+    limit: AtomicUsize,
 }
 
-// SAFETY: `own` is touched through `Owner` only, of which there is one at a time, on one thread; what it did
+// SAFETY: the cells are touched through `Owner` only, of which there is one at a time, on one thread; what it did
 // is handed to the next one by `owned` (S5). All else is atomic, and words are Send.
 unsafe impl<T: NonNullWord, const N: usize> Sync for SplitDeque<T, N> {}
 
 #[inline(always)]
-fn top(shared: usize) -> usize {
-    shared & MASK
+fn top(shared: usize) -> Index {
+    shared as Index
 }
 
 #[inline(always)]
-fn split(shared: usize) -> usize {
-    shared >> HALF
+fn split(shared: usize) -> Index {
+    (shared >> Index::BITS) as Index
 }
 
 #[inline(always)]
-fn pack(top: usize, split: usize) -> usize {
-    split << HALF | top
-}
-
-#[inline(always)]
-fn next(index: usize) -> usize {
-    index.wrapping_add(1) & MASK
-}
-
-#[inline(always)]
-fn previous(index: usize) -> usize {
-    index.wrapping_sub(1) & MASK
+fn pack(top: Index, split: Index) -> usize {
+    (split as usize) << Index::BITS | top as usize
 }
 
 impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
@@ -117,19 +118,25 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     #[doc(hidden)]
     pub fn starting_at(start: usize) -> Self {
         // A power of two divides the number of indices, so that index % N does not jump where they wrap.
-        const { assert!(N.is_power_of_two() && N <= MASK / 2) };
-        let start = start & MASK;
+        const { assert!(N.is_power_of_two() && N <= Ahead::MAX as usize) };
+        let start = start as Index;
         Self {
             shared: CachePadded::new(AtomicUsize::new(pack(start, start))),
             own: CachePadded::new(Own {
                 bottom: Cell::new(start),
-                limit: Cell::new(start.wrapping_add(N) & MASK),
+                split: Cell::new(start),
                 clean: Cell::new(start),
+                limit: AtomicUsize::new(start as usize),
             }),
             owned: AtomicBool::new(false),
             slots: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             items: PhantomData,
         }
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: Index) -> &AtomicPtr<()> {
+        &self.slots[index as usize % N]
     }
 
     /// Becomes the owner, if there is none. The role is free again when the [`Owner`] is dropped.
@@ -153,18 +160,23 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         if oldest == split(seen) {
             return Steal::Empty;
         }
-        let taken = pack(next(oldest), split(seen));
-        // ORDERING: success Acquire, pairs with Release in publish and push_public (S1): the slot, and its item, are seen.
+        let next = oldest.wrapping_add(1);
+        let taken = pack(next, split(seen));
+        // ORDERING: success Acquire, pairs with Release in offer (S1): the slot, and its item, are seen.
         // ORDERING: failure Relaxed: nothing is touched.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         if self.shared.compare_exchange(seen, taken, yes, no).is_err() {
             return Steal::Busy;
         }
-        let slot = &self.slots[oldest % N];
+        let slot = self.slot(oldest);
         // ORDERING: Relaxed: the Acquire above came before.
         let word = slot.load(Ordering::Relaxed);
-        // ORDERING: Release, pairs with Acquire in make_room (S2): the slot was read before it is refilled.
+        // ORDERING: Release, pairs with Acquire in push_slowly (S2): the slot was read before it is refilled.
         slot.store(ptr::null_mut(), Ordering::Release);
+        if next == split(seen) {
+            // ORDERING: Release, pairs with Acquire in push_slowly (S6): whoever raises it sees the public part empty.
+            self.own.limit.store(next as usize, Ordering::Release);
+        }
         // SAFETY: the index was public and moving top over it made the item ours; the slot is not refilled
         // before it holds null.
         Steal::Taken(unsafe { T::from_word(word) })
@@ -174,7 +186,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     /// made by an owner that sees what the caller did before.
     #[inline]
     pub fn look(&self) -> bool {
-        // ORDERING: AcqRel, pairs with AcqRel in publish and push_public (S3, S4): whoever of the two comes
+        // ORDERING: AcqRel, pairs with AcqRel in offer (S3, S4): whoever of the two comes
         // second in the order of this word sees what the other did before.
         let seen = self.shared.fetch_add(0, Ordering::AcqRel);
         top(seen) != split(seen)
@@ -185,7 +197,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     pub fn public(&self) -> usize {
         // ORDERING: Relaxed: a hint.
         let seen = self.shared.load(Ordering::Relaxed);
-        split(seen).wrapping_sub(top(seen)) & MASK
+        split(seen).wrapping_sub(top(seen)) as usize
     }
 }
 
@@ -201,10 +213,10 @@ impl<T: NonNullWord, const N: usize> Drop for SplitDeque<T, N> {
         let mut index = top(self.shared.load(Ordering::Relaxed));
         while index != self.own.bottom.get() {
             // ORDERING: Relaxed: as above.
-            let word = self.slots[index % N].load(Ordering::Relaxed);
+            let word = self.slot(index).load(Ordering::Relaxed);
             // SAFETY: items in top..bottom were pushed and not taken.
             drop(unsafe { T::from_word(word) });
-            index = next(index);
+            index = index.wrapping_add(1);
         }
     }
 }
@@ -248,7 +260,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// Where the next item goes.
     #[inline(always)]
-    pub(crate) fn bottom(&self) -> usize {
+    pub(crate) fn bottom(&self) -> Index {
         self.deque.own.bottom.get()
     }
 
@@ -256,20 +268,10 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
     /// have nothing else.
     #[inline(always)]
     pub fn push(&self, item: T) -> Result<Pushed, Full<T>> {
-        let deque = self.deque;
-        let bottom = deque.own.bottom.get();
-        if bottom == deque.own.limit.get() && !self.make_room() {
-            return Err(Full(item));
+        if self.must_look() {
+            return self.push_slowly(item);
         }
-        // ORDERING: Relaxed: published by the change of `shared` (S1).
-        deque.slots[bottom % N].store(item.into_word(), Ordering::Relaxed);
-        deque.own.bottom.set(next(bottom));
-        // ORDERING: Relaxed: if the owner's view of thieves is old, they have one item less to take for a while.
-        let seen = deque.shared.load(Ordering::Relaxed);
-        if seen.rotate_left(HALF) == seen {
-            self.publish();
-            return Ok(Pushed::Published);
-        }
+        self.put(item);
         Ok(Pushed::Private)
     }
 
@@ -277,42 +279,49 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
     /// already.
     #[inline]
     pub fn push_public(&self, item: T) -> Result<(), Full<T>> {
-        let deque = self.deque;
-        let bottom = deque.own.bottom.get();
-        if bottom == deque.own.limit.get() && !self.make_room() {
+        if self.must_look() && !self.make_room() {
             return Err(Full(item));
         }
-        // ORDERING: Relaxed: published by the change of `shared` (S1).
-        deque.slots[bottom % N].store(item.into_word(), Ordering::Relaxed);
-        deque.own.bottom.set(next(bottom));
-        self.offer(next(bottom));
+        self.put(item);
+        self.offer(self.bottom());
         Ok(())
     }
 
-    /// Offers the older half of the private items, at least one.
+    /// Whether there may be no room, or nothing public.
+    #[inline(always)]
+    fn must_look(&self) -> bool {
+        // ORDERING: Relaxed: a lowered limit that is seen late is seen by a later push.
+        let limit = self.deque.own.limit.load(Ordering::Relaxed) as Index;
+        limit.wrapping_sub(self.bottom()) as Ahead <= 0
+    }
+
+    #[inline(always)]
+    fn put(&self, item: T) {
+        let bottom = self.bottom();
+        // ORDERING: Relaxed: published by the change of `shared` (S1).
+        self.deque.slot(bottom).store(item.into_word(), Ordering::Relaxed);
+        self.deque.own.bottom.set(bottom.wrapping_add(1));
+    }
+
     #[cold]
     #[inline(never)]
-    fn publish(&self) {
-        let deque = self.deque;
-        // ORDERING: Relaxed: only the owner writes this half.
-        let from = split(deque.shared.load(Ordering::Relaxed));
-        let private = deque.own.bottom.get().wrapping_sub(from) & MASK;
-        self.offer(from.wrapping_add(private.div_ceil(2)) & MASK);
+    fn push_slowly(&self, item: T) -> Result<Pushed, Full<T>> {
+        if !self.make_room() {
+            return Err(Full(item));
+        }
+        self.put(item);
+        let split = self.deque.own.split.get();
+        // ORDERING: Relaxed: if the last public item went before the limit was raised, that is seen (S6); if later, the
+        // limit is low again.
+        if top(self.deque.shared.load(Ordering::Relaxed)) != split {
+            return Ok(Pushed::Private);
+        }
+        let private = self.bottom().wrapping_sub(split);
+        self.offer(split.wrapping_add(private.div_ceil(2)));
+        Ok(Pushed::Published)
     }
 
-    /// Moves `split` up to `to`.
-    #[inline(always)]
-    fn offer(&self, to: usize) {
-        let deque = self.deque;
-        // ORDERING: Relaxed: only the owner writes this half.
-        let from = split(deque.shared.load(Ordering::Relaxed));
-        let more = to.wrapping_sub(from) << HALF;
-        // ORDERING: AcqRel, pairs with Acquire in steal (S1): the slots are written before they are offered;
-        // and with AcqRel in look (S3, S4).
-        deque.shared.fetch_add(more, Ordering::AcqRel);
-    }
-
-    /// Looks at which slots the thieves have done with.
+    /// Raises the limit as far as thieves have done with the slots; false if there is no room.
     #[cold]
     #[inline(never)]
     fn make_room(&self) -> bool {
@@ -322,64 +331,68 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
         let mut clean = deque.own.clean.get();
         while clean != top {
             // ORDERING: Acquire, pairs with Release in steal (S2): the thief has read the slot.
-            if !deque.slots[clean % N].load(Ordering::Acquire).is_null() {
+            if !deque.slot(clean).load(Ordering::Acquire).is_null() {
                 break;
             }
-            clean = next(clean);
+            clean = clean.wrapping_add(1);
         }
         deque.own.clean.set(clean);
-        let limit = clean.wrapping_add(N) & MASK;
-        deque.own.limit.set(limit);
-        limit != deque.own.bottom.get()
+        let limit = clean.wrapping_add(N as Index);
+        // ORDERING: Acquire, pairs with Release in steal (S6).
+        deque.own.limit.swap(limit as usize, Ordering::Acquire);
+        limit != self.bottom()
+    }
+
+    /// Moves `split` up to `to`.
+    #[inline(always)]
+    fn offer(&self, to: Index) {
+        let own = &self.deque.own;
+        let more = pack(0, to.wrapping_sub(own.split.get()));
+        own.split.set(to);
+        // ORDERING: AcqRel, pairs with Acquire in steal (S1): the slots are written before they are offered;
+        // and with AcqRel in look (S3, S4).
+        self.deque.shared.fetch_add(more, Ordering::AcqRel);
     }
 
     /// Takes the newest item back.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let bottom = self.deque.own.bottom.get();
-        let newest = previous(bottom);
-        if !self.pop_private(newest) && !self.reclaim(newest) {
+        let own = &self.deque.own;
+        let newest = self.bottom().wrapping_sub(1);
+        if own.split.get() != self.bottom() {
+            own.bottom.set(newest);
+        } else if !self.reclaim() {
             return None;
         }
         // ORDERING: Relaxed: the owner wrote the slot itself.
-        let word = self.deque.slots[newest % N].load(Ordering::Relaxed);
+        let word = self.deque.slot(newest).load(Ordering::Relaxed);
         // SAFETY: the item at `newest` was pushed, and taken off just now.
         Some(unsafe { T::from_word(word) })
     }
 
-    /// Takes the item at `index` off if it is the newest one and private. The caller knows what it is.
+    /// Takes the item at `index` off, which the caller has pushed, unless it is public: then false. All that was pushed
+    /// after it is gone again, or was public.
     #[inline(always)]
-    pub(crate) fn pop_private(&self, index: usize) -> bool {
-        let deque = self.deque;
-        let bottom = next(index);
-        // ORDERING: Relaxed: only the owner writes this half.
-        let split = split(deque.shared.load(Ordering::Relaxed));
-        let private = bottom == deque.own.bottom.get() && bottom != split;
+    pub(crate) fn retract(&self, index: Index) -> bool {
+        let own = &self.deque.own;
+        let private = own.split.get().wrapping_sub(index) as Ahead <= 0;
         if private {
-            deque.own.bottom.set(index);
+            own.bottom.set(index);
         }
         private
     }
 
-    /// Takes the item at `index` off if it is the newest one, private, and `word`.
-    #[inline(always)]
-    pub(crate) fn pop_word(&self, index: usize, word: *mut ()) -> bool {
-        // ORDERING: Relaxed: the owner wrote the slot itself, unless a thief has won it: then it is not private.
-        let same = self.deque.slots[index % N].load(Ordering::Relaxed) == word;
-        same && self.pop_private(index)
-    }
-
     /// Whether there are items at `index` or above, thieves aside.
     #[inline]
-    pub(crate) fn reaches(&self, index: usize) -> bool {
-        let above = self.bottom().wrapping_sub(index) & MASK;
-        above != 0 && above <= N
+    pub(crate) fn reaches(&self, index: Index) -> bool {
+        self.bottom().wrapping_sub(index) as Ahead > 0
     }
 
-    /// Takes the newest item off, which is at `newest` and public, unless thieves have taken all.
+    /// Takes the newest item off, which is public, unless thieves have taken all.
     #[inline]
-    pub(crate) fn reclaim(&self, newest: usize) -> bool {
+    fn reclaim(&self) -> bool {
         let deque = self.deque;
+        let newest = self.bottom().wrapping_sub(1);
         // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
         let mut seen = deque.shared.load(Ordering::Relaxed);
         loop {
@@ -396,6 +409,11 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
             }
         }
         deque.own.bottom.set(newest);
+        deque.own.split.set(newest);
+        if top(seen) == newest {
+            // ORDERING: Relaxed: the owner's own push will see it.
+            deque.own.limit.store(newest as usize, Ordering::Relaxed);
+        }
         true
     }
 
@@ -404,7 +422,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint.
         let seen = self.deque.shared.load(Ordering::Relaxed);
-        self.deque.own.bottom.get().wrapping_sub(top(seen)) & MASK
+        self.bottom().wrapping_sub(top(seen)) as usize
     }
 
     /// Whether there is nothing left.

@@ -5,6 +5,7 @@ use super::pool::Pool;
 use super::scope::{Cause, Owner, Scope};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
+use crate::deque::split::Index;
 use crate::finish::{End, Reason};
 use crate::id::WorkerId;
 use crate::port::Host;
@@ -84,8 +85,11 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             index,
         };
         let first = first(joining.cx);
-        let (cx, fork) = joining.hold();
-        let second = if cx.at().own().pop_word(index, fork.word()) || !cx.is_gone(fork, index) {
+        let cx = joining.hold();
+        // A fork that a wait inside `first` has run is done, and so may be those below it.
+        let second = if (fork.done().is_pending() && cx.at().own().retract(index))
+            || cx.take_back(&fork, index)
+        {
             // SAFETY: it was taken back.
             let second = unsafe { fork.take() };
             second(cx)
@@ -99,9 +103,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         (first, second)
     }
 
-    /// Whether somebody else has run the fork. It is taken back otherwise.
+    /// Takes a fork back, if nobody else has begun to run it; else waits for its end.
     #[cold]
-    fn is_gone<B, R>(&self, fork: &Fork<P, B, R>, index: usize) -> bool {
+    #[inline(never)]
+    fn take_back<B, R>(&self, fork: &Fork<P, B, R>, index: Index) -> bool {
         let help = match self.scope.wait {
             Wait::Help => Help::Any,
             Wait::Own | Wait::Park => Help::Own {
@@ -109,7 +114,20 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
                 base: index,
             },
         };
-        !self.at().unjoin(fork.word(), index, fork.done(), help)
+        self.at().take_back(fork.word(), index, fork.done(), help)
+    }
+
+    /// Takes a fork back or waits for its end, and drops what it is.
+    #[cold]
+    #[inline(never)]
+    fn abandon<B, R>(&self, fork: &Fork<P, B, R>, index: Index) {
+        if self.take_back(fork, index) {
+            // SAFETY: it was taken back.
+            drop(unsafe { fork.take() });
+        } else {
+            // SAFETY: somebody else ran it to its end. Its panic is not the first.
+            drop(unsafe { fork.take_result() });
+        }
     }
 
     /// Both one after the other, where there is stack for it.
@@ -268,28 +286,23 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 struct Joining<'x, 's, 'e, P: Host, B, R> {
     cx: &'x mut Cx<'s, 'e, P>,
     fork: &'x Fork<P, B, R>,
-    index: usize,
+    index: Index,
 }
 
 impl<'x, 's, 'e, P: Host, B, R> Joining<'x, 's, 'e, P, B, R> {
     #[inline(always)]
-    fn hold(self) -> (&'x mut Cx<'s, 'e, P>, &'x Fork<P, B, R>) {
+    fn hold(self) -> &'x mut Cx<'s, 'e, P> {
         let this = mem::ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped and not used again.
-        (unsafe { core::ptr::read(&this.cx) }, this.fork)
+        unsafe { core::ptr::read(&this.cx) }
     }
 }
 
 impl<P: Host, B, R> Drop for Joining<'_, '_, '_, P, B, R> {
-    #[cold]
+    // Inlined, so that on the way without a panic the guard is nowhere in memory.
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.cx.is_gone(self.fork, self.index) {
-            // SAFETY: somebody else ran it to its end. Its panic is not the first.
-            drop(unsafe { self.fork.take_result() });
-        } else {
-            // SAFETY: it was taken back.
-            drop(unsafe { self.fork.take() });
-        }
+        self.cx.abandon(self.fork, self.index);
     }
 }
 
@@ -297,7 +310,7 @@ impl<P: Host, B, R> Drop for Joining<'_, '_, '_, P, B, R> {
 struct Closing<'x, P: Host> {
     worker: &'x Worker<P>,
     scope: &'x Scope<P>,
-    base: usize,
+    base: Index,
 }
 
 impl<P: Host> Closing<'_, P> {

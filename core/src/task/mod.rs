@@ -15,6 +15,7 @@ pub use cx::Cx;
 pub use idle::Idle;
 pub use pool::{Pool, Seat};
 
+use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::port::Host;
 use scope::Scope;
@@ -51,5 +52,5 @@ impl core::error::Error for Cancelled {}
 enum Help<'x, P: Host> {
     Any,
     /// Own tasks from `base` on, if they are inside `scope`.
-    Own { scope: &'x Scope<P>, base: usize },
+    Own { scope: &'x Scope<P>, base: Index },
 }

@@ -4,7 +4,7 @@ use super::job::{Fork, Task};
 use super::pool::Pool;
 use super::scope::Scope;
 use super::{Help, Wait};
-use crate::deque::split::{Owner, Pushed, SplitDeque};
+use crate::deque::split::{Index, Owner, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
 use crate::finish::Counter;
 use crate::id::{PlaceId, WorkerId};
@@ -280,8 +280,8 @@ impl<P: Host> Worker<P> {
     }
 
     /// Runs the newest own task, if it is above `base` and of `scope`; passes on one that is not of it.
-    fn help_own(&self, scope: &Scope<P>, base: usize) -> bool {
-        if self.own().bottom() == base {
+    fn help_own(&self, scope: &Scope<P>, base: Index) -> bool {
+        if !self.own().reaches(base) {
             return false;
         }
         let Some(task) = self.own().pop() else {
@@ -315,16 +315,20 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Takes a fork back that was pushed at `index`: true if it was not run. Else it is done.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn unjoin(&self, word: *mut (), index: usize, done: &Counter, help: Help<'_, P>) -> bool {
-        while self.own().reaches(index) {
+    /// Takes the fork `word` back, which was pushed at `index`, if nobody has begun to run it; else waits until
+    /// it is done.
+    pub(super) fn take_back(
+        &self,
+        word: *mut (),
+        index: Index,
+        done: &Counter,
+        help: Help<'_, P>,
+    ) -> bool {
+        while done.is_pending() && self.own().reaches(index) {
             let Some(task) = self.own().pop() else {
                 break;
             };
             if task.is(word) {
-                core::mem::forget(task);
                 return true;
             }
             task.run(self, self.id);

@@ -61,14 +61,18 @@ impl Threads {
         (self.pool.wanted() + 1 - CALLERS).min(started + 1)
     }
 
+    /// How many workers there can be.
+    pub fn most(&self) -> usize {
+        self.pool.seats() + 1 - CALLERS
+    }
+
     /// Sets the number of workers, one caller included, at least 1 and at most what was said at the start.
     /// Workers that are too many rest as soon as they have nothing to do.
     ///
     /// # Errors
     /// The system refused a thread: there are as many workers as it allowed.
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
-        let most = self.pool.seats() + 1 - CALLERS;
-        let extra = workers.clamp(1, most) - 1;
+        let extra = workers.clamp(1, self.most()) - 1;
         let mut started = self.started();
         let mut outcome = Ok(());
         while started.len() < extra {

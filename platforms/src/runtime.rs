@@ -1,0 +1,164 @@
+//! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
+#![forbid(unsafe_code)]
+
+use crate::{Error, Machine, Result};
+use std::borrow::Cow;
+use tautline_node::pool::{Node, Threads};
+
+pub use tautline_core::task::{Cancelled, Wait};
+
+/// What a task is given on this machine; see [`task::Cx`](tautline_core::task::Cx).
+pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
+
+/// Workers for tasks.
+///
+/// ```
+/// use tautline::prelude::*;
+///
+/// fn fib(cx: &mut Cx, n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = cx.join(|cx| fib(cx, n - 1), |cx| fib(cx, n - 2));
+///     a + b
+/// }
+///
+/// let rt = Runtime::new()?;
+/// assert_eq!(rt.run(|cx| fib(cx, 20)), 6765);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Runtime {
+    threads: Threads,
+}
+
+/// What a [`Runtime`] is made with.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    cpus: Vec<usize>,
+    workers: Option<usize>,
+    most: usize,
+    pinned: bool,
+}
+
+impl Runtime {
+    /// A worker for each processor that this process may use, pinned; `TAUTLINE_WORKERS` overrides the number.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Anything else.
+    pub fn builder() -> Builder {
+        Builder {
+            cpus: Machine::discover().cpus(),
+            workers: None,
+            most: 0,
+            pinned: true,
+        }
+    }
+
+    /// Runs `body` as a task on the calling thread, which is one of the workers for so long, and returns when it
+    /// and all that it spawned have ended. From within a task it is a scope of its own.
+    ///
+    /// # Panics
+    /// With the first panic of `body` or of a task.
+    pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+        self.threads.run(body)
+    }
+
+    /// How many workers there are, the caller of [`run`](Self::run) included. Fewer than were asked for if the
+    /// system refused threads.
+    pub fn workers(&self) -> usize {
+        self.threads.workers()
+    }
+
+    /// Changes the number of workers, at any time. Those that are too many rest as soon as they have nothing to
+    /// do.
+    ///
+    /// # Errors
+    /// None, or more than [`Builder::at_most`]; or the system refused a thread: then there are as many as it
+    /// allowed.
+    pub fn set_workers(&self, workers: usize) -> Result<()> {
+        allowed("workers", workers, self.threads.most())?;
+        let refused = |source| Error::Threads {
+            threads: workers,
+            source,
+        };
+        self.threads.set_workers(workers).map_err(refused)
+    }
+}
+
+impl Builder {
+    /// So many workers, the caller of [`Runtime::run`] included. Default: `TAUTLINE_WORKERS`, else one for each
+    /// processor that this process may use.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Leaves room for so many workers later. Default: the processors of this process, or the workers if they are
+    /// more.
+    pub fn at_most(mut self, workers: usize) -> Self {
+        self.most = workers;
+        self
+    }
+
+    /// Whether workers are pinned to processors. Default: yes.
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = pinned;
+        self
+    }
+
+    /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and a line on
+    /// standard error says so.
+    ///
+    /// # Errors
+    /// No worker, or more than 4096; a `TAUTLINE_WORKERS` that is no number.
+    pub fn build(self) -> Result<Runtime> {
+        let workers = match self.workers {
+            Some(workers) => workers,
+            None => from_environment()?.unwrap_or(self.cpus.len().max(1)),
+        };
+        allowed("workers", workers, MOST)?;
+        let most = self.most.max(workers).max(self.cpus.len()).min(MOST);
+        let cpus: &[usize] = if self.pinned { &self.cpus } else { &[] };
+        let threads = Threads::start(workers, most, cpus);
+        if threads.workers() < workers {
+            let got = threads.workers();
+            eprintln!("tautline: {workers} workers wanted, the system allows {got}");
+        }
+        Ok(Runtime { threads })
+    }
+}
+
+/// More would be a mistake.
+const MOST: usize = 4096;
+
+fn from_environment() -> Result<Option<usize>> {
+    let Ok(value) = std::env::var("TAUTLINE_WORKERS") else {
+        return Ok(None);
+    };
+    match value.parse() {
+        Ok(workers) => Ok(Some(workers)),
+        Err(_) => Err(Error::Setting {
+            setting: "TAUTLINE_WORKERS",
+            value,
+            allowed: Cow::from(format!("1 to {MOST}")),
+        }),
+    }
+}
+
+fn allowed(setting: &'static str, value: usize, most: usize) -> Result<()> {
+    if (1..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::Setting {
+        setting,
+        value: value.to_string(),
+        allowed: Cow::from(format!("1 to {most}")),
+    })
+}
