@@ -38,6 +38,7 @@ use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, CachePadded, Ordering};
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Deref;
 use core::ptr;
 
 /// An index: half a machine word. Indices wrap.
@@ -135,6 +136,14 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     }
 
     #[inline(always)]
+    fn end(&self) -> End<'_, T, N> {
+        End {
+            deque: self,
+            one_thread: PhantomData,
+        }
+    }
+
+    #[inline(always)]
     fn slot(&self, index: Index) -> &AtomicPtr<()> {
         &self.slots[index as usize % N]
     }
@@ -145,10 +154,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         // ORDERING: failure Relaxed: nothing is read.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         let won = self.owned.compare_exchange(false, true, yes, no);
-        won.is_ok().then(|| Owner {
-            deque: self,
-            one_thread: PhantomData,
-        })
+        won.is_ok().then(|| Owner(self.end()))
     }
 
     /// Tries once to take the oldest public item. Never waits.
@@ -229,11 +235,30 @@ impl<T: NonNullWord, const N: usize> fmt::Debug for SplitDeque<T, N> {
     }
 }
 
-/// The one who pushes and pops, at the end of the newest items. On one thread.
-pub struct Owner<'a, T: NonNullWord, const N: usize> {
+/// The one who pushes and pops, through its [`End`]; dropping it frees the role.
+pub struct Owner<'a, T: NonNullWord, const N: usize>(End<'a, T, N>);
+
+impl<'a, T: NonNullWord, const N: usize> Deref for Owner<'a, T, N> {
+    type Target = End<'a, T, N>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+/// The end of the newest items. On one thread.
+pub struct End<'a, T: NonNullWord, const N: usize> {
     deque: &'a SplitDeque<T, N>,
     one_thread: PhantomData<*mut ()>,
 }
+
+impl<T: NonNullWord, const N: usize> Clone for End<'_, T, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Copy for End<'_, T, N> {}
 
 /// What a push did for thieves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,29 +270,26 @@ pub enum Pushed {
     Published,
 }
 
-impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
-    /// The owner, without a claim.
+impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
+    /// The owner's end, without a claim.
     ///
     /// # Safety
     /// There is no other owner at work: all that claim to be are on this thread, and what they did is visible.
     #[inline(always)]
-    pub(crate) unsafe fn of(deque: &'a SplitDeque<T, N>) -> core::mem::ManuallyDrop<Self> {
-        core::mem::ManuallyDrop::new(Owner {
-            deque,
-            one_thread: PhantomData,
-        })
+    pub(crate) unsafe fn of(deque: &'a SplitDeque<T, N>) -> Self {
+        deque.end()
     }
 
     /// Where the next item goes.
     #[inline(always)]
-    pub(crate) fn bottom(&self) -> Index {
+    pub(crate) fn bottom(self) -> Index {
         self.deque.own.bottom.get()
     }
 
     /// Adds the newest item, or gives it back if there are `N` already. It stays private unless thieves
     /// have nothing else.
     #[inline(always)]
-    pub fn push(&self, item: T) -> Result<Pushed, Full<T>> {
+    pub fn push(self, item: T) -> Result<Pushed, Full<T>> {
         if self.must_look() {
             return self.push_slowly(item);
         }
@@ -278,7 +300,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
     /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N`
     /// already.
     #[inline]
-    pub fn push_public(&self, item: T) -> Result<(), Full<T>> {
+    pub fn push_public(self, item: T) -> Result<(), Full<T>> {
         if self.must_look() && !self.make_room() {
             return Err(Full(item));
         }
@@ -289,23 +311,25 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// Whether there may be no room, or nothing public.
     #[inline(always)]
-    fn must_look(&self) -> bool {
+    fn must_look(self) -> bool {
         // ORDERING: Relaxed: a lowered limit that is seen late is seen by a later push.
         let limit = self.deque.own.limit.load(Ordering::Relaxed) as Index;
         limit.wrapping_sub(self.bottom()) as Ahead <= 0
     }
 
     #[inline(always)]
-    fn put(&self, item: T) {
+    fn put(self, item: T) {
         let bottom = self.bottom();
         // ORDERING: Relaxed: published by the change of `shared` (S1).
-        self.deque.slot(bottom).store(item.into_word(), Ordering::Relaxed);
+        self.deque
+            .slot(bottom)
+            .store(item.into_word(), Ordering::Relaxed);
         self.deque.own.bottom.set(bottom.wrapping_add(1));
     }
 
     #[cold]
     #[inline(never)]
-    fn push_slowly(&self, item: T) -> Result<Pushed, Full<T>> {
+    fn push_slowly(self, item: T) -> Result<Pushed, Full<T>> {
         if !self.make_room() {
             return Err(Full(item));
         }
@@ -324,7 +348,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
     /// Raises the limit as far as thieves have done with the slots; false if there is no room.
     #[cold]
     #[inline(never)]
-    fn make_room(&self) -> bool {
+    fn make_room(self) -> bool {
         let deque = self.deque;
         // ORDERING: Relaxed: the slots themselves say whether they were read (S2).
         let top = top(deque.shared.load(Ordering::Relaxed));
@@ -345,7 +369,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// Moves `split` up to `to`.
     #[inline(always)]
-    fn offer(&self, to: Index) {
+    fn offer(self, to: Index) {
         let own = &self.deque.own;
         let more = pack(0, to.wrapping_sub(own.split.get()));
         own.split.set(to);
@@ -356,7 +380,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// Takes the newest item back.
     #[inline]
-    pub fn pop(&self) -> Option<T> {
+    pub fn pop(self) -> Option<T> {
         let own = &self.deque.own;
         let newest = self.bottom().wrapping_sub(1);
         if own.split.get() != self.bottom() {
@@ -373,7 +397,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
     /// Takes the item at `index` off, which the caller has pushed, unless it is public: then false. All that was pushed
     /// after it is gone again, or was public.
     #[inline(always)]
-    pub(crate) fn retract(&self, index: Index) -> bool {
+    pub(crate) fn retract(self, index: Index) -> bool {
         let own = &self.deque.own;
         let private = own.split.get().wrapping_sub(index) as Ahead <= 0;
         if private {
@@ -384,13 +408,13 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// Whether there are items at `index` or above, thieves aside.
     #[inline]
-    pub(crate) fn reaches(&self, index: Index) -> bool {
+    pub(crate) fn reaches(self, index: Index) -> bool {
         self.bottom().wrapping_sub(index) as Ahead > 0
     }
 
     /// Takes the newest item off, which is public, unless thieves have taken all.
     #[inline]
-    fn reclaim(&self) -> bool {
+    fn reclaim(self) -> bool {
         let deque = self.deque;
         let newest = self.bottom().wrapping_sub(1);
         // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
@@ -419,7 +443,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// How many items there are at most: thieves may be taking some.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn len(self) -> usize {
         // ORDERING: Relaxed: a hint.
         let seen = self.deque.shared.load(Ordering::Relaxed);
         self.bottom().wrapping_sub(top(seen)) as usize
@@ -427,7 +451,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 
     /// Whether there is nothing left.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 }
@@ -435,7 +459,7 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
 impl<T: NonNullWord, const N: usize> Drop for Owner<'_, T, N> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with Acquire in SplitDeque::owner (S5): the next owner sees what this one did.
-        self.deque.owned.store(false, Ordering::Release);
+        self.0.deque.owned.store(false, Ordering::Release);
     }
 }
 

@@ -71,13 +71,6 @@ impl Counter {
         }
     }
 
-    /// Something is under way: a hint, for one who can do without.
-    #[inline(always)]
-    pub fn is_pending(&self) -> bool {
-        // ORDERING: Relaxed: nothing is read on its account.
-        self.live.load(Ordering::Relaxed) >= ONE
-    }
-
     /// Everything has ended.
     #[inline]
     pub fn is_done(&self) -> bool {

@@ -27,6 +27,6 @@ mod ledger;
 mod reason;
 
 pub use counter::{Counter, End};
-pub use reason::Reason;
 #[cfg(feature = "alloc")]
 pub use ledger::{Home, Ledger, Report};
+pub use reason::Reason;

@@ -18,8 +18,8 @@ mod tasks;
 mod team;
 mod worker;
 
-pub use bag::{Bag, Share};
 pub use crate::finish::Reason;
+pub use bag::{Bag, Share};
 pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};

@@ -87,7 +87,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         let first = first(joining.cx);
         let cx = joining.hold();
         // A fork that a wait inside `first` has run is done, and so may be those below it.
-        let second = if (fork.done().is_pending() && cx.at().own().retract(index))
+        let second = if (fork.header().is_pending() && cx.at().own().retract(index))
             || cx.take_back(&fork, index)
         {
             // SAFETY: it was taken back.
@@ -114,7 +114,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
                 base: index,
             },
         };
-        self.at().take_back(fork.word(), index, fork.done(), help)
+        self.at().take_back(fork.word(), index, fork.header(), help)
     }
 
     /// Takes a fork back or waits for its end, and drops what it is.
@@ -220,7 +220,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             Wait::Help => wait,
             outer => outer,
         };
-        let scope = Scope::new(self.pool(), Some(self.scope), Owner::Worker(self.worker()), wait);
+        let scope = Scope::new(
+            self.pool(),
+            Some(self.scope),
+            Owner::Worker(self.worker()),
+            wait,
+        );
         Self::inside_of(self.at(), &scope.cancellable(cancellable), body)
     }
 

@@ -63,8 +63,7 @@ impl Idle {
         self.asleep[worker.index()].store(true, Ordering::Release);
         // ORDERING: Release: made visible by the look that follows (W2), and after the flag, so that who counts a
         // sleeper finds it.
-        self.count
-            .fetch_add(SLEEPER - SEARCHER, Ordering::Release);
+        self.count.fetch_add(SLEEPER - SEARCHER, Ordering::Release);
     }
 
     /// Whether the worker has not been claimed yet.
@@ -90,8 +89,7 @@ impl Idle {
         let mine = flag.compare_exchange(true, false, yes, no).is_ok();
         if mine {
             // ORDERING: Relaxed: who sees it late wakes somebody for nothing.
-            self.count
-                .fetch_sub(SLEEPER - SEARCHER, Ordering::Relaxed);
+            self.count.fetch_sub(SLEEPER - SEARCHER, Ordering::Relaxed);
         }
         mine
     }

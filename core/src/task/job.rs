@@ -1,33 +1,79 @@
 //! Tasks as the deques see them: one word that leads to a header.
+//!
+//! # Words
+//! `kind`: what the task is; a fork's also says how far it is, to save a store a fork: null once it is done,
+//! its last bit set while its owner sleeps.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | K1 | `end` | `is_done`, `sleep` | the result of a fork | `join_*` in `verify/tests/task.rs` |
 
-use super::scope::{Cause, Scope};
-use super::worker::Worker;
 use super::Cx;
+use super::scope::{Cause, Scope};
+use super::worker::{Awaited, Worker};
 use crate::deque::{NonNullWord, Word};
-use crate::finish::{Counter, End};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
-use crate::sync::UnsafeCell;
+use crate::sync::{AtomicPtr, Ordering, UnsafeCell};
 use alloc::boxed::Box;
 use core::mem::{ManuallyDrop, MaybeUninit};
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
-/// Runs the task behind the header, on this worker; it was taken from the deque of that one.
-pub(super) type Run<P> = unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId);
+/// What can be done with a task.
+#[repr(align(8))]
+pub(super) struct Kind<P: Host> {
+    /// Runs the task behind the header, on this worker; it was taken from the deque of that one.
+    pub run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId),
+}
+
+const ASLEEP: usize = 1;
 
 /// What every task begins with.
 #[repr(C)]
 pub(super) struct Header<P: Host> {
-    run: Run<P>,
-    pub scope: NonNull<Scope<P>>,
+    kind: AtomicPtr<Kind<P>>,
+    scope: NonNull<Scope<P>>,
 }
 
 impl<P: Host> Header<P> {
-    pub fn new(run: Run<P>, scope: &Scope<P>) -> Self {
+    #[inline(always)]
+    pub fn new(kind: &'static Kind<P>, scope: &Scope<P>) -> Self {
         Self {
-            run,
+            kind: AtomicPtr::new(ptr::from_ref(kind).cast_mut()),
             scope: NonNull::from(scope),
         }
+    }
+
+    /// A fork that is not done: a hint, for one who can do without.
+    #[inline(always)]
+    pub fn is_pending(&self) -> bool {
+        // ORDERING: Relaxed: nothing is read on its account.
+        !self.kind.load(Ordering::Relaxed).is_null()
+    }
+
+    /// The fork is done. True if its owner sleeps: then it must be woken; else it may be gone by now.
+    fn end(&self) -> bool {
+        // ORDERING: AcqRel, pairs with Acquire in is_done and sleep (K1): the result is written before.
+        let before = self.kind.swap(ptr::null_mut(), Ordering::AcqRel);
+        before.addr() & ASLEEP != 0
+    }
+}
+
+impl<P: Host> Awaited for Header<P> {
+    fn is_done(&self) -> bool {
+        // ORDERING: Acquire, pairs with AcqRel in end (K1).
+        self.kind.load(Ordering::Acquire).is_null()
+    }
+
+    fn sleep(&self) -> bool {
+        // ORDERING: Acquire, pairs with AcqRel in end (K1), if that came first.
+        let kind = self.kind.load(Ordering::Acquire);
+        let asleep = kind.map_addr(|a| a | ASLEEP);
+        // ORDERING: success Relaxed: only the owner writes it before the end, which sees the bit.
+        // ORDERING: failure Acquire, as above.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Acquire);
+        !kind.is_null() && self.kind.compare_exchange(kind, asleep, yes, no).is_ok()
     }
 }
 
@@ -75,8 +121,11 @@ impl<P: Host> Task<P> {
 
     #[inline]
     pub fn run(self, on: &Worker<P>, from: WorkerId) {
-        // SAFETY: whoever has the task runs it, once: it is given up here.
-        unsafe { (self.0.as_ref().run)(self.0, on, from) }
+        // SAFETY: the task is there until it is run, or, a fork, done.
+        // ORDERING: Relaxed: written before the task was pushed; the last bit aside.
+        let kind = unsafe { self.0.as_ref() }.kind.load(Ordering::Relaxed);
+        // SAFETY: kinds are static; whoever has the task runs it, once: it is given up here.
+        unsafe { ((*kind.map_addr(|a| a & !ASLEEP)).run)(self.0, on, from) }
     }
 }
 
@@ -84,7 +133,6 @@ impl<P: Host> Task<P> {
 #[repr(C)]
 pub(super) struct Fork<P: Host, B, R> {
     header: Header<P>,
-    done: Counter,
     body: UnsafeCell<ManuallyDrop<B>>,
     result: UnsafeCell<MaybeUninit<Result<R, P::Payload>>>,
 }
@@ -94,11 +142,12 @@ where
     B: FnOnce(&mut Cx<'s, 'e, P>) -> R + Send,
     R: Send,
 {
+    const KIND: Kind<P> = Kind { run: Self::run };
+
     #[inline(always)]
     pub fn new(scope: &'s Scope<P>, body: B) -> Self {
         Self {
-            header: Header::new(Self::run, scope),
-            done: Counter::new(),
+            header: Header::new(&Self::KIND, scope),
             body: UnsafeCell::new(ManuallyDrop::new(body)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -117,7 +166,7 @@ where
         // SAFETY: the owner reads only after the end, below.
         fork.result.with_mut(|r| unsafe { (*r).write(result) });
         // After the end the fork may be gone.
-        if fork.done.end() == End::Wake {
+        if fork.header.end() {
             port.unpark(PlaceId::HOME, from);
         }
     }
@@ -141,8 +190,8 @@ impl<P: Host, B, R> Fork<P, B, R> {
     }
 
     #[inline(always)]
-    pub fn done(&self) -> &Counter {
-        &self.done
+    pub fn header(&self) -> &Header<P> {
+        &self.header
     }
 
     /// The body, to be run or dropped.
@@ -152,7 +201,8 @@ impl<P: Host, B, R> Fork<P, B, R> {
     #[inline(always)]
     pub unsafe fn take(&self) -> B {
         // SAFETY: the caller is the only one.
-        self.body.with_mut(|b| unsafe { ManuallyDrop::take(&mut *b) })
+        self.body
+            .with_mut(|b| unsafe { ManuallyDrop::take(&mut *b) })
     }
 
     /// What somebody else's run of it gave.
@@ -173,10 +223,12 @@ pub(super) struct Spawned<P: Host, F> {
 }
 
 impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
+    const KIND: Kind<P> = Kind { run: Self::run };
+
     /// A task of `scope`, which has entered it.
     #[inline]
     pub fn task(scope: &'s Scope<P>, body: F) -> Task<P> {
-        let header = Header::new(Self::run, scope);
+        let header = Header::new(&Self::KIND, scope);
         let task = NonNull::from(Box::leak(Box::new(Self { header, body })));
         // SAFETY: on the heap until it is run; the header is the first field.
         unsafe { Task::new(task.cast()) }

@@ -52,5 +52,8 @@ impl core::error::Error for Cancelled {}
 enum Help<'x, P: Host> {
     Any,
     /// Own tasks from `base` on, if they are inside `scope`.
-    Own { scope: &'x Scope<P>, base: Index },
+    Own {
+        scope: &'x Scope<P>,
+        base: Index,
+    },
 }

@@ -1,17 +1,16 @@
 //! A worker: its own tasks, the search for others' tasks, and waiting.
 
-use super::job::{Fork, Task};
+use super::job::{Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
 use super::{Help, Wait};
-use crate::deque::split::{Index, Owner, Pushed, SplitDeque};
+use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
 use crate::finish::Counter;
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, Ordering};
 use core::cell::Cell;
-use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 
 /// Tasks of one worker that thieves can be offered; what is spawned beyond waits in the overflow, and
@@ -23,6 +22,26 @@ pub(super) const SLOTS: usize = 4;
 
 /// Searches between two looks at the clock.
 const TURNS_A_LOOK: u32 = 16;
+
+/// What a worker can wait for.
+pub(super) trait Awaited {
+    /// It has come. Acquire.
+    fn is_done(&self) -> bool;
+
+    /// Makes sure that whoever makes it done wakes the worker that waits, from now on. False if it has come
+    /// already. That worker only.
+    fn sleep(&self) -> bool;
+}
+
+impl Awaited for Counter {
+    fn is_done(&self) -> bool {
+        self.is_done()
+    }
+
+    fn sleep(&self) -> bool {
+        self.sleep()
+    }
+}
 
 /// One seat of a pool. Whoever holds it is the worker.
 pub struct Worker<P: Host> {
@@ -110,9 +129,9 @@ impl<P: Host> Worker<P> {
 
     /// The owner's end. The holder only.
     #[inline(always)]
-    pub(super) fn own(&self) -> ManuallyDrop<Owner<'_, Task<P>, SLOTS>> {
+    pub(super) fn own(&self) -> End<'_, Task<P>, SLOTS> {
         // SAFETY: all callers run on the holder's thread, and the holder is the only one.
-        unsafe { Owner::of(&self.tasks) }
+        unsafe { End::of(&self.tasks) }
     }
 
     /// Whether a call at `address` on the stack is too deep to fork.
@@ -160,7 +179,11 @@ impl<P: Host> Worker<P> {
 
     /// Own tasks, newest first, then the others'. Says from whose deque.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
-        let own = || self.own().pop().or_else(|| self.overflow.pop(self.pool().port()));
+        let own = || {
+            self.own()
+                .pop()
+                .or_else(|| self.overflow.pop(self.pool().port()))
+        };
         match own() {
             Some(task) => Some((task, self.id)),
             None => self.rob(),
@@ -256,23 +279,23 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Waits until everything that `counter` counts has ended, and helps meanwhile.
-    pub(super) fn wait(&self, counter: &Counter, help: Help<'_, P>) {
+    /// Waits, and helps meanwhile.
+    pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
         match help {
-            Help::Any if here() >= self.deep.get() => self.help_all(counter),
+            Help::Any if here() >= self.deep.get() => self.help_all(awaited),
             // Too deep for others' tasks: each could wait in turn and help again.
-            Help::Any => self.rest(counter, Wait::Own),
+            Help::Any => self.rest(awaited, Wait::Own),
             Help::Own { scope, base } => {
-                while !counter.is_done() && self.help_own(scope, base) {}
-                self.rest(counter, scope.wait);
+                while !awaited.is_done() && self.help_own(scope, base) {}
+                self.rest(awaited, scope.wait);
             }
         }
     }
 
-    fn help_all(&self, counter: &Counter) {
-        let done = || counter.is_done();
-        while !counter.is_done() {
-            match self.seek(&done, &|| counter.sleep()) {
+    fn help_all(&self, awaited: &impl Awaited) {
+        let done = || awaited.is_done();
+        while !awaited.is_done() {
+            match self.seek(&done, &|| awaited.sleep()) {
                 Some((task, from)) => task.run(self, from),
                 None => return,
             }
@@ -296,7 +319,7 @@ impl<P: Host> Worker<P> {
     }
 
     /// Waits without helping.
-    fn rest(&self, counter: &Counter, wait: Wait) {
+    fn rest(&self, awaited: &impl Awaited, wait: Wait) {
         let port = self.pool().port();
         let start = port.now();
         let patience = match wait {
@@ -304,12 +327,12 @@ impl<P: Host> Worker<P> {
             Wait::Help | Wait::Own => port.patience(PlaceId::HOME, self.id),
         };
         let mut turn = 0;
-        while !counter.is_done() && port.now().wrapping_sub(start) < patience {
+        while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
             port.relax(turn);
             turn += 1;
         }
-        if counter.sleep() {
-            while !counter.is_done() {
+        if awaited.sleep() {
+            while !awaited.is_done() {
                 port.park(PlaceId::HOME, self.id);
             }
         }
@@ -321,10 +344,10 @@ impl<P: Host> Worker<P> {
         &self,
         word: *mut (),
         index: Index,
-        done: &Counter,
+        fork: &Header<P>,
         help: Help<'_, P>,
     ) -> bool {
-        while done.is_pending() && self.own().reaches(index) {
+        while fork.is_pending() && self.own().reaches(index) {
             let Some(task) = self.own().pop() else {
                 break;
             };
@@ -333,7 +356,7 @@ impl<P: Host> Worker<P> {
             }
             task.run(self, self.id);
         }
-        self.wait(done, help);
+        self.wait(fork, help);
         false
     }
 
