@@ -410,7 +410,10 @@ fn of_many_puts_one_wins_and_the_others_get_their_value_back() {
 /// A node that becomes a thin pointer and comes back: what a queue of tasks needs.
 #[test]
 fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
-    static QUEUE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    static QUEUE: Mutex<Vec<Thin>> = Mutex::new(Vec::new());
+    struct Thin(*mut Task);
+    // SAFETY: a task in the queue is nobody's.
+    unsafe impl Send for Thin {}
     #[repr(C)]
     struct Task {
         run: unsafe fn(*mut Task),
@@ -439,7 +442,7 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
             }
             node.waiter.ready.run = run::<V, I>;
             let thin = node.into_raw().cast::<Task>().as_ptr();
-            QUEUE.lock().unwrap().push(thin.expose_provenance());
+            QUEUE.lock().unwrap().push(Thin(thin));
         }
     }
     unsafe fn never(_: *mut Task) {
@@ -457,8 +460,7 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
     cells.0.put(1).unwrap();
     cells.1.put(2).unwrap();
     assert_eq!(done.load(Ordering::Relaxed), 0, "in the queue");
-    let task = QUEUE.lock().unwrap().pop().unwrap();
-    let task = std::ptr::with_exposed_provenance_mut::<Task>(task);
+    let Thin(task) = QUEUE.lock().unwrap().pop().unwrap();
     // SAFETY: it was put in the queue once.
     unsafe { ((*task).run)(task) };
     assert_eq!(done.load(Ordering::Relaxed), 30);

@@ -120,8 +120,8 @@ impl Latch {
 
     /// The right to write the value, to one caller ever.
     pub(super) fn claim(&self) -> bool {
-        // ORDERING: Relaxed: a guess that the compare-and-swap below checks.
-        let mut seen = self.word.load(Ordering::Relaxed);
+        // The first guess: nobody waits.
+        let mut seen = ptr::null_mut::<Link>();
         while seen.addr() & CLAIMED == 0 {
             let claimed = seen.map_addr(|address| address | CLAIMED);
             // ORDERING: Relaxed both ways: it publishes and reads nothing; as a read-modify-write it
