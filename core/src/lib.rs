@@ -2,7 +2,7 @@
 //!
 //! From the ground up: [`sync`] and [`port`], then words ([`deque`]) and the grain tuner
 //! ([`tuning`]), then protocols as state
-//! machines without I/O ([`lifeline`], [`finish`]), then the drivers that programs are written
+//! machines without I/O ([`lifeline`], [`finish`], [`flow`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
 #![cfg_attr(not(tautline_loom), no_std)]
 #![warn(
@@ -16,6 +16,7 @@ extern crate alloc;
 
 pub mod deque;
 pub mod finish;
+pub mod flow;
 #[cfg(feature = "alloc")]
 pub mod glb;
 mod id;
