@@ -32,5 +32,5 @@ pub mod prelude {
         Steal, Task, Tasks, WorkerId,
     };
     pub use crate::machines;
-    pub use crate::runtime::{Cx, Runtime, Wait};
+    pub use crate::runtime::{Cancelled, Cx, Ddf, DdfList, Runtime, TaskCx, Wait};
 }

@@ -5,10 +5,14 @@ use crate::{Error, Machine, Result};
 use std::borrow::Cow;
 use tautline_node::pool::{Node, Threads};
 
+pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
 pub use tautline_core::task::{Cancelled, Wait};
 
 /// What a task is given on this machine; see [`task::Cx`](tautline_core::task::Cx).
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
+
+/// What async code among tasks is given; see [`task::TaskCx`](tautline_core::task::TaskCx).
+pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 
 /// Workers for tasks.
 ///
@@ -68,6 +72,17 @@ impl Runtime {
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
         self.threads.run(body)
+    }
+
+    /// Runs the future that `body` gives and all that it spawns; the calling thread is a worker for so long.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn block_on<'e, R>(&self, body: impl for<'s> AsyncFnOnce(TaskCx<'s, 'e>) -> R) -> R {
+        self.run(|cx| {
+            let task = cx.task();
+            cx.block_on(body(task))
+        })
     }
 
     /// How many workers there are, the caller of [`run`](Self::run) included. Fewer than were asked for if the

@@ -5,6 +5,7 @@
 //! work-first. Forks live on the stack of the one who forks, in a [split deque](crate::deque::split).
 
 mod cx;
+mod future;
 mod idle;
 mod job;
 mod pool;
@@ -12,6 +13,7 @@ mod scope;
 mod worker;
 
 pub use cx::Cx;
+pub use future::TaskCx;
 pub use idle::Idle;
 pub use pool::{Pool, Seat};
 

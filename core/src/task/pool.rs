@@ -11,6 +11,7 @@ use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::ptr::NonNull;
 
 /// The workers of one node, who run each other's tasks.
 ///
@@ -26,6 +27,8 @@ pub struct Pool<P: Host> {
     /// Workers from this number on rest.
     wanted: AtomicUsize,
     closed: AtomicBool,
+    /// Threads from outside that are bringing a task in.
+    visitors: AtomicUsize,
 }
 
 impl<P: Host> Pool<P> {
@@ -54,6 +57,7 @@ impl<P: Host> Pool<P> {
             injected: Inbox::new(),
             wanted: AtomicUsize::new(workers),
             closed: AtomicBool::new(false),
+            visitors: AtomicUsize::new(0),
         }
     }
 
@@ -148,14 +152,52 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Brings a task in from any thread.
+    /// Puts a task where the calling thread's are, so that it runs next if that thread is a worker.
+    pub(super) fn schedule(&self, task: Task<P>) {
+        match self.port.here() {
+            Some(worker) => self.worker(worker).offer(task),
+            None => self.inject(task),
+        }
+    }
+
+    /// As [`schedule`](Self::schedule), but the task runs as soon as the one that is at work here ends or suspends.
+    pub(super) fn schedule_next(task: Task<P>) {
+        let pool = NonNull::from(task.scope().pool());
+        // SAFETY: the task keeps the pool.
+        let pool = unsafe { pool.as_ref() };
+        match pool.port.here() {
+            Some(worker) => pool.worker(worker).set_next(task),
+            None => pool.inject(task),
+        }
+    }
+
+    /// Brings a task in from any thread. The task is what keeps the pool alive until then.
     pub(super) fn inject(&self, task: Task<P>) {
+        // ORDERING: Relaxed: the lock of the queue carries it to whoever runs the task and then lets the pool go.
+        self.visitors.fetch_add(1, Ordering::Relaxed);
         self.injected.push(task, &self.port);
         if self.idle.wanted() {
-            self.wake(WorkerId(0));
-            if self.idle.claim(WorkerId(0)) {
-                self.port.unpark(PlaceId::HOME, WorkerId(0));
-            }
+            self.wake_any();
+        }
+        // ORDERING: Release, pairs with Acquire in drop: the visitor's last touch.
+        self.visitors.fetch_sub(1, Ordering::Release);
+    }
+
+    fn wake_any(&self) {
+        let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
+        if let Some(worker) = self.workers.iter().find(claimed) {
+            self.port.unpark(PlaceId::HOME, worker.id());
+        }
+    }
+}
+
+impl<P: Host> Drop for Pool<P> {
+    fn drop(&mut self) {
+        let mut turn = 0;
+        // ORDERING: Acquire, pairs with Release in inject: a visitor's task may have ended before its visit.
+        while self.visitors.load(Ordering::Acquire) > 0 {
+            self.port.relax(turn);
+            turn += 1;
         }
     }
 }

@@ -15,8 +15,10 @@ use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, Lock, Ordering};
-use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
+use core::task::Waker;
 
 /// Why a scope ended before all its tasks had run.
 #[derive(Debug)]
@@ -31,8 +33,20 @@ pub(super) enum Cause<X> {
 pub(super) enum Owner {
     /// The worker that waits for it.
     Worker(WorkerId),
-    /// A suspended task: called once, by the last to end.
-    Suspended(Lock<Option<Box<dyn FnOnce() + Send>>>),
+    /// A future that waits for it; the scope is in an `Arc`, of which its tasks together hold a share, and another
+    /// one of the scope around it.
+    Future(Lock<Option<Waker>>),
+}
+
+/// Where the waker of a suspended member is kept.
+#[derive(Debug)]
+pub(super) struct Suspended(usize);
+
+/// The wakers of suspended members: by number, and which numbers are free.
+#[derive(Default)]
+struct Wakers {
+    all: Vec<Option<Waker>>,
+    free: Vec<usize>,
 }
 
 /// One scope. Its tasks lead here by pointer: it outlives them, since its owner waits.
@@ -43,6 +57,10 @@ pub(super) struct Scope<P: Host> {
     cause: Lock<Option<Cause<P::Payload>>>,
     /// Who is at work when this scope is opened; it outlives this one.
     parent: Option<NonNull<Scope<P>>>,
+    /// The outermost scope whose early end is one of this scope too; none: this one.
+    root: Option<NonNull<Scope<P>>>,
+    /// Of this scope and of all whose root it is.
+    suspended: Lock<Wakers>,
     pool: NonNull<Pool<P>>,
     pub wait: Wait,
     /// A cancellation from outside reaches the tasks of this scope.
@@ -63,15 +81,24 @@ impl<P: Host> Scope<P> {
             ended: AtomicBool::new(false),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
+            root: None,
+            suspended: Lock::new(Wakers::default()),
             pool: NonNull::from(pool),
             wait,
             cancellable: false,
         }
     }
 
-    pub fn cancellable(mut self, yes: bool) -> Self {
-        self.cancellable = yes;
+    /// An end of the scope around it is one of this scope too.
+    pub fn cancellable(mut self) -> Self {
+        self.cancellable = true;
+        self.root = self.parent().map(|p| NonNull::from(p.root()));
         self
+    }
+
+    fn root(&self) -> &Self {
+        // SAFETY: a scope around this one.
+        self.root.map_or(self, |r| unsafe { r.as_ref() })
     }
 
     pub fn counter(&self) -> &Counter {
@@ -100,24 +127,98 @@ impl<P: Host> Scope<P> {
     /// `scope` is alive, and the caller has one share of it, which it gives up.
     pub unsafe fn leave(scope: NonNull<Self>) {
         // SAFETY: alive until the share is given up, below.
-        let (this, pool) = unsafe { (scope.as_ref(), scope.as_ref().pool) };
+        let this = unsafe { scope.as_ref() };
+        // What is needed after that.
+        let (pool, parent) = (this.pool, this.parent);
         match this.owner {
             Owner::Worker(owner) => {
                 if this.live.end() == End::Wake {
-                    // SAFETY: the owner is a worker of the pool and in its wait; the pool is there until it left.
-                    unsafe { pool.as_ref() }.port().unpark(PlaceId::HOME, owner);
+                    // SAFETY: this worker is in the pool.
+                    let pool = unsafe { pool.as_ref() };
+                    pool.port().unpark(PlaceId::HOME, owner);
                 }
             }
-            Owner::Suspended(ref call) => {
-                if this.live.end() != End::More {
-                    // A suspended owner keeps the scope until it has been called.
-                    let call = call.lock(this.pool().port()).take();
-                    if let Some(call) = call {
-                        call();
-                    }
+            Owner::Future(ref waker) => {
+                if this.live.end() == End::More {
+                    return;
+                }
+                let waker = waker.lock(this.pool().port()).take();
+                // SAFETY: the tasks' share of the Arc, given up by the last of them.
+                drop(unsafe { Arc::from_raw(scope.as_ptr()) });
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                if let Some(parent) = parent {
+                    // SAFETY: the tasks' share of the scope around it.
+                    unsafe { Self::leave(parent) };
                 }
             }
         }
+    }
+
+    /// A share of a scope that async code has opened, for one who is in it.
+    pub fn share(&self) -> Option<Arc<Self>> {
+        if matches!(self.owner, Owner::Worker(_)) {
+            return None;
+        }
+        self.enter();
+        // SAFETY: such a scope is in an Arc, of which its tasks, the caller one of them, have a share.
+        unsafe {
+            Arc::increment_strong_count(self);
+            Some(Arc::from_raw(self))
+        }
+    }
+
+    /// Cancels the innermost finish from here on; false if there is none.
+    pub fn cancel(&self, reason: Reason) -> bool {
+        let mut scope = Some(self);
+        while let Some(this) = scope {
+            if this.cancellable {
+                this.fail(Cause::Cancelled(reason));
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
+    }
+
+    /// Whether all tasks have ended; else `waker` is called when they have.
+    pub fn poll(&self, waker: &Waker) -> bool {
+        if let Owner::Future(slot) = &self.owner {
+            *slot.lock(self.pool().port()) = Some(waker.clone());
+        }
+        self.live.is_done()
+    }
+
+    /// Keeps the waker of a member, to be called if the scope ends early.
+    pub fn suspend(&self, waker: &Waker) -> Suspended {
+        let mut wakers = self.root().suspended.lock(self.pool().port());
+        let waker = Some(waker.clone());
+        match wakers.free.pop() {
+            Some(number) => {
+                wakers.all[number] = waker;
+                Suspended(number)
+            }
+            None => {
+                wakers.all.push(waker);
+                Suspended(wakers.all.len() - 1)
+            }
+        }
+    }
+
+    /// Forgets the waker of a member.
+    pub fn resume(&self, member: Suspended) {
+        let mut wakers = self.root().suspended.lock(self.pool().port());
+        wakers.all[member.0] = None;
+        wakers.free.push(member.0);
+    }
+
+    fn wake_suspended(&self) {
+        let wakers: Vec<Waker> = {
+            let wakers = self.root().suspended.lock(self.pool().port());
+            wakers.all.iter().flatten().cloned().collect()
+        };
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Ends the scope early; only the first cause counts.
@@ -127,6 +228,8 @@ impl<P: Host> Scope<P> {
             *slot = Some(cause);
             // ORDERING: Release, pairs with Acquire in has_ended: who drops a task sees why.
             self.ended.store(true, Ordering::Release);
+            drop(slot);
+            self.wake_suspended();
         }
     }
 
@@ -134,6 +237,7 @@ impl<P: Host> Scope<P> {
     pub fn give_up(&self) {
         // ORDERING: Release, pairs with Acquire in has_ended.
         self.ended.store(true, Ordering::Release);
+        self.wake_suspended();
     }
 
     /// Whether tasks that have not begun shall be dropped.

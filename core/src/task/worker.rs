@@ -55,6 +55,8 @@ pub struct Worker<P: Host> {
     floor: Cell<usize>,
     deep: Cell<usize>,
     start: Cell<usize>,
+    /// The holder's: a task that is to run before any other.
+    next: Cell<Option<Task<P>>>,
 }
 
 // SAFETY: cells and the owner's end of the deque are touched by the holder only, one thread at a time,
@@ -81,6 +83,7 @@ impl<P: Host> Worker<P> {
             floor: Cell::new(0),
             deep: Cell::new(0),
             start: Cell::new(0),
+            next: Cell::new(None),
         }
     }
 
@@ -108,12 +111,6 @@ impl<P: Host> Worker<P> {
     pub(super) fn leave(&self) {
         // ORDERING: Release, pairs with Acquire in hold (T1).
         self.held.store(false, Ordering::Release);
-    }
-
-    /// Whether somebody holds the seat.
-    pub(super) fn is_held(&self) -> bool {
-        // ORDERING: Relaxed: a hint.
-        self.held.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -152,6 +149,20 @@ impl<P: Host> Worker<P> {
         });
         self.floor.set(floor);
         self.deep.set(deep);
+    }
+
+    /// Runs `task` as soon as the one that is at work ends or suspends.
+    pub(super) fn set_next(&self, task: Task<P>) {
+        if let Some(before) = self.next.replace(Some(task)) {
+            self.offer(before);
+        }
+    }
+
+    /// Runs what has been set to run next.
+    pub(super) fn run_next(&self) {
+        while let Some(task) = self.next.take() {
+            task.run_turn(self, self.id);
+        }
     }
 
     /// Makes a task known to everybody.
