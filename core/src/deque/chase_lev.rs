@@ -42,10 +42,16 @@
 
 use super::ring::{Fixed, Ring};
 use super::{Full, Steal, Word};
-use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering, full_fence};
+use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+
+/// Where the items are.
+struct Ends {
+    top: AtomicUsize,
+    bottom: AtomicUsize,
+}
 
 /// A work-stealing deque over the ring `R`.
 ///
@@ -59,8 +65,7 @@ use core::marker::PhantomData;
 /// }
 /// ```
 pub struct Deque<T: Word, R: Ring> {
-    top: CachePadded<AtomicUsize>,
-    bottom: CachePadded<AtomicUsize>,
+    ends: CachePadded<Ends>,
     owned: AtomicBool,
     ring: R,
     /// Not `T`: threads share no item, so the deque is Sync whether items are or not; words are Send.
@@ -113,8 +118,10 @@ impl<T: Word, R: Ring> Deque<T, R> {
     #[doc(hidden)]
     pub fn starting_at(ring: R, start: usize) -> Self {
         Self {
-            top: CachePadded::new(AtomicUsize::new(start)),
-            bottom: CachePadded::new(AtomicUsize::new(start)),
+            ends: CachePadded::new(Ends {
+                top: AtomicUsize::new(start),
+                bottom: AtomicUsize::new(start),
+            }),
             owned: AtomicBool::new(false),
             ring,
             items: PhantomData,
@@ -128,11 +135,11 @@ impl<T: Word, R: Ring> Deque<T, R> {
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         self.owned.compare_exchange(false, true, yes, no).ok()?;
         // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
-        let top = self.top.load(Ordering::Acquire);
+        let top = self.ends.top.load(Ordering::Acquire);
         Some(Owner {
             deque: self,
             // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
-            bottom: Cell::new(self.bottom.load(Ordering::Relaxed)),
+            bottom: Cell::new(self.ends.bottom.load(Ordering::Relaxed)),
             top_seen: Cell::new(top),
             limit: Cell::new(top.wrapping_add(self.ring.capacity())),
         })
@@ -148,9 +155,9 @@ impl<T: Word, R: Ring> Deque<T, R> {
     #[inline]
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint; whoever acts on it goes through pop or steal.
-        let top = self.top.load(Ordering::Relaxed);
+        let top = self.ends.top.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
-        let bottom = self.bottom.load(Ordering::Relaxed);
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
         usize::try_from(ahead(bottom, top)).unwrap_or(0)
     }
 
@@ -170,9 +177,9 @@ fn ahead(a: usize, b: usize) -> isize {
 impl<T: Word, R: Ring> Drop for Deque<T, R> {
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that all other threads are done.
-        let mut index = self.top.load(Ordering::Relaxed);
+        let mut index = self.ends.top.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
-        let bottom = self.bottom.load(Ordering::Relaxed);
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
         while ahead(bottom, index) > 0 {
             // SAFETY: items in top..bottom were pushed and not taken.
             drop(unsafe { T::from_word(self.ring.load_own(index)) });
@@ -235,7 +242,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         let next = bottom.wrapping_add(1);
         self.bottom.set(next);
         // ORDERING: Release, pairs with Acquire in steal (D1): the slot is written before bottom moves.
-        deque.bottom.store(next, Ordering::Release);
+        deque.ends.bottom.store(next, Ordering::Release);
         Ok(())
     }
 
@@ -244,7 +251,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     fn make_room(&self) -> bool {
         let deque = self.deque;
         // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that push reuses.
-        let top = deque.top.load(Ordering::Acquire);
+        let top = deque.ends.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
         let room = bottom.wrapping_sub(top) < deque.ring.capacity() || deque.ring.grow(top, bottom);
@@ -257,33 +264,36 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     pub fn pop(&self) -> Option<T> {
         let deque = self.deque;
         let bottom = self.bottom.get();
-        if bottom == self.top_seen.get() {
+        let mut top = self.top_seen.get();
+        if bottom == top {
             return None;
         }
         let newest = bottom.wrapping_sub(1);
-        // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and
-        // take an older item; it must see that item.
-        deque.bottom.store(newest, Ordering::Release);
-        // ORDERING: SeqCst, pairs with the fence in steal (D3).
-        full_fence();
-        // ORDERING: Relaxed: the fence keeps it after the store of bottom; nothing of a thief's is read.
-        let top = deque.top.load(Ordering::Relaxed);
-        if ahead(newest, top) > 0 {
-            self.bottom.set(newest);
+        if newest != top {
+            // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and
+            // take an older item; it must see that item.
+            deque.ends.bottom.store(newest, Ordering::Release);
+            // ORDERING: success Release, pairs with Acquire in steal (D3): whoever finds top further up sees bottom lowered.
+            // ORDERING: failure Relaxed: tried again.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+            while let Err(moved) = deque.ends.top.compare_exchange_weak(top, top, yes, no) {
+                top = moved;
+            }
             self.top_seen.set(top);
-            // SAFETY: bottom was lowered to `newest` before the fence and top is below it after the
-            // fence, so every thief either lost or sees the lowered bottom (D3): the item is ours.
-            return Some(unsafe { T::from_word(deque.ring.load_own(newest)) });
+            if ahead(newest, top) > 0 {
+                self.bottom.set(newest);
+                // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to
+                // `newest`, so a thief that comes as far sees the lowered bottom (D3): the item is ours.
+                return Some(unsafe { T::from_word(deque.ring.load_own(newest)) });
+            }
+            // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
+            deque.ends.bottom.store(bottom, Ordering::Release);
         }
-        let won = newest == top && {
-            // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-            deque.top.compare_exchange(top, bottom, yes, no).is_ok()
-        };
-        // Whoever took the last item, top is at the old bottom now.
+        // One item at most is left, and whoever moves top over it has it.
+        // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        let won = deque.ends.top.compare_exchange(newest, bottom, yes, no).is_ok();
         self.top_seen.set(bottom);
-        // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
-        deque.bottom.store(bottom, Ordering::Release);
         // SAFETY: moving top over the item made it ours, and only the owner writes its slot.
         won.then(|| unsafe { T::from_word(deque.ring.load_own(newest)) })
     }
@@ -292,7 +302,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     #[inline]
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint; top_seen stays as it was acquired.
-        let top = self.deque.top.load(Ordering::Relaxed);
+        let top = self.deque.ends.top.load(Ordering::Relaxed);
         self.bottom.get().wrapping_sub(top)
     }
 
@@ -338,12 +348,10 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
     #[inline]
     pub fn steal(&self) -> Steal<T> {
         let deque = self.deque;
-        // ORDERING: Relaxed: the fence below keeps it before the load of bottom.
-        let top = deque.top.load(Ordering::Relaxed);
-        // ORDERING: SeqCst, pairs with the fence in pop (D3).
-        full_fence();
+        // ORDERING: Acquire, pairs with Release in pop (D3): the lowered bottom of a pop that found top further down.
+        let top = deque.ends.top.load(Ordering::Acquire);
         // ORDERING: Acquire, pairs with Release in push (D1) and pop (D2): the slot at top, and its item, are seen.
-        let bottom = deque.bottom.load(Ordering::Acquire);
+        let bottom = deque.ends.bottom.load(Ordering::Acquire);
         if ahead(bottom, top) <= 0 {
             return Steal::Empty;
         }
@@ -352,7 +360,7 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
         // ORDERING: failure Relaxed: the word is thrown away.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         let next = top.wrapping_add(1);
-        match deque.top.compare_exchange(top, next, yes, no) {
+        match deque.ends.top.compare_exchange(top, next, yes, no) {
             // SAFETY: top did not move since it was loaded, so the slot held this index's item when
             // it was read, and moving top over it made the item ours.
             Ok(_) => Steal::Taken(unsafe { T::from_word(word) }),
