@@ -41,7 +41,7 @@
 //! goes once round all of `usize` (2^32 steals on a 32-bit machine) takes a wrong item.
 
 use super::ring::{Fixed, Ring};
-use super::{Full, Steal, Word};
+use super::{Full, OwnerEnd, Steal, ThiefEnd, Word, WorkDeque};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use core::cell::Cell;
 use core::fmt;
@@ -116,7 +116,8 @@ impl<T: Word> Default for GrowableDeque<T> {
 impl<T: Word, R: Ring> Deque<T, R> {
     /// An empty deque whose first item gets index `start`: tests begin where indices wrap.
     #[doc(hidden)]
-    pub fn starting_at(ring: R, start: usize) -> Self {
+    pub fn starting_at(mut ring: R, start: usize) -> Self {
+        ring.begin(start);
         Self {
             ends: CachePadded::new(Ends {
                 top: AtomicUsize::new(start),
@@ -136,12 +137,15 @@ impl<T: Word, R: Ring> Deque<T, R> {
         self.owned.compare_exchange(false, true, yes, no).ok()?;
         // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
         let top = self.ends.top.load(Ordering::Acquire);
+        // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
+        let view = self.ring.view(bottom.wrapping_sub(1));
         Some(Owner {
             deque: self,
-            // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
-            bottom: Cell::new(self.ends.bottom.load(Ordering::Relaxed)),
+            bottom: Cell::new(bottom),
             top_seen: Cell::new(top),
-            limit: Cell::new(top.wrapping_add(self.ring.capacity())),
+            view: Cell::new(view),
+            limit: Cell::new(self.ring.limit(view, top)),
         })
     }
 
@@ -182,7 +186,7 @@ impl<T: Word, R: Ring> Drop for Deque<T, R> {
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
         while ahead(bottom, index) > 0 {
             // SAFETY: items in top..bottom were pushed and not taken.
-            drop(unsafe { T::from_word(self.ring.load_own(index)) });
+            drop(unsafe { T::from_word(self.ring.load(index)) });
             index = index.wrapping_add(1);
         }
     }
@@ -203,6 +207,8 @@ pub struct Owner<'a, T: Word, R: Ring> {
     bottom: Cell<usize>,
     /// A `top` that was seen; the real one may be further.
     top_seen: Cell<usize>,
+    /// Where the slots are: of all items, or of the newest and some below it.
+    view: Cell<R::View>,
     /// The index at which a push must look whether there is room; there may be more by then.
     limit: Cell<usize>,
 }
@@ -238,7 +244,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         if bottom == self.limit.get() && !self.make_room() {
             return Err(Full(item));
         }
-        deque.ring.store(bottom, item.into_word());
+        // SAFETY: we are the owner, and the view shows what is below its limit down to the newest item.
+        unsafe { deque.ring.store(self.view.get(), bottom, item.into_word()) };
         let next = bottom.wrapping_add(1);
         self.bottom.set(next);
         // ORDERING: Release, pairs with Acquire in steal (D1): the slot is written before bottom moves.
@@ -254,9 +261,37 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         let top = deque.ends.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
-        let room = bottom.wrapping_sub(top) < deque.ring.capacity() || deque.ring.grow(top, bottom);
-        self.limit.set(top.wrapping_add(deque.ring.capacity()));
+        // SAFETY: we are the owner.
+        let room = unsafe { deque.ring.room(top, bottom) };
+        if room {
+            self.look_at(bottom);
+        }
         room
+    }
+
+    /// Moves the view to where the slot of an index is.
+    #[cold]
+    fn look_at(&self, index: usize) {
+        let ring = &self.deque.ring;
+        self.view.set(ring.view(index));
+        self.limit
+            .set(ring.limit(self.view.get(), self.top_seen.get()));
+    }
+
+    /// What the items lie in.
+    #[cfg(feature = "alloc")]
+    pub(super) fn ring(&self) -> &R {
+        &self.deque.ring
+    }
+
+    /// The word of an item that is the owner's.
+    #[inline(always)]
+    fn own_word(&self, index: usize) -> *mut () {
+        if !R::shows(self.view.get(), index) {
+            self.look_at(index);
+        }
+        // SAFETY: we are the owner, and the view shows the index.
+        unsafe { self.deque.ring.load_own(self.view.get(), index) }
     }
 
     /// Takes the newest item back.
@@ -284,7 +319,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
                 self.bottom.set(newest);
                 // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to
                 // `newest`, so a thief that comes as far sees the lowered bottom (D3): the item is ours.
-                return Some(unsafe { T::from_word(deque.ring.load_own(newest)) });
+                return Some(unsafe { T::from_word(self.own_word(newest)) });
             }
             // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
             deque.ends.bottom.store(bottom, Ordering::Release);
@@ -292,10 +327,14 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         // One item at most is left, and whoever moves top over it has it.
         // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        let won = deque.ends.top.compare_exchange(newest, bottom, yes, no).is_ok();
+        let won = deque
+            .ends
+            .top
+            .compare_exchange(newest, bottom, yes, no)
+            .is_ok();
         self.top_seen.set(bottom);
         // SAFETY: moving top over the item made it ours, and only the owner writes its slot.
-        won.then(|| unsafe { T::from_word(deque.ring.load_own(newest)) })
+        won.then(|| unsafe { T::from_word(self.own_word(newest)) })
     }
 
     /// How many items there are at most: thieves may be taking some.
@@ -392,5 +431,59 @@ impl<T: Word, R: Ring> Copy for Thief<'_, T, R> {}
 impl<T: Word, R: Ring> fmt::Debug for Thief<'_, T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Thief").field("len", &self.len()).finish()
+    }
+}
+
+impl<T: Word, R: Ring> WorkDeque<T> for Deque<T, R> {
+    type Owner<'a>
+        = Owner<'a, T, R>
+    where
+        Self: 'a;
+    type Thief<'a>
+        = Thief<'a, T, R>
+    where
+        Self: 'a;
+
+    fn owner(&self) -> Option<Owner<'_, T, R>> {
+        self.owner()
+    }
+
+    #[inline]
+    fn thief(&self) -> Thief<'_, T, R> {
+        self.thief()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Word, R: Ring> OwnerEnd<T> for Owner<'_, T, R> {
+    #[inline]
+    fn push(&self, item: T) -> Result<(), Full<T>> {
+        self.try_push(item)
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<T> {
+        self.pop()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Word, R: Ring> ThiefEnd<T> for Thief<'_, T, R> {
+    #[inline]
+    fn steal(&self) -> Steal<T> {
+        self.steal()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
     }
 }
