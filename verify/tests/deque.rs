@@ -314,7 +314,7 @@ fn bucket_edge() {
 #[test]
 fn bucket_handover() {
     Model::new("bucket_handover").floor(4).check(|| {
-        let deque = Arc::new(BucketDeque::with_buckets(1, 1));
+        let deque = Arc::new(BucketDeque::<usize>::with_buckets(1, 1));
         let theirs = Arc::clone(&deque);
         let other = thread::spawn(move || theirs.owner().map(|owner| owner.push(1)).is_some());
         let mine = deque.owner().map(|owner| owner.push(2)).is_some();
