@@ -43,6 +43,18 @@ fn exactly_once<R: Ring>(
     assert_eq!(owner.thief().steal(), Steal::Empty);
 }
 
+/// The next owner has only the shared indices to go by: the deque is empty, and works.
+fn indices_agree<R: Ring>(deque: &Deque<usize, R>) {
+    let owner = deque.owner().unwrap();
+    assert_eq!(owner.pop(), None);
+    assert_eq!(owner.try_push(7), Ok(()));
+    assert_eq!(deque.thief().steal(), Steal::Taken(7));
+    assert_eq!(owner.try_push(8), Ok(()));
+    assert_eq!(owner.pop(), Some(8));
+    assert_eq!(owner.try_push(9), Ok(()));
+    assert_eq!(owner.len(), 1);
+}
+
 /// V1: two pushes, two pops, two thieves with one steal each.
 fn v1<R: Ring + Send + Sync + 'static>(ring: R) {
     let deque = Arc::new(Deque::starting_at(ring, 0));
@@ -52,6 +64,8 @@ fn v1<R: Ring + Send + Sync + 'static>(ring: R) {
     owner.try_push(2).unwrap();
     let got = [owner.pop(), owner.pop()].into_iter().flatten().collect();
     exactly_once(&owner, got, thieves, 2);
+    drop(owner);
+    indices_agree(&deque);
 }
 
 #[test]
@@ -102,14 +116,8 @@ fn v2_last_item() {
         let thieves = vec![thief(&deque, 1), thief(&deque, 1)];
         let got = owner.pop().into_iter().collect();
         exactly_once(&owner, got, thieves, 1);
-        // The next owner has only the shared indices to go by.
         drop(owner);
-        let owner = deque.owner().unwrap();
-        assert_eq!(owner.push(7), Ok(()));
-        assert_eq!(owner.push(8), Err(Full(8)));
-        assert_eq!(deque.thief().steal(), Steal::Taken(7));
-        assert_eq!(owner.push(7), Ok(()));
-        assert_eq!(owner.pop(), Some(7));
+        indices_agree(&deque);
     });
 }
 
@@ -347,19 +355,20 @@ fn wrap(start: usize) {
     let deque = Arc::new(Deque::starting_at(Fixed::<2>::default(), start));
     let owner = deque.owner().unwrap();
     owner.push(1).unwrap();
-    let thieves = vec![thief(&deque, 1), thief(&deque, 1)];
-    let mut got: Vec<_> = [owner.pop(), owner.pop()].into_iter().flatten().collect();
     owner.push(2).unwrap();
+    let thieves = vec![thief(&deque, 3)];
+    let mut got: Vec<_> = [owner.pop(), owner.pop()].into_iter().flatten().collect();
+    owner.push(3).unwrap();
     got.extend(owner.pop());
-    exactly_once(&owner, got, thieves, 2);
+    exactly_once(&owner, got, thieves, 3);
 }
 
 #[test]
 fn wrap_usize() {
     for (name, start) in [
         ("wrap_zero", 0),
-        ("wrap_usize", usize::MAX),
-        ("wrap_isize", isize::MAX as usize),
+        ("wrap_usize", usize::MAX - 1),
+        ("wrap_isize", isize::MAX as usize - 1),
     ] {
         Model::new(name)
             .bound(3)

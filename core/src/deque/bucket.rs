@@ -286,8 +286,8 @@ unsafe impl sealed::Sealed for Buckets {
     fn begin(&mut self, start: usize) {
         let oldest = self.first_of(start);
         // SAFETY: `&mut self`; all entries are the one bucket still.
-        self.books
-            .with_mut(|books| unsafe { &mut *books }.oldest = oldest);
+        let begin = |books: *mut Books| unsafe { (*books).oldest = oldest };
+        self.books.with_mut(begin);
     }
 
     #[inline]

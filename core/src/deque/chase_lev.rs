@@ -2,30 +2,33 @@
 //!
 //! # Algorithm
 //! Chase and Lev 2005 in the weak-memory form of Lê, Pop, Cohen and Zappa Nardelli 2013, over a
-//! [`Ring`] that is fixed or grows. What differs from the printed code:
+//! [`Ring`] that is fixed, grows, or is made of buckets. What differs from the printed code:
 //! - Indices are `usize`, wrap around, and are compared by the sign of their difference. Printed,
 //!   they overflow, and `pop` on an empty deque at index 0 finds it full.
 //! - Slots are atomic words ([`Word`]), so that a thief's copy of an item that it does not get is
 //!   harmless; growing publishes the buffer with Release and keeps the old ones (the printed
 //!   resize is not ordered before the publication of the item).
-//! - The compare-and-swaps are not SeqCst: since C++20 two SeqCst fences order what lies around
-//!   them, and nothing more is needed of them.
-//! - The owner remembers `bottom`, the last `top` it saw, and how far there is room: a push looks at
-//!   the thieves' line once a round of the ring, and a pop of an empty deque needs no fence.
+//! - There are no fences. Where the printed `pop` has one and then loads `top`, this one writes `top`
+//!   anew, with the value that it has. All writes of `top` being compare-and-swaps, a thief that finds
+//!   it further up reads from after that write, and so sees `bottom` lowered; it needs no fence either.
+//!   `top` and `bottom` share a line, since both ends touch both.
+//! - The owner remembers `bottom`, the last `top` it saw, where the slots are, and how far there is
+//!   room: a push looks at `top` once a round of the ring, and a pop of an empty deque looks at nothing.
+//!   If one item at most is left, by what it remembers, a pop takes it as a thief does: `bottom` stays.
 //! - Whoever is the owner is claimed at run time, so that no user needs `unsafe`.
 //!
 //! # Words
 //! `top`: moved up by one, by whoever takes the oldest item, never down. `bottom`: written by the
 //! owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is dropped.
 //! Items are at `top..bottom`; the owner works at `bottom`. While a pop is looking, `bottom` can be
-//! one below `top`.
+//! one below `top`. `top` is written by compare-and-swap only: D3 rests on it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
 //! | D2 | `pop` stores `bottom`, lowered or put back | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
-//! | D3 | fence in `pop` between `bottom` and `top` | fence in `steal` between `top` and `bottom` | either the owner sees the thief's `top` or the thief sees the lowered `bottom` | `v1`, `v2` |
+//! | D3 | `pop` writes `top` anew | `steal` loads `top` | `bottom` as the pop lowered it | `v1_*` |
 //! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Not proved |
 //! | D5 | `grow` stores `current` | `steal` loads `current` | the slots of the new buffer | `grow_*` |
 //! | D6 | `Owner::drop` clears `owned` | `Deque::owner` sets it | what the last owner did | `handover` |
@@ -47,7 +50,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-/// Where the items are.
+/// Which indices have items. Whoever is at one of the ends looks at both, so they share a line.
 struct Ends {
     top: AtomicUsize,
     bottom: AtomicUsize,
