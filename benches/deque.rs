@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tautline_core::deque::Local;
+use tautline_core::sync::CachePadded;
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
@@ -63,8 +64,11 @@ fn pin(core: usize) {
 /// it can get, until all are gone.
 fn contended<R: Rival>(items: usize) -> Duration {
     let deque = R::default();
-    let (mut owner, mut thief) = deque.ends();
-    let (ready, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (owner, thief) = deque.ends();
+    // Lines of their own: what one end keeps to itself must not slow down the other.
+    let (mut owner, mut thief) = (CachePadded::new(owner), CachePadded::new(thief));
+    let flags = CachePadded::new((AtomicBool::new(false), AtomicBool::new(false)));
+    let (ready, done) = &*flags;
     let stolen = AtomicUsize::new(0);
     let (elapsed, popped) = std::thread::scope(|scope| {
         scope.spawn(|| {

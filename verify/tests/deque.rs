@@ -118,6 +118,9 @@ fn v2_last_item() {
         exactly_once(&owner, got, thieves, 1);
         drop(owner);
         indices_agree(&deque);
+        // It left an item in the only slot.
+        let owner = deque.owner().unwrap();
+        assert_eq!(owner.push(10), Err(Full(10)));
     });
 }
 

@@ -222,7 +222,8 @@ impl Buckets {
         // ORDERING: Relaxed: the owner wrote the old entries; map publishes the new ones (B1).
         let copy = |entry: &AtomicPtr<Slot>| AtomicPtr::new(entry.load(Ordering::Relaxed));
         let new: Map = old.iter().chain(old.iter()).map(copy).collect();
-        books.superseded.push(ptr::from_ref(old).cast_mut());
+        // ORDERING: Relaxed: only the owner writes it.
+        books.superseded.push(self.map.load(Ordering::Relaxed));
         // ORDERING: Release, pairs with Acquire in map (B1): the entries are written before they are found.
         self.map
             .store(Box::into_raw(Box::new(new)), Ordering::Release);

@@ -179,8 +179,11 @@ mod growable {
         /// Twice the slots, with the same items. Owner only.
         #[cold]
         fn grow(&self, top: usize, bottom: usize) {
+            // ORDERING: Relaxed: only the owner writes it.
+            // Not the address of `old`: with that, being a reference's, `drop` could not free it.
+            let older = self.current.load(Ordering::Relaxed);
             let old = self.own();
-            let new = Buffer::alloc(old.slots.len() * 2, ptr::from_ref(old).cast_mut());
+            let new = Buffer::alloc(old.slots.len() * 2, older);
             let mut index = top;
             while index != bottom {
                 // ORDERING: Relaxed: the owner wrote the old slots.
