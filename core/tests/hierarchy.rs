@@ -319,9 +319,11 @@ fn labels_and_marks_are_those_of_the_description() {
         .workers(1)
         .label("P");
     let die = Spec::new(Kind::named("die")).tuning(true).child(core);
+    let die = die.bytes(1 << 25);
     let tree = Spec::new(Kind::named("mem")).child(die).build().unwrap();
     assert_eq!(tree.tuning_places().collect::<Vec<_>>(), [Place(1)]);
     assert_eq!((tree.label(Place(0)), tree.label(Place(3))), ("", "P"));
+    assert_eq!((tree.bytes(Place(0)), tree.bytes(Place(1))), (0, 1 << 25));
     let names: Vec<_> = tree.places().map(|p| tree.kind(p).name()).collect();
     assert_eq!(names, ["mem", "die", "core", "core"]);
     for name in ["mem", "cache", "core", "node", "device"] {

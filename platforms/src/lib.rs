@@ -13,6 +13,7 @@ pub mod glb;
 pub mod machines;
 pub mod nqueens;
 pub mod pentomino;
+pub mod platform;
 mod random;
 pub mod story;
 mod sum;
@@ -21,6 +22,8 @@ pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};
+pub use platform::Platform;
+pub use tautline_core::hierarchy;
 pub use tautline_node::{Machine, machine};
 
 /// What most programs use.

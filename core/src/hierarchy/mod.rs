@@ -101,6 +101,7 @@ impl fmt::Display for Kind {
 struct Node {
     kind: Kind,
     label: String,
+    bytes: u64,
     tuning: bool,
     /// The root's is the root.
     parent: u32,
@@ -163,6 +164,11 @@ impl Hierarchy {
     /// What its description calls it; empty if nothing.
     pub fn label(&self, place: Place) -> &str {
         &self.node(place).label
+    }
+
+    /// How much it holds, in bytes; 0 if unknown.
+    pub fn bytes(&self, place: Place) -> u64 {
+        self.node(place).bytes
     }
 
     /// Was it marked as one whose workers are tuned together?

@@ -29,6 +29,7 @@ pub const DEPTH_MAX: u32 = 64;
 pub struct Spec {
     kind: Kind,
     label: String,
+    bytes: u64,
     copies: u32,
     tuning: bool,
     workers: u32,
@@ -41,6 +42,7 @@ impl Spec {
         Self {
             kind,
             label: String::new(),
+            bytes: 0,
             copies: 1,
             tuning: false,
             workers: 0,
@@ -51,6 +53,12 @@ impl Spec {
     /// What tables call it.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
+        self
+    }
+
+    /// How much it holds, in bytes.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
         self
     }
 
@@ -162,6 +170,7 @@ impl Spec {
             nodes.push(Node {
                 kind: spec.kind.clone(),
                 label: spec.label.clone(),
+                bytes: spec.bytes,
                 tuning: spec.tuning,
                 parent,
                 level,
