@@ -13,6 +13,7 @@ pub mod glb;
 pub mod machines;
 pub mod nqueens;
 pub mod pentomino;
+pub mod pinning;
 pub mod platform;
 mod random;
 pub mod story;

@@ -15,6 +15,7 @@ fn tautline(args: &str) -> Command {
             command.env_remove(name);
         }
     }
+    command.env_remove("OMP_PLACES").env("TAUTLINE_WARN", "0");
     command
 }
 

@@ -56,6 +56,7 @@ pub struct Node {
 pub struct Machine {
     model: Option<String>,
     cpus: Vec<Cpu>,
+    online: usize,
     quota: Option<f64>,
     caches: Vec<Cache>,
     nodes: Vec<Node>,
@@ -73,6 +74,7 @@ impl Machine {
         Self {
             model: tree::model(root),
             cpus: tree::cpus(root, allowed, &nodes),
+            online: tree::online(root).max(allowed.len()),
             quota: cgroup::quota(root),
             caches: tree::caches(root, allowed),
             nodes,
@@ -97,6 +99,7 @@ impl Machine {
         caches.sort_by_key(|cache| cache.level);
         Self {
             model,
+            online: cpus.len(),
             cpus,
             quota: None,
             caches,
@@ -112,6 +115,11 @@ impl Machine {
     /// The allowed processors, by number.
     pub fn allowed(&self) -> &[Cpu] {
         &self.cpus
+    }
+
+    /// How many processors there are, allowed or not; at least the allowed ones.
+    pub fn online(&self) -> usize {
+        self.online
     }
 
     /// How many processors' worth of time the control group grants, if it sets a limit.
@@ -193,6 +201,10 @@ mod tests {
         assert_eq!(machine.cores(), 2);
         assert_eq!((machine.quota(), machine.model()), (None, None));
         assert!(machine.caches().is_empty() && machine.nodes().is_empty());
+        assert_eq!(machine.online(), 2);
+        let fake = Fake::new();
+        fake.put("sys/devices/system/cpu/online", "0-5,7\n");
+        assert_eq!(fake.read(&[1, 3]).online(), 7);
     }
 
     #[test]

@@ -28,6 +28,11 @@ pub(super) fn model(root: &Path) -> Option<String> {
         })
 }
 
+/// How many processors the system runs; 0 if it does not say.
+pub(super) fn online(root: &Path) -> usize {
+    text(root, "sys/devices/system/cpu/online").map_or(0, |line| list(&line).len())
+}
+
 pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     for &id in allowed {
