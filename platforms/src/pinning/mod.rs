@@ -172,8 +172,9 @@ impl Pinning {
         let list = ranges(&listed);
         if workers > self.processors {
             let processors = self.processors;
+            let plural = if processors == 1 { "" } else { "s" };
             return Some(format!(
-                "{workers} workers on {processors} processors (of CPUs {list}) take turns"
+                "{workers} workers take turns on {processors} CPU{plural} (of {list})"
             ));
         }
         let here = self.allowed.iter().filter(|cpu| used.contains(&cpu.id));

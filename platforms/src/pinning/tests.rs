@@ -429,10 +429,7 @@ fn surprising_placements_are_told() {
     let pinning = Pinning::of(&plain);
     let told = |pinning: &Pinning, workers| pinning.surprise(workers, true).unwrap_or_default();
     assert!((1..=8).all(|workers| pinning.surprise(workers, true).is_none()));
-    assert_eq!(
-        told(&pinning, 9),
-        "9 workers on 8 processors (of CPUs 0-7) take turns"
-    );
+    assert_eq!(told(&pinning, 9), "9 workers take turns on 8 CPUs (of 0-7)");
     let one = Pinning::listed(&plain, &parse("{0,4}"), Bind::Close).unwrap();
     assert_eq!(told(&one, 1), "");
     // The list keeps them on one core, though the machine has more.
@@ -443,10 +440,7 @@ fn surprising_placements_are_told() {
         "all 2 workers share one core (CPUs 0 4) of a machine with 8 CPUs"
     );
     assert_eq!(one.surprise(2, false), one.surprise(2, true));
-    assert_eq!(
-        told(&one, 3),
-        "3 workers on 2 processors (of CPUs 0 4) take turns"
-    );
+    assert_eq!(told(&one, 3), "3 workers take turns on 2 CPUs (of 0 4)");
     // A machine that is one core is none.
     let small = Pinning::of(&machine(1, 1, 2, |_| true));
     assert_eq!(told(&small, 2), "");

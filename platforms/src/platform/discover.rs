@@ -40,12 +40,14 @@ struct Set {
     cpus: BTreeSet<usize>,
 }
 
-pub(super) fn platform(machine: &Machine) -> Platform {
+/// The tree over the processors `used`, which are some of the allowed ones.
+pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
+    let used: BTreeSet<usize> = used.iter().copied().collect();
     let mut tree: Vec<(Set, Vec<usize>)> = Vec::new();
-    for set in sets(machine) {
+    for set in sets(machine, &used) {
         insert(&mut tree, set);
     }
-    for cpu in machine.cpus() {
+    for &cpu in &used {
         let at = innermost(&tree, |set| set.cpus.contains(&cpu)).0;
         // Tables that contradict each other: a processor without a part of its own beside those with one.
         if !tree[at].1.is_empty() {
@@ -76,8 +78,7 @@ pub(super) fn platform(machine: &Machine) -> Platform {
 }
 
 /// All sets, the largest first; among equals the outer part first.
-fn sets(machine: &Machine) -> Vec<Set> {
-    let used: BTreeSet<usize> = machine.cpus().into_iter().collect();
+fn sets(machine: &Machine, used: &BTreeSet<usize>) -> Vec<Set> {
     let set = |part, label: String, bytes, cpus: &mut dyn Iterator<Item = usize>| Set {
         part,
         label,

@@ -43,6 +43,7 @@ mod hpt;
 mod hwloc;
 mod xml;
 
+use crate::pinning::Pinning;
 use entry::Entry;
 use std::fs::File;
 use std::io::Read as _;
@@ -105,7 +106,12 @@ impl Platform {
     /// The processors of `machine` that workers are pinned to by default, one worker each, under its
     /// sockets, memory nodes, caches and cores. What has the same processors is one place.
     pub fn of(machine: &Machine) -> Self {
-        discover::platform(machine)
+        discover::platform(machine, &machine.cpus())
+    }
+
+    /// The same for the processors that `pinning` gives to as many workers as it has room for.
+    pub fn pinned(machine: &Machine, pinning: &Pinning) -> Self {
+        discover::platform(machine, &pinning.cpus(pinning.processors()))
     }
 
     /// What the description says of itself; empty if nothing.

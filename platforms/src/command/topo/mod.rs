@@ -2,20 +2,22 @@
 
 mod tree;
 
+use super::balancer::reasons;
 use super::number::{bytes, ranges};
 use super::{Failure, Outcome, balancer, deliver, sha_hardware};
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use tautline::Machine;
 use tautline::glb::{Config, Glb};
 use tautline::machine::{Cache, Node};
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline::platform::{Platform, machine_from_file};
-use tautline::{Machine, choice};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline topo                             this machine, as this process may use it
+  tautline topo --explain                   with the reasons
   tautline topo --pin cores                 and where workers would go with TAUTLINE_PLACES=cores
   lstopo --of xml > node.xml                on another machine, then here:
   tautline topo --what-if node.xml          what would be chosen there
@@ -35,6 +37,9 @@ pub struct Topo {
     /// The places for workers, as in OMP_PLACES
     #[arg(long, value_name = "LIST", value_parser = list)]
     pin: Option<PlaceList>,
+    /// Say why the balancer is set as it is
+    #[arg(long)]
+    explain: bool,
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -48,6 +53,7 @@ struct Choice {
     config: Config,
     /// The processor of each worker.
     cpus: Vec<usize>,
+    platform: Platform,
 }
 
 fn list(text: &str) -> Result<PlaceList, String> {
@@ -58,12 +64,16 @@ impl Topo {
     /// Prints the machine.
     pub fn run(&self) -> Outcome {
         let choice = self.choice()?;
-        let platform = Platform::of(&choice.machine);
         deliver(&if self.json {
-            json(&choice, &platform)
+            json(&choice)
         } else {
-            let tree = tree::table(&platform) + &tree::victims(&platform);
-            table(&choice) + &tree
+            let reasons = if self.explain {
+                reasons(&choice.config)
+            } else {
+                Vec::new()
+            };
+            let tree = tree::table(&choice.platform) + &tree::victims(&choice.platform);
+            table(&choice, reasons) + &tree
         })
     }
 
@@ -83,17 +93,19 @@ impl Topo {
             (None, None) => Pinning::from_environment(&machine)?,
             (None, Some(_)) => Pinning::of(&machine),
         };
+        let platform = Platform::pinned(&machine, &pinning);
         let glb = Glb::on(&machine).pinning(pinning);
         Ok(Choice {
             config: glb.config()?,
             cpus: glb.cpus()?,
             elsewhere: self.what_if.is_some(),
+            platform,
             machine,
         })
     }
 }
 
-fn table(choice: &Choice) -> String {
+fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     let machine = &choice.machine;
     let ids: Vec<usize> = machine.allowed().iter().map(|cpu| cpu.id).collect();
     let mut text = String::new();
@@ -141,7 +153,7 @@ fn table(choice: &Choice) -> String {
     row("default", format!("{places} place x {workers} workers"));
     row("pinned to CPUs", ranges(&choice.cpus));
     row("balancer", balancer::line(&choice.config));
-    for choice::Choice { setting, why, .. } in choice::explain(&choice.config) {
+    for (setting, why) in reasons {
         row(setting, why);
     }
     text
@@ -166,7 +178,7 @@ fn shared(caches: &[Cache]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-fn json(choice: &Choice, platform: &Platform) -> String {
+fn json(choice: &Choice) -> String {
     let machine = &choice.machine;
     let cpus = machine.allowed().iter().map(|cpu| {
         serde_json::json!({
@@ -195,7 +207,7 @@ fn json(choice: &Choice, platform: &Platform) -> String {
         "default_workers": choice.config.workers,
         "config": balancer::json(&choice.config),
         "pinning": choice.cpus,
-        "hierarchy": tree::json(platform),
+        "hierarchy": tree::json(&choice.platform),
     });
     format!("{object:#}\n")
 }

@@ -11,7 +11,7 @@ const SHOWN: u32 = 4;
 
 /// The places of the tree, each indented below the one that it is in, and what its workers run on.
 pub fn table(platform: &Platform) -> String {
-    let mut text = String::from("\nplaces of the memory tree, numbered breadth first\n");
+    let mut text = String::from("\nmemories, numbered breadth first; workers from left to right\n");
     below(platform, platform.hierarchy().root(), &mut text);
     text
 }
