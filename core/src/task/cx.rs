@@ -8,6 +8,7 @@ use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
 use crate::finish::{End, Reason};
 use crate::flow::{Ddf, EmptyAny, Inputs, when_all_scoped, when_any_scoped};
+use crate::hierarchy::Place;
 use crate::id::WorkerId;
 use crate::port::Host;
 use core::marker::PhantomData;
@@ -106,13 +107,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 
     /// What to run in a wait inside this task, for what was pushed from `base` on.
     pub(super) fn help(&self, base: Index) -> Help<'scope, P> {
-        match self.scope.wait {
-            Wait::Help => Help::Any,
-            Wait::Own | Wait::Park => Help::Own {
-                scope: self.scope,
-                base,
-            },
-        }
+        Help::of(self.scope, base)
     }
 
     /// Takes a fork back, if nobody else has begun to run it; else waits for its end.
@@ -273,6 +268,17 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.at().offer(Spawned::task(self.scope, body));
     }
 
+    /// As [`spawn`](Self::spawn), on a worker below `place` only; see [`Pool::tree`]. The root's are everybody's.
+    ///
+    /// # Panics
+    /// A place that is not in the tree.
+    pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
+        let places = self.pool().tree().len();
+        assert!((place.0 as usize) < places, "{place} of {places} places");
+        self.scope.enter();
+        self.pool().bind(place, Spawned::task(self.scope, body));
+    }
+
     /// Lets `body` run with the values of `inputs` as soon as all of them are full, on the worker that puts the last one.
     /// One allocation.
     ///
@@ -354,13 +360,7 @@ impl<P: Host> Closing<'_, P> {
     #[inline]
     fn wait(&self) {
         if self.scope.counter().end() == End::More {
-            let help = match self.scope.wait {
-                Wait::Help => Help::Any,
-                Wait::Own | Wait::Park => Help::Own {
-                    scope: self.scope,
-                    base: self.base,
-                },
-            };
+            let help = Help::of(self.scope, self.base);
             self.worker.wait(self.scope.counter(), help);
         }
     }
