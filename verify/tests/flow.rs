@@ -240,8 +240,8 @@ fn v7_all_and_another() {
         .check(|| {
             let scene = Cells::<2>::new();
             let (one, both) = (Arc::clone(&scene), Arc::clone(&scene));
-            let one = move |_: &usize| drop(one.released.fetch_add(1, Relaxed));
-            let both = move |_: [&usize; 2]| drop(both.released.fetch_add(10, Relaxed));
+            let one = move |_: &usize| assert!(one.released.fetch_add(1, Relaxed) % 10 == 0);
+            let both = move |_: [&usize; 2]| assert!(both.released.fetch_add(10, Relaxed) < 10);
             // SAFETY: both cells are put before the scene ends.
             unsafe {
                 when_all_scoped(&scene.cells[0], one);

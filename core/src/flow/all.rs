@@ -142,11 +142,11 @@ pub struct All<I, R> {
 }
 
 impl<I, R> Node<All<I, R>> {
-    /// The values and what wanted them; the node is freed.
+    /// The values, and what wanted them.
     ///
     /// # Panics
     /// If a cell is empty. After [`Ready::ready_node`] none is.
-    pub fn open<'a>(self: Box<Self>) -> (I::Values, R)
+    pub fn open<'a>(self) -> (I::Values, R)
     where
         I: Inputs<'a>,
     {
