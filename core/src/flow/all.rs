@@ -115,6 +115,7 @@ pub trait Ready<V>: Sized {
 
     /// The same for AND, with the node that did the waiting: whoever keeps it (see [`Node::into_raw`]) needs no other
     /// memory until the values are wanted, by [`Node::open`].
+    #[expect(clippy::boxed_local, reason = "whoever implements it keeps the box")]
     fn ready_node<'a, I>(node: Box<Node<All<I, Self>>>)
     where
         I: Inputs<'a, Values = V>,
@@ -142,11 +143,11 @@ pub struct All<I, R> {
 }
 
 impl<I, R> Node<All<I, R>> {
-    /// The values and what wanted them; the node is freed.
+    /// The values, and what wanted them.
     ///
     /// # Panics
     /// If a cell is empty. After [`Ready::ready_node`] none is.
-    pub fn open<'a>(self: Box<Self>) -> (I::Values, R)
+    pub fn open<'a>(self) -> (I::Values, R)
     where
         I: Inputs<'a>,
     {
