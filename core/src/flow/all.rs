@@ -168,9 +168,27 @@ where
     }
 }
 
+impl<'a, I, R> Node<All<I, R>>
+where
+    I: Inputs<'a> + Send,
+    R: Ready<I::Values> + Send,
+{
+    /// What [`when_all`] begins with, for one who must know where it is.
+    pub fn of_all(inputs: I, ready: R) -> Box<Self> {
+        let index = 0;
+        Box::new(Self::new(All {
+            ready,
+            index,
+            inputs,
+        }))
+    }
+}
+
+/// Lets the node wait; see [`when_all_scoped`].
+///
 /// # Safety
 /// What the node borrows lives until it was released for the last time, or dropped.
-unsafe fn walk<'a, I, R>(mut node: Box<Node<All<I, R>>>)
+pub unsafe fn walk<'a, I, R>(mut node: Box<Node<All<I, R>>>)
 where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
@@ -222,12 +240,6 @@ where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    let index = 0;
-    let walker = All {
-        ready,
-        index,
-        inputs,
-    };
     // SAFETY: promised by the caller.
-    unsafe { walk(Box::new(Node::new(walker))) }
+    unsafe { walk(Node::of_all(inputs, ready)) }
 }

@@ -1,13 +1,13 @@
 //! What a task is given: forks, scopes, and spawning.
 
-use super::job::{Fork, Spawned, Waiting};
+use super::job::{Fork, Spawned, Waiting, start_any};
 use super::pool::Pool;
 use super::scope::{Cause, Owner, Scope};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
 use crate::finish::{End, Reason};
-use crate::flow::{Ddf, EmptyAny, Inputs, when_all_scoped, when_any_scoped};
+use crate::flow::{Ddf, EmptyAny, Inputs};
 use crate::hierarchy::Place;
 use crate::id::WorkerId;
 use crate::port::Host;
@@ -292,9 +292,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         I::Values: Send,
     {
         self.scope.enter();
-        let waiting = Waiting::new(self.scope, body);
-        // SAFETY: what both borrow lives for 'scope, and the scope waits for the task.
-        unsafe { when_all_scoped(inputs, waiting) };
+        Waiting::start(self.scope, inputs, body);
     }
 
     /// Lets `body` run as soon as one of `cells` is full, with its index and value.
@@ -307,9 +305,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         body: impl FnOnce((usize, &'scope T), &mut Self) + Send + 'scope,
     ) -> Result<(), EmptyAny<()>> {
         self.scope.enter();
-        let waiting = Waiting::new(self.scope, body);
-        // SAFETY: as above. A refused one leaves the scope as it is dropped.
-        unsafe { when_any_scoped(cells, waiting) }.map_err(|_| EmptyAny(()))
+        if start_any(self.scope, cells.as_ref(), body) {
+            return Ok(());
+        }
+        // SAFETY: the share just taken.
+        unsafe { Scope::leave(NonNull::from(self.scope)) };
+        Err(EmptyAny(()))
     }
 
     /// Ends the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are
