@@ -532,7 +532,8 @@ fn futures_wait_for_puts_of_other_threads() {
 
 #[test]
 fn a_future_without_cells_is_ready() {
-    assert_eq!(block_on(wait_all([&Ddf::<u8>::new(); 0])), [&0; 0]);
+    let none: [&Ddf<u8>; 0] = [];
+    assert_eq!(block_on(wait_all(none)), [&0; 0]);
 }
 
 #[test]

@@ -115,6 +115,7 @@ pub trait Ready<V>: Sized {
 
     /// The same for AND, with the node that did the waiting: whoever keeps it (see [`Node::into_raw`]) needs no other
     /// memory until the values are wanted, by [`Node::open`].
+    #[expect(clippy::boxed_local, reason = "whoever implements it keeps the box")]
     fn ready_node<'a, I>(node: Box<Node<All<I, Self>>>)
     where
         I: Inputs<'a, Values = V>,
@@ -142,11 +143,11 @@ pub struct All<I, R> {
 }
 
 impl<I, R> Node<All<I, R>> {
-    /// The values and what wanted them; the node is freed.
+    /// The values, and what wanted them.
     ///
     /// # Panics
     /// If a cell is empty. After [`Ready::ready_node`] none is.
-    pub fn open<'a>(self: Box<Self>) -> (I::Values, R)
+    pub fn open<'a>(self) -> (I::Values, R)
     where
         I: Inputs<'a>,
     {
@@ -167,9 +168,27 @@ where
     }
 }
 
+impl<'a, I, R> Node<All<I, R>>
+where
+    I: Inputs<'a> + Send,
+    R: Ready<I::Values> + Send,
+{
+    /// What [`when_all`] begins with, for one who must know where it is.
+    pub fn of_all(inputs: I, ready: R) -> Box<Self> {
+        let index = 0;
+        Box::new(Self::new(All {
+            ready,
+            index,
+            inputs,
+        }))
+    }
+}
+
+/// Lets the node wait; see [`when_all_scoped`].
+///
 /// # Safety
 /// What the node borrows lives until it was released for the last time, or dropped.
-unsafe fn walk<'a, I, R>(mut node: Box<Node<All<I, R>>>)
+pub unsafe fn walk<'a, I, R>(mut node: Box<Node<All<I, R>>>)
 where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
@@ -221,12 +240,6 @@ where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    let index = 0;
-    let walker = All {
-        ready,
-        index,
-        inputs,
-    };
     // SAFETY: promised by the caller.
-    unsafe { walk(Box::new(Node::new(walker))) }
+    unsafe { walk(Node::of_all(inputs, ready)) }
 }

@@ -120,7 +120,8 @@ impl Latch {
 
     /// The right to write the value, to one caller ever.
     pub(super) fn claim(&self) -> bool {
-        // The first guess: nobody waits.
+        // The first guess is that nobody waits. A look would cost more, and hide from loom, which remembers one
+        // access a word, that a get may come before.
         let mut seen = ptr::null_mut::<Link>();
         while seen.addr() & CLAIMED == 0 {
             let claimed = seen.map_addr(|address| address | CLAIMED);

@@ -35,7 +35,7 @@ mod node;
 mod wait;
 
 #[cfg(feature = "alloc")]
-pub use all::{All, Inputs, Ready, when_all, when_all_scoped};
+pub use all::{All, Inputs, Ready, walk, when_all, when_all_scoped};
 #[cfg(feature = "alloc")]
 pub use any::{EmptyAny, when_any, when_any_scoped};
 pub use ddf::{AlreadyFull, Ddf, NotReady};

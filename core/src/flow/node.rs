@@ -34,10 +34,9 @@ impl<W: Waiter> Node<W> {
 }
 
 impl<W> Node<W> {
-    /// The waiter alone; the node is freed.
-    pub fn into_waiter(self: Box<Self>) -> W {
-        let node = *self;
-        node.waiter
+    /// The waiter alone.
+    pub fn into_waiter(self) -> W {
+        self.waiter
     }
 
     /// The node as a thin pointer to its waiter, for whoever keeps it by other means for a while; what the waiter begins

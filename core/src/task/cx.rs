@@ -1,13 +1,14 @@
 //! What a task is given: forks, scopes, and spawning.
 
-use super::job::{Fork, Spawned, Waiting};
+use super::job::{Fork, Spawned, Waiting, start_any};
 use super::pool::Pool;
 use super::scope::{Cause, Owner, Scope};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
 use crate::finish::{End, Reason};
-use crate::flow::{Ddf, EmptyAny, Inputs, when_all_scoped, when_any_scoped};
+use crate::flow::{Ddf, EmptyAny, Inputs};
+use crate::hierarchy::Place;
 use crate::id::WorkerId;
 use crate::port::Host;
 use core::marker::PhantomData;
@@ -106,13 +107,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 
     /// What to run in a wait inside this task, for what was pushed from `base` on.
     pub(super) fn help(&self, base: Index) -> Help<'scope, P> {
-        match self.scope.wait {
-            Wait::Help => Help::Any,
-            Wait::Own | Wait::Park => Help::Own {
-                scope: self.scope,
-                base,
-            },
-        }
+        Help::of(self.scope, base)
     }
 
     /// Takes a fork back, if nobody else has begun to run it; else waits for its end.
@@ -273,6 +268,17 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.at().offer(Spawned::task(self.scope, body));
     }
 
+    /// As [`spawn`](Self::spawn), on a worker below `place` only; see [`Pool::tree`]. The root's are everybody's.
+    ///
+    /// # Panics
+    /// A place that is not in the tree.
+    pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
+        let places = self.pool().tree().len();
+        assert!((place.0 as usize) < places, "{place} of {places} places");
+        self.scope.enter();
+        self.pool().bind(place, Spawned::task(self.scope, body));
+    }
+
     /// Lets `body` run with the values of `inputs` as soon as all of them are full, on the worker that puts the last one.
     /// One allocation.
     ///
@@ -286,9 +292,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         I::Values: Send,
     {
         self.scope.enter();
-        let waiting = Waiting::new(self.scope, body);
-        // SAFETY: what both borrow lives for 'scope, and the scope waits for the task.
-        unsafe { when_all_scoped(inputs, waiting) };
+        Waiting::start(self.scope, inputs, body);
     }
 
     /// Lets `body` run as soon as one of `cells` is full, with its index and value.
@@ -301,9 +305,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         body: impl FnOnce((usize, &'scope T), &mut Self) + Send + 'scope,
     ) -> Result<(), EmptyAny<()>> {
         self.scope.enter();
-        let waiting = Waiting::new(self.scope, body);
-        // SAFETY: as above. A refused one leaves the scope as it is dropped.
-        unsafe { when_any_scoped(cells, waiting) }.map_err(|_| EmptyAny(()))
+        if start_any(self.scope, cells.as_ref(), body) {
+            return Ok(());
+        }
+        // SAFETY: the share just taken.
+        unsafe { Scope::leave(NonNull::from(self.scope)) };
+        Err(EmptyAny(()))
     }
 
     /// Ends the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are
@@ -354,13 +361,7 @@ impl<P: Host> Closing<'_, P> {
     #[inline]
     fn wait(&self) {
         if self.scope.counter().end() == End::More {
-            let help = match self.scope.wait {
-                Wait::Help => Help::Any,
-                Wait::Own | Wait::Park => Help::Own {
-                    scope: self.scope,
-                    base: self.base,
-                },
-            };
+            let help = Help::of(self.scope, self.base);
             self.worker.wait(self.scope.counter(), help);
         }
     }

@@ -10,6 +10,7 @@
 //! | F1 | the last `end` | the owner's wait | everything every task did, `cause` too | `scope_*` in `verify/tests/task.rs` |
 
 use super::Wait;
+use super::job::Waiter;
 use super::pool::Pool;
 use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
@@ -38,14 +39,21 @@ pub(super) enum Owner {
     Future(Lock<Option<Waker>>),
 }
 
-/// Where the waker of a suspended member is kept.
-#[derive(Debug)]
-pub(super) struct Suspended(usize);
+/// A task that is in no queue, which must hear of it if its scope ends early.
+pub(super) enum Member<P: Host> {
+    /// A future that is suspended.
+    Suspended(Waker),
+    /// A task that waits for a cell.
+    Waiting(NonNull<Waiter<P>>),
+}
 
-/// The wakers of suspended members: by number, and which numbers are free.
-#[derive(Default)]
-struct Wakers {
-    all: Vec<Option<Waker>>,
+/// Where a member is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number(usize);
+
+/// The members that are in no queue, by number, and which numbers are free.
+struct Members<P: Host> {
+    all: Vec<Option<Member<P>>>,
     free: Vec<usize>,
 }
 
@@ -60,7 +68,7 @@ pub(super) struct Scope<P: Host> {
     /// The outermost scope whose early end is one of this scope too; none: this one.
     root: Option<NonNull<Scope<P>>>,
     /// Of this scope and of all whose root it is.
-    suspended: Lock<Wakers>,
+    members: Lock<Members<P>>,
     pool: NonNull<Pool<P>>,
     pub wait: Wait,
     /// A cancellation from outside reaches the tasks of this scope.
@@ -82,7 +90,10 @@ impl<P: Host> Scope<P> {
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
             root: None,
-            suspended: Lock::new(Wakers::default()),
+            members: Lock::new(Members {
+                all: Vec::new(),
+                free: Vec::new(),
+            }),
             pool: NonNull::from(pool),
             wait,
             cancellable: false,
@@ -190,35 +201,55 @@ impl<P: Host> Scope<P> {
         self.live.is_done()
     }
 
-    /// Keeps the waker of a member, to be called if the scope ends early.
-    pub fn suspend(&self, waker: &Waker) -> Suspended {
-        let mut wakers = self.root().suspended.lock(self.pool().port());
-        let waker = Some(waker.clone());
-        match wakers.free.pop() {
+    /// Keeps a member that is in no queue, in case the scope ends early.
+    pub fn keep(&self, member: Member<P>) -> Number {
+        let mut members = self.root().members.lock(self.pool().port());
+        match members.free.pop() {
             Some(number) => {
-                wakers.all[number] = waker;
-                Suspended(number)
+                members.all[number] = Some(member);
+                Number(number)
             }
             None => {
-                wakers.all.push(waker);
-                Suspended(wakers.all.len() - 1)
+                members.all.push(Some(member));
+                Number(members.all.len() - 1)
             }
         }
     }
 
-    /// Forgets the waker of a member.
-    pub fn resume(&self, member: Suspended) {
-        let mut wakers = self.root().suspended.lock(self.pool().port());
-        wakers.all[member.0] = None;
-        wakers.free.push(member.0);
+    /// Lets go of a member that is on its way to a queue.
+    pub fn forget(&self, member: Number) {
+        let mut members = self.root().members.lock(self.pool().port());
+        members.all[member.0] = None;
+        members.free.push(member.0);
     }
 
-    fn wake_suspended(&self) {
-        let wakers: Vec<Waker> = {
-            let wakers = self.root().suspended.lock(self.pool().port());
-            wakers.all.iter().flatten().cloned().collect()
-        };
-        wakers.into_iter().for_each(Waker::wake);
+    /// Tells the members that are in no queue that their scope has ended early: futures are woken, tasks that wait for a
+    /// cell are emptied.
+    pub fn end_members(&self) {
+        let (mut futures, mut waiting) = (Vec::new(), Vec::new());
+        {
+            let mut members = self.root().members.lock(self.pool().port());
+            let Members { all, free } = &mut *members;
+            for (number, kept) in all.iter_mut().enumerate() {
+                match kept {
+                    None => {}
+                    Some(Member::Suspended(waker)) => futures.push(waker.clone()),
+                    Some(Member::Waiting(waiter)) => {
+                        // SAFETY: kept until it is on its way to a queue.
+                        if unsafe { Waiter::try_forsake(*waiter) } {
+                            waiting.push(*waiter);
+                            *kept = None;
+                            free.push(number);
+                        }
+                    }
+                }
+            }
+        }
+        futures.into_iter().for_each(Waker::wake);
+        for waiter in waiting {
+            // SAFETY: given to us, above.
+            unsafe { Waiter::forsake(waiter) };
+        }
     }
 
     /// Ends the scope early; only the first cause counts.
@@ -229,7 +260,7 @@ impl<P: Host> Scope<P> {
             // ORDERING: Release, pairs with Acquire in has_ended: who drops a task sees why.
             self.ended.store(true, Ordering::Release);
             drop(slot);
-            self.wake_suspended();
+            self.end_members();
         }
     }
 
@@ -237,7 +268,7 @@ impl<P: Host> Scope<P> {
     pub fn give_up(&self) {
         // ORDERING: Release, pairs with Acquire in has_ended.
         self.ended.store(true, Ordering::Release);
-        self.wake_suspended();
+        self.end_members();
     }
 
     /// Whether tasks that have not begun shall be dropped.

@@ -5,7 +5,7 @@
 use super::Task;
 use crate::port::Host;
 use crate::task::pool::Pool;
-use crate::task::scope::{Cause, Scope, Suspended};
+use crate::task::scope::{self, Cause, Number, Scope};
 use async_task::{Builder, Runnable};
 use core::future::Future;
 use core::pin::Pin;
@@ -80,7 +80,7 @@ struct Member<P: Host, F> {
     future: Option<F>,
     home: Home<P>,
     /// Known to the scope as one to be woken if the scope ends early.
-    suspended: Option<Suspended>,
+    suspended: Option<Number>,
 }
 
 impl<P: Host, F: Future<Output = ()>> Future for Member<P, F> {
@@ -102,7 +102,8 @@ impl<P: Host, F: Future<Output = ()>> Future for Member<P, F> {
         match scope.pool().port().catch(|| future.poll(cx)) {
             Ok(Poll::Pending) => {
                 if this.suspended.is_none() {
-                    this.suspended = Some(scope.suspend(cx.waker()));
+                    let member = scope::Member::Suspended(cx.waker().clone());
+                    this.suspended = Some(scope.keep(member));
                 }
                 if scope.has_ended() {
                     Poll::Ready(())
@@ -128,7 +129,7 @@ impl<P: Host, F> Drop for Member<P, F> {
             scope.fail(Cause::Panic(payload));
         }
         if let Some(suspended) = self.suspended.take() {
-            scope.resume(suspended);
+            scope.forget(suspended);
         }
         // SAFETY: as above.
         unsafe { Scope::leave(self.home.scope) };

@@ -17,7 +17,7 @@ mod waiting;
 pub(super) use fork::Fork;
 pub(super) use future::spawn_future;
 pub(super) use spawned::Spawned;
-pub(super) use waiting::Waiting;
+pub(super) use waiting::{Waiter, Waiting, start_any};
 
 use super::Cx;
 use super::scope::{Cause, Scope};
