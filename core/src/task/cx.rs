@@ -2,7 +2,7 @@
 
 use super::job::{Fork, Spawned, Waiting, start_any};
 use super::pool::Pool;
-use super::scope::{Cause, Owner, Scope};
+use super::scope::{Cause, Owner, Scope, discard};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
@@ -77,9 +77,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
         let index = self.at().own().bottom();
         if !self.at().push_fork(&fork) {
-            let first = first(self);
             // SAFETY: it was refused, so nobody else knows it.
-            return (first, unsafe { fork.take() }(self));
+            let second = unsafe { fork.take() };
+            return (first(self), second(self));
         }
         let joining = Joining {
             cx: self,
@@ -124,10 +124,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     fn abandon<B, R>(&self, fork: &Fork<P, B, R>, index: Index) {
         if self.take_back(fork, index) {
             // SAFETY: it was taken back.
-            drop(unsafe { fork.take() });
+            discard(self.pool().port(), unsafe { fork.take() });
         } else {
             // SAFETY: somebody else ran it to its end. Its panic is not the first.
-            drop(unsafe { fork.take_result() });
+            discard(self.pool().port(), unsafe { fork.take_result() });
         }
     }
 
@@ -140,17 +140,11 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         B: FnOnce(&mut Self) -> RB,
     {
         let worker = self.worker;
-        let mut both = Some((first, second));
-        let mut results = None;
-        let mut body = || {
-            if let Some((first, second)) = both.take() {
-                let first = first(self);
-                results = Some((first, second(self)));
-            }
-        };
         // SAFETY: as in `at`.
-        unsafe { worker.as_ref() }.on_more_stack(&mut body);
-        results.expect("the port calls the body")
+        unsafe { worker.as_ref() }.on_more_stack(|| {
+            let first = first(self);
+            (first, second(self))
+        })
     }
 
     /// Runs `body` and returns when it and all tasks spawned in it, by tasks too, have ended. Nobody can
@@ -245,14 +239,22 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         scope: &Scope<P>,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> (R, Option<Reason>) {
-        let closing = Closing {
-            worker,
-            scope,
-            base: worker.own().bottom(),
+        let run = || {
+            let closing = Closing {
+                worker,
+                scope,
+                base: worker.own().bottom(),
+            };
+            let result = body(&mut Cx::new(worker, scope));
+            closing.wait();
+            mem::forget(closing);
+            result
         };
-        let result = body(&mut Cx::new(worker, scope));
-        closing.wait();
-        mem::forget(closing);
+        let result = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {
+            worker.on_more_stack(run)
+        } else {
+            run()
+        };
         match scope.take_cause() {
             None => (result, None),
             Some(Cause::Cancelled(reason)) => (result, Some(reason)),
@@ -372,5 +374,6 @@ impl<P: Host> Drop for Closing<'_, P> {
         // The body panicked: what has not begun is dropped.
         self.scope.give_up();
         self.wait();
+        discard(self.worker.pool().port(), self.scope.take_cause());
     }
 }

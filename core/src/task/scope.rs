@@ -30,6 +30,13 @@ pub(super) enum Cause<X> {
     Cancelled(Reason),
 }
 
+/// Drops what nobody gets, where a panic of that drop would be one too many.
+pub(super) fn discard<P: Host, T>(port: &P, value: T) {
+    if let Err(payload) = port.catch(|| drop(value)) {
+        core::mem::forget(payload);
+    }
+}
+
 /// Who is told that the last task has ended.
 pub(super) enum Owner {
     /// The worker that waits for it.
@@ -65,9 +72,9 @@ pub(super) struct Scope<P: Host> {
     cause: Lock<Option<Cause<P::Payload>>>,
     /// Who is at work when this scope is opened; it outlives this one.
     parent: Option<NonNull<Scope<P>>>,
-    /// The outermost scope whose early end is one of this scope too; none: this one.
+    /// The outermost scope around this one; none: this one.
     root: Option<NonNull<Scope<P>>>,
-    /// Of this scope and of all whose root it is.
+    /// Of this scope and of all inside it, if it is a root.
     members: Lock<Members<P>>,
     pool: NonNull<Pool<P>>,
     pub wait: Wait,
@@ -89,7 +96,7 @@ impl<P: Host> Scope<P> {
             ended: AtomicBool::new(false),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
-            root: None,
+            root: parent.map(|p| NonNull::from(p.root())),
             members: Lock::new(Members {
                 all: Vec::new(),
                 free: Vec::new(),
@@ -103,7 +110,6 @@ impl<P: Host> Scope<P> {
     /// An end of the scope around it is one of this scope too.
     pub fn cancellable(mut self) -> Self {
         self.cancellable = true;
-        self.root = self.parent().map(|p| NonNull::from(p.root()));
         self
     }
 
@@ -261,6 +267,9 @@ impl<P: Host> Scope<P> {
             self.ended.store(true, Ordering::Release);
             drop(slot);
             self.end_members();
+        } else {
+            drop(slot);
+            discard(self.pool().port(), cause);
         }
     }
 
@@ -278,9 +287,18 @@ impl<P: Host> Scope<P> {
         self.ended.load(Ordering::Acquire) || (self.cancellable && self.outer_has_ended())
     }
 
+    /// Whether one around it has ended early, however many that cannot be cancelled lie in between.
     #[inline]
     fn outer_has_ended(&self) -> bool {
-        self.parent().is_some_and(Self::has_ended)
+        let mut scope = self.parent();
+        while let Some(this) = scope {
+            // ORDERING: Acquire, pairs with Release in fail.
+            if this.ended.load(Ordering::Acquire) {
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
     }
 
     /// The reason why this scope, or one around it, was cancelled.

@@ -67,6 +67,20 @@ unsafe impl<P: Host> Sync for Worker<P> {}
 // SAFETY: pools are made on one thread and may be dropped on another.
 unsafe impl<P: Host> Send for Worker<P> {}
 
+/// What a worker knows of its stack, to be put back when it comes back to it, by a panic too.
+struct Stack<'w, P: Host> {
+    worker: &'w Worker<P>,
+    floor: usize,
+    deep: usize,
+}
+
+impl<P: Host> Drop for Stack<'_, P> {
+    fn drop(&mut self) {
+        self.worker.floor.set(self.floor);
+        self.worker.deep.set(self.deep);
+    }
+}
+
 /// Where the caller's stack is.
 #[inline(always)]
 fn here() -> usize {
@@ -148,16 +162,20 @@ impl<P: Host> Worker<P> {
 
     /// Goes on where there is stack.
     #[cold]
-    pub(super) fn on_more_stack(&self, body: &mut dyn FnMut()) {
-        let (floor, deep) = (self.floor.get(), self.deep.get());
+    pub(super) fn on_more_stack<R>(&self, body: impl FnOnce() -> R) -> R {
+        let _back = Stack {
+            worker: self,
+            floor: self.floor.get(),
+            deep: self.deep.get(),
+        };
+        let (mut body, mut result) = (Some(body), None);
         self.pool().port().on_more_stack(&mut || {
             self.settle();
             // It may be a small piece: who came here deep stays deep.
             self.deep.set(usize::MAX);
-            body();
+            result = body.take().map(|body| body());
         });
-        self.floor.set(floor);
-        self.deep.set(deep);
+        result.expect("the port calls the body")
     }
 
     /// Runs `task` as soon as the one that is at work ends or suspends.
@@ -319,13 +337,13 @@ impl<P: Host> Worker<P> {
 
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
-        match help.scope {
+        match help.inside() {
             None if here() >= self.deep.get() || self.pool().has_one_worker() => {
                 self.help_all(awaited)
             }
             // Deep in the stack only what this wait is for: others' tasks could wait in turn, and help again.
             inside => {
-                while !awaited.is_done() && self.help_own(inside, help.base) {}
+                while !awaited.is_done() && self.help_own(&help) {}
                 self.rest(awaited, inside);
             }
         }
@@ -341,18 +359,24 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Runs the newest own task, if it is above `base` and inside `scope`; passes on one that is not.
-    fn help_own(&self, scope: Option<&Scope<P>>, base: Index) -> bool {
-        if !self.own().reaches(base) {
-            return false;
+    /// Runs the newest own task, if it is above `base` and inside `scope`, and passes on one that is not; else a task inside
+    /// that waits where the deque is full.
+    fn help_own(&self, help: &Help<'_, P>) -> bool {
+        let (pool, port) = (self.pool(), self.pool().port());
+        let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+        let above = self.own().reaches(help.base);
+        if let Some(task) = above.then(|| self.own().pop()).flatten() {
+            if help.inside().is_none() || is_inside(&task) {
+                task.run(self, self.id);
+            } else {
+                pool.inject(task);
+            }
+            return true;
         }
-        let Some(task) = self.own().pop() else {
-            return false;
-        };
-        if scope.is_none_or(|scope| task.scope().is_inside(scope)) {
-            task.run(self, self.id);
-        } else {
-            self.pool().inject(task);
+        let beyond = self.overflow.pop_newest(port, is_inside);
+        match beyond.or_else(|| pool.injected.pop_newest(port, is_inside)) {
+            Some(task) => task.run(self, self.id),
+            None => return false,
         }
         true
     }
