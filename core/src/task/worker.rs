@@ -313,7 +313,8 @@ impl<P: Host> Worker<P> {
                 task.run(self, from);
             }
             // Not wanted: only what nobody else may run.
-            self.stand_apart(|| !done(), || self.find_bound());
+            let on_duty = || pool.is_closed() || pool.wants(self.id);
+            self.stand_apart(on_duty, || self.find_bound());
         }
     }
 
