@@ -7,3 +7,5 @@
 mod machine;
 #[path = "task/sleep.rs"]
 mod sleep;
+#[path = "task/fork.rs"]
+mod fork;
