@@ -1,34 +1,12 @@
 //! Forks: both halves run once, whoever runs them, and the owner sees what came of them.
 
-use super::machine::{fail, number_of, overwrite_stack, with_others};
-use loom::cell::UnsafeCell;
+use super::machine::{Cell, Cxt, fail, number_of, overwrite_stack, with_others};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::WorkerId;
 use tautline_verify::model::Model;
 
 const OWNER: WorkerId = WorkerId(0);
-
-/// A place that one half writes and the owner reads.
-#[derive(Default)]
-struct Cell(UnsafeCell<usize>);
-
-// SAFETY: loom reports accesses that race.
-unsafe impl Sync for Cell {}
-// SAFETY: as above.
-unsafe impl Send for Cell {}
-
-impl Cell {
-    fn set(&self, value: usize) {
-        // SAFETY: as above.
-        self.0.with_mut(|v| unsafe { *v = value });
-    }
-
-    fn get(&self) -> usize {
-        // SAFETY: as above.
-        self.0.with(|v| unsafe { *v })
-    }
-}
 
 /// Checks that in some executions the second half was taken by a thief, and in others it was not.
 fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
@@ -38,7 +16,10 @@ fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
         counts[usize::from(program())].fetch_add(1, Relaxed);
     });
     let [kept, stolen] = [seen[0].load(Relaxed), seen[1].load(Relaxed)];
-    assert!(kept > 0 && stolen > 0, "kept {kept} times, stolen {stolen} times");
+    assert!(
+        kept > 0 && stolen > 0,
+        "kept {kept} times, stolen {stolen} times"
+    );
 }
 
 /// The second half is called once, by the owner or a thief; its result, and what it wrote, are seen; the owner
@@ -69,10 +50,10 @@ fn join_once() {
 #[test]
 fn join_gone() {
     #[inline(never)]
-    fn joins(cx: &mut tautline_core::task::Cx<'_, '_, super::machine::Machine>) -> bool {
+    fn joins(cx: &mut Cxt<'_, '_>) -> bool {
         cx.join(|_| (), |cx| cx.worker() != OWNER).1
     }
-    both_ways(Model::new("join_gone").bound(3).floor(500), || {
+    both_ways(Model::new("join_gone").bound(2).floor(500), || {
         with_others(1, |cx| {
             let stolen = joins(cx);
             overwrite_stack();
@@ -128,7 +109,7 @@ fn join_second_panics() {
 fn join_nested() {
     both_ways(Model::new("join_nested").bound(1).floor(200), || {
         let calls = AtomicUsize::new(0);
-        let one = |cx: &mut tautline_core::task::Cx<'_, '_, super::machine::Machine>| {
+        let one = |cx: &mut Cxt<'_, '_>| {
             calls.fetch_add(1, Relaxed);
             cx.worker() != OWNER
         };

@@ -1,5 +1,6 @@
 //! A machine of loom's threads, and a pool on it.
 
+use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom::thread;
 use std::any::Any;
@@ -11,8 +12,32 @@ use tautline_core::task::{Cx, Pool};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Turns;
 
+/// A task's hold on the pool.
+pub type Cxt<'s, 'e> = Cx<'s, 'e, Machine>;
+
 /// What a panic carries.
 pub type Payload = Box<dyn Any + Send>;
+
+/// A place that one writes and another reads.
+#[derive(Default)]
+pub struct Cell(UnsafeCell<usize>);
+
+// SAFETY: loom reports accesses that race.
+unsafe impl Sync for Cell {}
+// SAFETY: as above.
+unsafe impl Send for Cell {}
+
+impl Cell {
+    pub fn set(&self, value: usize) {
+        // SAFETY: as above.
+        self.0.with_mut(|v| unsafe { *v = value });
+    }
+
+    pub fn get(&self) -> usize {
+        // SAFETY: as above.
+        self.0.with(|v| unsafe { *v })
+    }
+}
 
 /// A sleep that is sticky, as in the node backend. (Loom's own parking forgets a wake-up that finds its thread
 /// in a spinning wait.)
@@ -103,7 +128,7 @@ pub fn number_of(payload: Payload) -> usize {
 /// Runs `body` on worker 0 while `others` workers attend; gives its result or its panic, when all have left.
 pub fn with_others<'e, R>(
     others: usize,
-    body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Machine>) -> R,
+    body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
 ) -> Result<R, Payload> {
     let pool = Arc::new(Pool::new(Machine::new(others + 1), others + 1));
     let attending: Vec<_> = (1..=others)
