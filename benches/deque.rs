@@ -6,12 +6,13 @@ mod rivals;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use rivals::{Crossbeam, Fixed, Growable, OwnerEnd, Rival, St3, ThiefEnd};
+use rivals::{Bucket, Crossbeam, Fixed, Growable, OwnerEnd, Rival, St3, ThiefEnd};
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tautline_core::deque::Local;
+use tautline_core::sync::CachePadded;
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
@@ -63,8 +64,11 @@ fn pin(core: usize) {
 /// it can get, until all are gone.
 fn contended<R: Rival>(items: usize) -> Duration {
     let deque = R::default();
-    let (mut owner, mut thief) = deque.ends();
-    let (ready, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (owner, thief) = deque.ends();
+    // Lines of their own: what one end keeps to itself must not slow down the other.
+    let (mut owner, mut thief) = (CachePadded::new(owner), CachePadded::new(thief));
+    let flags = CachePadded::new((AtomicBool::new(false), AtomicBool::new(false)));
+    let (ready, done) = &*flags;
     let stolen = AtomicUsize::new(0);
     let (elapsed, popped) = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -119,6 +123,7 @@ macro_rules! everybody {
             Growable::NAME,
             &mut Growable::default().ends().0,
         );
+        $work(&mut group, Bucket::NAME, &mut Bucket::default().ends().0);
         $work(&mut group, "local", &mut Local::<usize>::new());
         $work(
             &mut group,
@@ -160,6 +165,7 @@ fn deques(c: &mut Criterion) {
     let mut group = c.benchmark_group("deque/contention");
     contention::<Fixed>(&mut group);
     contention::<Growable>(&mut group);
+    contention::<Bucket>(&mut group);
     contention::<Crossbeam>(&mut group);
     contention::<St3>(&mut group);
     group.finish();

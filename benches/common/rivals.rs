@@ -2,7 +2,7 @@
 
 use crossbeam_deque as crossbeam;
 use st3::lifo as st3;
-use tautline_core::deque::{FixedDeque, GrowableDeque, Local, Owner, Ring, Thief};
+use tautline_core::deque::{BucketDeque, FixedDeque, GrowableDeque, Local, Owner, Ring, Thief};
 
 /// Room that every rival starts with.
 const ROOM: usize = 256;
@@ -89,6 +89,19 @@ impl Rival for Growable {
     const NAME: &'static str = "growable";
     type Owner<'a> = Owner<'a, usize, tautline_core::deque::Growable>;
     type Thief<'a> = Thief<'a, usize, tautline_core::deque::Growable>;
+    fn ends(&self) -> (Self::Owner<'_>, Self::Thief<'_>) {
+        (self.0.owner().expect("one owner"), self.0.thief())
+    }
+}
+
+/// Ours, in buckets: of the usual size, so that a batch goes over edges.
+#[derive(Default)]
+pub struct Bucket(BucketDeque<usize>);
+
+impl Rival for Bucket {
+    const NAME: &'static str = "bucket";
+    type Owner<'a> = Owner<'a, usize, tautline_core::deque::Buckets>;
+    type Thief<'a> = Thief<'a, usize, tautline_core::deque::Buckets>;
     fn ends(&self) -> (Self::Owner<'_>, Self::Thief<'_>) {
         (self.0.owner().expect("one owner"), self.0.thief())
     }

@@ -1,8 +1,8 @@
 //! The core of Tautline: mechanism without machine.
 //!
-//! From the ground up: [`sync`] and [`port`], then words ([`deque`]) and the grain tuner
-//! ([`tuning`]), then protocols as state
-//! machines without I/O ([`lifeline`], [`finish`]), then the drivers that programs are written
+//! From the ground up: [`sync`] and [`port`], then words ([`deque`]), the grain tuner ([`tuning`]) and
+//! the tree of memories ([`hierarchy`]), then protocols as state machines without I/O ([`lifeline`],
+//! [`finish`], [`flow`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
 #![cfg_attr(not(tautline_loom), no_std)]
 #![warn(
@@ -16,8 +16,11 @@ extern crate alloc;
 
 pub mod deque;
 pub mod finish;
+pub mod flow;
 #[cfg(feature = "alloc")]
 pub mod glb;
+#[cfg(feature = "alloc")]
+pub mod hierarchy;
 mod id;
 pub mod lifeline;
 pub mod port;

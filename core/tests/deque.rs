@@ -1,11 +1,12 @@
 //! The deques against a plain model, at the edges of their index space, and under real threads.
 #![cfg(all(feature = "alloc", not(tautline_loom)))]
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tautline_core::deque::{
-    Deque, Fixed, FixedDeque, Full, Growable, GrowableDeque, Local, Ring, Steal,
+    BucketDeque, Buckets, Deque, Fixed, FixedDeque, Full, Growable, GrowableDeque, Local, OwnerEnd,
+    Steal, ThiefEnd, WorkDeque,
 };
 
 /// Marsaglia's xorshift: enough for choosing operations.
@@ -30,8 +31,23 @@ const STARTS: [usize; 6] = [
     isize::MAX as usize - 5,
 ];
 
+/// Runs a function on a deque of each kind whose indices start anywhere; those that grow start small.
+macro_rules! on_every_deque {
+    ($start:expr, |$deque:ident| $work:expr) => {{
+        let start = $start;
+        let $deque = Deque::starting_at(Fixed::<8>::default(), start);
+        $work;
+        let $deque = Deque::starting_at(Growable::with_capacity(1), start);
+        $work;
+        for (bucket, map) in [(1, 1), (4, 1), (2, 4)] {
+            let $deque = Deque::starting_at(Buckets::new(bucket, map), start);
+            $work;
+        }
+    }};
+}
+
 /// Random pushes, pops and steals do what a VecDeque of at most `limit` items does.
-fn against_model<R: Ring>(deque: &Deque<usize, R>, limit: usize, seed: u64) {
+fn against_model(deque: &impl WorkDeque<usize>, limit: Option<usize>, seed: u64) {
     let owner = deque.owner().expect("nobody owns it yet");
     let thief = deque.thief();
     let mut model = VecDeque::new();
@@ -41,12 +57,10 @@ fn against_model<R: Ring>(deque: &Deque<usize, R>, limit: usize, seed: u64) {
         let bias = if item / 100 % 2 == 0 { 6 } else { 3 };
         match random.below(10) {
             choice if choice < bias => {
-                if model.len() < limit {
-                    assert_eq!(owner.try_push(item), Ok(()));
-                    model.push_back(item);
-                } else {
-                    assert_eq!(owner.try_push(item), Err(Full(item)));
-                }
+                let fits = limit.is_none_or(|limit| model.len() < limit);
+                let expected = if fits { Ok(()) } else { Err(Full(item)) };
+                assert_eq!(owner.push(item), expected);
+                model.extend(fits.then_some(item));
             }
             choice if choice < 8 => assert_eq!(owner.pop(), model.pop_back()),
             _ => assert_eq!(thief.steal().taken(), model.pop_front()),
@@ -58,36 +72,53 @@ fn against_model<R: Ring>(deque: &Deque<usize, R>, limit: usize, seed: u64) {
 }
 
 #[test]
-fn fixed_does_what_the_model_does() {
+fn every_deque_does_what_the_model_does() {
     for start in STARTS {
-        against_model(&Deque::starting_at(Fixed::<1>::default(), start), 1, 0x9E37);
-        against_model(&Deque::starting_at(Fixed::<8>::default(), start), 8, 0x79B9);
+        against_model(
+            &Deque::starting_at(Fixed::<1>::default(), start),
+            Some(1),
+            0x9E37,
+        );
+        against_model(
+            &Deque::starting_at(Fixed::<8>::default(), start),
+            Some(8),
+            0x79B9,
+        );
+        against_model(
+            &Deque::starting_at(Growable::with_capacity(1), start),
+            None,
+            0x7F4A,
+        );
+        for (bucket, map) in [(1, 1), (1, 2), (4, 1), (8, 4)] {
+            let deque = Deque::starting_at(Buckets::new(bucket, map), start);
+            against_model(&deque, None, 0x5EED);
+        }
     }
 }
 
-#[test]
-fn growable_does_what_the_model_does() {
-    for start in STARTS {
-        let ring = Growable::with_capacity(1);
-        against_model(&Deque::starting_at(ring, start), usize::MAX, 0x7F4A);
-    }
+/// The owner does not know yet that its item is gone, so its pop goes the long way.
+fn empty(deque: &impl WorkDeque<usize>) {
+    let owner = deque.owner().unwrap();
+    assert_eq!(owner.pop(), None);
+    assert_eq!(deque.thief().steal(), Steal::Empty);
+    owner.push(1).unwrap();
+    assert_eq!(deque.thief().steal(), Steal::Taken(1));
+    assert_eq!(owner.pop(), None);
+    assert_eq!(owner.pop(), None);
+    owner.push(2).unwrap();
+    owner.push(3).unwrap();
+    assert_eq!(deque.thief().steal(), Steal::Taken(2));
+    assert_eq!(deque.thief().steal(), Steal::Taken(3));
+    assert_eq!(owner.pop(), None);
+    assert!(deque.is_empty() && owner.is_empty() && deque.thief().is_empty());
+    owner.push(4).unwrap();
+    assert_eq!(owner.pop(), Some(4));
 }
 
 #[test]
 fn empty_at_every_edge() {
     for start in STARTS {
-        let deque = Deque::<usize, _>::starting_at(Fixed::<2>::default(), start);
-        let owner = deque.owner().unwrap();
-        assert_eq!(owner.pop(), None);
-        assert_eq!(deque.thief().steal(), Steal::Empty);
-        // The owner does not know yet that this item is gone, so its pop goes the long way.
-        owner.push(1).unwrap();
-        assert_eq!(deque.thief().steal(), Steal::Taken(1));
-        assert_eq!(owner.pop(), None);
-        assert_eq!(owner.pop(), None);
-        assert_eq!(deque.len(), 0);
-        owner.push(2).unwrap();
-        assert_eq!(owner.pop(), Some(2));
+        on_every_deque!(start, |deque| empty(&deque));
     }
 }
 
@@ -122,15 +153,31 @@ fn growth_keeps_order() {
     assert_eq!(owner.pop(), None);
 }
 
-#[test]
-fn one_owner_at_a_time() {
-    let deque = FixedDeque::<u32, 4>::new();
+fn hand_over(deque: &impl WorkDeque<usize>) {
     let owner = deque.owner().unwrap();
     assert!(deque.owner().is_none());
-    owner.push(7).unwrap();
+    for item in 1..=5 {
+        owner.push(item).unwrap();
+    }
+    assert_eq!(deque.thief().steal(), Steal::Taken(1));
     drop(owner);
     let next = deque.owner().expect("the role is free again");
-    assert_eq!(next.pop(), Some(7));
+    next.push(6).unwrap();
+    for item in (2..=6).rev() {
+        assert_eq!(next.pop(), Some(item));
+    }
+    drop(next);
+    let last = deque.owner().expect("the role is free again");
+    assert_eq!(last.pop(), None);
+    last.push(7).unwrap();
+    assert_eq!(deque.thief().steal(), Steal::Taken(7));
+}
+
+#[test]
+fn one_owner_at_a_time() {
+    for start in STARTS {
+        on_every_deque!(start, |deque| hand_over(&deque));
+    }
 }
 
 /// An item that counts how often it is dropped.
@@ -142,21 +189,25 @@ impl Drop for Counted<'_> {
     }
 }
 
+fn dropped<'a>(deque: impl WorkDeque<Box<Counted<'a>>>, drops: &'a AtomicUsize) {
+    drops.store(0, Ordering::Relaxed);
+    let owner = deque.owner().unwrap();
+    for _ in 0..8 {
+        assert!(owner.push(Box::new(Counted(drops))).is_ok());
+    }
+    drop(owner.pop());
+    drop(deque.thief().steal());
+    assert_eq!(drops.load(Ordering::Relaxed), 2);
+    drop(owner);
+    drop(deque);
+    assert_eq!(drops.load(Ordering::Relaxed), 8);
+}
+
 #[test]
 fn every_item_is_dropped_once() {
+    let drops = AtomicUsize::new(0);
     for start in STARTS {
-        let drops = AtomicUsize::new(0);
-        let deque = Deque::starting_at(Growable::with_capacity(2), start);
-        let owner = deque.owner().unwrap();
-        for _ in 0..20 {
-            owner.push(Box::new(Counted(&drops)));
-        }
-        drop(owner.pop());
-        drop(deque.thief().steal());
-        assert_eq!(drops.load(Ordering::Relaxed), 2);
-        drop(owner);
-        drop(deque);
-        assert_eq!(drops.load(Ordering::Relaxed), 20);
+        on_every_deque!(start, |deque| dropped(deque, &drops));
     }
 }
 
@@ -175,34 +226,43 @@ fn references_and_numbers_are_words() {
     assert_eq!(owner.pop(), Some(u32::MAX));
 }
 
-/// Every item of `0..items` comes out exactly once, whole, while thieves steal all the time.
-fn stress<R: Ring + Sync>(deque: &Deque<Box<usize>, R>, items: usize, thieves: usize) {
+/// Every item of `0..items` comes out exactly once, whole, while thieves steal all the time once there
+/// are `first` items. The owner pops one time in `pops`. Returns how often it was refused.
+fn stress(
+    deque: &impl WorkDeque<Box<usize>>,
+    (first, items): (usize, usize),
+    thieves: usize,
+    pops: u64,
+) -> usize {
     let seen: Vec<_> = (0..items).map(|_| AtomicBool::new(false)).collect();
     let count = AtomicUsize::new(0);
     let take = |item: Box<usize>| {
         assert!(!seen[*item].swap(true, Ordering::Relaxed), "taken twice");
         count.fetch_add(1, Ordering::Relaxed);
     };
-    std::thread::scope(|scope| {
-        for _ in 0..thieves {
-            scope.spawn(|| {
-                while count.load(Ordering::Relaxed) < items {
-                    match deque.thief().steal() {
-                        Steal::Taken(item) => take(item),
-                        Steal::Busy | Steal::Empty => std::thread::yield_now(),
-                    }
-                }
-            });
+    let rob = || {
+        while count.load(Ordering::Relaxed) < items {
+            match deque.thief().steal() {
+                Steal::Taken(item) => take(item),
+                Steal::Busy | Steal::Empty => std::thread::yield_now(),
+            }
         }
-        let owner = deque.owner().unwrap();
+    };
+    let owner = deque.owner().unwrap();
+    let mut refused = 0;
+    std::thread::scope(|scope| {
         let mut random = XorShift(0xC0FF_EE11);
-        for item in 0..items {
-            let mut item = Box::new(item);
-            while let Err(Full(back)) = owner.try_push(item) {
+        for number in 0..items {
+            if number == first {
+                (0..thieves).for_each(|_| drop(scope.spawn(rob)));
+            }
+            let mut item = Box::new(number);
+            while let Err(Full(back)) = owner.push(item) {
                 item = back;
+                refused += 1;
                 owner.pop().into_iter().for_each(take);
             }
-            if random.below(3) == 0 {
+            if number >= first && random.below(pops) == 0 {
                 owner.pop().into_iter().for_each(take);
             }
         }
@@ -212,19 +272,124 @@ fn stress<R: Ring + Sync>(deque: &Deque<Box<usize>, R>, items: usize, thieves: u
     });
     assert_eq!(count.load(Ordering::Relaxed), items);
     assert!(seen.iter().all(|seen| seen.load(Ordering::Relaxed)));
+    refused
+}
+
+/// Few items under Miri.
+const fn items(full: usize) -> usize {
+    if cfg!(miri) { 300 } else { full }
 }
 
 #[test]
 fn threads_take_every_item_once() {
-    const ITEMS: usize = if cfg!(miri) { 300 } else { 200_000 };
-    stress(&FixedDeque::<_, 1>::new(), ITEMS / 4, 2);
-    stress(&FixedDeque::<_, 64>::new(), ITEMS, 3);
-    stress(&GrowableDeque::with_capacity(1), ITEMS, 3);
-    stress(
-        &Deque::starting_at(Growable::with_capacity(2), usize::MAX - ITEMS / 2),
-        ITEMS,
-        2,
-    );
+    stress(&FixedDeque::<_, 1>::new(), (0, items(50_000)), 2, 3);
+    for start in [0, usize::MAX - items(50_000) / 2] {
+        on_every_deque!(start, |deque| stress(&deque, (0, items(50_000)), 3, 3));
+    }
+}
+
+/// Chatterjee, acceptance fact 5: two thieves and the owner take every item once, and a push into a
+/// full deque is refused.
+#[test]
+fn chatterjee_5_fixed_deque() {
+    let deque = FixedDeque::<_, 64>::new();
+    let refused = stress(&deque, (0, items(200_000)), 2, 3);
+    assert!(refused > 0, "it was never full");
+    let owner = deque.owner().unwrap();
+    for item in 0..64 {
+        owner.push(Box::new(item)).unwrap();
+    }
+    assert_eq!(owner.push(Box::new(64)), Err(Full(Box::new(64))));
+}
+
+/// Chatterjee, acceptance fact 6: the slot of an item stays where it is, however the deque grows.
+#[test]
+fn chatterjee_6_items_stay() {
+    let deque = BucketDeque::with_buckets(4, 1);
+    let owner = deque.owner().unwrap();
+    let mut places = Vec::new();
+    for item in 0..1_000_usize {
+        owner.push(item);
+        places.push(owner.slot_address(item));
+    }
+    assert_eq!(owner.doublings(), 8);
+    let different: HashSet<_> = places.iter().collect();
+    assert_eq!(different.len(), places.len());
+    for item in 0..500 {
+        assert_eq!(owner.slot_address(item), places[item]);
+        assert_eq!(deque.thief().steal(), Steal::Taken(item));
+        assert_eq!(owner.slot_address(999 - item), places[999 - item]);
+        assert_eq!(owner.pop(), Some(999 - item));
+    }
+}
+
+/// Chatterjee, acceptance fact 6: a million pushes from one bucket, with thieves at work.
+#[test]
+fn chatterjee_6_a_million_pushes() {
+    let deque = BucketDeque::with_buckets(64, 1);
+    assert_eq!(deque.owner().unwrap().capacity(), 64);
+    stress(&deque, (items(10_000), items(1_000_000) + 1), 2, 8);
+    let doublings = items(10_000).div_ceil(64).next_power_of_two().ilog2();
+    assert!(deque.owner().unwrap().doublings() >= doublings as usize);
+}
+
+/// Chatterjee, acceptance fact 7: after two buckets the older one drains; the third virtual bucket
+/// sits where the first one was (Fig. 5.9).
+#[test]
+fn chatterjee_7_positions_are_reused() {
+    let deque = BucketDeque::with_buckets(4, 4);
+    let owner = deque.owner().unwrap();
+    for item in 0..8_usize {
+        owner.push(item);
+    }
+    let of = |buckets: [usize; 3]| buckets.map(|bucket| owner.position(bucket));
+    assert_eq!(of([0, 1, 2]), [Some(0), Some(1), None]);
+    for item in 0..4 {
+        assert_eq!(deque.thief().steal(), Steal::Taken(item));
+    }
+    owner.push(8);
+    assert_eq!(of([0, 1, 2]), [None, Some(1), Some(0)]);
+    // However long it goes on, two buckets are enough for so few items.
+    for item in 9..1_000 {
+        owner.push(item);
+        assert_eq!(deque.thief().steal(), Steal::Taken(item - 5));
+        assert!(
+            owner
+                .position(item / 4)
+                .is_some_and(|position| position < 3)
+        );
+    }
+    assert_eq!(owner.doublings(), 0);
+}
+
+#[test]
+fn to_and_fro_over_an_edge_keeps_the_bucket() {
+    let deque = BucketDeque::with_buckets(2, 2);
+    let owner = deque.owner().unwrap();
+    owner.push(0_usize);
+    owner.push(1);
+    for item in 2..50 {
+        owner.push(item);
+        assert_eq!(owner.position(1), Some(1));
+        assert_eq!(owner.pop(), Some(item));
+        assert_eq!(owner.position(1), Some(1));
+        assert_eq!(owner.pop(), Some(1));
+        owner.push(1);
+    }
+    assert_eq!(owner.position(2), None);
+    assert_eq!(owner.capacity(), 4);
+}
+
+#[test]
+#[should_panic(expected = "buckets of 3 items: must be a power of two")]
+fn buckets_of_three() {
+    Buckets::new(3, 4);
+}
+
+#[test]
+#[should_panic(expected = "a map of 0 buckets: must be a power of two")]
+fn no_map() {
+    Buckets::new(4, 0);
 }
 
 #[test]

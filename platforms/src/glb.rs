@@ -7,7 +7,9 @@
 use crate::choice;
 use crate::deadline;
 use crate::machines::Description;
+use crate::pinning::Pinning;
 use crate::{Error, Result};
+use std::borrow::Cow;
 use std::time::Duration;
 use tautline_core::lifeline::Crew;
 use tautline_core::tuning::GRAIN_MAX;
@@ -76,12 +78,17 @@ pub struct Glb<'a, F = Unobserved> {
     /// `None`, here and for the lifelines: as [`choice`] says.
     random_steals: Option<usize>,
     lifelines: Option<Graph>,
-    cpus: Vec<usize>,
+    pinning: Pinning,
+    /// Why the environment's list of places is none.
+    refused: Option<Refused>,
     pinned: bool,
     control: Option<&'a Control>,
     deadline: Option<Duration>,
     observe: F,
 }
+
+/// A setting that was refused: its name, its value, what is allowed.
+type Refused = (&'static str, String, Cow<'static, str>);
 
 /// Nobody watches the workers.
 pub type Unobserved = fn(PlaceId, WorkerId);
@@ -95,9 +102,24 @@ impl Default for Glb<'_> {
 }
 
 impl Glb<'_> {
-    /// A computation on the processors that [`Machine::discover`] finds.
+    /// A computation on the processors that [`Machine::discover`] finds, pinned as the environment asks
+    /// for: [`pinning`](crate::pinning).
     pub fn new() -> Self {
-        Self::on(&Machine::discover())
+        let machine = Machine::discover();
+        let glb = Self::on(&machine);
+        match Pinning::from_environment(&machine) {
+            Ok(pinning) => glb.pinning(pinning),
+            Err(Error::Setting {
+                setting,
+                value,
+                allowed,
+            }) => Self {
+                refused: Some((setting, value, allowed)),
+                ..glb
+            },
+            // A pinning is refused as a setting, above.
+            Err(_) => glb,
+        }
     }
 
     /// A computation on the processors of `machine`.
@@ -107,7 +129,8 @@ impl Glb<'_> {
             workers: None,
             random_steals: None,
             lifelines: None,
-            cpus: machine.cpus(),
+            pinning: Pinning::of(machine),
+            refused: None,
             pinned: true,
             control: None,
             deadline: None,
@@ -174,6 +197,13 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
+    /// Which processors workers stay on.
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.pinning = pinning;
+        self.refused = None;
+        self
+    }
+
     /// Workers stay on one processor each.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;
@@ -194,7 +224,8 @@ impl<'a, F> Glb<'a, F> {
             workers: self.workers,
             random_steals: self.random_steals,
             lifelines: self.lifelines,
-            cpus: self.cpus,
+            pinning: self.pinning,
+            refused: self.refused,
             pinned: self.pinned,
             control: Some(control),
             deadline: self.deadline,
@@ -209,7 +240,8 @@ impl<'a, F> Glb<'a, F> {
             workers: self.workers,
             random_steals: self.random_steals,
             lifelines: self.lifelines,
-            cpus: self.cpus,
+            pinning: self.pinning,
+            refused: self.refused,
             pinned: self.pinned,
             control: self.control,
             deadline: self.deadline,
@@ -217,9 +249,22 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// The processors that workers may be pinned to, in turn.
-    pub fn cpus(&self) -> &[usize] {
-        &self.cpus
+    /// How many processors there are for workers.
+    pub fn processors(&self) -> usize {
+        self.pinning.processors()
+    }
+
+    /// The processors that the threads are pinned to, place by place; none if they are not pinned.
+    ///
+    /// # Errors
+    /// As [`config`](Self::config).
+    pub fn cpus(&self) -> Result<Vec<usize>> {
+        let config = self.config()?;
+        let threads = config.places as usize * config.threads();
+        Ok(match self.pinned {
+            true => self.pinning.cpus(threads),
+            false => Vec::new(),
+        })
     }
 
     /// Is every worker to stay on one processor?
@@ -232,13 +277,20 @@ impl<'a, F> Glb<'a, F> {
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config(&self) -> Result<Config> {
+        if let Some((setting, value, allowed)) = self.refused.clone() {
+            return Err(Error::Setting {
+                setting,
+                value,
+                allowed,
+            });
+        }
         let mut config = self.chosen();
         let places = config.places as usize;
         let most = Self::THREADS_MAX;
         if !(1..=most).contains(&places) {
             return refuse("places", places, format!("from 1 to {most}"));
         }
-        let share = (self.cpus.len() / places).clamp(1, Crew::MAX);
+        let share = (self.pinning.processors() / places).clamp(1, Crew::MAX);
         config.workers = self.workers.unwrap_or(share);
         check(&config)?;
         let threads = places * config.threads();
@@ -303,12 +355,14 @@ impl<'a, F> Glb<'a, F> {
         F: Fn(PlaceId, WorkerId) -> O + Sync,
     {
         let config = self.config()?;
-        let cpus: &[usize] = if self.pinned { &self.cpus } else { &[] };
+        let cpus = self.cpus()?;
+        let workers = config.places as usize * config.workers;
+        self.pinning.warn(workers, self.pinned);
         let alone = Control::new();
         let control = self.control.unwrap_or(&alone);
         let run = || {
             let threads = config.places as usize * config.threads();
-            tautline_node::run(&config, cpus, bag, shared, output, control, &self.observe)
+            tautline_node::run(&config, &cpus, bag, shared, output, control, &self.observe)
                 .map_err(|source| Error::Threads { threads, source })
         };
         match self.deadline {

@@ -13,6 +13,8 @@ pub mod glb;
 pub mod machines;
 pub mod nqueens;
 pub mod pentomino;
+pub mod pinning;
+pub mod platform;
 mod random;
 pub mod runtime;
 pub mod story;
@@ -22,7 +24,9 @@ pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};
+pub use platform::Platform;
 pub use runtime::Runtime;
+pub use tautline_core::hierarchy;
 pub use tautline_node::{Machine, machine};
 
 /// What most programs use.
@@ -32,5 +36,5 @@ pub mod prelude {
         Steal, Task, Tasks, WorkerId,
     };
     pub use crate::machines;
-    pub use crate::runtime::{Cx, Runtime, Wait};
+    pub use crate::runtime::{Cancelled, Cx, Ddf, DdfList, Runtime, TaskCx, Wait};
 }

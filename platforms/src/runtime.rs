@@ -1,14 +1,20 @@
 //! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
 #![forbid(unsafe_code)]
 
-use crate::{Error, Machine, Result};
+use crate::hierarchy::Hierarchy;
+use crate::pinning::Pinning;
+use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
-use tautline_node::pool::{Node, Threads};
+use tautline_node::pool::{Node, Plan, Threads};
 
-pub use tautline_core::task::{Cancelled, Wait};
+pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
+pub use tautline_core::task::{Cancelled, Outside, Wait};
 
 /// What a task is given on this machine; see [`task::Cx`](tautline_core::task::Cx).
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
+
+/// What async code among tasks is given; see [`task::TaskCx`](tautline_core::task::TaskCx).
+pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 
 /// Workers for tasks.
 ///
@@ -36,14 +42,18 @@ pub struct Runtime {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {
-    cpus: Vec<usize>,
+    machine: Machine,
     workers: Option<usize>,
     most: usize,
     pinned: bool,
+    pinning: Option<Pinning>,
+    platform: Option<Platform>,
+    outside: Outside,
 }
 
 impl Runtime {
-    /// A worker for each processor that this process may use, pinned; `TAUTLINE_WORKERS` overrides the number.
+    /// A worker for each processor that this process may use, pinned as the environment asks for
+    /// ([`pinning`](crate::pinning)); `TAUTLINE_WORKERS` overrides the number.
     ///
     /// # Errors
     /// As [`Builder::build`].
@@ -54,10 +64,13 @@ impl Runtime {
     /// Anything else.
     pub fn builder() -> Builder {
         Builder {
-            cpus: Machine::discover().cpus(),
+            machine: Machine::discover(),
             workers: None,
             most: 0,
             pinned: true,
+            pinning: None,
+            platform: None,
+            outside: Outside::default(),
         }
     }
 
@@ -68,6 +81,17 @@ impl Runtime {
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
         self.threads.run(body)
+    }
+
+    /// Runs the future that `body` gives and all that it spawns; the calling thread is a worker for so long.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn block_on<'e, R>(&self, body: impl for<'s> AsyncFnOnce(TaskCx<'s, 'e>) -> R) -> R {
+        self.run(|cx| {
+            let task = cx.task();
+            cx.block_on(body(task))
+        })
     }
 
     /// How many workers there are, the caller of [`run`](Self::run) included. Fewer than were asked for if the
@@ -93,8 +117,8 @@ impl Runtime {
 }
 
 impl Builder {
-    /// So many workers, the caller of [`Runtime::run`] included. Default: `TAUTLINE_WORKERS`, else one for each
-    /// processor that this process may use.
+    /// So many workers, the caller of [`Runtime::run`] included. Default: `TAUTLINE_WORKERS`, else the workers of the
+    /// [`platform`](Self::platform), else one for each processor that this process may use.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
@@ -113,20 +137,63 @@ impl Builder {
         self
     }
 
+    /// Pins the workers so. Default: as the environment asks for.
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.pinning = Some(pinning);
+        self
+    }
+
+    /// The places that tasks can be bound to ([`Cx::spawn_at`](tautline_core::task::Cx::spawn_at)), and with them who robs
+    /// whom first. Default: one place with all workers.
+    pub fn platform(mut self, platform: Platform) -> Self {
+        self.platform = Some(platform);
+        self
+    }
+
+    /// Where tasks wait that were bound to a place by a worker that is not below it.
+    pub fn outside(mut self, outside: Outside) -> Self {
+        self.outside = outside;
+        self
+    }
+
     /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and a line on
     /// standard error says so.
     ///
     /// # Errors
-    /// No worker, or more than 4096; a `TAUTLINE_WORKERS` that is no number.
+    /// No worker, or more than 4096; a `TAUTLINE_WORKERS` that is no number; a pinning in the environment that is
+    /// malformed.
     pub fn build(self) -> Result<Runtime> {
+        let pinning = match self.pinning {
+            Some(pinning) => pinning,
+            None => Pinning::from_environment(&self.machine)?,
+        };
+        let tree = self.platform.as_ref().map(Platform::hierarchy);
+        let processors = pinning.processors().max(1);
+        let default = tree.map_or(processors, |tree| tree.workers() as usize);
         let workers = match self.workers {
             Some(workers) => workers,
-            None => from_environment()?.unwrap_or(self.cpus.len().max(1)),
+            None => from_environment()?.unwrap_or(default),
         };
         allowed("workers", workers, MOST)?;
-        let most = self.most.max(workers).max(self.cpus.len()).min(MOST);
-        let cpus: &[usize] = if self.pinned { &self.cpus } else { &[] };
-        let threads = Threads::start(workers, most, cpus);
+        pinning.warn(workers, self.pinned);
+        let known =
+            |platform: &Platform| (0..workers as u32).map_while(|w| platform.cpu(w)).collect();
+        let cpus: Vec<usize> = self.platform.as_ref().map_or_else(Vec::new, known);
+        let cpus = match (self.pinned, cpus.len() < workers) {
+            (false, _) => Vec::new(),
+            (true, false) => cpus,
+            (true, true) => pinning.cpus(workers),
+        };
+        let tree = tree
+            .cloned()
+            .or_else(|| Hierarchy::single(workers as u32).ok());
+        let threads = Threads::start(&Plan {
+            workers,
+            most: self.most.max(workers).max(processors).min(MOST),
+            tree: tree.expect("there is a worker"),
+            outside: self.outside,
+            cpus,
+        });
         if threads.workers() < workers {
             let got = threads.workers();
             eprintln!("tautline: {workers} workers wanted, the system allows {got}");

@@ -15,6 +15,7 @@ fn tautline(args: &str) -> Command {
             command.env_remove(name);
         }
     }
+    command.env_remove("OMP_PLACES").env("TAUTLINE_WARN", "0");
     command
 }
 
@@ -427,6 +428,7 @@ fn threads_that_the_system_refuses_are_a_bad_request() {
             "ulimit -v 2000000; exec \"$0\" uts D8 --places 4096 --workers 1",
         ])
         .arg(env!("CARGO_BIN_EXE_tautline"))
+        .env("TAUTLINE_WARN", "0")
         .output()
         .unwrap();
     let line = stderr(&output);

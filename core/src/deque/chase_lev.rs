@@ -2,30 +2,33 @@
 //!
 //! # Algorithm
 //! Chase and Lev 2005 in the weak-memory form of Lê, Pop, Cohen and Zappa Nardelli 2013, over a
-//! [`Ring`] that is fixed or grows. What differs from the printed code:
+//! [`Ring`] that is fixed, grows, or is made of buckets. What differs from the printed code:
 //! - Indices are `usize`, wrap around, and are compared by the sign of their difference. Printed,
 //!   they overflow, and `pop` on an empty deque at index 0 finds it full.
 //! - Slots are atomic words ([`Word`]), so that a thief's copy of an item that it does not get is
 //!   harmless; growing publishes the buffer with Release and keeps the old ones (the printed
 //!   resize is not ordered before the publication of the item).
-//! - The compare-and-swaps are not SeqCst: since C++20 two SeqCst fences order what lies around
-//!   them, and nothing more is needed of them.
-//! - The owner remembers `bottom`, the last `top` it saw, and how far there is room: a push looks at
-//!   the thieves' line once a round of the ring, and a pop of an empty deque needs no fence.
+//! - There are no fences. Where the printed `pop` has one and then loads `top`, this one writes `top`
+//!   anew, with the value that it has. All writes of `top` being compare-and-swaps, a thief that finds
+//!   it further up reads from after that write, and so sees `bottom` lowered; it needs no fence either.
+//!   `top` and `bottom` share a line, since both ends touch both.
+//! - The owner remembers `bottom`, the last `top` it saw, where the slots are, and how far there is
+//!   room: a push looks at `top` once a round of the ring, and a pop of an empty deque looks at nothing.
+//!   If one item at most is left, by what it remembers, a pop takes it as a thief does: `bottom` stays.
 //! - Whoever is the owner is claimed at run time, so that no user needs `unsafe`.
 //!
 //! # Words
 //! `top`: moved up by one, by whoever takes the oldest item, never down. `bottom`: written by the
 //! owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is dropped.
 //! Items are at `top..bottom`; the owner works at `bottom`. While a pop is looking, `bottom` can be
-//! one below `top`.
+//! one below `top`. `top` is written by compare-and-swap only: D3 rests on it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
 //! | D2 | `pop` stores `bottom`, lowered or put back | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
-//! | D3 | fence in `pop` between `bottom` and `top` | fence in `steal` between `top` and `bottom` | either the owner sees the thief's `top` or the thief sees the lowered `bottom` | `v1`, `v2` |
+//! | D3 | `pop` writes `top` anew | `steal` loads `top` | `bottom` as the pop lowered it | `v1_*` |
 //! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Not proved |
 //! | D5 | `grow` stores `current` | `steal` loads `current` | the slots of the new buffer | `grow_*` |
 //! | D6 | `Owner::drop` clears `owned` | `Deque::owner` sets it | what the last owner did | `handover` |
@@ -41,11 +44,17 @@
 //! goes once round all of `usize` (2^32 steals on a 32-bit machine) takes a wrong item.
 
 use super::ring::{Fixed, Ring};
-use super::{Full, Steal, Word};
-use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering, full_fence};
+use super::{Full, OwnerEnd, Steal, ThiefEnd, Word, WorkDeque};
+use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+
+/// Which indices have items. Whoever is at one of the ends looks at both, so they share a line.
+struct Ends {
+    top: AtomicUsize,
+    bottom: AtomicUsize,
+}
 
 /// A work-stealing deque over the ring `R`.
 ///
@@ -59,8 +68,7 @@ use core::marker::PhantomData;
 /// }
 /// ```
 pub struct Deque<T: Word, R: Ring> {
-    top: CachePadded<AtomicUsize>,
-    bottom: CachePadded<AtomicUsize>,
+    ends: CachePadded<Ends>,
     owned: AtomicBool,
     ring: R,
     /// Not `T`: threads share no item, so the deque is Sync whether items are or not; words are Send.
@@ -111,10 +119,13 @@ impl<T: Word> Default for GrowableDeque<T> {
 impl<T: Word, R: Ring> Deque<T, R> {
     /// An empty deque whose first item gets index `start`: tests begin where indices wrap.
     #[doc(hidden)]
-    pub fn starting_at(ring: R, start: usize) -> Self {
+    pub fn starting_at(mut ring: R, start: usize) -> Self {
+        ring.begin(start);
         Self {
-            top: CachePadded::new(AtomicUsize::new(start)),
-            bottom: CachePadded::new(AtomicUsize::new(start)),
+            ends: CachePadded::new(Ends {
+                top: AtomicUsize::new(start),
+                bottom: AtomicUsize::new(start),
+            }),
             owned: AtomicBool::new(false),
             ring,
             items: PhantomData,
@@ -128,13 +139,16 @@ impl<T: Word, R: Ring> Deque<T, R> {
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         self.owned.compare_exchange(false, true, yes, no).ok()?;
         // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
-        let top = self.top.load(Ordering::Acquire);
+        let top = self.ends.top.load(Ordering::Acquire);
+        // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
+        let view = self.ring.view(bottom.wrapping_sub(1));
         Some(Owner {
             deque: self,
-            // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
-            bottom: Cell::new(self.bottom.load(Ordering::Relaxed)),
+            bottom: Cell::new(bottom),
             top_seen: Cell::new(top),
-            limit: Cell::new(top.wrapping_add(self.ring.capacity())),
+            view: Cell::new(view),
+            limit: Cell::new(self.ring.limit(view, top)),
         })
     }
 
@@ -148,9 +162,9 @@ impl<T: Word, R: Ring> Deque<T, R> {
     #[inline]
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint; whoever acts on it goes through pop or steal.
-        let top = self.top.load(Ordering::Relaxed);
+        let top = self.ends.top.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
-        let bottom = self.bottom.load(Ordering::Relaxed);
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
         usize::try_from(ahead(bottom, top)).unwrap_or(0)
     }
 
@@ -170,12 +184,12 @@ fn ahead(a: usize, b: usize) -> isize {
 impl<T: Word, R: Ring> Drop for Deque<T, R> {
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that all other threads are done.
-        let mut index = self.top.load(Ordering::Relaxed);
+        let mut index = self.ends.top.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
-        let bottom = self.bottom.load(Ordering::Relaxed);
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
         while ahead(bottom, index) > 0 {
             // SAFETY: items in top..bottom were pushed and not taken.
-            drop(unsafe { T::from_word(self.ring.load_own(index)) });
+            drop(unsafe { T::from_word(self.ring.load(index)) });
             index = index.wrapping_add(1);
         }
     }
@@ -196,6 +210,8 @@ pub struct Owner<'a, T: Word, R: Ring> {
     bottom: Cell<usize>,
     /// A `top` that was seen; the real one may be further.
     top_seen: Cell<usize>,
+    /// Where the slots are: of all items, or of the newest and some below it.
+    view: Cell<R::View>,
     /// The index at which a push must look whether there is room; there may be more by then.
     limit: Cell<usize>,
 }
@@ -231,11 +247,12 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         if bottom == self.limit.get() && !self.make_room() {
             return Err(Full(item));
         }
-        deque.ring.store(bottom, item.into_word());
+        // SAFETY: we are the owner, and the view shows what is below its limit down to the newest item.
+        unsafe { deque.ring.store(self.view.get(), bottom, item.into_word()) };
         let next = bottom.wrapping_add(1);
         self.bottom.set(next);
         // ORDERING: Release, pairs with Acquire in steal (D1): the slot is written before bottom moves.
-        deque.bottom.store(next, Ordering::Release);
+        deque.ends.bottom.store(next, Ordering::Release);
         Ok(())
     }
 
@@ -244,12 +261,40 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     fn make_room(&self) -> bool {
         let deque = self.deque;
         // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that push reuses.
-        let top = deque.top.load(Ordering::Acquire);
+        let top = deque.ends.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
-        let room = bottom.wrapping_sub(top) < deque.ring.capacity() || deque.ring.grow(top, bottom);
-        self.limit.set(top.wrapping_add(deque.ring.capacity()));
+        // SAFETY: we are the owner.
+        let room = unsafe { deque.ring.room(top, bottom) };
+        if room {
+            self.look_at(bottom);
+        }
         room
+    }
+
+    /// Moves the view to where the slot of an index is.
+    #[cold]
+    fn look_at(&self, index: usize) {
+        let ring = &self.deque.ring;
+        self.view.set(ring.view(index));
+        self.limit
+            .set(ring.limit(self.view.get(), self.top_seen.get()));
+    }
+
+    /// What the items lie in.
+    #[cfg(feature = "alloc")]
+    pub(super) fn ring(&self) -> &R {
+        &self.deque.ring
+    }
+
+    /// The word of an item that is the owner's.
+    #[inline(always)]
+    fn own_word(&self, index: usize) -> *mut () {
+        if !R::shows(self.view.get(), index) {
+            self.look_at(index);
+        }
+        // SAFETY: we are the owner, and the view shows the index.
+        unsafe { self.deque.ring.load_own(self.view.get(), index) }
     }
 
     /// Takes the newest item back.
@@ -257,42 +302,49 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     pub fn pop(&self) -> Option<T> {
         let deque = self.deque;
         let bottom = self.bottom.get();
-        if bottom == self.top_seen.get() {
+        let mut top = self.top_seen.get();
+        if bottom == top {
             return None;
         }
         let newest = bottom.wrapping_sub(1);
-        // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and
-        // take an older item; it must see that item.
-        deque.bottom.store(newest, Ordering::Release);
-        // ORDERING: SeqCst, pairs with the fence in steal (D3).
-        full_fence();
-        // ORDERING: Relaxed: the fence keeps it after the store of bottom; nothing of a thief's is read.
-        let top = deque.top.load(Ordering::Relaxed);
-        if ahead(newest, top) > 0 {
-            self.bottom.set(newest);
+        if newest != top {
+            // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and
+            // take an older item; it must see that item.
+            deque.ends.bottom.store(newest, Ordering::Release);
+            // ORDERING: success Release, pairs with Acquire in steal (D3): whoever finds top further up sees bottom lowered.
+            // ORDERING: failure Relaxed: tried again.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+            while let Err(moved) = deque.ends.top.compare_exchange_weak(top, top, yes, no) {
+                top = moved;
+            }
             self.top_seen.set(top);
-            // SAFETY: bottom was lowered to `newest` before the fence and top is below it after the
-            // fence, so every thief either lost or sees the lowered bottom (D3): the item is ours.
-            return Some(unsafe { T::from_word(deque.ring.load_own(newest)) });
+            if ahead(newest, top) > 0 {
+                self.bottom.set(newest);
+                // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to
+                // `newest`, so a thief that comes as far sees the lowered bottom (D3): the item is ours.
+                return Some(unsafe { T::from_word(self.own_word(newest)) });
+            }
+            // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
+            deque.ends.bottom.store(bottom, Ordering::Release);
         }
-        let won = newest == top && {
-            // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-            deque.top.compare_exchange(top, bottom, yes, no).is_ok()
-        };
-        // Whoever took the last item, top is at the old bottom now.
+        // One item at most is left, and whoever moves top over it has it.
+        // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        let won = deque
+            .ends
+            .top
+            .compare_exchange(newest, bottom, yes, no)
+            .is_ok();
         self.top_seen.set(bottom);
-        // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
-        deque.bottom.store(bottom, Ordering::Release);
         // SAFETY: moving top over the item made it ours, and only the owner writes its slot.
-        won.then(|| unsafe { T::from_word(deque.ring.load_own(newest)) })
+        won.then(|| unsafe { T::from_word(self.own_word(newest)) })
     }
 
     /// How many items there are at most: thieves may be taking some.
     #[inline]
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint; top_seen stays as it was acquired.
-        let top = self.deque.top.load(Ordering::Relaxed);
+        let top = self.deque.ends.top.load(Ordering::Relaxed);
         self.bottom.get().wrapping_sub(top)
     }
 
@@ -338,12 +390,10 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
     #[inline]
     pub fn steal(&self) -> Steal<T> {
         let deque = self.deque;
-        // ORDERING: Relaxed: the fence below keeps it before the load of bottom.
-        let top = deque.top.load(Ordering::Relaxed);
-        // ORDERING: SeqCst, pairs with the fence in pop (D3).
-        full_fence();
+        // ORDERING: Acquire, pairs with Release in pop (D3): the lowered bottom of a pop that found top further down.
+        let top = deque.ends.top.load(Ordering::Acquire);
         // ORDERING: Acquire, pairs with Release in push (D1) and pop (D2): the slot at top, and its item, are seen.
-        let bottom = deque.bottom.load(Ordering::Acquire);
+        let bottom = deque.ends.bottom.load(Ordering::Acquire);
         if ahead(bottom, top) <= 0 {
             return Steal::Empty;
         }
@@ -352,7 +402,7 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
         // ORDERING: failure Relaxed: the word is thrown away.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         let next = top.wrapping_add(1);
-        match deque.top.compare_exchange(top, next, yes, no) {
+        match deque.ends.top.compare_exchange(top, next, yes, no) {
             // SAFETY: top did not move since it was loaded, so the slot held this index's item when
             // it was read, and moving top over it made the item ours.
             Ok(_) => Steal::Taken(unsafe { T::from_word(word) }),
@@ -384,5 +434,59 @@ impl<T: Word, R: Ring> Copy for Thief<'_, T, R> {}
 impl<T: Word, R: Ring> fmt::Debug for Thief<'_, T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Thief").field("len", &self.len()).finish()
+    }
+}
+
+impl<T: Word, R: Ring> WorkDeque<T> for Deque<T, R> {
+    type Owner<'a>
+        = Owner<'a, T, R>
+    where
+        Self: 'a;
+    type Thief<'a>
+        = Thief<'a, T, R>
+    where
+        Self: 'a;
+
+    fn owner(&self) -> Option<Owner<'_, T, R>> {
+        self.owner()
+    }
+
+    #[inline]
+    fn thief(&self) -> Thief<'_, T, R> {
+        self.thief()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Word, R: Ring> OwnerEnd<T> for Owner<'_, T, R> {
+    #[inline]
+    fn push(&self, item: T) -> Result<(), Full<T>> {
+        self.try_push(item)
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<T> {
+        self.pop()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T: Word, R: Ring> ThiefEnd<T> for Thief<'_, T, R> {
+    #[inline]
+    fn steal(&self) -> Steal<T> {
+        self.steal()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
     }
 }

@@ -2,13 +2,18 @@
 //!
 //! | deque | shared with thieves | memory | when full | for |
 //! |---|---|---|---|---|
+//! | `SplitDeque<T, N>` | the public part; the private part is the owner's, without fences | inside the deque, no allocation | gives the item back ([`Full`]) | the task scheduler's default: most tasks are never stolen |
 //! | [`FixedDeque<T, N>`](FixedDeque) | yes, lock-free | inside the deque, no allocation | gives the item back ([`Full`]) | bare metal, workers with bounded spawning |
-//! | [`GrowableDeque<T>`](GrowableDeque) | yes, lock-free | doubles, feature `alloc` | grows | workers of a node |
+//! | [`GrowableDeque<T>`](GrowableDeque) | yes, lock-free | doubles and copies, feature `alloc` | grows | workers of a node |
+//! | [`BucketDeque<T>`](BucketDeque) | yes, lock-free | another bucket, never a copy; drained ones again; feature `alloc` | grows | many deques that start small, one for each worker at each place of a tree |
 //! | [`Local<T>`](Local) | no: one thread | doubles, feature `alloc` | grows | bags, places that answer steal requests themselves |
 //! | [`Inbox<M>`](Inbox) | any thread fills, any thread empties, under a lock | doubles, feature `alloc` | grows | the messages of a place |
 //!
-//! The first two are one algorithm, [`chase_lev`], over two kinds of ring.
+//! Fixed, growable and bucket deque are one algorithm, [`chase_lev`], over three kinds of ring. What is
+//! written against [`WorkDeque`] runs on any deque with thieves.
 
+#[cfg(feature = "alloc")]
+mod bucket;
 pub mod chase_lev;
 #[cfg(feature = "alloc")]
 mod inbox;
@@ -18,6 +23,8 @@ mod ring;
 pub mod split;
 mod word;
 
+#[cfg(feature = "alloc")]
+pub use bucket::{BucketDeque, Buckets};
 #[cfg(feature = "alloc")]
 pub use chase_lev::GrowableDeque;
 pub use chase_lev::{Deque, FixedDeque, Owner, Thief};
@@ -30,6 +37,77 @@ pub use ring::Growable;
 pub use ring::{Fixed, Ring};
 pub use split::{NonNullWord, SplitDeque};
 pub use word::Word;
+
+/// A deque that one owner shares with any number of thieves.
+///
+/// ```
+/// use tautline_core::deque::{FixedDeque, OwnerEnd, Steal, ThiefEnd, WorkDeque};
+///
+/// fn oldest_first(deque: &impl WorkDeque<u32>) {
+///     let owner = deque.owner().expect("nobody owns it");
+///     owner.push(1).expect("there is room");
+///     owner.push(2).expect("there is room");
+///     assert_eq!(deque.thief().steal(), Steal::Taken(1));
+///     assert_eq!(owner.pop(), Some(2));
+/// }
+///
+/// oldest_first(&FixedDeque::<u32, 2>::new());
+/// ```
+pub trait WorkDeque<T>: Sync {
+    /// The end of the newest items.
+    type Owner<'a>: OwnerEnd<T> + Send
+    where
+        Self: 'a;
+    /// The end of the oldest items.
+    type Thief<'a>: ThiefEnd<T>
+    where
+        Self: 'a;
+
+    /// Becomes the owner, if there is none. The role is free again when the owner is dropped.
+    fn owner(&self) -> Option<Self::Owner<'_>>;
+
+    /// The right to steal; any number of them.
+    fn thief(&self) -> Self::Thief<'_>;
+
+    /// How many items there seem to be: exact when nobody is at work.
+    fn len(&self) -> usize;
+
+    /// Whether there seem to be none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The one who pushes and pops.
+pub trait OwnerEnd<T> {
+    /// Adds the newest item, or gives it back where there is no room.
+    fn push(&self, item: T) -> Result<(), Full<T>>;
+
+    /// Takes the newest item back.
+    fn pop(&self) -> Option<T>;
+
+    /// How many items there are at most: thieves may be taking some.
+    fn len(&self) -> usize;
+
+    /// Whether there is nothing left.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The right to steal the oldest item.
+pub trait ThiefEnd<T>: Clone + Send + Sync {
+    /// Tries once to take the oldest item. Never waits.
+    fn steal(&self) -> Steal<T>;
+
+    /// How many items there seem to be.
+    fn len(&self) -> usize;
+
+    /// Whether there seems to be nothing to steal.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
 
 /// What came of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

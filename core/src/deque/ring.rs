@@ -13,31 +13,55 @@
 use crate::sync::{AtomicPtr, Ordering};
 use core::ptr;
 
-type Slot = AtomicPtr<()>;
+pub(super) type Slot = AtomicPtr<()>;
 
 /// The slots under a deque. Indices count for ever and wrap around.
 ///
 /// Sealed: the deque relies on `load` giving what the last `store` of that index put there.
-pub trait Ring: sealed::Sealed {
+pub trait Ring: sealed::Sealed + Send + Sync {
     /// How many items fit now. Owner only.
     fn capacity(&self) -> usize;
 }
 
 pub(super) mod sealed {
-    /// What the deque needs of a ring.
+    /// What the deque needs of a ring. Some methods are the owner's: of one thread at a time, each
+    /// seeing what the one before did.
     ///
     /// # Safety
-    /// `load` must return what the last visible `store` to that index, or to one that is a multiple
-    /// of the capacity away, put there; growing keeps all of `top..bottom`.
+    /// `load` must return what the last visible `store` to that index put there, if nobody made room
+    /// since with a `top` beyond it; otherwise it may return anything. `limit` and `room` never
+    /// promise a slot that holds an item of `top..bottom`.
     pub unsafe trait Sealed {
-        /// Puts a word into its slot. Owner only.
-        fn store(&self, index: usize, word: *mut ());
-        /// Reads a word back. Owner only.
-        fn load_own(&self, index: usize) -> *mut ();
+        /// What an owner remembers of where slots are.
+        type View: Copy + Send;
+
+        /// Says at which index the first item will be. Before any other method.
+        fn begin(&mut self, _start: usize) {}
+        /// Where the slot of an index that has one is, and those around it. Owner only.
+        fn view(&self, index: usize) -> Self::View;
+        /// Whether the view shows a slot below `limit`.
+        fn shows(_view: Self::View, _index: usize) -> bool {
+            true
+        }
+        /// The first index for which there is no slot, or not in this view. Owner only.
+        fn limit(&self, view: Self::View, top: usize) -> usize;
+        /// Makes a slot for `bottom`, which is the limit; false if there cannot be one.
+        ///
+        /// # Safety
+        /// Owner only; `top` was acquired, and is not ahead of `bottom`.
+        unsafe fn room(&self, top: usize, bottom: usize) -> bool;
+        /// Puts a word into its slot.
+        ///
+        /// # Safety
+        /// Owner only; `view` is of this ring and shows the index.
+        unsafe fn store(&self, view: Self::View, index: usize, word: *mut ());
+        /// Reads a word back.
+        ///
+        /// # Safety
+        /// Owner only; `view` is of this ring and shows the index.
+        unsafe fn load_own(&self, view: Self::View, index: usize) -> *mut ();
         /// Reads a word that may be overwritten meanwhile. Any thread.
         fn load(&self, index: usize) -> *mut ();
-        /// Makes room for more; false if the ring cannot. Owner only.
-        fn grow(&self, top: usize, bottom: usize) -> bool;
     }
 }
 
@@ -64,16 +88,31 @@ impl<const N: usize> Ring for Fixed<N> {
     }
 }
 
-// SAFETY: one slot an index modulo N; never grows.
+// SAFETY: one slot an index modulo N, refused as long as it is taken.
 unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
+    type View = ();
+
     #[inline(always)]
-    fn store(&self, index: usize, word: *mut ()) {
+    fn view(&self, _index: usize) {}
+
+    #[inline(always)]
+    fn limit(&self, (): (), top: usize) -> usize {
+        top.wrapping_add(N)
+    }
+
+    #[inline(always)]
+    unsafe fn room(&self, top: usize, bottom: usize) -> bool {
+        bottom.wrapping_sub(top) < N
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, (): (), index: usize, word: *mut ()) {
         // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
         self.slots[index % N].store(word, Ordering::Relaxed);
     }
 
     #[inline(always)]
-    fn load_own(&self, index: usize) -> *mut () {
+    unsafe fn load_own(&self, (): (), index: usize) -> *mut () {
         // ORDERING: Relaxed: the owner wrote the slot itself.
         self.slots[index % N].load(Ordering::Relaxed)
     }
@@ -82,11 +121,6 @@ unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
     fn load(&self, index: usize) -> *mut () {
         // ORDERING: Relaxed: the Acquire load of bottom in steal (D1, D2) came before.
         self.slots[index % N].load(Ordering::Relaxed)
-    }
-
-    #[inline(always)]
-    fn grow(&self, _top: usize, _bottom: usize) -> bool {
-        false
     }
 }
 
@@ -141,43 +175,15 @@ mod growable {
             // SAFETY: never null, and buffers live as long as the ring.
             unsafe { &*self.current.load(Ordering::Relaxed) }
         }
-    }
 
-    impl Ring for Growable {
-        #[inline(always)]
-        fn capacity(&self) -> usize {
-            self.own().slots.len()
-        }
-    }
-
-    // SAFETY: one slot an index modulo the length; grow copies all of top..bottom before it publishes.
-    unsafe impl sealed::Sealed for Growable {
-        #[inline(always)]
-        fn store(&self, index: usize, word: *mut ()) {
-            // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
-            self.own().slot(index).store(word, Ordering::Relaxed);
-        }
-
-        #[inline(always)]
-        fn load_own(&self, index: usize) -> *mut () {
-            // ORDERING: Relaxed: the owner wrote the slot itself.
-            self.own().slot(index).load(Ordering::Relaxed)
-        }
-
-        #[inline(always)]
-        fn load(&self, index: usize) -> *mut () {
-            // ORDERING: Acquire, pairs with Release in grow (D5): a new buffer is seen with its slots.
-            let buffer = self.current.load(Ordering::Acquire);
-            // SAFETY: never null; buffers live as long as the ring, even when superseded.
-            let buffer = unsafe { &*buffer };
-            // ORDERING: Relaxed: the Acquire loads of bottom (D1, D2) and of current came before.
-            buffer.slot(index).load(Ordering::Relaxed)
-        }
-
+        /// Twice the slots, with the same items. Owner only.
         #[cold]
-        fn grow(&self, top: usize, bottom: usize) -> bool {
+        fn grow(&self, top: usize, bottom: usize) {
+            // ORDERING: Relaxed: only the owner writes it.
+            // Not the address of `old`: with that, being a reference's, `drop` could not free it.
+            let older = self.current.load(Ordering::Relaxed);
             let old = self.own();
-            let new = Buffer::alloc(old.slots.len() * 2, ptr::from_ref(old).cast_mut());
+            let new = Buffer::alloc(old.slots.len() * 2, older);
             let mut index = top;
             while index != bottom {
                 // ORDERING: Relaxed: the owner wrote the old slots.
@@ -189,7 +195,84 @@ mod growable {
             }
             // ORDERING: Release, pairs with Acquire in load (D5): the slots are written before they are found.
             self.current.store(new, Ordering::Release);
+        }
+    }
+
+    /// The buffer that the owner works in.
+    #[derive(Clone, Copy, Debug)]
+    pub struct View {
+        slots: *const Slot,
+        mask: usize,
+    }
+
+    // SAFETY: the slots are atomics.
+    unsafe impl Send for View {}
+
+    impl View {
+        /// # Safety
+        /// The ring that the view is of lives.
+        #[inline(always)]
+        unsafe fn slot<'a>(self, index: usize) -> &'a Slot {
+            // SAFETY: buffers live as long as the ring; the mask is their length, a power of two, less one.
+            unsafe { &*self.slots.add(index & self.mask) }
+        }
+    }
+
+    impl Ring for Growable {
+        #[inline(always)]
+        fn capacity(&self) -> usize {
+            self.own().slots.len()
+        }
+    }
+
+    // SAFETY: one slot an index modulo the length; grow copies all of top..bottom before it publishes.
+    unsafe impl sealed::Sealed for Growable {
+        type View = View;
+
+        #[inline]
+        fn view(&self, _index: usize) -> View {
+            let slots = &self.own().slots;
+            View {
+                slots: slots.as_ptr(),
+                mask: slots.len() - 1,
+            }
+        }
+
+        #[inline]
+        fn limit(&self, view: View, top: usize) -> usize {
+            top.wrapping_add(view.mask + 1)
+        }
+
+        #[inline]
+        unsafe fn room(&self, top: usize, bottom: usize) -> bool {
+            if bottom.wrapping_sub(top) == self.capacity() {
+                self.grow(top, bottom);
+            }
             true
+        }
+
+        #[inline(always)]
+        unsafe fn store(&self, view: View, index: usize, word: *mut ()) {
+            // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+            // SAFETY: the view is of this ring.
+            unsafe { view.slot(index) }.store(word, Ordering::Relaxed);
+        }
+
+        #[inline(always)]
+        unsafe fn load_own(&self, view: View, index: usize) -> *mut () {
+            // ORDERING: Relaxed: the owner wrote the slot itself.
+            // SAFETY: the view is of this ring.
+            unsafe { view.slot(index) }.load(Ordering::Relaxed)
+        }
+
+        #[inline(always)]
+        fn load(&self, index: usize) -> *mut () {
+            // ORDERING: Acquire, pairs with Release in grow (D5): a new buffer is seen with its slots.
+            let buffer = self.current.load(Ordering::Acquire);
+            // SAFETY: never null; buffers live as long as the ring, even when superseded.
+            let buffer = unsafe { &*buffer };
+            // ORDERING: Relaxed: the Acquire loads of bottom (D1, D2) and of current came before.
+            buffer.slot(index).load(Ordering::Relaxed)
         }
     }
 

@@ -33,12 +33,11 @@
 //! A thief that sleeps between its look and its compare-and-swap while `shared` comes back to the same value
 //! takes the item that is there then; that is no harm.
 
-use super::{Full, Steal, Word};
+use super::{Full, OwnerEnd, Steal, ThiefEnd, Word, WorkDeque};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, CachePadded, Ordering};
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::Deref;
 use core::ptr;
 
 /// An index: half a machine word. Indices wrap.
@@ -137,10 +136,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
 
     #[inline(always)]
     fn end(&self) -> End<'_, T, N> {
-        End {
-            deque: self,
-            one_thread: PhantomData,
-        }
+        End { deque: self }
     }
 
     #[inline(always)]
@@ -154,7 +150,10 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         // ORDERING: failure Relaxed: nothing is read.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         let won = self.owned.compare_exchange(false, true, yes, no);
-        won.is_ok().then(|| Owner(self.end()))
+        won.is_ok().then(|| Owner {
+            end: self.end(),
+            one_thread: PhantomData,
+        })
     }
 
     /// Tries once to take the oldest public item. Never waits.
@@ -235,21 +234,107 @@ impl<T: NonNullWord, const N: usize> fmt::Debug for SplitDeque<T, N> {
     }
 }
 
-/// The one who pushes and pops, through its [`End`]; dropping it frees the role.
-pub struct Owner<'a, T: NonNullWord, const N: usize>(End<'a, T, N>);
+/// The one who pushes and pops, at the end of the newest items.
+///
+/// Can move to another thread, cannot be shared.
+pub struct Owner<'a, T: NonNullWord, const N: usize> {
+    end: End<'a, T, N>,
+    one_thread: PhantomData<Cell<()>>,
+}
 
-impl<'a, T: NonNullWord, const N: usize> Deref for Owner<'a, T, N> {
-    type Target = End<'a, T, N>;
+impl<T: NonNullWord, const N: usize> Owner<'_, T, N> {
+    /// Adds the newest item, or gives it back if there are `N` already. It stays private unless thieves
+    /// have nothing else.
+    #[inline]
+    pub fn push(&self, item: T) -> Result<Pushed, Full<T>> {
+        self.end.push(item)
+    }
 
-    fn deref(&self) -> &Self::Target {
-        &self.0
+    /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N`
+    /// already.
+    #[inline]
+    pub fn push_public(&self, item: T) -> Result<(), Full<T>> {
+        self.end.push_public(item)
+    }
+
+    /// Takes the newest item back.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        self.end.pop()
+    }
+
+    /// How many items there are at most: thieves may be taking some.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.end.len()
+    }
+
+    /// Whether there is nothing left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
-/// The end of the newest items. On one thread.
-pub struct End<'a, T: NonNullWord, const N: usize> {
+/// The right to steal the oldest public item.
+pub struct Thief<'a, T: NonNullWord, const N: usize>(&'a SplitDeque<T, N>);
+
+impl<T: NonNullWord, const N: usize> Clone for Thief<'_, T, N> {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+}
+
+impl<T: NonNullWord, const N: usize> WorkDeque<T> for SplitDeque<T, N> {
+    type Owner<'a>
+        = Owner<'a, T, N>
+    where
+        Self: 'a;
+    type Thief<'a>
+        = Thief<'a, T, N>
+    where
+        Self: 'a;
+
+    fn owner(&self) -> Option<Owner<'_, T, N>> {
+        self.owner()
+    }
+
+    fn thief(&self) -> Thief<'_, T, N> {
+        Thief(self)
+    }
+
+    fn len(&self) -> usize {
+        self.public()
+    }
+}
+
+impl<T: NonNullWord, const N: usize> OwnerEnd<T> for Owner<'_, T, N> {
+    fn push(&self, item: T) -> Result<(), Full<T>> {
+        self.end.push(item).map(|_| ())
+    }
+
+    fn pop(&self) -> Option<T> {
+        self.end.pop()
+    }
+
+    fn len(&self) -> usize {
+        self.end.len()
+    }
+}
+
+impl<T: NonNullWord, const N: usize> ThiefEnd<T> for Thief<'_, T, N> {
+    fn steal(&self) -> Steal<T> {
+        self.0.steal()
+    }
+
+    fn len(&self) -> usize {
+        self.0.public()
+    }
+}
+
+/// The owner's end, for whoever knows that it is the owner.
+pub(crate) struct End<'a, T: NonNullWord, const N: usize> {
     deque: &'a SplitDeque<T, N>,
-    one_thread: PhantomData<*mut ()>,
 }
 
 impl<T: NonNullWord, const N: usize> Clone for End<'_, T, N> {
@@ -443,23 +528,17 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     /// How many items there are at most: thieves may be taking some.
     #[inline]
-    pub fn len(self) -> usize {
+    fn len(self) -> usize {
         // ORDERING: Relaxed: a hint.
         let seen = self.deque.shared.load(Ordering::Relaxed);
         self.bottom().wrapping_sub(top(seen)) as usize
-    }
-
-    /// Whether there is nothing left.
-    #[inline]
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
     }
 }
 
 impl<T: NonNullWord, const N: usize> Drop for Owner<'_, T, N> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with Acquire in SplitDeque::owner (S5): the next owner sees what this one did.
-        self.0.deque.owned.store(false, Ordering::Release);
+        self.end.deque.owned.store(false, Ordering::Release);
     }
 }
 

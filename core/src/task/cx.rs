@@ -1,12 +1,14 @@
 //! What a task is given: forks, scopes, and spawning.
 
-use super::job::{Fork, Spawned};
+use super::job::{Fork, Spawned, Waiting, start_any};
 use super::pool::Pool;
 use super::scope::{Cause, Owner, Scope};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
 use crate::finish::{End, Reason};
+use crate::flow::{Ddf, EmptyAny, Inputs};
+use crate::hierarchy::Place;
 use crate::id::WorkerId;
 use crate::port::Host;
 use core::marker::PhantomData;
@@ -103,17 +105,16 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         (first, second)
     }
 
+    /// What to run in a wait inside this task, for what was pushed from `base` on.
+    pub(super) fn help(&self, base: Index) -> Help<'scope, P> {
+        Help::of(self.scope, base)
+    }
+
     /// Takes a fork back, if nobody else has begun to run it; else waits for its end.
     #[cold]
     #[inline(never)]
     fn take_back<B, R>(&self, fork: &Fork<P, B, R>, index: Index) -> bool {
-        let help = match self.scope.wait {
-            Wait::Help => Help::Any,
-            Wait::Own | Wait::Park => Help::Own {
-                scope: self.scope,
-                base: index,
-            },
-        };
+        let help = self.help(index);
         self.at().take_back(fork.word(), index, fork.header(), help)
     }
 
@@ -220,13 +221,14 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             Wait::Help => wait,
             outer => outer,
         };
-        let scope = Scope::new(
-            self.pool(),
-            Some(self.scope),
-            Owner::Worker(self.worker()),
-            wait,
-        );
-        Self::inside_of(self.at(), &scope.cancellable(cancellable), body)
+        let owner = Owner::Worker(self.worker());
+        let scope = Scope::new(self.pool(), Some(self.scope), owner, wait);
+        let scope = if cancellable {
+            scope.cancellable()
+        } else {
+            scope
+        };
+        Self::inside_of(self.at(), &scope, body)
     }
 
     /// The outermost scope, on a worker that has just begun.
@@ -266,19 +268,56 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.at().offer(Spawned::task(self.scope, body));
     }
 
+    /// As [`spawn`](Self::spawn), on a worker below `place` only; see [`Pool::tree`]. The root's are everybody's.
+    ///
+    /// # Panics
+    /// A place that is not in the tree.
+    pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
+        let places = self.pool().tree().len();
+        assert!((place.0 as usize) < places, "{place} of {places} places");
+        self.scope.enter();
+        self.pool().bind(place, Spawned::task(self.scope, body));
+    }
+
+    /// Lets `body` run with the values of `inputs` as soon as all of them are full, on the worker that puts the last one.
+    /// One allocation.
+    ///
+    /// `inputs` is a cell, or a tuple of up to eight, an array, a slice or a vector of them, by reference. A cell that is
+    /// never put keeps the scope from ending.
+    pub fn spawn_when<I: Inputs<'scope> + Send + 'scope>(
+        &mut self,
+        inputs: I,
+        body: impl FnOnce(I::Values, &mut Self) + Send + 'scope,
+    ) where
+        I::Values: Send,
+    {
+        self.scope.enter();
+        Waiting::start(self.scope, inputs, body);
+    }
+
+    /// Lets `body` run as soon as one of `cells` is full, with its index and value.
+    ///
+    /// # Errors
+    /// No cell.
+    pub fn spawn_when_any<T: Send + Sync + 'scope>(
+        &mut self,
+        cells: impl AsRef<[&'scope Ddf<T>]>,
+        body: impl FnOnce((usize, &'scope T), &mut Self) + Send + 'scope,
+    ) -> Result<(), EmptyAny<()>> {
+        self.scope.enter();
+        if start_any(self.scope, cells.as_ref(), body) {
+            return Ok(());
+        }
+        // SAFETY: the share just taken.
+        unsafe { Scope::leave(NonNull::from(self.scope)) };
+        Err(EmptyAny(()))
+    }
+
     /// Ends the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are
     /// dropped, those at work can ask [`cancelled`](Self::cancelled). Only the first reason counts. False if
     /// there is no finish around it.
     pub fn cancel(&self, reason: Reason) -> bool {
-        let mut scope = Some(self.scope);
-        while let Some(this) = scope {
-            if this.cancellable {
-                this.fail(Cause::Cancelled(reason));
-                return true;
-            }
-            scope = this.parent();
-        }
-        false
+        self.scope.cancel(reason)
     }
 
     /// Why a finish around this task was cancelled, if one was.
@@ -322,13 +361,7 @@ impl<P: Host> Closing<'_, P> {
     #[inline]
     fn wait(&self) {
         if self.scope.counter().end() == End::More {
-            let help = match self.scope.wait {
-                Wait::Help => Help::Any,
-                Wait::Own | Wait::Park => Help::Own {
-                    scope: self.scope,
-                    base: self.base,
-                },
-            };
+            let help = Help::of(self.scope, self.base);
             self.worker.wait(self.scope.counter(), help);
         }
     }

@@ -4,7 +4,9 @@
 //! Habanero's async and finish (Chatterjee 2013, 4.1) in help-first order over work stealing; a two-way fork is
 //! work-first. Forks live on the stack of the one who forks, in a [split deque](crate::deque::split).
 
+mod bins;
 mod cx;
+mod future;
 mod idle;
 mod job;
 mod pool;
@@ -12,6 +14,7 @@ mod scope;
 mod worker;
 
 pub use cx::Cx;
+pub use future::TaskCx;
 pub use idle::Idle;
 pub use pool::{Pool, Seat};
 
@@ -48,12 +51,29 @@ impl core::fmt::Display for Cancelled {
 
 impl core::error::Error for Cancelled {}
 
-/// What a waiting worker may run.
-enum Help<'x, P: Host> {
-    Any,
-    /// Own tasks from `base` on, if they are inside `scope`.
-    Own {
-        scope: &'x Scope<P>,
-        base: Index,
-    },
+/// Where a task waits that was bound to a place from outside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outside {
+    /// In a deque of the worker that bound it, which the place has for every worker.
+    #[default]
+    Deque,
+    /// In the place's one inbox: fewer deques, where such tasks are rare.
+    Inbox,
+}
+
+/// What a waiting worker may run: anything, or, in a `scope`, only own tasks from `base` on that are inside it.
+struct Help<'x, P: Host> {
+    scope: Option<&'x Scope<P>>,
+    base: Index,
+}
+
+impl<'x, P: Host> Help<'x, P> {
+    /// As the scope of the waiting task says.
+    fn of(scope: &'x Scope<P>, base: Index) -> Self {
+        let inside = scope.wait != Wait::Help;
+        Self {
+            scope: inside.then_some(scope),
+            base,
+        }
+    }
 }

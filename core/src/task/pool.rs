@@ -1,16 +1,20 @@
 //! The pool: all workers of one node, and the way in.
 
-use super::Cx;
+use super::bins::Bins;
 use super::idle::Idle;
 use super::job::Task;
 use super::worker::Worker;
+use super::{Cx, Outside};
 use crate::deque::Inbox;
+use crate::hierarchy::{Hierarchy, Place};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::ptr::NonNull;
 
 /// The workers of one node, who run each other's tasks.
 ///
@@ -18,43 +22,112 @@ use core::cell::Cell;
 pub struct Pool<P: Host> {
     port: P,
     workers: Box<[CachePadded<Worker<P>>]>,
-    /// By worker: whom it robs, nearest first, twice over, so that any place is a start.
-    victims: Box<[Box<[WorkerId]>]>,
+    /// The memories of the node, and which of the tree's workers a seat is.
+    tree: Hierarchy,
+    stands: Box<[u32]>,
+    /// By seat: whom it robs, the nearest first, in groups that are equally far, each twice over, so that any place is a
+    /// start.
+    victims: Box<[Box<[Box<[WorkerId]>]>]>,
+    pub(super) bins: Bins<P>,
     pub(super) idle: Idle,
     /// Tasks from threads that are no workers.
     pub(super) injected: Inbox<Task<P>>,
     /// Workers from this number on rest.
     wanted: AtomicUsize,
     closed: AtomicBool,
+    /// Threads from outside that are bringing a task in.
+    visitors: AtomicUsize,
+}
+
+/// Whom a seat robs, in groups that are equally far.
+fn victims(tree: &Hierarchy, stands: &[u32], me: usize) -> Box<[Box<[WorkerId]>]> {
+    let mut groups: BTreeMap<u32, Vec<WorkerId>> = BTreeMap::new();
+    for other in (1..stands.len()).map(|d| (me + d) % stands.len()) {
+        let distance = tree.distance(stands[me], stands[other]);
+        groups
+            .entry(distance)
+            .or_default()
+            .push(WorkerId(other as u32));
+    }
+    let twice = |group: Vec<WorkerId>| [&group[..], &group[..]].concat().into();
+    groups.into_values().map(twice).collect()
 }
 
 impl<P: Host> Pool<P> {
-    /// A pool of `workers` seats.
+    /// A pool of `workers` seats, all equally near.
     ///
     /// # Panics
     /// No worker, or more than half a machine word can count.
     pub fn new(port: P, workers: usize) -> Self {
-        let most = (1 << (usize::BITS / 2 - 1)) - 1;
-        assert!(
-            (1..=most).contains(&workers),
-            "{workers} workers: 1 to {most}"
-        );
-        let id = |w: usize| WorkerId(w as u32);
-        let victims = (0..workers).map(|me| {
-            let others: Vec<_> = (1..workers).map(|d| id((me + d) % workers)).collect();
-            [&others[..], &others[..]].concat().into()
-        });
+        let tree = Hierarchy::single(workers as u32).expect("at least one worker");
+        Self::on(port, tree, (0..workers as u32).collect(), Outside::Deque)
+    }
+
+    /// A pool on the memories of `tree`: each seat stands where the worker of the tree does that `stands` gives for it.
+    /// Tasks that are bound to a place from outside it are kept as `outside` says.
+    ///
+    /// # Panics
+    /// No seat, or more than half a machine word can count; a worker that is not in the tree.
+    pub fn on(port: P, tree: Hierarchy, stands: Vec<u32>, outside: Outside) -> Self {
+        let (most, seats) = ((1 << (usize::BITS / 2 - 1)) - 1, stands.len());
+        assert!((1..=most).contains(&seats), "{seats} workers: 1 to {most}");
+        let worker = |w| CachePadded::new(Worker::new(WorkerId(w as u32)));
         Self {
             port,
-            workers: (0..workers)
-                .map(|w| CachePadded::new(Worker::new(id(w))))
-                .collect(),
-            victims: victims.collect(),
-            idle: Idle::new(workers),
+            workers: (0..seats).map(worker).collect(),
+            victims: (0..seats).map(|w| victims(&tree, &stands, w)).collect(),
+            bins: Bins::new(&tree, seats, outside),
+            tree,
+            stands: stands.into(),
+            idle: Idle::new(seats),
             injected: Inbox::new(),
-            wanted: AtomicUsize::new(workers),
+            wanted: AtomicUsize::new(seats),
             closed: AtomicBool::new(false),
+            visitors: AtomicUsize::new(0),
         }
+    }
+
+    /// The memories of the node.
+    pub fn tree(&self) -> &Hierarchy {
+        &self.tree
+    }
+
+    /// The place of the tree that a worker hangs on.
+    pub fn leaf_of(&self, worker: WorkerId) -> Place {
+        self.tree.leaf_of(self.stands[worker.index()])
+    }
+
+    /// Where a worker looks for tasks that are bound to a place, its leaf first, without the root, whose tasks are
+    /// everybody's.
+    pub(super) fn path(&self, worker: WorkerId) -> impl Iterator<Item = Place> {
+        let path = self.tree.path(self.stands[worker.index()]);
+        path.take_while(|&place| place != Place::ROOT)
+    }
+
+    fn is_below(&self, worker: WorkerId, place: Place) -> bool {
+        self.tree
+            .subtree(place)
+            .contains(&self.stands[worker.index()])
+    }
+
+    /// Binds a task to a place: only workers below it will run it.
+    pub(super) fn bind(&self, place: Place, task: Task<P>) {
+        if place == Place::ROOT {
+            return self.schedule(task);
+        }
+        self.visit(|| {
+            let from = self
+                .port
+                .here()
+                .map(|w| (w.index(), self.is_below(w, place)));
+            self.bins.push(place, from, task, &self.port);
+            let mut below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
+            if let Some(worker) = below.clone().find(|w| self.idle.claim(w.id())) {
+                self.port.unpark(PlaceId::HOME, worker.id());
+            } else if let Some(worker) = below.find(|w| w.is_apart()) {
+                self.port.unpark(PlaceId::HOME, worker.id());
+            }
+        });
     }
 
     /// The machine under the pool.
@@ -115,6 +188,11 @@ impl<P: Host> Pool<P> {
         }
     }
 
+    /// Whether the worker that asks is the only one.
+    pub(super) fn has_one_worker(&self) -> bool {
+        self.workers.iter().filter(|w| w.is_held()).count() == 1
+    }
+
     #[inline(always)]
     pub(super) fn worker(&self, worker: WorkerId) -> &Worker<P> {
         &self.workers[worker.index()]
@@ -124,38 +202,89 @@ impl<P: Host> Pool<P> {
         &self.workers
     }
 
-    /// Whom that worker robs, in order, each search beginning elsewhere.
-    pub(super) fn victims(&self, worker: WorkerId, start: &Cell<usize>) -> &[WorkerId] {
-        let order = &self.victims[worker.index()];
-        let others = order.len() / 2;
-        if others == 0 {
-            return &[];
-        }
-        let first = start.get() % others;
-        start.set(first + 1);
-        &order[first..first + others]
+    /// Puts a bound task back that a worker took and may not run: for another worker of its leaf, or for later.
+    pub(super) fn rebind(&self, worker: WorkerId, task: Task<P>) {
+        let from = Some((worker.index(), true));
+        self.bins.push(self.leaf_of(worker), from, task, &self.port);
+    }
+
+    /// Whom that worker robs, the nearest first, each search beginning elsewhere among equals.
+    pub(super) fn victims(
+        &self,
+        worker: WorkerId,
+        start: &Cell<usize>,
+    ) -> impl Iterator<Item = WorkerId> {
+        let turn = start.replace(start.get().wrapping_add(1));
+        self.victims[worker.index()].iter().flat_map(move |group| {
+            let size = group.len() / 2;
+            let first = turn % size;
+            group[first..first + size].iter().copied()
+        })
     }
 
     /// Wakes the nearest sleeper, if there is one.
     #[cold]
     pub(super) fn wake(&self, near: WorkerId) {
-        let order = &self.victims[near.index()];
-        for &worker in &order[..order.len() / 2] {
-            if self.idle.claim(worker) {
-                self.port.unpark(PlaceId::HOME, worker);
-                return;
-            }
+        let order = self.victims[near.index()].iter();
+        let mut others = order.flat_map(|group| &group[..group.len() / 2]);
+        if let Some(&worker) = others.find(|w| self.idle.claim(**w)) {
+            self.port.unpark(PlaceId::HOME, worker);
+        }
+    }
+
+    /// Puts a task where the calling thread's are, so that it runs next if that thread is a worker.
+    pub(super) fn schedule(&self, task: Task<P>) {
+        match self.port.here() {
+            Some(worker) => self.worker(worker).offer(task),
+            None => self.inject(task),
+        }
+    }
+
+    /// As [`schedule`](Self::schedule), but the task runs as soon as the one that is at work here ends or suspends.
+    pub(super) fn schedule_next(task: Task<P>) {
+        let pool = NonNull::from(task.scope().pool());
+        // SAFETY: the task keeps the pool.
+        let pool = unsafe { pool.as_ref() };
+        match pool.port.here() {
+            Some(worker) => pool.worker(worker).set_next(task),
+            None => pool.inject(task),
         }
     }
 
     /// Brings a task in from any thread.
     pub(super) fn inject(&self, task: Task<P>) {
-        self.injected.push(task, &self.port);
-        if self.idle.wanted() {
-            self.wake(WorkerId(0));
-            if self.idle.claim(WorkerId(0)) {
-                self.port.unpark(PlaceId::HOME, WorkerId(0));
+        self.visit(|| {
+            self.injected.push(task, &self.port);
+            if self.idle.wanted() {
+                self.wake_any();
             }
+        });
+    }
+
+    /// Does what gives a task away, and still needs the pool then: until it is given, the task is what keeps the pool.
+    fn visit(&self, give: impl FnOnce()) {
+        // ORDERING: Relaxed: the queue carries it to whoever runs the task and then lets the pool go.
+        self.visitors.fetch_add(1, Ordering::Relaxed);
+        give();
+        // ORDERING: Release, pairs with Acquire in drop: the visitor's last touch.
+        self.visitors.fetch_sub(1, Ordering::Release);
+    }
+
+    fn wake_any(&self) {
+        let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
+        if let Some(worker) = self.workers.iter().find(claimed) {
+            self.port.unpark(PlaceId::HOME, worker.id());
+        }
+    }
+}
+
+impl<P: Host> Drop for Pool<P> {
+    fn drop(&mut self) {
+        let mut turn = 0;
+        // ORDERING: Acquire, pairs with Release in visit: a visitor's task may have ended before its visit.
+        while self.visitors.load(Ordering::Acquire) > 0 {
+            self.port.relax(turn);
+            turn += 1;
         }
     }
 }

@@ -10,13 +10,16 @@
 //! | F1 | the last `end` | the owner's wait | everything every task did, `cause` too | `scope_*` in `verify/tests/task.rs` |
 
 use super::Wait;
+use super::job::Waiter;
 use super::pool::Pool;
 use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, Lock, Ordering};
-use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
+use core::task::Waker;
 
 /// Why a scope ended before all its tasks had run.
 #[derive(Debug)]
@@ -31,8 +34,27 @@ pub(super) enum Cause<X> {
 pub(super) enum Owner {
     /// The worker that waits for it.
     Worker(WorkerId),
-    /// A suspended task: called once, by the last to end.
-    Suspended(Lock<Option<Box<dyn FnOnce() + Send>>>),
+    /// A future that waits for it; the scope is in an `Arc`, of which its tasks together hold a share, and another
+    /// one of the scope around it.
+    Future(Lock<Option<Waker>>),
+}
+
+/// A task that is in no queue, which must hear of it if its scope ends early.
+pub(super) enum Member<P: Host> {
+    /// A future that is suspended.
+    Suspended(Waker),
+    /// A task that waits for a cell.
+    Waiting(NonNull<Waiter<P>>),
+}
+
+/// Where a member is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number(usize);
+
+/// The members that are in no queue, by number, and which numbers are free.
+struct Members<P: Host> {
+    all: Vec<Option<Member<P>>>,
+    free: Vec<usize>,
 }
 
 /// One scope. Its tasks lead here by pointer: it outlives them, since its owner waits.
@@ -43,6 +65,10 @@ pub(super) struct Scope<P: Host> {
     cause: Lock<Option<Cause<P::Payload>>>,
     /// Who is at work when this scope is opened; it outlives this one.
     parent: Option<NonNull<Scope<P>>>,
+    /// The outermost scope whose early end is one of this scope too; none: this one.
+    root: Option<NonNull<Scope<P>>>,
+    /// Of this scope and of all whose root it is.
+    members: Lock<Members<P>>,
     pool: NonNull<Pool<P>>,
     pub wait: Wait,
     /// A cancellation from outside reaches the tasks of this scope.
@@ -63,15 +89,27 @@ impl<P: Host> Scope<P> {
             ended: AtomicBool::new(false),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
+            root: None,
+            members: Lock::new(Members {
+                all: Vec::new(),
+                free: Vec::new(),
+            }),
             pool: NonNull::from(pool),
             wait,
             cancellable: false,
         }
     }
 
-    pub fn cancellable(mut self, yes: bool) -> Self {
-        self.cancellable = yes;
+    /// An end of the scope around it is one of this scope too.
+    pub fn cancellable(mut self) -> Self {
+        self.cancellable = true;
+        self.root = self.parent().map(|p| NonNull::from(p.root()));
         self
+    }
+
+    fn root(&self) -> &Self {
+        // SAFETY: a scope around this one.
+        self.root.map_or(self, |r| unsafe { r.as_ref() })
     }
 
     pub fn counter(&self) -> &Counter {
@@ -100,23 +138,117 @@ impl<P: Host> Scope<P> {
     /// `scope` is alive, and the caller has one share of it, which it gives up.
     pub unsafe fn leave(scope: NonNull<Self>) {
         // SAFETY: alive until the share is given up, below.
-        let (this, pool) = unsafe { (scope.as_ref(), scope.as_ref().pool) };
+        let this = unsafe { scope.as_ref() };
+        // What is needed after that.
+        let (pool, parent) = (this.pool, this.parent);
         match this.owner {
             Owner::Worker(owner) => {
                 if this.live.end() == End::Wake {
-                    // SAFETY: the owner is a worker of the pool and in its wait; the pool is there until it left.
-                    unsafe { pool.as_ref() }.port().unpark(PlaceId::HOME, owner);
+                    // SAFETY: this worker is in the pool.
+                    let pool = unsafe { pool.as_ref() };
+                    pool.port().unpark(PlaceId::HOME, owner);
                 }
             }
-            Owner::Suspended(ref call) => {
-                if this.live.end() != End::More {
-                    // A suspended owner keeps the scope until it has been called.
-                    let call = call.lock(this.pool().port()).take();
-                    if let Some(call) = call {
-                        call();
+            Owner::Future(ref waker) => {
+                if this.live.end() == End::More {
+                    return;
+                }
+                let waker = waker.lock(this.pool().port()).take();
+                // SAFETY: the tasks' share of the Arc, given up by the last of them.
+                drop(unsafe { Arc::from_raw(scope.as_ptr()) });
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                if let Some(parent) = parent {
+                    // SAFETY: the tasks' share of the scope around it.
+                    unsafe { Self::leave(parent) };
+                }
+            }
+        }
+    }
+
+    /// A share of a scope that async code has opened, for one who is in it.
+    pub fn share(&self) -> Option<Arc<Self>> {
+        if matches!(self.owner, Owner::Worker(_)) {
+            return None;
+        }
+        self.enter();
+        // SAFETY: such a scope is in an Arc, of which its tasks, the caller one of them, have a share.
+        unsafe {
+            Arc::increment_strong_count(self);
+            Some(Arc::from_raw(self))
+        }
+    }
+
+    /// Cancels the innermost finish from here on; false if there is none.
+    pub fn cancel(&self, reason: Reason) -> bool {
+        let mut scope = Some(self);
+        while let Some(this) = scope {
+            if this.cancellable {
+                this.fail(Cause::Cancelled(reason));
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
+    }
+
+    /// Whether all tasks have ended; else `waker` is called when they have.
+    pub fn poll(&self, waker: &Waker) -> bool {
+        if let Owner::Future(slot) = &self.owner {
+            *slot.lock(self.pool().port()) = Some(waker.clone());
+        }
+        self.live.is_done()
+    }
+
+    /// Keeps a member that is in no queue, in case the scope ends early.
+    pub fn keep(&self, member: Member<P>) -> Number {
+        let mut members = self.root().members.lock(self.pool().port());
+        match members.free.pop() {
+            Some(number) => {
+                members.all[number] = Some(member);
+                Number(number)
+            }
+            None => {
+                members.all.push(Some(member));
+                Number(members.all.len() - 1)
+            }
+        }
+    }
+
+    /// Lets go of a member that is on its way to a queue.
+    pub fn forget(&self, member: Number) {
+        let mut members = self.root().members.lock(self.pool().port());
+        members.all[member.0] = None;
+        members.free.push(member.0);
+    }
+
+    /// Tells the members that are in no queue that their scope has ended early: futures are woken, tasks that wait for a
+    /// cell are emptied.
+    pub fn end_members(&self) {
+        let (mut futures, mut waiting) = (Vec::new(), Vec::new());
+        {
+            let mut members = self.root().members.lock(self.pool().port());
+            let Members { all, free } = &mut *members;
+            for (number, kept) in all.iter_mut().enumerate() {
+                match kept {
+                    None => {}
+                    Some(Member::Suspended(waker)) => futures.push(waker.clone()),
+                    Some(Member::Waiting(waiter)) => {
+                        // SAFETY: kept until it is on its way to a queue.
+                        if unsafe { Waiter::try_forsake(*waiter) } {
+                            waiting.push(*waiter);
+                            *kept = None;
+                            free.push(number);
+                        }
                     }
                 }
             }
+        }
+        futures.into_iter().for_each(Waker::wake);
+        for waiter in waiting {
+            // SAFETY: given to us, above.
+            unsafe { Waiter::forsake(waiter) };
         }
     }
 
@@ -127,6 +259,8 @@ impl<P: Host> Scope<P> {
             *slot = Some(cause);
             // ORDERING: Release, pairs with Acquire in has_ended: who drops a task sees why.
             self.ended.store(true, Ordering::Release);
+            drop(slot);
+            self.end_members();
         }
     }
 
@@ -134,6 +268,7 @@ impl<P: Host> Scope<P> {
     pub fn give_up(&self) {
         // ORDERING: Release, pairs with Acquire in has_ended.
         self.ended.store(true, Ordering::Release);
+        self.end_members();
     }
 
     /// Whether tasks that have not begun shall be dropped.

@@ -49,12 +49,16 @@ pub struct Worker<P: Host> {
     tasks: SplitDeque<Task<P>, SLOTS>,
     overflow: Inbox<Task<P>>,
     held: AtomicBool,
+    /// Sleeps, and shall be woken only for tasks that are bound to a place.
+    apart: AtomicBool,
     /// The holder's: the pool, which it is in; how far down its stack it may go, and how far it may go while
     /// it helps others; where the next search begins.
     pool: Cell<*const Pool<P>>,
     floor: Cell<usize>,
     deep: Cell<usize>,
     start: Cell<usize>,
+    /// The holder's: a task that is to run before any other.
+    next: Cell<Option<Task<P>>>,
 }
 
 // SAFETY: cells and the owner's end of the deque are touched by the holder only, one thread at a time,
@@ -77,10 +81,12 @@ impl<P: Host> Worker<P> {
             tasks: SplitDeque::new(),
             overflow: Inbox::new(),
             held: AtomicBool::new(false),
+            apart: AtomicBool::new(false),
             pool: Cell::new(ptr::null()),
             floor: Cell::new(0),
             deep: Cell::new(0),
             start: Cell::new(0),
+            next: Cell::new(None),
         }
     }
 
@@ -154,6 +160,20 @@ impl<P: Host> Worker<P> {
         self.deep.set(deep);
     }
 
+    /// Runs `task` as soon as the one that is at work ends or suspends.
+    pub(super) fn set_next(&self, task: Task<P>) {
+        if let Some(before) = self.next.replace(Some(task)) {
+            self.offer(before);
+        }
+    }
+
+    /// Runs what has been set to run next.
+    pub(super) fn run_next(&self) {
+        while let Some(task) = self.next.take() {
+            task.run_turn(self, self.id);
+        }
+    }
+
     /// Makes a task known to everybody.
     pub(super) fn offer(&self, task: Task<P>) {
         if let Err(full) = self.own().push_public(task) {
@@ -177,23 +197,29 @@ impl<P: Host> Worker<P> {
         self.offered();
     }
 
-    /// Own tasks, newest first, then the others'. Says from whose deque.
+    /// A task: bound to a place on the way from this worker's leaf to the root, own ones first; then own ones, newest
+    /// first; then the others', nearest first (Chatterjee 2013, 5.2). Says from whose deque.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
-        let own = || {
-            self.own()
-                .pop()
-                .or_else(|| self.overflow.pop(self.pool().port()))
-        };
-        match own() {
+        let bound = || self.find_bound();
+        let own = || self.own().pop();
+        let overflow = || self.overflow.pop(self.pool().port());
+        match bound().or_else(own).or_else(overflow) {
             Some(task) => Some((task, self.id)),
             None => self.rob(),
         }
     }
 
+    /// A task that is bound to a place which this worker is below.
+    fn find_bound(&self) -> Option<Task<P>> {
+        let (pool, seat) = (self.pool(), self.id.index());
+        let mut path = pool.path(self.id);
+        path.find_map(|place| pool.bins.take(place, seat, pool.port()))
+    }
+
     /// The others' tasks, nearest first.
     fn rob(&self) -> Option<(Task<P>, WorkerId)> {
         let pool = self.pool();
-        for &victim in pool.victims(self.id, &self.start) {
+        for victim in pool.victims(self.id, &self.start) {
             let from = pool.worker(victim);
             loop {
                 match from.tasks.steal() {
@@ -210,12 +236,20 @@ impl<P: Host> Worker<P> {
         Some((task, self.id))
     }
 
-    /// Whether there is work anywhere, settled against every offer.
+    /// Whether there is a task for this worker anywhere, settled against every offer.
     fn look_everywhere(&self) -> bool {
         let pool = self.pool();
-        pool.workers().iter().any(|w| {
+        let has_tasks = |w: &Self| {
             (w.id != self.id && w.tasks.look()) || !w.overflow.is_settled_empty(pool.port())
-        }) || !pool.injected.is_settled_empty(pool.port())
+        };
+        self.look_bound()
+            || pool.workers().iter().any(|w| has_tasks(w))
+            || !pool.injected.is_settled_empty(pool.port())
+    }
+
+    fn look_bound(&self) -> bool {
+        let pool = self.pool();
+        pool.path(self.id).any(|place| pool.bins.look(place))
     }
 
     /// A task, however long it takes; `None` when `done`. `sleep` is asked before the worker lies down: it makes
@@ -238,7 +272,7 @@ impl<P: Host> Worker<P> {
                 if done() {
                     break 'search None;
                 }
-                if let Some(found) = self.rob() {
+                if let Some(found) = self.find() {
                     break 'search Some(found);
                 }
                 let look = turn % TURNS_A_LOOK == TURNS_A_LOOK - 1 || cfg!(tautline_loom);
@@ -271,24 +305,29 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Runs tasks until the pool is closed or wants fewer workers.
+    /// Runs tasks until the pool is closed.
     pub(super) fn attend(&self) {
         let pool = self.pool();
         let done = || pool.is_closed() || !pool.wants(self.id);
-        while let Some((task, from)) = self.seek(&done, &|| true) {
-            task.run(self, from);
+        while !pool.is_closed() {
+            while let Some((task, from)) = self.seek(&done, &|| true) {
+                task.run(self, from);
+            }
+            // Not wanted: only what nobody else may run.
+            self.stand_apart(|| !done(), || self.find_bound());
         }
     }
 
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
-        match help {
-            Help::Any if here() >= self.deep.get() => self.help_all(awaited),
-            // Too deep for others' tasks: each could wait in turn and help again.
-            Help::Any => self.rest(awaited, Wait::Own),
-            Help::Own { scope, base } => {
-                while !awaited.is_done() && self.help_own(scope, base) {}
-                self.rest(awaited, scope.wait);
+        match help.scope {
+            None if here() >= self.deep.get() || self.pool().has_one_worker() => {
+                self.help_all(awaited)
+            }
+            // Deep in the stack only what this wait is for: others' tasks could wait in turn, and help again.
+            inside => {
+                while !awaited.is_done() && self.help_own(inside, help.base) {}
+                self.rest(awaited, inside);
             }
         }
     }
@@ -303,15 +342,15 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Runs the newest own task, if it is above `base` and of `scope`; passes on one that is not of it.
-    fn help_own(&self, scope: &Scope<P>, base: Index) -> bool {
+    /// Runs the newest own task, if it is above `base` and inside `scope`; passes on one that is not.
+    fn help_own(&self, scope: Option<&Scope<P>>, base: Index) -> bool {
         if !self.own().reaches(base) {
             return false;
         }
         let Some(task) = self.own().pop() else {
             return false;
         };
-        if task.scope().is_inside(scope) {
+        if scope.is_none_or(|scope| task.scope().is_inside(scope)) {
             task.run(self, self.id);
         } else {
             self.pool().inject(task);
@@ -319,24 +358,55 @@ impl<P: Host> Worker<P> {
         true
     }
 
-    /// Waits without helping.
-    fn rest(&self, awaited: &impl Awaited, wait: Wait) {
+    /// Waits without helping, but for tasks inside `scope` that are bound to a place and may have nobody else.
+    fn rest(&self, awaited: &impl Awaited, scope: Option<&Scope<P>>) {
         let port = self.pool().port();
-        let start = port.now();
-        let patience = match wait {
-            Wait::Park => 0,
-            Wait::Help | Wait::Own => port.patience(PlaceId::HOME, self.id),
+        let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
+        let patience = if parks {
+            0
+        } else {
+            port.patience(PlaceId::HOME, self.id)
         };
-        let mut turn = 0;
+        let (start, mut turn) = (port.now(), 0);
         while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
             port.relax(turn);
             turn += 1;
         }
         if awaited.sleep() {
-            while !awaited.is_done() {
+            let own_bound = || {
+                let task = self.find_bound()?;
+                if scope.is_none_or(|scope| task.scope().is_inside(scope)) {
+                    return Some(task);
+                }
+                self.pool().rebind(self.id, task);
+                None
+            };
+            self.stand_apart(|| awaited.is_done(), own_bound);
+        }
+    }
+
+    /// Sleeps until `done`, and runs what `take` gives whenever a task is bound to a place of this worker.
+    fn stand_apart(&self, done: impl Fn() -> bool, take: impl Fn() -> Option<Task<P>>) {
+        let port = self.pool().port();
+        while !done() {
+            // ORDERING: Release: made visible by the look that follows, to whoever binds a task after it (N2).
+            self.apart.store(true, Ordering::Release);
+            if !self.look_bound() {
                 port.park(PlaceId::HOME, self.id);
             }
+            // ORDERING: Relaxed: who sees it late wakes this worker for nothing.
+            self.apart.store(false, Ordering::Relaxed);
+            match take() {
+                Some(task) => task.run(self, self.id),
+                None => port.relax(u32::MAX),
+            }
         }
+    }
+
+    /// Whether it sleeps without helping.
+    pub(super) fn is_apart(&self) -> bool {
+        // ORDERING: Relaxed: the count of the bin was changed before (N2).
+        self.apart.load(Ordering::Relaxed)
     }
 
     /// Takes the fork `word` back, which was pushed at `index`, if nobody has begun to run it; else waits until

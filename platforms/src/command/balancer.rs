@@ -4,8 +4,10 @@ use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use tautline::Machine;
 use tautline::choice;
 use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
+use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline_core::lifeline::Crew;
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
@@ -21,10 +23,16 @@ const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
 pub struct Balancer {
-    /// Places: groups of workers that exchange work by messages
-    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES", default_value = "1")]
-    #[arg(value_parser = whole::<u32, PLACES_MAX>, allow_negative_numbers = true, hide_env_values = true)]
-    places: u32,
+    /// Places: groups of workers that exchange work by messages. A list as in OMP_PLACES (cores, sockets(1),
+    /// {0:4},{8:4}) says instead which processors the workers of one place are pinned to
+    #[arg(
+        long,
+        value_name = "P|LIST",
+        env = "TAUTLINE_PLACES",
+        default_value = "1"
+    )]
+    #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
+    places: Places,
     /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
     #[arg(value_parser = whole::<usize, WORKERS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
@@ -103,6 +111,13 @@ pub struct Rules {
     seed: u64,
 }
 
+/// How many places there are, or where the workers of one are.
+#[derive(Clone, Debug)]
+enum Places {
+    Count(u32),
+    Listed(PlaceList),
+}
+
 /// How many steals are tried at random, if that was asked for.
 #[derive(Clone, Copy, Debug)]
 struct Tries(Option<u32>);
@@ -132,15 +147,24 @@ enum Service {
 
 impl Balancer {
     /// The computation that the options describe, on this machine.
-    pub fn glb<'a>(&self, control: &'a Control) -> Glb<'a> {
-        let mut glb = self.rules.glb(self.places).pinned(!self.no_pin);
+    ///
+    /// # Errors
+    /// A list of places without an allowed processor.
+    pub fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
+        let machine = Machine::discover();
+        let (places, pinning) = match &self.places {
+            Places::Count(places) => (*places, Pinning::from_openmp(&machine)),
+            Places::Listed(list) => (1, Pinning::listed(&machine, list, Bind::Close)?),
+        };
+        let glb = self.rules.glb(places).pinning(pinning);
+        let mut glb = glb.pinned(!self.no_pin);
         if let Some(workers) = self.workers {
             glb = glb.workers(workers);
         }
         if let Some(deadline) = self.deadline {
             glb = glb.deadline(deadline);
         }
-        glb.control(control)
+        Ok(glb.control(control))
     }
 }
 
@@ -192,6 +216,21 @@ pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
             false => "a whole number, not negative".to_owned(),
         }
     })
+}
+
+fn places(text: &str) -> Result<Places, String> {
+    let count = whole::<u32, PLACES_MAX>(text);
+    let number = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match count {
+        Ok(count) => Ok(Places::Count(count)),
+        Err(reason) if number => Err(reason),
+        Err(_) => match text.parse() {
+            Ok(list) => Ok(Places::Listed(list)),
+            Err(error) => Err(format!("a whole number, or a list of places: {error}")),
+        },
+    }
 }
 
 fn random_steals(text: &str) -> Result<Tries, String> {

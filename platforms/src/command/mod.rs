@@ -92,7 +92,10 @@ impl From<tautline::Error> for Failure {
                 setting,
                 value,
                 allowed,
-            } => format!("--{} {value}: {allowed}", setting.replace('_', "-")),
+            } => match setting.starts_with("TAUTLINE_") {
+                true => format!("{setting} {value}: {allowed}"),
+                false => format!("--{} {value}: {allowed}", setting.replace('_', "-")),
+            },
             other => other.to_string(),
         })
     }

@@ -11,8 +11,10 @@ extern crate std;
 mod machine;
 
 use core::hint::black_box;
+use core::ptr::NonNull;
 use tautline_core::deque::{FixedDeque, Full, Steal};
 use tautline_core::finish::Counter;
+use tautline_core::flow::{AlreadyFull, Ddf, End, Link, NotReady};
 use tautline_core::lifeline::{Bound, Crew, Gate, Graph, Reserve, Traffic};
 use tautline_core::port::Spin;
 use tautline_core::sync::{Lock, Permit};
@@ -28,6 +30,7 @@ const CHECKS: &[Check] = &[
     ("sync::Permit\n", permit),
     ("deque::FixedDeque\n", deque),
     ("finish::Counter\n", counter),
+    ("flow::Ddf\n", ddf),
     ("lifeline::Graph\n", graph),
     ("lifeline::Gate\n", gate),
     ("lifeline::Crew\n", crew),
@@ -184,4 +187,37 @@ fn pace() -> bool {
     };
     let times = (sample.looking, sample.computing);
     silent && times == (100, tuning.interval - 100) && (sample.turns, sample.tasks) == (1, 7)
+}
+
+/// A waiter in memory of its own: its list knows it by its head.
+#[repr(C)]
+struct Bell {
+    link: Link,
+    rung: Lock<u32>,
+}
+
+/// # Safety
+/// `link` is the head of a [`Bell`].
+unsafe fn ring(link: NonNull<Link>, end: End) {
+    // SAFETY: promised by whoever registered it.
+    let bell = unsafe { link.cast::<Bell>().as_ref() };
+    *bell.rung.lock(&Spin) += if end == End::Released { 1 } else { 10 };
+}
+
+fn ddf() -> bool {
+    let bells = [(); 3].map(|()| Bell {
+        link: Link::new(ring),
+        rung: Lock::new(0),
+    });
+    let head = |at: usize| NonNull::from(&bells[at]).cast::<Link>();
+    let (cell, empty) = (Ddf::new(), Ddf::<u8>::new());
+    // SAFETY: the bells outlive both cells, each is registered once, and nothing else is done with them meanwhile.
+    let waits =
+        unsafe { cell.latch().register_link(head(0)) && empty.latch().register_link(head(1)) };
+    let before = cell.get() == Err(NotReady);
+    let put = cell.put(7) == Ok(()) && cell.put(8) == Err(AlreadyFull(8)) && cell.get() == Ok(&7);
+    // SAFETY: as above; it is refused.
+    let late = unsafe { cell.latch().register_link(head(2)) };
+    drop(empty);
+    waits && before && put && !late && bells.map(|bell| bell.rung.into_inner()) == [1, 10, 0]
 }

@@ -23,6 +23,8 @@ pub struct Cpu {
     pub core: usize,
     /// The memory node it belongs to.
     pub node: Option<usize>,
+    /// The package (socket) it is in.
+    pub package: Option<usize>,
 }
 
 /// A cache that allowed processors share.
@@ -54,6 +56,7 @@ pub struct Node {
 pub struct Machine {
     model: Option<String>,
     cpus: Vec<Cpu>,
+    online: usize,
     quota: Option<f64>,
     caches: Vec<Cache>,
     nodes: Vec<Node>,
@@ -71,8 +74,35 @@ impl Machine {
         Self {
             model: tree::model(root),
             cpus: tree::cpus(root, allowed, &nodes),
+            online: tree::online(root).max(allowed.len()),
             quota: cgroup::quota(root),
             caches: tree::caches(root, allowed),
+            nodes,
+        }
+    }
+
+    /// A machine that another table describes: its processor's name, the processors that may be used,
+    /// their caches and memory nodes. No quota is known of it. [`Cpu::thread`] is counted here, in the
+    /// order of the numbers.
+    ///
+    /// # Panics
+    /// No processor.
+    pub fn described(
+        model: Option<String>,
+        mut cpus: Vec<Cpu>,
+        mut caches: Vec<Cache>,
+        nodes: Vec<Node>,
+    ) -> Self {
+        assert!(!cpus.is_empty(), "a machine without a processor");
+        cpus.sort_by_key(|cpu| cpu.id);
+        tree::count_threads(&mut cpus);
+        caches.sort_by_key(|cache| cache.level);
+        Self {
+            model,
+            online: cpus.len(),
+            cpus,
+            quota: None,
+            caches,
             nodes,
         }
     }
@@ -85,6 +115,11 @@ impl Machine {
     /// The allowed processors, by number.
     pub fn allowed(&self) -> &[Cpu] {
         &self.cpus
+    }
+
+    /// How many processors there are, allowed or not; at least the allowed ones.
+    pub fn online(&self) -> usize {
+        self.online
     }
 
     /// How many processors' worth of time the control group grants, if it sets a limit.
@@ -166,6 +201,10 @@ mod tests {
         assert_eq!(machine.cores(), 2);
         assert_eq!((machine.quota(), machine.model()), (None, None));
         assert!(machine.caches().is_empty() && machine.nodes().is_empty());
+        assert_eq!(machine.online(), 2);
+        let fake = Fake::new();
+        fake.put("sys/devices/system/cpu/online", "0-5,7\n");
+        assert_eq!(fake.read(&[1, 3]).online(), 7);
     }
 
     #[test]
@@ -187,6 +226,52 @@ mod tests {
         let sparse = fake.read(&[1, 3]);
         assert_eq!((sparse.cpus(), sparse.cores()), (vec![1, 3], 2));
         assert_eq!(sparse.allowed()[0].core, 0);
+    }
+
+    #[test]
+    fn a_sparse_mask_is_never_widened_and_never_counted_through() {
+        let fake = Fake::new();
+        // Eight threads a core, as on POWER; the mask has holes, and a core with its first thread missing.
+        for cpu in 0..32 {
+            let first = cpu / 8 * 8;
+            fake.cpu(cpu, &format!("{first}-{}", first + 7));
+        }
+        let mask = [1, 3, 9, 24, 25, 31];
+        let machine = fake.read(&mask);
+        assert_eq!(machine.cpus(), [1, 9, 24, 3, 25, 31]);
+        assert_eq!(machine.cores(), 3);
+        for (percent, cpus) in [(10, &[1][..]), (200, &[1, 9]), (450, &[1, 9, 24, 3, 25])] {
+            fake.put("proc/self/cgroup", "0::/\n")
+                .put("sys/fs/cgroup/cpu.max", &format!("{percent}000 100000\n"));
+            assert_eq!(fake.read(&mask).cpus(), cpus, "{percent} %");
+        }
+        fake.put("sys/fs/cgroup/cpu.max", "9900000 100000\n");
+        assert_eq!(fake.read(&mask).cpus().len(), mask.len());
+    }
+
+    #[test]
+    fn packages_are_those_of_the_tables() {
+        let fake = Fake::new();
+        for (cpu, package) in [(0, "1\n"), (1, "0"), (2, "-1")] {
+            let table = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
+            fake.put(&table, package);
+        }
+        let machine = fake.read(&[0, 1, 2, 3]);
+        let packages: Vec<_> = machine.allowed().iter().map(|cpu| cpu.package).collect();
+        assert_eq!(packages, [Some(1), Some(0), None, None]);
+    }
+
+    #[test]
+    fn a_described_machine_is_used_like_one_that_was_read() {
+        let fake = Fake::new();
+        fake.cpu(0, "0,4").cpu(4, "0,4").cpu(1, "1,5").cpu(5, "1,5");
+        let read = fake.read(&[0, 1, 4, 5]);
+        let mut cpus = read.allowed().to_vec();
+        cpus.reverse();
+        cpus.iter_mut().for_each(|cpu| cpu.thread = 7);
+        let described = Machine::described(None, cpus, Vec::new(), Vec::new());
+        assert_eq!(described, read);
+        assert_eq!(described.cpus(), [0, 1, 4, 5]);
     }
 
     #[test]

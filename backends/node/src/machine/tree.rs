@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Cache, Cpu, Node};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The text of a table; `None` if it cannot be read.
@@ -27,6 +28,11 @@ pub(super) fn model(root: &Path) -> Option<String> {
         })
 }
 
+/// How many processors the system runs; 0 if it does not say.
+pub(super) fn online(root: &Path) -> usize {
+    text(root, "sys/devices/system/cpu/online").map_or(0, |line| list(&line).len())
+}
+
 pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     for &id in allowed {
@@ -36,17 +42,29 @@ pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
             .find_map(|name| text(&topology, name))
             .map(|line| list(&line))
             .unwrap_or_default();
-        let core = siblings.iter().copied().min().unwrap_or(id);
-        let thread = cpus.iter().filter(|cpu| cpu.core == core).count();
         let node = nodes.iter().find(|node| node.cpus.contains(&id));
+        // -1 where the system does not know.
+        let package = text(&topology, "physical_package_id");
         cpus.push(Cpu {
             id,
-            thread,
-            core,
+            thread: 0,
+            core: siblings.iter().copied().min().unwrap_or(id),
             node: node.map(|node| node.id),
+            package: package.and_then(|line| line.trim().parse().ok()),
         });
     }
+    count_threads(&mut cpus);
     cpus
+}
+
+/// Gives each processor its position among those of its core.
+pub(super) fn count_threads(cpus: &mut [Cpu]) {
+    let mut threads = HashMap::new();
+    for cpu in cpus {
+        let known = threads.entry(cpu.core).or_insert(0);
+        cpu.thread = *known;
+        *known += 1;
+    }
 }
 
 pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {

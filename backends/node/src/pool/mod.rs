@@ -10,13 +10,45 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use tautline_core::WorkerId;
-use tautline_core::task::{Cx, Pool, Seat};
+use tautline_core::hierarchy::Hierarchy;
+use tautline_core::task::{Cx, Outside, Pool, Seat};
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
 const STACK_BYTES: usize = 64 << 20;
 
 /// Seats for threads from outside that enter the pool at the same time; others wait.
 const CALLERS: usize = 4;
+
+/// What threads are started with.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many workers, the caller of [`Threads::run`] included, at least 1.
+    pub workers: usize,
+    /// How many there may be later.
+    pub most: usize,
+    /// The memories of the node; its workers stand where the tree's do, in turn.
+    pub tree: Hierarchy,
+    /// Where tasks wait that were bound to a place from outside it.
+    pub outside: Outside,
+    /// The processor of each worker, in turn; none: not pinned.
+    pub cpus: Vec<usize>,
+}
+
+impl Plan {
+    /// So many workers, equally near, not pinned.
+    ///
+    /// # Panics
+    /// No worker.
+    pub fn flat(workers: usize) -> Self {
+        Self {
+            workers,
+            most: workers,
+            tree: Hierarchy::single(workers as u32).expect("at least one worker"),
+            outside: Outside::default(),
+            cpus: Vec::new(),
+        }
+    }
+}
 
 /// A pool of tasks with the threads that work in it.
 ///
@@ -32,21 +64,25 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Threads for `workers` workers, the caller of [`run`](Self::run) included, pinned in turn to `cpus` (none: not pinned), and
-    /// at most `most` later.
+    /// Threads for the workers of `plan`.
     ///
     /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
-    pub fn start(workers: usize, most: usize, cpus: &[usize]) -> Self {
-        let most = most.max(workers).max(1);
-        let seats = CALLERS + most - 1;
+    pub fn start(plan: &Plan) -> Self {
+        let most = plan.most.max(plan.workers).max(1);
+        let in_tree = plan.tree.workers();
+        // Callers stand where the first worker does.
+        let stands = |seat: usize| (seat + 1).saturating_sub(CALLERS) as u32 % in_tree;
+        let stands: Vec<u32> = (0..CALLERS + most - 1).map(stands).collect();
+        let node = Node::new(stands.len());
+        let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
         let threads = Self {
-            pool: Arc::new(Pool::new(Node::new(seats), seats)),
-            cpus: cpus.to_vec(),
+            pool: Arc::new(pool),
+            cpus: plan.cpus.clone(),
             started: Mutex::default(),
             left: (Mutex::new(0), Condvar::new()),
         };
         // What was refused is told by `workers`.
-        _ = threads.set_workers(workers);
+        _ = threads.set_workers(plan.workers);
         threads
     }
 

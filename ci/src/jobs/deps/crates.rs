@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 const CORE: &str = "tautline-core";
 /// What the core may be built on. None of them may bring std.
-const CORE_EXTERNALS: &[&str] = &["crossbeam-utils", "bitvec"];
+const CORE_EXTERNALS: &[&str] = &["async-task", "crossbeam-utils", "bitvec"];
 
 /// Which of our crates the crate in `folder` may import; `None` where no floor is set for it.
 /// `tests` asks for what its tests may use.

@@ -20,7 +20,14 @@ const FLOORS: &[(Floor, &[&str])] = &[
     (Floor::Ground, &["sync", "port", "id"]),
     (
         Floor::Words,
-        &["deque", "phaser", "directory", "tuning", "taper"],
+        &[
+            "deque",
+            "phaser",
+            "directory",
+            "tuning",
+            "taper",
+            "hierarchy",
+        ],
     ),
     (
         Floor::Protocols,

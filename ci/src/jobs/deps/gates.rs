@@ -6,7 +6,7 @@ use anyhow::Result;
 use std::path::Path;
 
 /// The modules of the core that may contain unsafe code; backends may as well.
-const UNSAFE: &[&str] = &["sync", "deque", "phaser", "task"];
+const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
 /// Crates that have none, so that the compiler can be told.
 const SAFE_CRATES: &[&str] = &["platforms", "verify", "benches", "ci"];
 /// The modules of the core that may ask what it is compiled for.

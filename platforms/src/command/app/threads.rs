@@ -53,7 +53,7 @@ impl<A: App> Runs for Threads<A> {
     fn run(&self) -> Outcome {
         let problem = Arc::new(self.app.problem(false)?);
         let control = Arc::new(Control::new());
-        let glb = self.balancer.glb(&control);
+        let glb = self.balancer.glb(&control)?;
         let config = glb.config()?;
         problem.check(&config)?;
         let files = self.output.stories.open()?;
@@ -63,22 +63,22 @@ impl<A: App> Runs for Threads<A> {
         let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
         let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, run.stopped);
         let threads = config.places as usize * config.workers;
-        let processors = glb.cpus().len().min(threads);
-        let cpus = if glb.is_pinned() { glb.cpus() } else { &[] };
+        let processors = glb.processors().min(threads);
+        let cpus = glb.cpus()?;
         let seconds = run.elapsed.as_secs_f64();
         let done = Done {
             tasks,
             complete: run.complete,
             rate: answer.rates(seconds).tasks / processors as f64,
         };
-        let cpu = glb.cpus().first().copied();
+        let cpu = cpus.first().copied();
         let report = Report {
             sequential: measure(self.output.baseline, &problem, &done, cpu, &interrupt),
             answer,
             kind: A::Problem::KIND,
             config,
             explain: self.output.explain,
-            pinned: cpus.iter().copied().take(processors).collect(),
+            pinned: cpus.into_iter().take(processors).collect(),
             processors,
             seconds,
             peak_memory_kib,

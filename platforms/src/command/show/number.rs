@@ -1,5 +1,7 @@
 //! Numbers for people to read.
 
+pub use tautline::pinning::ranges;
+
 /// 1234567 as `1 234 567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -45,22 +47,6 @@ pub fn bytes(size: u64) -> String {
     }
     let digits = usize::from(value.fract() > 0.04 && value < 100.0);
     format!("{value:.digits$} {}", units[unit])
-}
-
-/// Whole numbers as ranges: `0-3 8 10-11`.
-pub fn ranges(numbers: &[usize]) -> String {
-    let mut parts: Vec<(usize, usize)> = Vec::new();
-    for &number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => parts.push((number, number)),
-        }
-    }
-    let text = parts.iter().map(|(first, last)| match last - first {
-        0 => first.to_string(),
-        _ => format!("{first}-{last}"),
-    });
-    text.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -9,16 +9,25 @@
 //! |---|---|---|---|---|
 //! | K1 | `end` | `is_done`, `sleep` | the result of a fork | `join_*` in `verify/tests/task.rs` |
 
+mod fork;
+mod future;
+mod spawned;
+mod waiting;
+
+pub(super) use fork::Fork;
+pub(super) use future::spawn_future;
+pub(super) use spawned::Spawned;
+pub(super) use waiting::{Waiter, Waiting, start_any};
+
 use super::Cx;
 use super::scope::{Cause, Scope};
 use super::worker::{Awaited, Worker};
 use crate::deque::{NonNullWord, Word};
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::Host;
-use crate::sync::{AtomicPtr, Ordering, UnsafeCell};
-use alloc::boxed::Box;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use crate::sync::{AtomicPtr, Ordering};
 use core::ptr::{self, NonNull};
+use future::Resumable;
 
 /// What can be done with a task.
 #[repr(align(8))]
@@ -77,8 +86,10 @@ impl<P: Host> Awaited for Header<P> {
     }
 }
 
-/// A task that is ready to run, and must be run once.
+/// A task that is ready to run, and must be run once: a header, or, marked by the last bit, a future whose turn it is.
 pub(super) struct Task<P: Host>(NonNull<Header<P>>);
+
+const FUTURE: usize = 1;
 
 // SAFETY: what a task captures is Send: that is asked where it is made.
 unsafe impl<P: Host> Send for Task<P> {}
@@ -108,10 +119,28 @@ impl<P: Host> Task<P> {
         Self(header)
     }
 
+    fn of_future(future: Resumable<P>) -> Self {
+        Self(future.into_raw().cast().map_addr(|a| a | FUTURE))
+    }
+
+    /// The future, if it is one.
+    fn future(&self) -> Option<NonNull<()>> {
+        let is_one = self.0.addr().get() & FUTURE != 0;
+        // SAFETY: the address without its last bit was that of a future, which is not null.
+        is_one.then(|| unsafe {
+            let future = self.0.as_ptr().map_addr(|a| a & !FUTURE);
+            NonNull::new_unchecked(future.cast())
+        })
+    }
+
     /// The scope that it belongs to.
     pub fn scope(&self) -> &Scope<P> {
-        // SAFETY: the task is there until it is run, and its scope outlives it.
-        unsafe { self.0.as_ref().scope.as_ref() }
+        match self.future() {
+            // SAFETY: the future is there until it is run, and its scope outlives it.
+            Some(future) => unsafe { future::scope_of(future).as_ref() },
+            // SAFETY: as above.
+            None => unsafe { self.0.as_ref().scope.as_ref() },
+        }
     }
 
     /// Whether it is the one that `word` stands for.
@@ -119,129 +148,25 @@ impl<P: Host> Task<P> {
         self.0.as_ptr().cast() == word
     }
 
+    /// Runs it, and what it has set to run next.
     #[inline]
     pub fn run(self, on: &Worker<P>, from: WorkerId) {
+        self.run_turn(on, from);
+        on.run_next();
+    }
+
+    #[inline]
+    pub fn run_turn(self, on: &Worker<P>, from: WorkerId) {
+        if let Some(future) = self.future() {
+            // SAFETY: the one turn that this task is.
+            unsafe { Resumable::<P>::from_raw(future) }.run();
+            return;
+        }
         // SAFETY: the task is there until it is run, or, a fork, done.
         // ORDERING: Relaxed: written before the task was pushed; the last bit aside.
         let kind = unsafe { self.0.as_ref() }.kind.load(Ordering::Relaxed);
         // SAFETY: kinds are static; whoever has the task runs it, once: it is given up here.
         unsafe { ((*kind.map_addr(|a| a & !ASLEEP)).run)(self.0, on, from) }
-    }
-}
-
-/// The second half of a fork, on the stack of the one who forked.
-#[repr(C)]
-pub(super) struct Fork<P: Host, B, R> {
-    header: Header<P>,
-    body: UnsafeCell<ManuallyDrop<B>>,
-    result: UnsafeCell<MaybeUninit<Result<R, P::Payload>>>,
-}
-
-impl<'s, 'e: 's, P: Host, B, R> Fork<P, B, R>
-where
-    B: FnOnce(&mut Cx<'s, 'e, P>) -> R + Send,
-    R: Send,
-{
-    const KIND: Kind<P> = Kind { run: Self::run };
-
-    #[inline(always)]
-    pub fn new(scope: &'s Scope<P>, body: B) -> Self {
-        Self {
-            header: Header::new(&Self::KIND, scope),
-            body: UnsafeCell::new(ManuallyDrop::new(body)),
-            result: UnsafeCell::new(MaybeUninit::uninit()),
-        }
-    }
-
-    /// Somebody else's turn to run it: catches its panic, leaves the result, tells the owner.
-    unsafe fn run(header: NonNull<Header<P>>, on: &Worker<P>, from: WorkerId) {
-        // SAFETY: the header is the first field of a fork, which stays until it is done.
-        let fork = unsafe { header.cast::<Self>().as_ref() };
-        // SAFETY: the scope outlives its forks; 's is its lifetime.
-        let scope: &'s Scope<P> = unsafe { header.as_ref().scope.as_ref() };
-        // SAFETY: only the one who runs the task takes the body.
-        let body = unsafe { fork.take() };
-        let port = on.pool().port();
-        let result = port.catch(|| body(&mut Cx::new(on, scope)));
-        // SAFETY: the owner reads only after the end, below.
-        fork.result.with_mut(|r| unsafe { (*r).write(result) });
-        // After the end the fork may be gone.
-        if fork.header.end() {
-            port.unpark(PlaceId::HOME, from);
-        }
-    }
-}
-
-impl<P: Host, B, R> Fork<P, B, R> {
-    /// The word that stands for it.
-    #[inline(always)]
-    pub fn word(&self) -> *mut () {
-        core::ptr::from_ref(self).cast_mut().cast()
-    }
-
-    /// What is known to thieves.
-    ///
-    /// # Safety
-    /// The fork stays where it is until it has been taken back or is done.
-    #[inline(always)]
-    pub unsafe fn task(&self) -> Task<P> {
-        // SAFETY: the header is the first field; the caller promises the rest.
-        unsafe { Task::new(NonNull::from(self).cast()) }
-    }
-
-    #[inline(always)]
-    pub fn header(&self) -> &Header<P> {
-        &self.header
-    }
-
-    /// The body, to be run or dropped.
-    ///
-    /// # Safety
-    /// By one who has the task, once.
-    #[inline(always)]
-    pub unsafe fn take(&self) -> B {
-        // SAFETY: the caller is the only one.
-        self.body
-            .with_mut(|b| unsafe { ManuallyDrop::take(&mut *b) })
-    }
-
-    /// What somebody else's run of it gave.
-    ///
-    /// # Safety
-    /// It is done; once.
-    pub unsafe fn take_result(&self) -> Result<R, P::Payload> {
-        // SAFETY: written before it was done.
-        self.result.with_mut(|r| unsafe { (*r).assume_init_read() })
-    }
-}
-
-/// A spawned task, on the heap.
-#[repr(C)]
-pub(super) struct Spawned<P: Host, F> {
-    header: Header<P>,
-    body: F,
-}
-
-impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
-    const KIND: Kind<P> = Kind { run: Self::run };
-
-    /// A task of `scope`, which has entered it.
-    #[inline]
-    pub fn task(scope: &'s Scope<P>, body: F) -> Task<P> {
-        let header = Header::new(&Self::KIND, scope);
-        let task = NonNull::from(Box::leak(Box::new(Self { header, body })));
-        // SAFETY: on the heap until it is run; the header is the first field.
-        unsafe { Task::new(task.cast()) }
-    }
-
-    unsafe fn run(header: NonNull<Header<P>>, on: &Worker<P>, _from: WorkerId) {
-        // SAFETY: came from Box::leak in `task`, and is run once.
-        let task = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
-        // SAFETY: the scope outlives its tasks; 's is its lifetime.
-        let scope: &'s Scope<P> = unsafe { task.header.scope.as_ref() };
-        on.run_in(scope, task.body);
-        // SAFETY: the share that was taken when the task was made.
-        unsafe { Scope::leave(NonNull::from(scope)) };
     }
 }
 

@@ -1,0 +1,245 @@
+//! AND: ready when every cell of a list is full.
+//!
+//! # Algorithm
+//! A walker: the node waits in one cell at a time, and the put that releases it walks on at the next one. So one
+//! node is enough for any number of cells, and no count is shared. (Chatterjee 2013 leaves the way to do it open.)
+//!
+//! # Words
+//! `index`: whoever has the node, which is its registrar first and then each put in turn; ordered by C1 and C2 of
+//! the cells.
+
+use super::{Ddf, Latch, Node, NotReady, Waiter};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::array;
+
+/// Cells that are waited for together: a cell, a tuple of up to eight, an array, a slice or a `Vec`, by reference.
+pub trait Inputs<'a> {
+    /// The values of all cells, in the same form.
+    type Values;
+
+    /// The cell at `index`; `None` behind the last.
+    fn latch_at(&self, index: usize) -> Option<&'a Latch>;
+
+    /// The values.
+    ///
+    /// # Errors
+    /// If a cell is empty.
+    fn values(&self) -> Result<Self::Values, NotReady>;
+}
+
+impl<'a, T> Inputs<'a> for &'a Ddf<T> {
+    type Values = &'a T;
+
+    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+        (index == 0).then(|| self.latch())
+    }
+
+    fn values(&self) -> Result<&'a T, NotReady> {
+        self.get()
+    }
+}
+
+impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
+    type Values = [&'a T; N];
+
+    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+        self.get(index).map(|cell| cell.latch())
+    }
+
+    fn values(&self) -> Result<[&'a T; N], NotReady> {
+        if self.iter().any(|cell| !cell.is_full()) {
+            return Err(NotReady);
+        }
+        let full = |at: usize| self[at].get().expect("full is for ever");
+        Ok(array::from_fn(full))
+    }
+}
+
+impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
+    type Values = Vec<&'a T>;
+
+    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+        self.get(index).map(|cell| cell.latch())
+    }
+
+    fn values(&self) -> Result<Vec<&'a T>, NotReady> {
+        self.iter().map(|cell| cell.get()).collect()
+    }
+}
+
+impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
+    type Values = Vec<&'a T>;
+
+    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+        self.as_slice().latch_at(index)
+    }
+
+    fn values(&self) -> Result<Vec<&'a T>, NotReady> {
+        self.as_slice().values()
+    }
+}
+
+macro_rules! tuple {
+    ($($T:ident $at:tt),+) => {
+        impl<'a, $($T: 'a),+> Inputs<'a> for ($(&'a Ddf<$T>,)+) {
+            type Values = ($(&'a $T,)+);
+
+            fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+                match index {
+                    $($at => Some(self.$at.latch()),)+
+                    _ => None,
+                }
+            }
+
+            fn values(&self) -> Result<Self::Values, NotReady> {
+                Ok(($(self.$at.get()?,)+))
+            }
+        }
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// What is called when what was waited for is there: a closure, or a task on its way to a queue.
+pub trait Ready<V>: Sized {
+    /// Called once, by the put that makes it ready or by whoever registers it when nothing is missing, on that thread.
+    fn ready(self, values: V);
+
+    /// The same for AND, with the node that did the waiting: whoever keeps it (see [`Node::into_raw`]) needs no other
+    /// memory until the values are wanted, by [`Node::open`].
+    #[expect(clippy::boxed_local, reason = "whoever implements it keeps the box")]
+    fn ready_node<'a, I>(node: Box<Node<All<I, Self>>>)
+    where
+        I: Inputs<'a, Values = V>,
+    {
+        let (values, ready) = node.open();
+        ready.ready(values);
+    }
+}
+
+impl<V, F: FnOnce(V)> Ready<V> for F {
+    fn ready(self, values: V) {
+        self(values);
+    }
+}
+
+/// The waiter that walks over cells. `ready` comes first, so a pointer to the walker is one to it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct All<I, R> {
+    /// What is called at the end of the walk.
+    pub ready: R,
+    /// How many cells need not be looked at again.
+    index: usize,
+    inputs: I,
+}
+
+impl<I, R> Node<All<I, R>> {
+    /// The values, and what wanted them.
+    ///
+    /// # Panics
+    /// If a cell is empty. After [`Ready::ready_node`] none is.
+    pub fn open<'a>(self) -> (I::Values, R)
+    where
+        I: Inputs<'a>,
+    {
+        let All { ready, inputs, .. } = self.into_waiter();
+        let values = inputs.values().expect("the walk came past every cell");
+        (values, ready)
+    }
+}
+
+impl<'a, I, R> Waiter for All<I, R>
+where
+    I: Inputs<'a> + Send,
+    R: Ready<I::Values> + Send,
+{
+    fn released(node: Box<Node<Self>>) {
+        // SAFETY: whoever registered the node first promised it for the whole walk.
+        unsafe { walk(node) }
+    }
+}
+
+impl<'a, I, R> Node<All<I, R>>
+where
+    I: Inputs<'a> + Send,
+    R: Ready<I::Values> + Send,
+{
+    /// What [`when_all`] begins with, for one who must know where it is.
+    pub fn of_all(inputs: I, ready: R) -> Box<Self> {
+        let index = 0;
+        Box::new(Self::new(All {
+            ready,
+            index,
+            inputs,
+        }))
+    }
+}
+
+/// Lets the node wait; see [`when_all_scoped`].
+///
+/// # Safety
+/// What the node borrows lives until it was released for the last time, or dropped.
+pub unsafe fn walk<'a, I, R>(mut node: Box<Node<All<I, R>>>)
+where
+    I: Inputs<'a> + Send,
+    R: Ready<I::Values> + Send,
+{
+    while let Some(latch) = node.waiter.inputs.latch_at(node.waiter.index) {
+        // Before registering: then the node may be anywhere.
+        node.waiter.index += 1;
+        // SAFETY: promised by the caller.
+        match unsafe { latch.register_scoped(node) } {
+            Ok(()) => return,
+            Err(back) => node = back,
+        }
+    }
+    R::ready_node(node);
+}
+
+/// Calls `ready` with the values of `inputs` once all of them are full: at once, or by the put that fills the last.
+///
+/// Without cells it is ready at once. If an empty cell is dropped, `ready` is dropped with it. One allocation.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use tautline_core::flow::{Ddf, when_all};
+/// static CELLS: (Ddf<u32>, Ddf<&str>) = (Ddf::new(), Ddf::new());
+/// static SEEN: Mutex<Option<(u32, &str)>> = Mutex::new(None);
+/// when_all((&CELLS.0, &CELLS.1), |(n, name): (&u32, &&'static str)| {
+///     *SEEN.lock().unwrap() = Some((*n, *name));
+/// });
+/// CELLS.1.put("ropes").unwrap();
+/// assert_eq!(*SEEN.lock().unwrap(), None);
+/// CELLS.0.put(3).unwrap();
+/// assert_eq!(*SEEN.lock().unwrap(), Some((3, "ropes")));
+/// ```
+pub fn when_all<I, R>(inputs: I, ready: R)
+where
+    I: Inputs<'static> + Send + 'static,
+    R: Ready<I::Values> + Send + 'static,
+{
+    // SAFETY: nothing is borrowed but what lives for ever.
+    unsafe { when_all_scoped(inputs, ready) }
+}
+
+/// [`when_all`] over cells that are borrowed.
+///
+/// # Safety
+/// What `inputs` and `ready` borrow lives until `ready` was called or dropped.
+pub unsafe fn when_all_scoped<'a, I, R>(inputs: I, ready: R)
+where
+    I: Inputs<'a> + Send,
+    R: Ready<I::Values> + Send,
+{
+    // SAFETY: promised by the caller.
+    unsafe { walk(Node::of_all(inputs, ready)) }
+}

@@ -1,0 +1,296 @@
+//! What a tree is built from: one description for all copies of a place.
+#![forbid(unsafe_code)]
+
+use super::{Hierarchy, Kind, Node, Place};
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Most places of a tree.
+pub const PLACES_MAX: u32 = 1 << 20;
+/// Most workers of a tree.
+pub const WORKERS_MAX: u32 = 1 << 20;
+/// Most levels of a tree: what is built and dropped place by place must fit a stack.
+pub const DEPTH_MAX: u32 = 64;
+
+/// A place and what is below it, to be built as often as it has copies.
+///
+/// ```
+/// use tautline_core::hierarchy::{Kind, Spec};
+///
+/// let core = Spec::new(Kind::Core).copies(4).workers(1);
+/// let socket = Spec::new(Kind::Cache).copies(2).child(core);
+/// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+/// assert_eq!((node.len(), node.workers()), (11, 8));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "nothing is built before `build`"]
+pub struct Spec {
+    kind: Kind,
+    label: String,
+    bytes: u64,
+    copies: u32,
+    tuning: bool,
+    workers: u32,
+    children: Vec<Self>,
+}
+
+impl Spec {
+    /// One place without workers and without places below it.
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            label: String::new(),
+            bytes: 0,
+            copies: 1,
+            tuning: false,
+            workers: 0,
+            children: Vec::new(),
+        }
+    }
+
+    /// What tables call it.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// How much it holds, in bytes.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    /// How often it, and all that is below it, is there under each copy of the place above.
+    pub fn copies(mut self, copies: u32) -> Self {
+        self.copies = copies;
+        self
+    }
+
+    /// Its workers are tuned together.
+    pub fn tuning(mut self, tuning: bool) -> Self {
+        self.tuning = tuning;
+        self
+    }
+
+    /// How many workers hang on each copy.
+    pub fn workers(mut self, workers: u32) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// One more description of places right below.
+    pub fn child(mut self, child: Self) -> Self {
+        self.children.push(child);
+        self
+    }
+
+    /// Builds the tree with this place as its root.
+    ///
+    /// # Errors
+    /// The first mistake, depth first, and where it is.
+    pub fn build(&self) -> Result<Hierarchy, Fault> {
+        let mut at = Vec::new();
+        if self.copies != 1 {
+            let wrong = Wrong::Root {
+                copies: self.copies,
+            };
+            return Err(Fault { at, wrong });
+        }
+        self.judge(&mut at)?;
+        let nodes = self.places();
+        Ok(number_workers(nodes))
+    }
+
+    /// How many places and workers the copies of this make; at `at`, counted from the root.
+    fn judge(&self, at: &mut Vec<usize>) -> Result<(u32, u32), Fault> {
+        let fault = |wrong| Fault {
+            at: at.clone(),
+            wrong,
+        };
+        if at.len() as u32 >= DEPTH_MAX {
+            return Err(fault(Wrong::Depth));
+        }
+        if self.copies == 0 {
+            return Err(fault(Wrong::NoCopy));
+        }
+        if self.workers > 0 && !self.children.is_empty() {
+            let workers = self.workers;
+            return Err(fault(Wrong::Inner { workers }));
+        }
+        if self.workers == 0 && self.children.is_empty() {
+            return Err(fault(Wrong::NoWorker));
+        }
+        let (mut places, mut workers) = (1u64, u64::from(self.workers));
+        for (child, below) in self.children.iter().enumerate() {
+            at.push(child);
+            let (p, w) = below.judge(at)?;
+            at.pop();
+            places += u64::from(p);
+            workers += u64::from(w);
+        }
+        let all = |one: u64| one * u64::from(self.copies);
+        let fault = |wrong| Fault {
+            at: at.clone(),
+            wrong,
+        };
+        let places = u32::try_from(all(places)).ok().filter(|n| *n <= PLACES_MAX);
+        let places = places.ok_or_else(|| {
+            fault(Wrong::Places {
+                copies: self.copies,
+            })
+        })?;
+        let workers = u32::try_from(all(workers))
+            .ok()
+            .filter(|n| *n <= WORKERS_MAX);
+        let workers = workers.ok_or_else(|| {
+            fault(Wrong::Workers {
+                workers: self.workers,
+                copies: self.copies,
+            })
+        })?;
+        Ok((places, workers))
+    }
+
+    /// All places, breadth first, with the workers of a leaf as a range from 0.
+    fn places(&self) -> Vec<Node> {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut queue = VecDeque::from([(self, 0, 0)]);
+        // A place's children are numbered when it is taken out of the queue.
+        let mut numbered = 1;
+        while let Some((spec, parent, level)) = queue.pop_front() {
+            let number = nodes.len() as u32;
+            for child in &spec.children {
+                for _ in 0..child.copies {
+                    queue.push_back((child, number, level + 1));
+                }
+            }
+            let children: u32 = spec.children.iter().map(|child| child.copies).sum();
+            nodes.push(Node {
+                kind: spec.kind.clone(),
+                label: spec.label.clone(),
+                bytes: spec.bytes,
+                tuning: spec.tuning,
+                parent,
+                level,
+                children: numbered..numbered + children,
+                workers: 0..spec.workers,
+            });
+            numbered += children;
+        }
+        nodes
+    }
+}
+
+/// Gives every place the range of its workers: counted from the last place to the root, numbered back.
+fn number_workers(mut nodes: Vec<Node>) -> Hierarchy {
+    for place in (1..nodes.len()).rev() {
+        let workers = nodes[place].workers.end;
+        let parent = nodes[place].parent as usize;
+        nodes[parent].workers.end += workers;
+    }
+    let mut leaves = alloc::vec![Place::ROOT; nodes[0].workers.end as usize];
+    for place in 0..nodes.len() {
+        let workers = nodes[place].workers.clone();
+        let mut first = workers.start;
+        for child in nodes[place].children.clone() {
+            let own = &mut nodes[child as usize].workers;
+            *own = first..first + own.end;
+            first = own.end;
+        }
+        if nodes[place].children.is_empty() {
+            leaves[workers.start as usize..workers.end as usize].fill(Place(place as u32));
+        }
+    }
+    Hierarchy { nodes, leaves }
+}
+
+/// A mistake in a [`Spec`], and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The way from the root: which of the descriptions below each place, from 0. Empty at the root.
+    pub at: Vec<usize>,
+    /// What is wrong there.
+    pub wrong: Wrong,
+}
+
+/// What is wrong with the description of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// There is one root.
+    Root {
+        /// What was asked for.
+        copies: u32,
+    },
+    /// No copy at all.
+    NoCopy,
+    /// Workers hang on leaves only.
+    Inner {
+        /// How many were to hang on a place with places below it.
+        workers: u32,
+    },
+    /// Nothing hangs on a leaf.
+    NoWorker,
+    /// More than [`PLACES_MAX`] places.
+    Places {
+        /// The copies that made it too many.
+        copies: u32,
+    },
+    /// More than [`WORKERS_MAX`] workers.
+    Workers {
+        /// Workers of one copy itself.
+        workers: u32,
+        /// The copies that made it too many.
+        copies: u32,
+    },
+    /// More than [`DEPTH_MAX`] levels.
+    Depth,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Root { copies } => write!(f, "num {copies}: the root is there once"),
+            Self::NoCopy => write!(f, "num 0: from 1 to {PLACES_MAX}"),
+            Self::Inner { workers } => write!(
+                f,
+                "{workers} workers on a place with places below it: only on a leaf"
+            ),
+            Self::NoWorker => f.write_str("0 workers on a leaf: at least 1"),
+            Self::Places { copies } => {
+                write!(
+                    f,
+                    "num {copies} makes too many places: at most {PLACES_MAX}"
+                )
+            }
+            Self::Workers { workers: 0, copies } => {
+                write!(
+                    f,
+                    "num {copies} makes too many workers: at most {WORKERS_MAX}"
+                )
+            }
+            Self::Workers { workers, copies } => {
+                write!(
+                    f,
+                    "{copies} x {workers} workers: at most {WORKERS_MAX} in all"
+                )
+            }
+            Self::Depth => write!(f, "level {DEPTH_MAX}: at most {DEPTH_MAX} levels"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("place /")?;
+        for (step, child) in self.at.iter().enumerate() {
+            let gap = if step > 0 { "/" } else { "" };
+            write!(f, "{gap}{child}")?;
+        }
+        write!(f, ": {}", self.wrong)
+    }
+}
+
+impl core::error::Error for Fault {}

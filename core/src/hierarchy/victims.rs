@@ -1,0 +1,98 @@
+//! Whom a worker robs: the nearest first.
+#![forbid(unsafe_code)]
+
+use super::{Hierarchy, Path, Place};
+use core::ops::Range;
+
+/// The workers that one place on the path adds to those of the place below it: all equally far.
+///
+/// They form a ring that begins right after the place below; each worker of that place enters it at a
+/// point of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The smallest place that serves them and the worker.
+    pub place: Place,
+    /// In this order, at most three ranges that are not empty.
+    pub ranges: [Range<u32>; 3],
+}
+
+impl Group {
+    /// The workers of `whole` that are not in `inner`, for the worker that is the `own`-th of `inner`.
+    fn ring(place: Place, whole: Range<u32>, inner: Range<u32>, own: u32) -> Self {
+        let (after, before) = (whole.end - inner.end, inner.start - whole.start);
+        let turned = own.checked_rem(after + before).unwrap_or(0);
+        let ranges = match turned.checked_sub(after) {
+            None => [
+                inner.end + turned..whole.end,
+                whole.start..inner.start,
+                inner.end..inner.end + turned,
+            ],
+            Some(skipped) => [
+                whole.start + skipped..inner.start,
+                inner.end..whole.end,
+                whole.start..whole.start + skipped,
+            ],
+        };
+        Self { place, ranges }
+    }
+
+    /// Its workers, in order.
+    pub fn workers(&self) -> impl Iterator<Item = u32> + use<> {
+        self.ranges.clone().into_iter().flatten()
+    }
+
+    /// Is nobody in it?
+    pub fn is_empty(&self) -> bool {
+        self.ranges.iter().all(Range::is_empty)
+    }
+}
+
+/// All workers but one, in the order in which that one robs them. See [`Hierarchy::victims`].
+#[derive(Clone, Debug)]
+pub struct Victims<'a> {
+    tree: &'a Hierarchy,
+    worker: u32,
+    path: Path<'a>,
+    /// The workers that have been seen to, and the worker itself.
+    inner: Range<u32>,
+    ranges: [Range<u32>; 3],
+}
+
+impl<'a> Victims<'a> {
+    pub(super) fn new(tree: &'a Hierarchy, worker: u32) -> Self {
+        Self {
+            tree,
+            worker,
+            path: tree.path(worker),
+            inner: worker..worker + 1,
+            ranges: Default::default(),
+        }
+    }
+
+    /// The next place on the path that adds somebody, and whom; what is left of the one before is skipped.
+    pub fn next_group(&mut self) -> Option<Group> {
+        loop {
+            let place = self.path.next()?;
+            let whole = self.tree.subtree(place);
+            let own = self.worker - self.inner.start;
+            let group = Group::ring(place, whole.clone(), self.inner.clone(), own);
+            self.inner = whole;
+            if !group.is_empty() {
+                return Some(group);
+            }
+        }
+    }
+}
+
+impl Iterator for Victims<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if let Some(victim) = self.ranges.iter_mut().find_map(Iterator::next) {
+                return Some(victim);
+            }
+            self.ranges = self.next_group()?.ranges;
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Data-driven tasks: a closure that waits for values, in the one allocation that it is later run from.
+//!
+//! # Words
+//! `state`: from waiting to ready by the put that fills the last cell, or to forsaken by the scope that has ended
+//! early; the two race. A forsaken task stays in its cell, empty, until the cell lets it go.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | G1 | `forsake` sets EMPTY | `let_go` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
+//! | G2 | `let_go` sets RELEASED | `forsake` sets EMPTY | the cell has let the node go | `waiting_*` |
+
+use super::{Header, Kind, Spawned, Task};
+use crate::flow::{All, Ddf, Inputs, Latch, Node, NotReady, Ready, walk, when_any_scoped};
+use crate::id::WorkerId;
+use crate::port::Host;
+use crate::sync::{AtomicUsize, Ordering};
+use crate::task::Cx;
+use crate::task::scope::{Cause, Member, Number, Scope};
+use crate::task::worker::Worker;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ptr::{self, NonNull};
+
+/// It waits for a cell.
+const WAITING: usize = 0;
+/// It is a task in a queue.
+const READY: usize = 1;
+/// The scope is about to drop the body.
+const FORSAKEN: usize = 2;
+/// The scope has dropped the body.
+const EMPTY: usize = 4;
+/// Beside the two before: the cell has let it go.
+const RELEASED: usize = 8;
+
+/// What the scope knows of a task that waits.
+#[repr(C)]
+pub(in crate::task) struct Waiter<P: Host> {
+    header: Header<P>,
+    state: AtomicUsize,
+    /// Where the scope keeps it. Its registrar's, then whoever makes it ready.
+    number: Cell<Option<Number>>,
+    /// Drops the body, leaves the scope.
+    forsake: unsafe fn(NonNull<Self>),
+}
+
+impl<P: Host> Waiter<P> {
+    /// If its scope has ended early, and no put has made it ready: makes it the caller's to [`forsake`](Self::forsake).
+    ///
+    /// # Safety
+    /// `this` is kept by its scope.
+    pub unsafe fn try_forsake(this: NonNull<Self>) -> bool {
+        // SAFETY: a task that is kept waits, so it is there.
+        let this = unsafe { this.as_ref() };
+        // SAFETY: its scope waits for it.
+        let ended = unsafe { this.header.scope.as_ref() }.has_ended();
+        // ORDERING: Acquire, pairs with Release in the queue of a cell that it went through: the body is seen.
+        // ORDERING: failure Relaxed: it is somebody else's.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let state = &this.state;
+        ended && state.compare_exchange(WAITING, FORSAKEN, yes, no).is_ok()
+    }
+
+    /// Drops the body of a task that must not run any more.
+    ///
+    /// # Safety
+    /// [`try_forsake`](Self::try_forsake) gave it to the caller; once.
+    pub unsafe fn forsake(this: NonNull<Self>) {
+        // SAFETY: there until `forsake` has marked it empty.
+        unsafe { (this.as_ref().forsake)(this) }
+    }
+}
+
+/// A task of a scope that becomes ready with values.
+#[repr(C)]
+pub(in crate::task) struct Waiting<'s, 'e, P: Host, F> {
+    waiter: Waiter<P>,
+    body: ManuallyDrop<F>,
+    lifetimes: PhantomData<(&'s (), &'e ())>,
+}
+
+// SAFETY: the header leads to a scope, which is Sync; the number is touched by one at a time; the body is Send.
+unsafe impl<P: Host, F: Send> Send for Waiting<'_, '_, P, F> {}
+
+impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
+    /// Lets `body` wait for all of `inputs`, as a task of `scope`, which it has entered.
+    pub fn start<I: Inputs<'s> + Send>(scope: &'s Scope<P>, inputs: I, body: F)
+    where
+        F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
+        I::Values: Send,
+    {
+        if let Ok(values) = inputs.values() {
+            let task = Spawned::task(scope, move |cx: &mut Cx<'s, 'e, P>| body(values, cx));
+            return scope.pool().schedule(task);
+        }
+        let waiting = Self {
+            waiter: Waiter {
+                header: Header::new(&ForAll::<'s, 'e, 's, P, F, I>::KIND, scope),
+                state: AtomicUsize::new(WAITING),
+                number: Cell::new(None),
+                forsake: Self::forsake::<I>,
+            },
+            body: ManuallyDrop::new(body),
+            lifetimes: PhantomData,
+        };
+        let node = Node::of_all(inputs, waiting);
+        let waiter = NonNull::from(&node.waiter.ready).cast();
+        let number = scope.keep(Member::Waiting(waiter));
+        node.waiter.ready.waiter.number.set(Some(number));
+        // SAFETY: what both borrow lives for 's, and the scope waits for the task, or empties it.
+        unsafe { walk(node) };
+        if scope.has_ended() {
+            scope.end_members();
+        }
+    }
+
+    fn scope(&self) -> &'s Scope<P> {
+        // SAFETY: the scope waits for this task, or has emptied it.
+        unsafe { self.waiter.header.scope.as_ref() }
+    }
+
+    /// Runs one that has waited for all of `I`.
+    unsafe fn run<'i, I: Inputs<'i>>(header: NonNull<Header<P>>, on: &Worker<P>, _: WorkerId)
+    where
+        F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
+    {
+        // SAFETY: the header begins what `ready_node` made a pointer of; it is run once.
+        let node = unsafe { Node::<All<I, Self>>::from_raw(header.cast()) };
+        let (values, waiting) = node.open();
+        let scope = waiting.scope();
+        let waiting = ManuallyDrop::new(waiting);
+        // SAFETY: a task that is ready has its body; `waiting` does not drop it.
+        let body = unsafe { ptr::read(&*waiting.body) };
+        on.run_in(scope, |cx| body(values, cx));
+        // SAFETY: the share that was taken when the task was made.
+        unsafe { Scope::leave(NonNull::from(scope)) };
+    }
+
+    unsafe fn forsake<I: Inputs<'s>>(waiter: NonNull<Waiter<P>>) {
+        let mut this = waiter.cast::<Self>();
+        // SAFETY: there until it is marked empty, and the body is the caller's alone.
+        let (scope, body) = unsafe { (this.as_ref().waiter.header.scope, &mut this.as_mut().body) };
+        // SAFETY: its tasks' share is still held.
+        let pool = NonNull::from(unsafe { scope.as_ref() }.pool());
+        // SAFETY: the pool outlives its scopes; the body is dropped once.
+        let dropped = unsafe { pool.as_ref() }
+            .port()
+            .catch(|| unsafe { ManuallyDrop::drop(body) });
+        if let Err(payload) = dropped {
+            // SAFETY: as above.
+            unsafe { scope.as_ref() }.fail(Cause::Panic(payload));
+        }
+        // ORDERING: AcqRel, pairs with AcqRel in let_go (G1, G2).
+        let before = unsafe { waiter.as_ref() }
+            .state
+            .swap(EMPTY, Ordering::AcqRel);
+        if before & RELEASED != 0 {
+            // SAFETY: the cell has let it go, and left it to us.
+            drop(unsafe { Node::<All<I, Self>>::from_raw(this.cast()) });
+        }
+        // SAFETY: the share that was taken when the task was made.
+        unsafe { Scope::leave(scope) };
+    }
+}
+
+/// The kind of one that waits for all of `I`.
+struct ForAll<'s, 'e, 'i, P: Host, F, I>(PhantomData<(Waiting<'s, 'e, P, F>, &'i (), I)>);
+
+impl<'s, 'e: 's, 'i, P: Host, F: Send, I: Inputs<'i>> ForAll<'s, 'e, 'i, P, F, I>
+where
+    F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
+{
+    const KIND: Kind<P> = Kind {
+        run: Waiting::<'s, 'e, P, F>::run::<I>,
+    };
+}
+
+impl<P: Host, F> Waiting<'_, '_, P, F> {
+    /// A cell has nothing more to do with it. True if it is ready, false if it is forsaken: then whether the memory is
+    /// the caller's.
+    fn let_go(&self) -> Result<(), bool> {
+        let state = &self.waiter.state;
+        // ORDERING: Relaxed both ways: the cells order what the body sees, the queue what the worker sees.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        if state.compare_exchange(WAITING, READY, yes, no).is_ok() {
+            return Ok(());
+        }
+        // ORDERING: AcqRel, pairs with AcqRel in forsake (G1, G2).
+        Err(state.fetch_or(RELEASED, Ordering::AcqRel) == EMPTY)
+    }
+}
+
+impl<'s, 'e: 's, P: Host, V: Send, F> Ready<V> for Waiting<'s, 'e, P, F>
+where
+    F: FnOnce(V, &mut Cx<'s, 'e, P>) + Send,
+{
+    fn ready(self, _: V) {
+        unreachable!("it waits for all, in a node");
+    }
+
+    fn ready_node<'i, I: Inputs<'i, Values = V>>(node: Box<Node<All<I, Self>>>) {
+        match node.waiter.ready.let_go() {
+            Ok(()) => {
+                let scope = node.waiter.ready.scope();
+                if let Some(number) = node.waiter.ready.waiter.number.take() {
+                    scope.forget(number);
+                }
+                // SAFETY: the header is the first field of the first field; the node stays until it is run.
+                let task = unsafe { Task::new(Node::into_raw(node).cast()) };
+                scope.pool().schedule(task);
+            }
+            Err(true) => drop(node),
+            // Whoever empties it frees it.
+            Err(false) => _ = Node::into_raw(node),
+        }
+    }
+}
+
+/// The cell of an OR list: which of the list's cells was full, and its value.
+struct Winner<'s, T>(Arc<Ddf<(usize, &'s T)>>);
+
+impl<'s, T> Inputs<'s> for Winner<'s, T> {
+    type Values = (usize, &'s T);
+
+    fn latch_at(&self, index: usize) -> Option<&'s Latch> {
+        // SAFETY: the node that waits holds the cell, and is the only one that asks.
+        (index == 0).then(|| unsafe { NonNull::from(self.0.latch()).as_ref() })
+    }
+
+    fn values(&self) -> Result<Self::Values, NotReady> {
+        self.0.get().copied()
+    }
+}
+
+/// Lets `body` wait for one of `cells`, as a task of `scope`, which it has entered. False if there is none: then nothing
+/// waits.
+pub(in crate::task) fn start_any<'s, 'e: 's, P: Host, T: Send + Sync + 's>(
+    scope: &'s Scope<P>,
+    cells: &[&'s Ddf<T>],
+    body: impl FnOnce((usize, &'s T), &mut Cx<'s, 'e, P>) + Send,
+) -> bool {
+    let winner = Arc::new(Ddf::new());
+    let ready = {
+        let winner = Arc::clone(&winner);
+        move |won| {
+            // Ready is called once.
+            _ = winner.put(won);
+        }
+    };
+    // SAFETY: what is called fills a cell of its own, and looks at no value.
+    let some = unsafe { when_any_scoped(cells, ready) }.is_ok();
+    if some {
+        Waiting::start(scope, Winner(winner), body);
+    }
+    some
+}

@@ -1,0 +1,213 @@
+//! `tautline topo`: what the runtime sees of this machine, or would see of another.
+
+mod tree;
+
+use super::balancer::reasons;
+use super::number::{bytes, ranges};
+use super::{Failure, Outcome, balancer, deliver, sha_hardware};
+use clap::Args;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use tautline::Machine;
+use tautline::glb::{Config, Glb};
+use tautline::machine::{Cache, Node};
+use tautline::pinning::{Bind, Pinning, PlaceList};
+use tautline::platform::{Platform, machine_from_file};
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline topo                             this machine, as this process may use it
+  tautline topo --explain                   with the reasons
+  tautline topo --pin cores                 and where workers would go with TAUTLINE_PLACES=cores
+  lstopo --of xml > node.xml                on another machine, then here:
+  tautline topo --what-if node.xml          what would be chosen there
+  tautline topo --what-if node.xml --pin 'sockets(1)' --json
+
+A list of places is one of threads, cores, ll_caches, numa_domains and sockets, with (N) for the first N,
+or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PLACES, else OMP_PLACES, asks for it in
+runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
+
+/// Show what the runtime sees of this machine, and what it will use
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Topo {
+    /// Another machine, in a file that `lstopo --of xml` wrote there (hwloc 1 or 2)
+    #[arg(long, value_name = "FILE")]
+    what_if: Option<PathBuf>,
+    /// The places for workers, as in OMP_PLACES
+    #[arg(long, value_name = "LIST", value_parser = list)]
+    pin: Option<PlaceList>,
+    /// Say why the balancer is set as it is
+    #[arg(long)]
+    explain: bool,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// A machine and what is chosen on it.
+struct Choice {
+    machine: Machine,
+    /// It is another one.
+    elsewhere: bool,
+    config: Config,
+    /// The processor of each worker.
+    cpus: Vec<usize>,
+    platform: Platform,
+}
+
+fn list(text: &str) -> Result<PlaceList, String> {
+    text.parse::<PlaceList>().map_err(|error| error.to_string())
+}
+
+impl Topo {
+    /// Prints the machine.
+    pub fn run(&self) -> Outcome {
+        let choice = self.choice()?;
+        deliver(&if self.json {
+            json(&choice)
+        } else {
+            let reasons = if self.explain {
+                reasons(&choice.config)
+            } else {
+                Vec::new()
+            };
+            let tree = tree::table(&choice.platform) + &tree::victims(&choice.platform);
+            table(&choice, reasons) + &tree
+        })
+    }
+
+    fn choice(&self) -> Result<Choice, Failure> {
+        let machine = match &self.what_if {
+            None => Machine::discover(),
+            Some(file) => {
+                machine_from_file(file).map_err(|error| Failure::Usage(error.to_string()))?
+            }
+        };
+        // What is set for runs here is nothing to another machine.
+        let pinning = match (&self.pin, &self.what_if) {
+            (Some(list), _) => Pinning::listed(&machine, list, Bind::Close).map_err(|error| {
+                // The setting is `places` where a run is asked for.
+                Failure::Usage(error.to_string().replacen("places", "--pin", 1))
+            })?,
+            (None, None) => Pinning::from_environment(&machine)?,
+            (None, Some(_)) => Pinning::of(&machine),
+        };
+        let platform = Platform::pinned(&machine, &pinning);
+        let glb = Glb::on(&machine).pinning(pinning);
+        Ok(Choice {
+            config: glb.config()?,
+            cpus: glb.cpus()?,
+            elsewhere: self.what_if.is_some(),
+            platform,
+            machine,
+        })
+    }
+}
+
+fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
+    let machine = &choice.machine;
+    let ids: Vec<usize> = machine.allowed().iter().map(|cpu| cpu.id).collect();
+    let mut text = String::new();
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<15}  {value}");
+    };
+    row("processor", machine.model().unwrap_or("unknown").to_owned());
+    row("CPUs allowed", format!("{} ({})", ids.len(), ranges(&ids)));
+    let cores = machine.cores();
+    row(
+        "cores",
+        format!(
+            "{cores}, {}",
+            match ids.len() == cores {
+                true => "one allowed hardware thread each".to_owned(),
+                false => format!("{} hardware threads", ids.len()),
+            }
+        ),
+    );
+    row(
+        "CPU quota",
+        match machine.quota() {
+            Some(quota) => format!("{quota:.2} CPUs, by the control group"),
+            None => "none".to_owned(),
+        },
+    );
+    for cache in shared(machine.caches()) {
+        row("cache", cache);
+    }
+    for Node {
+        id,
+        bytes: size,
+        cpus,
+    } in machine.nodes()
+    {
+        row(
+            "memory node",
+            format!("{id}: {}, CPUs {}", bytes(*size), ranges(cpus)),
+        );
+    }
+    if !choice.elsewhere {
+        row("SHA-1", sha_hardware().unwrap_or("software").to_owned());
+    }
+    let (places, workers) = (choice.config.places, choice.config.workers);
+    row("default", format!("{places} place x {workers} workers"));
+    row("pinned to CPUs", ranges(&choice.cpus));
+    row("balancer", balancer::line(&choice.config));
+    for (setting, why) in reasons {
+        row(setting, why);
+    }
+    text
+}
+
+/// Caches of one level, kind and size in one line.
+fn shared(caches: &[Cache]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for cache in caches {
+        let kind = cache.kind.to_lowercase();
+        let name = format!("L{} {kind}, {}", cache.level, bytes(cache.bytes));
+        let cpus = ranges(&cache.cpus);
+        match lines.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => all.push(cpus),
+            None => lines.push((name, vec![cpus])),
+        }
+    }
+    let line = |(name, cpus): (String, Vec<String>)| {
+        let count = cpus.len();
+        format!("{count} x {name}, CPUs {}", cpus.join(" | "))
+    };
+    lines.into_iter().map(line).collect()
+}
+
+fn json(choice: &Choice) -> String {
+    let machine = &choice.machine;
+    let cpus = machine.allowed().iter().map(|cpu| {
+        serde_json::json!({
+            "id": cpu.id, "core": cpu.core, "thread": cpu.thread, "node": cpu.node,
+            "package": cpu.package,
+        })
+    });
+    let caches = machine.caches().iter().map(|cache| {
+        serde_json::json!({
+            "level": cache.level, "kind": cache.kind, "bytes": cache.bytes, "cpus": cache.cpus,
+        })
+    });
+    let nodes = machine
+        .nodes()
+        .iter()
+        .map(|node| serde_json::json!({"id": node.id, "bytes": node.bytes, "cpus": node.cpus}));
+    let object = serde_json::json!({
+        "model": machine.model(),
+        "cpus": cpus.collect::<Vec<_>>(),
+        "cores": machine.cores(),
+        "quota": machine.quota(),
+        "caches": caches.collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+        "sha_hardware": sha_hardware().filter(|_| !choice.elsewhere),
+        "default_places": choice.config.places,
+        "default_workers": choice.config.workers,
+        "config": balancer::json(&choice.config),
+        "pinning": choice.cpus,
+        "hierarchy": tree::json(&choice.platform),
+    });
+    format!("{object:#}\n")
+}

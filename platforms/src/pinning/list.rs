@@ -1,0 +1,353 @@
+//! Lists of places, as OpenMP writes them.
+//!
+//! # Algorithm
+//! The grammar of `OMP_PLACES`, OpenMP 5.2, section 21.1.6. Where it leaves a choice: numbers are those of
+//! the system; `!` takes the number, or the place with exactly these numbers, out of what stands before
+//! it; in a place of its own a number needs no braces.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use tautline_node::Machine;
+use tautline_node::machine::Cpu;
+
+/// More processors than any system numbers.
+const CPU_MAX: i64 = (1 << 20) - 1;
+/// Most numbers that a list makes, all places together; one in braces counts there and in its place.
+const NUMBERS_MAX: usize = 1 << 20;
+
+/// Places for workers: a kind of part of the machine, or sets of processors.
+///
+/// These are sets of processors as in OpenMP; they do not make places that exchange messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlaceList {
+    /// Each part of this kind, or the first so many of them.
+    Parts(Part, Option<u32>),
+    /// Each of these sets, by the numbers of the system.
+    Sets(Vec<BTreeSet<usize>>),
+}
+
+/// A kind of part of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A processor.
+    Threads,
+    /// A core, with all its threads.
+    Cores,
+    /// The processors that share the largest cache.
+    LastLevelCaches,
+    /// A memory node.
+    NumaDomains,
+    /// A package.
+    Sockets,
+}
+
+impl Part {
+    const ALL: [(&'static str, Self); 5] = [
+        ("threads", Self::Threads),
+        ("cores", Self::Cores),
+        ("ll_caches", Self::LastLevelCaches),
+        ("numa_domains", Self::NumaDomains),
+        ("sockets", Self::Sockets),
+    ];
+}
+
+/// Why a text is no list of places.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at character {at}, {found}: {expected}")]
+pub struct ListError {
+    /// Where, from 1.
+    pub at: usize,
+    /// What stands there.
+    pub found: String,
+    /// What is allowed.
+    pub expected: String,
+}
+
+impl FromStr for PlaceList {
+    type Err = ListError;
+
+    fn from_str(text: &str) -> Result<Self, ListError> {
+        let mut reader = Reader {
+            text,
+            at: 0,
+            numbers: 0,
+        };
+        reader.blanks();
+        let list = match reader.rest().starts_with(|c: char| c.is_alphabetic()) {
+            true => reader.parts()?,
+            false => Self::Sets(reader.sets()?),
+        };
+        match reader.rest().is_empty() {
+            true => Ok(list),
+            false => Err(reader.fault("a comma, or the end")),
+        }
+    }
+}
+
+impl fmt::Display for PlaceList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parts(part, count) => {
+                let named = Part::ALL.iter().find(|(_, known)| known == part);
+                f.write_str(named.map_or("", |(name, _)| name))?;
+                count.map_or(Ok(()), |count| write!(f, "({count})"))
+            }
+            Self::Sets(sets) => {
+                let set = |set: &BTreeSet<usize>| {
+                    let numbers: Vec<_> = set.iter().map(usize::to_string).collect();
+                    format!("{{{}}}", numbers.join(","))
+                };
+                let sets: Vec<_> = sets.iter().map(set).collect();
+                f.write_str(&sets.join(","))
+            }
+        }
+    }
+}
+
+impl PlaceList {
+    /// The places on `machine`, each with its allowed processors, one of each core first. Places without an
+    /// allowed processor are left out.
+    pub fn on(&self, machine: &Machine) -> Vec<Vec<usize>> {
+        match self {
+            Self::Parts(part, count) => {
+                let mut places = parts(*part, machine);
+                places.truncate(count.map_or(usize::MAX, |count| count as usize));
+                places
+            }
+            Self::Sets(sets) => {
+                let allowed = |set: &BTreeSet<usize>| {
+                    ordered(machine.allowed().iter().filter(|cpu| set.contains(&cpu.id)))
+                };
+                sets.iter()
+                    .map(allowed)
+                    .filter(|place| !place.is_empty())
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Numbers of processors, one of each core first.
+fn ordered<'a>(cpus: impl Iterator<Item = &'a Cpu>) -> Vec<usize> {
+    let mut cpus: Vec<&Cpu> = cpus.collect();
+    cpus.sort_by_key(|cpu| (cpu.thread, cpu.id));
+    cpus.iter().map(|cpu| cpu.id).collect()
+}
+
+/// The parts of the machine, neighbours one after the other.
+fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
+    let mut cpus: Vec<&Cpu> = machine.allowed().iter().collect();
+    cpus.sort_by_key(|cpu| (cpu.package, cpu.node, cpu.core, cpu.thread, cpu.id));
+    let last_level = machine.caches().iter().map(|cache| cache.level).max();
+    let caches: Vec<_> = machine
+        .caches()
+        .iter()
+        .filter(|cache| Some(cache.level) == last_level && cache.kind != "Instruction")
+        .collect();
+    let key = |cpu: &Cpu| match part {
+        Part::Threads => (0, Some(cpu.id)),
+        Part::Cores => (0, Some(cpu.core)),
+        // Who is behind no cache of this level shares none but those of its core.
+        Part::LastLevelCaches => match caches.iter().position(|it| it.cpus.contains(&cpu.id)) {
+            Some(cache) => (0, Some(cache)),
+            None => (1, Some(cpu.core)),
+        },
+        Part::NumaDomains => (0, cpu.node),
+        Part::Sockets => (0, cpu.package),
+    };
+    let mut keys = Vec::new();
+    for cpu in &cpus {
+        let key = key(cpu);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let own = |wanted: &_| ordered(cpus.iter().copied().filter(|cpu| key(cpu) == *wanted));
+    keys.iter().map(own).collect()
+}
+
+/// What is left to read of a list.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    /// How many numbers have been made.
+    numbers: usize,
+}
+
+/// A count and a stride after a number or a place; 1 and 1 if there is none.
+struct Interval {
+    count: i64,
+    stride: i64,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn blanks(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    /// Takes the character, if it stands here, and the blanks after it.
+    fn take(&mut self, wanted: char) -> bool {
+        let found = self.rest().starts_with(wanted);
+        if found {
+            self.at += wanted.len_utf8();
+            self.blanks();
+        }
+        found
+    }
+
+    fn fault(&self, expected: impl Into<String>) -> ListError {
+        let rest = self.rest();
+        let word = rest
+            .find([',', ':', '{', '}', '(', ')', '!', ' '])
+            .unwrap_or(rest.len());
+        let end = word.max(rest.chars().next().map_or(0, char::len_utf8));
+        ListError {
+            at: self.text[..self.at].chars().count() + 1,
+            found: match rest.is_empty() {
+                true => "the end".to_owned(),
+                false => rest[..end]
+                    .chars()
+                    .take(40)
+                    .flat_map(char::escape_debug)
+                    .collect(),
+            },
+            expected: expected.into(),
+        }
+    }
+
+    fn parts(&mut self) -> Result<PlaceList, ListError> {
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
+        let name = rest[..end].to_ascii_lowercase();
+        let known = Part::ALL.iter().find(|(known, _)| *known == name);
+        let Some(&(_, part)) = known else {
+            let names = Part::ALL.map(|(name, _)| name).join(", ");
+            return Err(self.fault(format!("{names}, or sets such as {{0,1}},{{2,3}}")));
+        };
+        self.at += end;
+        self.blanks();
+        if !self.take('(') {
+            return Ok(PlaceList::Parts(part, None));
+        }
+        let count = self.number(1, CPU_MAX)?;
+        match self.take(')') {
+            true => Ok(PlaceList::Parts(part, Some(count as u32))),
+            false => Err(self.fault("a closing parenthesis")),
+        }
+    }
+
+    fn sets(&mut self) -> Result<Vec<BTreeSet<usize>>, ListError> {
+        let mut sets = Vec::new();
+        loop {
+            let without = self.take('!');
+            let start = self.at;
+            let set = match self.take('{') {
+                true => self.set()?,
+                false => BTreeSet::from([self.number(0, CPU_MAX)?]),
+            };
+            if without {
+                sets.retain(|known| *known != set);
+            } else {
+                let interval = self.interval()?;
+                for step in 0..interval.count {
+                    let moved = set.iter().map(|&number| number + step * interval.stride);
+                    sets.push(self.checked(start, moved)?);
+                }
+            }
+            if !self.take(',') {
+                break;
+            }
+        }
+        let sets: Vec<BTreeSet<usize>> = sets
+            .into_iter()
+            .map(|set| set.into_iter().map(|number| number as usize).collect())
+            .collect();
+        match sets.is_empty() {
+            true => Err(self.fault("at least one place is to be left")),
+            false => Ok(sets),
+        }
+    }
+
+    /// The numbers up to the closing brace.
+    fn set(&mut self) -> Result<BTreeSet<i64>, ListError> {
+        let mut set = BTreeSet::new();
+        loop {
+            let without = self.take('!');
+            let start = self.at;
+            let number = self.number(0, CPU_MAX)?;
+            if without {
+                set.remove(&number);
+            } else {
+                let interval = self.interval()?;
+                let moved = (0..interval.count).map(|step| number + step * interval.stride);
+                set.extend(self.checked(start, moved)?);
+            }
+            if !self.take(',') {
+                break;
+            }
+        }
+        if !self.take('}') {
+            return Err(self.fault("a comma, or a closing brace"));
+        }
+        match set.is_empty() {
+            true => Err(self.fault("at least one number is to be left in a place")),
+            false => Ok(set),
+        }
+    }
+
+    /// The numbers, if all are numbers of processors and they are not too many; the refusal is at `start`.
+    fn checked(
+        &mut self,
+        start: usize,
+        numbers: impl Iterator<Item = i64>,
+    ) -> Result<BTreeSet<i64>, ListError> {
+        let mut set = BTreeSet::new();
+        for number in numbers {
+            self.numbers += 1;
+            let expected = match number {
+                _ if self.numbers > NUMBERS_MAX => format!("at most {NUMBERS_MAX} numbers in all"),
+                0..=CPU_MAX => {
+                    set.insert(number);
+                    continue;
+                }
+                _ => format!("reaches {number}, numbers are from 0 to {CPU_MAX}"),
+            };
+            self.at = start;
+            return Err(self.fault(expected));
+        }
+        Ok(set)
+    }
+
+    fn interval(&mut self) -> Result<Interval, ListError> {
+        let (mut count, mut stride) = (1, 1);
+        if self.take(':') {
+            count = self.number(1, CPU_MAX)?;
+            if self.take(':') {
+                stride = self.number(-CPU_MAX, CPU_MAX)?;
+            }
+        }
+        Ok(Interval { count, stride })
+    }
+
+    fn number(&mut self, least: i64, most: i64) -> Result<i64, ListError> {
+        let rest = self.rest();
+        let sign = usize::from(least < 0 && rest.starts_with(['-', '+']));
+        let digits = rest[sign..].find(|c: char| !c.is_ascii_digit());
+        let end = sign + digits.unwrap_or(rest.len() - sign);
+        let number = rest[..end].parse().ok();
+        let number = number.filter(|number| (least..=most).contains(number));
+        let number =
+            number.ok_or_else(|| self.fault(format!("a number from {least} to {most}")))?;
+        self.at += end;
+        self.blanks();
+        Ok(number)
+    }
+}

@@ -1,0 +1,276 @@
+//! Which processor each worker stays on.
+//!
+//! Unless something is asked for: the n-th worker on the n-th *allowed* processor, one of each core first
+//! ([`Machine::cpus`]). `TAUTLINE_PLACES` asks for places by a list as OpenMP writes it (`cores`,
+//! `sockets(1)`, `{0:4},{8:4}`); a plain number there is how many places exchange work, and says nothing
+//! about processors. Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. Nothing widens the mask
+//! that a launcher gave, and no more processors are used by default than the control group grants.
+//!
+//! # Algorithm
+//! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is kept on one
+//! processor of its place, not on all of them. With more workers than places each place gets so many as
+//! it has processors free, so that none is shared while another is free.
+#![forbid(unsafe_code)]
+
+mod list;
+
+pub use list::{ListError, Part, PlaceList};
+
+use crate::{Error, Result};
+use std::collections::BTreeSet;
+use std::sync::Once;
+use tautline_node::Machine;
+use tautline_node::machine::Cpu;
+
+/// The variable that asks for places.
+pub const VARIABLE: &str = "TAUTLINE_PLACES";
+/// The variable that silences warnings, if it is `0`.
+pub const WARN_VARIABLE: &str = "TAUTLINE_WARN";
+
+/// How workers are spread over places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bind {
+    /// Neighbours next to each other.
+    #[default]
+    Close,
+    /// As far from each other as there is room.
+    Spread,
+    /// All in the first place.
+    Primary,
+}
+
+/// Which processor each worker stays on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinning {
+    /// In the default pinning one place, in which each gets its own.
+    places: Vec<Vec<usize>>,
+    bind: Bind,
+    /// How many workers there are unless that is asked for.
+    processors: usize,
+    allowed: Vec<Cpu>,
+    online: usize,
+}
+
+impl Pinning {
+    /// Every worker on a processor of its own, one of each core first.
+    pub fn of(machine: &Machine) -> Self {
+        Self::to(machine, vec![machine.cpus()], Bind::Close)
+    }
+
+    /// The workers over the places of `list`.
+    ///
+    /// # Errors
+    /// None of its processors is allowed.
+    pub fn listed(machine: &Machine, list: &PlaceList, bind: Bind) -> Result<Self> {
+        Self::asked(machine, "places", list, bind)
+    }
+
+    /// What the environment asks for, as the module says. A list in `OMP_PLACES` that is none is passed
+    /// over with a warning, since it was not written for this library.
+    ///
+    /// # Errors
+    /// A list in `TAUTLINE_PLACES` that is none, or that has no allowed processor.
+    pub fn from_environment(machine: &Machine) -> Result<Self> {
+        let variable = |name: &str| std::env::var(name).ok();
+        match variable(VARIABLE).filter(|value| !is_number(value)) {
+            None => Ok(Self::from_openmp(machine)),
+            Some(value) => match value.parse() {
+                Ok(list) => Self::asked(machine, VARIABLE, &list, Bind::Close),
+                Err(error) => refuse(VARIABLE, &value, error.to_string()),
+            },
+        }
+    }
+
+    /// What the variables of OpenMP ask for, else [`of`](Self::of).
+    pub fn from_openmp(machine: &Machine) -> Self {
+        let (pinning, warning) = openmp(machine, |name| std::env::var(name).ok());
+        static ONCE: Once = Once::new();
+        if let Some(line) = warning {
+            warn(&ONCE, &line);
+        }
+        pinning
+    }
+
+    fn asked(
+        machine: &Machine,
+        setting: &'static str,
+        list: &PlaceList,
+        bind: Bind,
+    ) -> Result<Self> {
+        let places = list.on(machine);
+        if places.is_empty() {
+            let ids: Vec<usize> = machine.allowed().iter().map(|cpu| cpu.id).collect();
+            let allowed = format!("at least one allowed processor, of {}", ranges(&ids));
+            return refuse(setting, list, allowed);
+        }
+        Ok(Self::to(machine, places, bind))
+    }
+
+    fn to(machine: &Machine, places: Vec<Vec<usize>>, bind: Bind) -> Self {
+        let places: Vec<_> = match bind {
+            Bind::Primary => places.into_iter().take(1).collect(),
+            Bind::Close | Bind::Spread => places,
+        };
+        let distinct = places.iter().flatten().collect::<BTreeSet<_>>().len();
+        Self {
+            processors: distinct.min(machine.cpus().len()),
+            places,
+            bind,
+            allowed: machine.allowed().to_vec(),
+            online: machine.online(),
+        }
+    }
+
+    /// How many workers there are if nobody says how many: as many as there are processors in the places, at
+    /// most what the control group grants.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
+    /// The places, each with its processors.
+    pub fn places(&self) -> &[Vec<usize>] {
+        &self.places
+    }
+
+    /// The processor of each of so many threads.
+    pub fn cpus(&self, threads: usize) -> Vec<usize> {
+        let places = self.places.len();
+        if threads <= places {
+            let step = |thread: usize| match self.bind {
+                Bind::Spread => thread * places / threads,
+                Bind::Close | Bind::Primary => thread,
+            };
+            return (0..threads)
+                .map(|thread| self.places[step(thread)][0])
+                .collect();
+        }
+        // How many threads each place gets: one more each in turn, while one has a processor free.
+        let mut counts = vec![0; places];
+        let (mut left, mut rounds) = (threads, 1);
+        while left > 0 {
+            let room = |(place, count): (usize, &usize)| *count < self.places[place].len() * rounds;
+            let free: Vec<usize> = (0..places).filter(|&at| room((at, &counts[at]))).collect();
+            rounds += usize::from(free.is_empty());
+            for &at in free.iter().take(left) {
+                counts[at] += 1;
+            }
+            left -= free.len().min(left);
+        }
+        let of_place = |(place, count): (&Vec<usize>, usize)| -> Vec<usize> {
+            place.iter().copied().cycle().take(count).collect()
+        };
+        self.places.iter().zip(counts).flat_map(of_place).collect()
+    }
+
+    /// What people do not expect of so many workers on these processors, in one line.
+    pub fn surprise(&self, workers: usize, pinned: bool) -> Option<String> {
+        let used: BTreeSet<usize> = match pinned {
+            true => self.cpus(workers).into_iter().collect(),
+            false => self.places.iter().flatten().copied().collect(),
+        };
+        let listed: Vec<usize> = used.iter().copied().collect();
+        let list = ranges(&listed);
+        if workers > self.processors {
+            let processors = self.processors;
+            let plural = if processors == 1 { "" } else { "s" };
+            return Some(format!(
+                "{workers} workers take turns on {processors} CPU{plural} (of {list})"
+            ));
+        }
+        let here = self.allowed.iter().filter(|cpu| used.contains(&cpu.id));
+        let cores: BTreeSet<usize> = here.map(|cpu| cpu.core).collect();
+        let alone = cores.len() == 1 && workers > 1 && self.online > used.len();
+        alone.then(|| {
+            let online = self.online;
+            format!(
+                "all {workers} workers share one core (CPUs {list}) of a machine with {online} CPUs"
+            )
+        })
+    }
+
+    /// Says on stderr what [`surprise`](Self::surprise) finds, once in the life of the process, unless
+    /// `TAUTLINE_WARN` is `0`.
+    pub(crate) fn warn(&self, workers: usize, pinned: bool) {
+        static ONCE: Once = Once::new();
+        if let Some(line) = self.surprise(workers, pinned) {
+            warn(&ONCE, &line);
+        }
+    }
+}
+
+/// What the variables of OpenMP ask for, and what is to be said about them.
+fn openmp(
+    machine: &Machine,
+    variable: impl Fn(&str) -> Option<String>,
+) -> (Pinning, Option<String>) {
+    let default = || Pinning::of(machine);
+    let Some(value) = variable("OMP_PLACES").filter(|value| !value.trim().is_empty()) else {
+        return (default(), None);
+    };
+    // A value for each level of nesting; ours is the first.
+    let bind = variable("OMP_PROC_BIND")
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let bind = match bind.split(',').next().unwrap_or_default().trim() {
+        "false" => return (default(), None),
+        "spread" => Bind::Spread,
+        "primary" | "master" => Bind::Primary,
+        _ => Bind::Close,
+    };
+    let asked = value
+        .parse::<PlaceList>()
+        .map_err(|error| error.to_string());
+    let asked = asked.and_then(|list| {
+        let pinning = Pinning::asked(machine, "OMP_PLACES", &list, bind);
+        pinning.map_err(|_| "none of these processors is allowed".to_owned())
+    });
+    match asked {
+        Ok(pinning) => (pinning, None),
+        Err(why) => {
+            let value = value.escape_debug();
+            (
+                default(),
+                Some(format!("OMP_PLACES {value}: passed over, {why}")),
+            )
+        }
+    }
+}
+
+/// Is it a number of places, and no list?
+pub(crate) fn is_number(value: &str) -> bool {
+    value.is_empty() || value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn warn(once: &Once, line: &str) {
+    if std::env::var(WARN_VARIABLE).is_ok_and(|value| value == "0") {
+        return;
+    }
+    once.call_once(|| eprintln!("tautline: {line}; {WARN_VARIABLE}=0 silences this"));
+}
+
+fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {
+    Err(Error::Setting {
+        setting,
+        value: value.to_string().escape_debug().to_string(),
+        allowed: allowed.into(),
+    })
+}
+
+/// Numbers of processors in few words: `0-3 8`. Ranges are found in the order given.
+pub fn ranges(numbers: &[usize]) -> String {
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let text = parts.iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    text.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! One node as a tree of memories, and the processor of each worker: read from a description, or found.
+//!
+//! In XML, with the element names of the hierarchical place trees of Chatterjee 2013, section 5.2:
+//!
+//! ```xml
+//! <HPT version="0.1" info="two sockets of four cores" cpus="0-7">
+//!   <place type="mem">
+//!     <place num="2" type="cache" name="L3" bytes="8388608" tuning="1">
+//!       <place num="4" type="core"><worker num="1"/></place>
+//!     </place>
+//!   </place>
+//! </HPT>
+//! ```
+//!
+//! and in TOML:
+//!
+//! ```toml
+//! info = "two sockets of four cores"
+//! cpus = "0-7"
+//! [place]
+//! type = "mem"
+//! [[place.place]]
+//! num = 2
+//! type = "cache"
+//! name = "L3"
+//! bytes = 8388608
+//! tuning = true
+//! [[place.place.place]]
+//! num = 4
+//! type = "core"
+//! workers = 1
+//! ```
+//!
+//! `num` is how many copies there are under each copy of the place above; 1 unless said. Workers hang on
+//! the innermost places. `type` is `mem`, `cache`, `core`, `node`, `device` or another word; `tuning`,
+//! `name`, `bytes` and `cpus`, the processor of each worker in order, are ours and may be left out.
+#![forbid(unsafe_code)]
+
+mod discover;
+mod entry;
+mod form;
+mod hpt;
+mod hwloc;
+mod xml;
+
+use crate::pinning::Pinning;
+use entry::Entry;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use tautline_core::hierarchy::Hierarchy;
+use tautline_node::Machine;
+
+/// The longest description that is read, in bytes.
+const BYTES_MAX: u64 = 1 << 24;
+
+/// A node: its tree of memories, and the processors of its workers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platform {
+    info: String,
+    hierarchy: Hierarchy,
+    /// By worker; empty if not known.
+    cpus: Vec<usize>,
+}
+
+impl Platform {
+    /// Reads a tree from the text of an XML document; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// [`PlatformError::Malformed`]
+    pub fn from_xml(file: &str, text: &str) -> Result<Self, PlatformError> {
+        locate(file, text, hpt::read(text))
+    }
+
+    /// Reads a tree from the text of a TOML document; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// [`PlatformError::Malformed`]
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, PlatformError> {
+        locate(file, text, form::read(text))
+    }
+
+    /// Reads a tree from a file: TOML if its name ends in `.toml`, else XML; a topology as `lstopo` writes
+    /// it is taken for the machine that it describes.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and a description with a mistake.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, PlatformError> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        let text = text_of(path)?;
+        if path.extension().is_some_and(|end| end == "toml") {
+            return Self::from_toml(&file, &text);
+        }
+        match locate(&file, &text, xml::root(&text))?.as_str() {
+            hwloc::ROOT => machine_from_xml(&file, &text).map(|machine| Self::of(&machine)),
+            _ => Self::from_xml(&file, &text),
+        }
+    }
+
+    /// The present machine, as the calling thread may use it.
+    pub fn discover() -> Self {
+        Self::of(&Machine::discover())
+    }
+
+    /// The processors of `machine` that workers are pinned to by default, one worker each, under its
+    /// sockets, memory nodes, caches and cores. What has the same processors is one place.
+    pub fn of(machine: &Machine) -> Self {
+        discover::platform(machine, &machine.cpus())
+    }
+
+    /// The same for the processors that `pinning` gives to as many workers as it has room for.
+    pub fn pinned(machine: &Machine, pinning: &Pinning) -> Self {
+        discover::platform(machine, &pinning.cpus(pinning.processors()))
+    }
+
+    /// What the description says of itself; empty if nothing.
+    pub fn info(&self) -> &str {
+        &self.info
+    }
+
+    /// The tree of memories.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// The processor that the worker is to be pinned to, if it is known.
+    pub fn cpu(&self, worker: u32) -> Option<usize> {
+        self.cpus.get(worker as usize).copied()
+    }
+}
+
+/// The machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 and 2): its
+/// allowed processors, without a quota. `file` is what errors call it.
+///
+/// # Errors
+/// [`PlatformError::Malformed`]
+pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, PlatformError> {
+    locate(file, text, hwloc::read(text))
+}
+
+/// The machine that a file describes, as [`machine_from_xml`].
+///
+/// # Errors
+/// A file that cannot be read, and a description with a mistake.
+pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, PlatformError> {
+    let path = path.as_ref();
+    machine_from_xml(&path.display().to_string(), &text_of(path)?)
+}
+
+fn text_of(path: &Path) -> Result<String, PlatformError> {
+    let unreadable = |source| PlatformError::Unreadable {
+        file: path.display().to_string(),
+        source,
+    };
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
+        .map_err(unreadable)?;
+    if text.len() as u64 > BYTES_MAX {
+        let long = format!("longer than {BYTES_MAX} bytes");
+        return Err(unreadable(std::io::Error::other(long)));
+    }
+    Ok(text)
+}
+
+/// Why a description gives no platform.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlatformError {
+    /// A file that cannot be read.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// Its path.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A description with a mistake.
+    #[error("{file}:{line}:{column}: {message}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The character of the line, from 1.
+        column: usize,
+        /// What was found, and what is allowed.
+        message: String,
+    },
+}
+
+/// A mistake, and the byte where it stands.
+#[derive(Debug)]
+struct Mistake {
+    at: usize,
+    message: String,
+}
+
+impl Mistake {
+    fn at(at: usize, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { at, message }
+    }
+}
+
+fn locate<T>(file: &str, text: &str, read: Result<T, Mistake>) -> Result<T, PlatformError> {
+    read.map_err(|Mistake { at, message }| {
+        let before = text.get(..at).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        PlatformError::Malformed {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    })
+}
+
+/// A value of a description in one line of a message.
+fn shown(value: &str) -> String {
+    const MOST: usize = 60;
+    let mut text: String = value
+        .chars()
+        .take(MOST)
+        .flat_map(char::escape_debug)
+        .collect();
+    if value.chars().nth(MOST).is_some() {
+        text.push('…');
+    }
+    text
+}

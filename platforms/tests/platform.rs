@@ -1,0 +1,650 @@
+//! Trees of memories: described, imported and found.
+//!
+//! The files of `topology` are made by hand, in the form of `lstopo --of xml`: a dual-socket x86 whose
+//! cores have two threads (hwloc 2), a POWER8 node with eight threads a core (hwloc 1), and an Arm server of
+//! two dies of 24 cores, five of them not allowed (hwloc 2).
+
+use tautline::hierarchy::{Hierarchy, Kind, Place};
+use tautline::machine::{Cache, Cpu};
+use tautline::platform::{machine_from_file, machine_from_xml};
+use tautline::{Machine, Platform};
+
+const XML: &str = include_str!("hpt/xeon.xml");
+const TOML: &str = include_str!("hpt/xeon.toml");
+const TOPOLOGY: &str = include_str!("topology/xeon-2x4x2.xml");
+
+fn folder(file: &str) -> String {
+    format!("{}/tests/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn machine(file: &str) -> Machine {
+    machine_from_file(folder(&format!("topology/{file}"))).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Chatterjee, acceptance fact 8, for the tree of a file.
+fn check_xeon(platform: &Platform) {
+    let tree = platform.hierarchy();
+    assert_eq!((tree.len(), tree.workers()), (15, 8));
+    assert_eq!(tree.subtree(Place(3)), 0..2);
+    assert_eq!(tree.subtree(Place(7)), 0..1);
+    assert!((0..8).all(|worker| tree.leaf_of(worker) == Place(7 + worker)));
+    assert_eq!(tree.kind(Place(0)), &Kind::Memory);
+    assert_eq!(tree.places_of_kind(&Kind::Cache).count(), 14);
+    let tuning: Vec<_> = tree.tuning_places().collect();
+    assert_eq!(tuning, [Place(1), Place(2)]);
+    assert_eq!(platform.info(), "dual quad-core Xeon");
+}
+
+#[test]
+fn chatterjee_8_the_xeon_described_in_xml() {
+    check_xeon(&Platform::from_xml("xeon.xml", XML).unwrap());
+    check_xeon(&Platform::from_file(folder("hpt/xeon.xml")).unwrap());
+    assert_eq!(Platform::from_xml("xeon.xml", XML).unwrap().cpu(0), None);
+}
+
+#[test]
+fn chatterjee_8_the_xeon_described_in_toml() {
+    check_xeon(&Platform::from_toml("xeon.toml", TOML).unwrap());
+    check_xeon(&Platform::from_file(folder("hpt/xeon.toml")).unwrap());
+}
+
+/// The one line that refuses the text.
+fn refusal(read: Result<impl std::fmt::Debug, tautline::platform::PlatformError>) -> String {
+    let line = read.map_or_else(|e| e.to_string(), |read| format!("accepted {read:?}"));
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line
+}
+
+/// The line that refuses a text in which `old` has become `new`; line and column are those of `mark`.
+fn check(text: &str, old: &str, new: &str, mark: &str, message: &str) {
+    assert!(text.contains(old), "no {old}");
+    let text = text.replacen(old, new, 1);
+    let line = match text.contains("[place]") {
+        true => refusal(Platform::from_toml("my", &text)),
+        false if text.contains("<topology") => refusal(machine_from_xml("my", &text)),
+        false => refusal(Platform::from_xml("my", &text)),
+    };
+    let at = text.find(mark).unwrap_or_else(|| panic!("no {mark}"));
+    let row = text[..at].matches('\n').count() + 1;
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let column = text[start..at].chars().count() + 1;
+    assert_eq!(line, format!("my:{row}:{column}: {message}"));
+}
+
+const LEAF: &str = "<worker num=\"1\"/>";
+const L1: &str = "num=\"2\" type=\"cache\" name=\"L1\"";
+
+#[test]
+fn each_mistake_in_xml_is_one_line_with_its_place() {
+    let check =
+        |old: &str, new: &str, mark: &str, message: &str| check(XML, old, new, mark, message);
+    check(
+        "num=\"2\"",
+        "num=\"0\"",
+        "num=\"0\"",
+        "num 0: from 1 to 1048576",
+    );
+    check(
+        "num=\"2\"",
+        "num=\"-1\"",
+        "num=\"-1\"",
+        "num -1: from 1 to 1048576",
+    );
+    check(
+        "num=\"2\"",
+        "num=\"many\"",
+        "num=\"many\"",
+        "num many: from 1 to 1048576",
+    );
+    check(
+        "num=\"1\" type",
+        "num=\"2\" type",
+        "<place num=\"2\" type=\"mem\"",
+        "num 2: the root is there once",
+    );
+    check(
+        LEAF,
+        "<worker num=\"0\"/>",
+        "num=\"0\"",
+        "workers 0: from 1 to 1048576",
+    );
+    check(
+        LEAF,
+        "",
+        "<place num=\"2\" type=\"cache\" name=\"L1\"",
+        "0 workers on a leaf: at least 1",
+    );
+    check(
+        "<place num=\"2\" type=\"cache\" name=\"L2\">",
+        "<place num=\"2\" type=\"cache\" name=\"L2\"><worker/>",
+        "<place num=\"2\" type=\"cache\" name=\"L2\"",
+        "1 workers on a place with places below it: only on a leaf",
+    );
+    check(
+        L1,
+        "num=\"1000000\" type=\"cache\"",
+        "<place num=\"2\" type=\"cache\" name=\"L2\"",
+        "num 2 makes too many places: at most 1048576",
+    );
+    check(
+        LEAF,
+        "<worker num=\"1048576\"/>",
+        "<place num=\"2\" type=\"cache\" name=\"L1\"",
+        "2 x 1048576 workers: at most 1048576 in all",
+    );
+    check(
+        "type=\"mem\"",
+        "type=\"\"",
+        "type=\"\"",
+        "type : mem, cache, core, node, device, or another word",
+    );
+    check(
+        " type=\"mem\"",
+        "",
+        "<place num=\"1\">",
+        "place without a type: mem, cache, core, node, device, or another word",
+    );
+    check(
+        "tuning=\"1\"",
+        "tuning=\"yes\"",
+        "tuning=\"yes\"",
+        "tuning yes: 0 or 1",
+    );
+    check(
+        "name=\"L2\"",
+        "size=\"4\"",
+        "size=\"4\"",
+        "size: no attribute of place, which has num, type, tuning, name, bytes",
+    );
+    check(
+        "name=\"L2\"",
+        "bytes=\"4K\"",
+        "bytes=\"4K\"",
+        "bytes 4K: a whole number, not negative",
+    );
+    check(
+        LEAF,
+        "<job/>",
+        "<job/>",
+        "element job: place or worker may stand here",
+    );
+    check(
+        LEAF,
+        "<worker><place/></worker>",
+        "<place/>",
+        "element place: nothing may stand here",
+    );
+}
+
+#[test]
+fn each_mistake_in_the_form_of_xml_is_one_line_with_its_place() {
+    let check =
+        |old: &str, new: &str, mark: &str, message: &str| check(XML, old, new, mark, message);
+    check(
+        LEAF,
+        "w0\nw1",
+        "\n          w0",
+        "w0\\nw1: only elements stand in place",
+    );
+    check(
+        "<HPT version=\"0.1\"",
+        "<HPT cores=\"8\"",
+        "cores=\"8\"",
+        "cores: no attribute of HPT, which has version, info, cpus",
+    );
+    check(
+        "</HPT>",
+        "<place type=\"mem\"><worker/></place></HPT>",
+        "<place type=\"mem\"><worker/></place>",
+        "2 places in HPT: 1, the root, with all others in it",
+    );
+    let line = |text: &str| refusal(Platform::from_xml("my", text));
+    assert_eq!(
+        line("<HPT/>"),
+        "my:1:1: 0 places in HPT: 1, the root, with all others in it"
+    );
+    assert_eq!(
+        line("<hpt/>"),
+        "my:1:1: element hpt: HPT is the outermost one"
+    );
+    assert_eq!(
+        line("<HPT><worker/></HPT>"),
+        "my:1:6: element worker: place may stand here"
+    );
+    for text in [
+        "",
+        "<",
+        "<HPT>",
+        "<HPT></place>",
+        "place",
+        "<HPT a=\"1\" a=\"2\"/>",
+        "\u{1}",
+        "<HPT>é&lt;&oops;</HPT>",
+    ] {
+        let line = line(text);
+        assert!(
+            line.starts_with("my:1:") && line.contains(": not XML: "),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn towers_of_elements_are_refused_before_the_stack_ends() {
+    for deep in [65, 300, 100_000] {
+        let (open, close) = ("<place type=\"mem\">".repeat(deep), "</place>".repeat(deep));
+        let line = refusal(Platform::from_xml(
+            "my",
+            &format!("<HPT>{open}<worker/>{close}</HPT>"),
+        ));
+        assert!(line.contains("at most"), "{line}");
+        let objects = "<object type=\"Group\">".repeat(deep);
+        let end = "</object>".repeat(deep);
+        let text =
+            format!("<topology>{objects}<object type=\"PU\" os_index=\"0\"/>{end}</topology>");
+        match deep {
+            // What has one processor is one place.
+            65 => assert_eq!(machine_from_xml("my", &text).unwrap().cpus(), [0]),
+            _ => assert!(refusal(machine_from_xml("my", &text)).contains("at most 256")),
+        }
+    }
+    let places =
+        (1..66).map(|level| format!("[[place{}]]\ntype = \"mem\"\n", ".place".repeat(level)));
+    let toml = format!("[place]\ntype = \"mem\"\n{}", places.collect::<String>());
+    assert!(refusal(Platform::from_toml("my", &toml)).contains("level 64: at most 64 levels"));
+}
+
+#[test]
+fn each_mistake_in_toml_is_one_line_with_its_place() {
+    let check =
+        |old: &str, new: &str, mark: &str, message: &str| check(TOML, old, new, mark, message);
+    check("num = 2", "num = 0", "0\ntype", "num 0: from 1 to 1048576");
+    check(
+        "num = 2",
+        "num = -3",
+        "-3\ntype",
+        "num -3: from 1 to 1048576",
+    );
+    check(
+        "num = 2",
+        "num = 99999999999",
+        "99999999999",
+        "num 99999999999: from 1 to 1048576",
+    );
+    check(
+        "workers = 1",
+        "workers = 0",
+        "0\n",
+        "workers 0: from 1 to 1048576",
+    );
+    check(
+        "workers = 1",
+        "",
+        "[[place.place.place.place]]",
+        "0 workers on a leaf: at least 1",
+    );
+    check(
+        "type = \"mem\"",
+        "type = \"mem\"\nworkers = 2",
+        "[place]",
+        "2 workers on a place with places below it: only on a leaf",
+    );
+    check(
+        "type = \"mem\"",
+        "type = \"mem\"\nnum = 2",
+        "[place]",
+        "num 2: the root is there once",
+    );
+    check(
+        "type = \"mem\"",
+        "type = \"\"",
+        "\"\"",
+        "type : mem, cache, core, node, device, or another word",
+    );
+    check(
+        "type = \"mem\"",
+        "type = \"mem\"\nbytes = -1",
+        "-1",
+        "bytes -1: a whole number, not negative",
+    );
+    let line = |old: &str, new: &str| {
+        assert!(TOML.contains(old));
+        refusal(Platform::from_toml("my", &TOML.replacen(old, new, 1)))
+    };
+    assert!(line("tuning = true", "tuning = 1").starts_with("my:11:10: invalid type"));
+    assert!(line("tuning = true", "tunning = true").contains("unknown field `tunning`"));
+    assert!(line("type = \"mem\"", "").contains("missing field `type`"));
+    assert!(line("num = 2", "num = \"two\"").contains("invalid type"));
+    assert!(line("[place]", "[place").starts_with("my:5:"));
+    assert!(refusal(Platform::from_toml("my", "")).contains("missing field `place`"));
+}
+
+#[test]
+fn the_processors_of_workers_may_be_listed() {
+    let with = |cpus: &str| {
+        let cpus = format!("<HPT cpus=\"{cpus}\" ");
+        Platform::from_xml("my", &XML.replacen("<HPT ", &cpus, 1))
+    };
+    let platform = with("8-11,0, 2,4-5").unwrap();
+    let cpus: Vec<_> = (0..9).map(|worker| platform.cpu(worker)).collect();
+    let expected = [8, 9, 10, 11, 0, 2, 4, 5].map(Some);
+    assert_eq!((&cpus[..8], cpus[8]), (&expected[..], None));
+    for (list, message) in [
+        ("0-3", "cpus 0-3: 4 for 8 workers, one each"),
+        ("0-8", "cpus 0-8: 9 for 8 workers, one each"),
+        ("0-6,3", "cpus 0-6,3: 3 is there twice"),
+        (
+            "7-0",
+            "cpus 7-0: numbers and ranges up to 1048575, such as 0-3,8",
+        ),
+        ("", "cpus : numbers and ranges up to 1048575, such as 0-3,8"),
+        (
+            "0-9999999",
+            "cpus 0-9999999: numbers and ranges up to 1048575, such as 0-3,8",
+        ),
+    ] {
+        assert_eq!(refusal(with(list)), format!("my:3:6: {message}"));
+    }
+    let toml = TOML.replacen("version = \"0.1\"", "cpus = \"0-7\"", 1);
+    assert_eq!(Platform::from_toml("my", &toml).unwrap().cpu(7), Some(7));
+    let toml = toml.replacen("0-7", "0-6", 1);
+    assert_eq!(
+        refusal(Platform::from_toml("my", &toml)),
+        "my:2:8: cpus 0-6: 7 for 8 workers, one each"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let line = refusal(Platform::from_file("/nowhere/node.xml"));
+    assert!(line.starts_with("/nowhere/node.xml: "), "{line}");
+    let line = refusal(machine_from_file(folder("topology")));
+    assert!(line.contains("topology: "), "{line}");
+}
+
+/// Each place as `kind label bytes workers`.
+fn rows(tree: &Hierarchy) -> Vec<String> {
+    let row = |place| {
+        let (kind, label) = (tree.kind(place), tree.label(place));
+        format!(
+            "{kind} {label} {} {:?}",
+            tree.bytes(place),
+            tree.subtree(place)
+        )
+    };
+    tree.places().map(row).collect()
+}
+
+fn cpus(platform: &Platform) -> Vec<usize> {
+    let workers = 0..platform.hierarchy().workers();
+    workers.map(|w| platform.cpu(w).unwrap()).collect()
+}
+
+#[test]
+fn two_sockets_with_two_threads_a_core() {
+    let machine = machine("xeon-2x4x2.xml");
+    assert_eq!((machine.cores(), machine.allowed().len()), (8, 16));
+    assert_eq!(machine.cpus(), (0..16).collect::<Vec<_>>());
+    assert_eq!(
+        machine.model().unwrap(),
+        "Intel(R) Xeon(R) Silver 4112 CPU @ 2.60GHz"
+    );
+    let second = &machine.allowed()[12];
+    let expected = Cpu {
+        id: 12,
+        thread: 1,
+        core: 4,
+        node: Some(1),
+        package: Some(1),
+    };
+    assert_eq!(*second, expected);
+    let l3: Vec<_> = machine
+        .caches()
+        .iter()
+        .filter(|cache| cache.level == 3)
+        .collect();
+    assert_eq!(l3[0].cpus, [0, 1, 2, 3, 8, 9, 10, 11]);
+    assert_eq!((l3.len(), l3[1].bytes), (2, 20_185_088));
+    let platform = Platform::of(&machine);
+    let rows = rows(platform.hierarchy());
+    assert_eq!(rows.len(), 11);
+    assert_eq!(rows[0], "mem  206158430208 0..16");
+    assert_eq!(rows[1], "mem socket 0 + node 0 + L3 103079215104 0..8");
+    assert_eq!(rows[3], "core L2 + L1 + core 0 1048576 0..2");
+    assert_eq!(cpus(&platform)[..10], [0, 8, 1, 9, 2, 10, 3, 11, 4, 12]);
+    let victims: Vec<_> = platform.hierarchy().victims(0).take(3).collect();
+    assert_eq!(victims, [1, 2, 3], "the other thread of the core first");
+}
+
+#[test]
+fn power8_with_eight_threads_a_core_in_the_older_form() {
+    let machine = machine("power8-4x3x8.xml");
+    assert_eq!((machine.cores(), machine.allowed().len()), (12, 96));
+    assert_eq!(
+        machine.cpus()[..13],
+        [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 1]
+    );
+    let nodes: Vec<_> = machine.nodes().iter().map(|node| node.id).collect();
+    assert_eq!(nodes, [0, 1, 16, 17]);
+    let platform = Platform::of(&machine);
+    let tree = platform.hierarchy();
+    assert_eq!((tree.len(), tree.workers()), (1 + 4 + 12, 96));
+    assert_eq!(tree.label(Place(3)), "socket 2 + node 16");
+    assert_eq!(tree.label(Place(5)), "L3 + L2 + L1 + core 0");
+    assert_eq!(tree.bytes(Place(5)), 8 << 20);
+    assert_eq!(cpus(&platform), (0..96).collect::<Vec<_>>());
+}
+
+#[test]
+fn arm_with_processors_that_are_not_allowed() {
+    let machine = machine("arm-2x24.xml");
+    assert_eq!((machine.cores(), machine.allowed().len()), (43, 43));
+    assert!(!machine.cpus().contains(&30) && machine.cpus()[0] == 4);
+    let platform = Platform::of(&machine);
+    let tree = platform.hierarchy();
+    assert_eq!(tree.workers(), 43);
+    assert_eq!(rows(tree)[1], "mem node 0 + L3 68719476736 0..20");
+    assert_eq!(rows(tree)[2], "mem node 1 + L3 68719476736 20..43");
+    assert_eq!(tree.len(), 1 + 2 + 43);
+    assert_eq!(platform.cpu(0), Some(4));
+}
+
+#[test]
+fn a_topology_is_a_platform_too() {
+    let file = folder("topology/power8-4x3x8.xml");
+    let platform = Platform::from_file(file).unwrap();
+    assert_eq!(platform, Platform::of(&machine("power8-4x3x8.xml")));
+    assert!(platform.info().starts_with("POWER8"));
+}
+
+#[test]
+fn each_mistake_in_a_topology_is_one_line_with_its_place() {
+    let check =
+        |old: &str, new: &str, mark: &str, message: &str| check(TOPOLOGY, old, new, mark, message);
+    check(
+        "version=\"2.0\"",
+        "version=\"7\"",
+        "version=\"7\"",
+        "version 7: 1 or 2",
+    );
+    let pu = "type=\"PU\" os_index=\"0\"";
+    check(
+        pu,
+        "type=\"PU\" os_index=\"-1\"",
+        "os_index=\"-1\"",
+        "os_index -1: from 0 to 1048575",
+    );
+    check(
+        pu,
+        "type=\"PU\" os_index=\"8\"",
+        "cpuset=\"0x00000001\"/>",
+        "cpuset 0x00000001: that of PU 8 alone",
+    );
+    check(
+        pu,
+        "type=\"PU\"",
+        "<object type=\"PU\" cpuset",
+        "PU without os_index: its number",
+    );
+    check(
+        "type=\"NUMANode\" os_index=\"1\"",
+        "type=\"NUMANode\"",
+        "<object type=\"NUMANode\" cpuset",
+        "NUMANode without os_index: its number",
+    );
+    check(
+        "cpuset=\"0x00000f0f\" local_memory",
+        "local_memory",
+        "<object type=\"NUMANode\" os_index=\"0\"",
+        "NUMANode without cpuset: the processors near it",
+    );
+    check(
+        "local_memory=\"103079215104\"",
+        "local_memory=\"96G\"",
+        "local_memory=\"96G\"",
+        "size 96G: a whole number of bytes",
+    );
+    check(
+        "cache_size=\"20185088\" depth=\"3\"",
+        "depth=\"0\"",
+        "depth=\"0\"",
+        "depth 0: the level of a cache, 1 to 9",
+    );
+    check(
+        "cache_size=\"20185088\" depth=\"3\"",
+        "",
+        "<object type=\"L3Cache\"",
+        "cache without depth: its level, 1 to 9",
+    );
+    check(
+        "cache_type=\"0\"",
+        "cache_type=\"3\"",
+        "cache_type=\"3\"",
+        "cache_type 3: 0, 1 or 2",
+    );
+    let words = "hexadecimal words of 32 bits, such as 0x0000000f,0xffffffff";
+    let allowed = "allowed_cpuset=\"0x0000ffff\"";
+    for set in ["0xfffffffff", "0xf...f", "+1", "", "0x0000ffff,0xfg"] {
+        let new = format!("allowed_cpuset=\"{set}\"");
+        check(
+            allowed,
+            &new,
+            &new,
+            &format!("allowed_cpuset {set}: {words}"),
+        );
+    }
+    let none = "allowed_cpuset=\"0x00010000\"";
+    check(
+        allowed,
+        none,
+        none,
+        "allowed_cpuset 0x00010000: some PU of this machine",
+    );
+    check(
+        "<object type=\"Machine\"",
+        "<object",
+        "<object os_index=\"0\" cpuset=\"0x0000ffff\"",
+        "object without a type: Machine, Package, Core, PU, …",
+    );
+    check(
+        "type=\"PU\" os_index=\"8\" cpuset=\"0x00000100\"",
+        "type=\"PU\" os_index=\"0\"",
+        "<object type=\"PU\" os_index=\"0\"/>",
+        "os_index 0: there is a PU with this number already",
+    );
+}
+
+#[test]
+fn topologies_without_what_they_must_have_are_refused() {
+    let line = |text: &str| refusal(machine_from_xml("my", text));
+    assert_eq!(
+        line("<HPT/>"),
+        "my:1:1: element HPT: topology is the outermost one"
+    );
+    assert_eq!(
+        line("<topology/>"),
+        "my:1:1: 0 objects in topology: 1, the machine, with all others in it"
+    );
+    assert_eq!(
+        line("<topology><object type=\"Machine\"/></topology>"),
+        "my:1:11: 0 objects of type PU: at least 1"
+    );
+    let two = "<topology><object type=\"PU\" os_index=\"0\"/><object type=\"PU\" os_index=\"1\"/></topology>";
+    assert_eq!(
+        line(two),
+        "my:1:43: 2 objects in topology: 1, the machine, with all others in it"
+    );
+    assert!(line(&TOPOLOGY[..TOPOLOGY.len() / 2]).contains("not XML"));
+}
+
+/// Tables that contradict each other give a tree all the same, with every processor in it once.
+#[test]
+fn a_tree_comes_of_any_tables() {
+    let mut state = 1u64;
+    let mut dice = |most: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % most
+    };
+    for _ in 0..500 {
+        let count = 1 + dice(12) as usize;
+        let cpus: Vec<Cpu> = (0..count)
+            .map(|id| Cpu {
+                id: id * 3,
+                thread: 0,
+                core: dice(6) as usize,
+                node: None,
+                package: (dice(3) > 0).then(|| dice(3) as usize),
+            })
+            .collect();
+        let cache = |dice: &mut dyn FnMut(u64) -> u64| Cache {
+            level: 1 + dice(3) as u32,
+            kind: "Unified".to_owned(),
+            bytes: 1 << 20,
+            cpus: (0..40).filter(|_| dice(3) == 0).collect(),
+        };
+        let caches = (0..dice(8)).map(|_| cache(&mut dice)).collect();
+        let machine = Machine::described(None, cpus, caches, Vec::new());
+        let platform = Platform::of(&machine);
+        let mut found = self::cpus(&platform);
+        found.sort();
+        let mut expected = machine.cpus();
+        expected.sort();
+        assert_eq!(found, expected, "{machine:?}");
+    }
+}
+
+#[test]
+fn a_tower_of_caches_gives_a_tree() {
+    let cpu = |id| Cpu {
+        id,
+        thread: 0,
+        core: id,
+        node: None,
+        package: None,
+    };
+    let cache = |from: usize| Cache {
+        level: 1,
+        kind: "Data".to_owned(),
+        bytes: 0,
+        cpus: (from..100).collect(),
+    };
+    let machine = Machine::described(
+        None,
+        (0..100).map(cpu).collect(),
+        (0..100).map(cache).collect(),
+        Vec::new(),
+    );
+    assert_eq!(cpus(&Platform::of(&machine)).len(), 100);
+}
+
+#[test]
+fn this_machine_is_a_platform() {
+    let platform = Platform::discover();
+    let mut found = cpus(&platform);
+    found.sort();
+    let mut expected = Machine::discover().cpus();
+    expected.sort();
+    assert_eq!(found, expected);
+}

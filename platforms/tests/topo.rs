@@ -1,0 +1,223 @@
+//! `tautline topo` and the variables that say where workers run, from outside.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn tautline(args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    command.args(args.split_whitespace());
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    // What the caller has set is no part of a test.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("TAUTLINE_") || name.starts_with("OMP_") {
+            command.env_remove(name.as_ref());
+        }
+    }
+    command
+}
+
+fn output(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the command starts");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+fn json(command: &mut Command) -> Value {
+    let (code, stdout, stderr) = output(command);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    serde_json::from_str(&stdout).expect("one object")
+}
+
+const XEON: &str = "topo --what-if tests/topology/xeon-2x4x2.xml";
+
+#[test]
+fn what_would_be_chosen_on_another_machine() {
+    let topo = json(&mut tautline(&format!("{XEON} --json")));
+    assert_eq!(topo["default_workers"], 16);
+    assert_eq!(topo["default_places"], 1);
+    assert_eq!(topo["cores"], 8);
+    assert_eq!(topo["sha_hardware"], Value::Null);
+    assert_eq!(topo["config"]["lifelines"], "hypercube:2");
+    assert_eq!(topo["cpus"][9]["package"], 0);
+    let places = topo["hierarchy"]["places"].as_array().unwrap();
+    assert_eq!(places.len(), 11);
+    assert_eq!(places[2]["parent"], 0);
+    assert_eq!(places[2]["workers"], serde_json::json!([8, 15]));
+    assert_eq!(places[2]["bytes"], 103_079_215_104u64);
+    let workers = topo["hierarchy"]["workers"].as_array().unwrap();
+    assert_eq!((workers.len(), &workers[1]["cpu"]), (16, &8.into()));
+    assert_eq!(workers[1]["leaf"], 3);
+    let nearest = serde_json::json!({"place": 3, "workers": [[0, 0]]});
+    assert_eq!(workers[1]["victims"][0], nearest);
+    let next = serde_json::json!({"place": 1, "workers": [[3, 7], [2, 2]]});
+    assert_eq!(workers[1]["victims"][1], next);
+}
+
+#[test]
+fn the_table_shows_tree_workers_and_victims() {
+    let (code, table, talk) = output(&mut tautline(XEON));
+    assert_eq!((code, talk.as_str()), (Some(0), ""));
+    for part in [
+        "CPUs allowed     16 (0-15)",
+        "default          1 place x 16 workers",
+        "\n  p0 mem ",
+        "\n    p1 mem            w0-7   socket 0 + node 0 + L3, 96 GiB\n",
+        "\n      p3 core         w0-1 on CPUs 0 8   L2 + L1 + core 0, 1 MiB\n",
+        "w1     p3: w0   p1: w3-7 w2   p0: w9-15 w8\n",
+    ] {
+        assert!(table.contains(part), "no {part:?} in\n{table}");
+    }
+    assert!(!table.contains("random steals    "), "{table}");
+    let (_, explained, _) = output(tautline(XEON).arg("--explain"));
+    assert!(
+        explained.contains("random steals    1, one for each doubling"),
+        "{explained}"
+    );
+}
+
+#[test]
+fn this_machine_has_a_tree_too() {
+    let topo = json(&mut tautline("topo --json"));
+    let pinned = topo["pinning"].as_array().unwrap().len();
+    let tree = &topo["hierarchy"];
+    assert_eq!(tree["workers"].as_array().unwrap().len(), pinned);
+    assert_eq!(tree["places"][0]["parent"], Value::Null);
+    let (_, table, _) = output(&mut tautline("topo"));
+    assert!(table.contains("\n  p0 mem "), "{table}");
+}
+
+#[test]
+fn a_list_chooses_processors() {
+    let topo = |pin: &str| json(tautline(XEON).args(["--json", "--pin", pin]));
+    let cores = topo("cores(3)");
+    assert_eq!(cores["pinning"], serde_json::json!([0, 8, 1, 9, 2, 10]));
+    assert_eq!(cores["default_workers"], 6);
+    assert_eq!(cores["hierarchy"]["places"].as_array().unwrap().len(), 4);
+    assert_eq!(topo("{3},{7},{99}")["pinning"], serde_json::json!([3, 7]));
+    let own = json(tautline("topo --json").env("TAUTLINE_PLACES", "threads(1)"));
+    assert_eq!(own["default_workers"], 1);
+    let number = json(tautline("topo --json").env("TAUTLINE_PLACES", "4"));
+    assert_eq!(
+        number["pinning"],
+        json(&mut tautline("topo --json"))["pinning"]
+    );
+}
+
+/// The line that refuses the request.
+fn refusal(command: &mut Command) -> String {
+    let (code, stdout, line) = output(command);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line
+}
+
+#[test]
+fn each_bad_request_is_one_line_and_exit_code_2() {
+    for (args, line) in [
+        ("topo --what-if", "tautline: --what-if: needs a value\n"),
+        (
+            "topo --what-if tests/hpt/xeon.xml",
+            "tautline: tests/hpt/xeon.xml:3:1: element HPT: topology is the outermost one\n",
+        ),
+        (
+            "topo --what-if tests/topo.rs",
+            "tautline: tests/topo.rs:1:1: not XML: ",
+        ),
+        ("topo --what-if /nowhere.xml", "tautline: /nowhere.xml: "),
+        ("topo --what-if tests", "tautline: tests: "),
+        (
+            "topo --pin gpus",
+            "tautline: --pin gpus: at character 1, gpus: threads, cores, ll_caches, ",
+        ),
+        (
+            "topo --pin {1048575}",
+            "tautline: --pin {1048575}: at least one allowed processor, of ",
+        ),
+        (
+            "uts D7 --places {1048575}",
+            "tautline: --places {1048575}: at least one allowed processor, of ",
+        ),
+        (
+            "uts D7 --places cores(",
+            "tautline: --places cores(: a whole number, or a list of places: at character 7, the end: ",
+        ),
+        (
+            "uts D7 --places -1",
+            "tautline: --places -1: a whole number, not negative",
+        ),
+    ] {
+        let found = refusal(&mut tautline(args));
+        assert!(found.starts_with(line), "{args}: {found}");
+    }
+    let found = refusal(tautline("topo").env("TAUTLINE_PLACES", "{0"));
+    assert_eq!(
+        found,
+        "tautline: TAUTLINE_PLACES {0: at character 3, the end: a comma, or a closing brace\n"
+    );
+    let found = refusal(tautline("uts D7").env("TAUTLINE_PLACES", "{0"));
+    assert!(
+        found.contains("--places {0: ") && found.contains("(from TAUTLINE_PLACES)"),
+        "{found}"
+    );
+}
+
+#[test]
+fn runs_go_where_the_variables_say() {
+    let uts = "uts D7 --baseline none --json --quiet";
+    let run = json(tautline(uts).env("TAUTLINE_PLACES", "threads(1)"));
+    assert_eq!((&run["places"], &run["workers"]), (&1.into(), &1.into()));
+    let run = json(tautline(uts).env("OMP_PLACES", "threads(1)"));
+    assert_eq!(run["workers"], 1);
+    let all = json(&mut tautline(uts))["workers"].clone();
+    let unbound = tautline(uts)
+        .env("OMP_PLACES", "threads(1)")
+        .env("OMP_PROC_BIND", "false")
+        .output();
+    let unbound: Value = serde_json::from_slice(&unbound.unwrap().stdout).unwrap();
+    assert_eq!(unbound["workers"], all);
+    // Ours comes first, and the option before both.
+    let both = [("TAUTLINE_PLACES", "threads(1)"), ("OMP_PLACES", "threads")];
+    assert_eq!(json(tautline(uts).envs(both))["workers"], 1);
+    let option =
+        json(tautline(&format!("{uts} --places 2 --workers 1")).env("TAUTLINE_PLACES", "{{"));
+    assert_eq!(option["places"], 2);
+}
+
+#[test]
+fn surprises_are_told_once_and_can_be_silenced() {
+    let crowded = "uts D7 --workers 64 --places 2 --baseline none --json";
+    let (code, _, talk) = output(tautline(crowded).env("OMP_PLACES", "threads(1)"));
+    assert_eq!(code, Some(0));
+    assert!(
+        talk.starts_with("tautline: 128 workers take turns on 1 CPU (of "),
+        "{talk}"
+    );
+    assert!(
+        talk.ends_with("; TAUTLINE_WARN=0 silences this\n") && talk.lines().count() == 1,
+        "{talk}"
+    );
+    let mut silent = tautline(crowded);
+    silent.env("OMP_PLACES", "gpus").env("TAUTLINE_WARN", "0");
+    assert_eq!(output(&mut silent).2, "");
+    let (code, _, talk) = output(tautline("topo").env("OMP_PLACES", "gpus"));
+    assert_eq!((code, talk.lines().count()), (Some(0), 1));
+    assert!(
+        talk.starts_with("tautline: OMP_PLACES gpus: passed over, "),
+        "{talk}"
+    );
+}
+
+#[test]
+fn help_shows_examples() {
+    let (code, help, _) = output(&mut tautline("topo --help"));
+    assert_eq!(code, Some(0));
+    assert!(
+        help.contains("--what-if node.xml") && help.contains("OMP_PLACES"),
+        "{help}"
+    );
+}
