@@ -314,7 +314,8 @@ impl<P: Host> Worker<P> {
                 task.run(self, from);
             }
             // Not wanted: only what nobody else may run.
-            self.stand_apart(|| !done(), || self.find_bound());
+            let is_over = || pool.is_closed() || pool.wants(self.id);
+            self.stand_apart(is_over, || self.find_bound());
         }
     }
 
