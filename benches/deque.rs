@@ -6,7 +6,7 @@ mod rivals;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use rivals::{Crossbeam, Fixed, Growable, OwnerEnd, Rival, St3, ThiefEnd};
+use rivals::{Crossbeam, Fixed, Growable, OwnerEnd, Rival, Split, St3, ThiefEnd};
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -119,6 +119,7 @@ macro_rules! everybody {
             Growable::NAME,
             &mut Growable::default().ends().0,
         );
+        $work(&mut group, Split::NAME, &mut Split::default().ends().0);
         $work(&mut group, "local", &mut Local::<usize>::new());
         $work(
             &mut group,
@@ -160,6 +161,7 @@ fn deques(c: &mut Criterion) {
     let mut group = c.benchmark_group("deque/contention");
     contention::<Fixed>(&mut group);
     contention::<Growable>(&mut group);
+    contention::<Split>(&mut group);
     contention::<Crossbeam>(&mut group);
     contention::<St3>(&mut group);
     group.finish();
