@@ -165,39 +165,40 @@ impl Task for Empty {
     }
 }
 
-/// So many forks whose halves must run at the same time: the first waits for the second to begin. At least
-/// two workers.
+/// So many forks whose halves must run at the same time: each waits for the other to begin. At least two
+/// workers.
 pub struct Regions(pub u32);
 
 impl Task for Regions {
     type Out = ();
 
     fn run<F: Fork>(self, fork: &mut F) {
-        let begun = AtomicU32::new(0);
+        let (first, second) = (AtomicU32::new(0), AtomicU32::new(0));
         for region in 1..=self.0 {
-            fork.join(Await(&begun, region), Begin(&begun, region));
+            let meet = |mine, other| Meet {
+                mine,
+                other,
+                region,
+            };
+            fork.join(meet(&first, &second), meet(&second, &first));
         }
     }
 }
 
-struct Await<'a>(&'a AtomicU32, u32);
+/// Tells the other half that this one has begun, and waits for it.
+struct Meet<'a> {
+    mine: &'a AtomicU32,
+    other: &'a AtomicU32,
+    region: u32,
+}
 
-impl Task for Await<'_> {
+impl Task for Meet<'_> {
     type Out = ();
 
     fn run<F: Fork>(self, _: &mut F) {
-        while self.0.load(Ordering::Acquire) != self.1 {
+        self.mine.store(self.region, Ordering::Release);
+        while self.other.load(Ordering::Acquire) != self.region {
             std::hint::spin_loop();
         }
-    }
-}
-
-struct Begin<'a>(&'a AtomicU32, u32);
-
-impl Task for Begin<'_> {
-    type Out = ();
-
-    fn run<F: Fork>(self, _: &mut F) {
-        self.0.store(self.1, Ordering::Release);
     }
 }

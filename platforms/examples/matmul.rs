@@ -53,8 +53,7 @@ fn main() -> tautline::Result<()> {
     Runtime::new()?.run(|cx| add(cx, rows, (&a, 0, 0), (&b, 0, 0), SIZE));
     // The sum of (i + k) (2 k + j) over k, in closed form.
     const ONE: usize = SIZE * (SIZE - 1) / 2;
-    const TWO: usize = ONE * (2 * SIZE - 1) / 3;
-    let right = |(i, j)| (2 * TWO + (2 * i + j) * ONE + i * j * SIZE) as i64;
+    let right = |(i, j)| (2 * ONE * (2 * SIZE - 1) / 3 + (2 * i + j) * ONE + i * j * SIZE) as i64;
     assert!(c.into_iter().eq(all().map(right)));
     Ok(())
 }

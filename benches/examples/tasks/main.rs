@@ -2,7 +2,8 @@
 //!
 //! `tasks` takes every row in turn by ours and by each peer, round by round, each measurement in a process of its
 //! own, so that no idle pool and no crash of one disturbs another. A row says whether what is wanted holds, by the
-//! medians, and says nothing if somebody else had the processors. `--peers FILE` takes in programs of
+//! medians. Measurements of several workers in which somebody else had the processors do not count; if they are too
+//! many, the row says so instead. `--peers FILE` takes in programs of
 //! other languages: each line is a row's name, the peer's, and a program, with tabs between; it is called with the
 //! row's size and number of workers and prints the figure and the number of processors it used. `benches/peers.sh`
 //! builds them.
@@ -34,6 +35,9 @@ struct Options {
     /// How often each is measured.
     #[arg(long)]
     rounds: Option<usize>,
+    /// How often a disturbed measurement is taken again in a round.
+    #[arg(long, default_value_t = 1)]
+    again: usize,
     /// Rows whose name begins with this.
     #[arg(long, default_value = "")]
     only: String,
@@ -93,13 +97,12 @@ fn main() {
     for round in 1..=rounds {
         for line in &mut lines {
             for cell in &mut line.cells {
-                let sample = take(line.row, cell, options.quick);
-                cell.samples.extend(sample);
+                take_undisturbed(line.row, cell, &options);
             }
         }
         eprintln!("round {round} of {rounds} done");
     }
-    table::print(&lines, options.quick);
+    table::print(&lines, rounds, options.quick);
     if options.instructions {
         instructions();
     }
@@ -142,6 +145,27 @@ fn contenders(row: &Row, peers: &[Program]) -> Vec<Cell> {
         .collect()
 }
 
+/// One measurement that counts, if the machine allows.
+fn take_undisturbed(row: &Row, cell: &mut Cell, options: &Options) {
+    let matters = cell.who == rows::OURS || row.depends_on(&cell.who);
+    let times = if matters && !options.quick {
+        1 + options.again
+    } else {
+        1
+    };
+    for _ in 0..times {
+        let Some(sample) = take(row, cell, options.quick) else {
+            cell.crashes += 1;
+            return;
+        };
+        if !row.is_disturbed(sample.processors) {
+            cell.samples.push(sample);
+            return;
+        }
+        cell.disturbed.push(sample);
+    }
+}
+
 /// One measurement, in a process of its own; none if it crashed.
 fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
     let size = row.sizes[usize::from(quick)];
@@ -163,7 +187,15 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
     let text = String::from_utf8_lossy(&output.stdout);
     let mut figures = text.split_whitespace().map_while(|word| word.parse().ok());
     match (output.status.success(), figures.next(), figures.next()) {
-        (true, Some(figure), Some(processors)) => Some(Sample { figure, processors }),
+        (true, Some(figure), Some(processors)) => {
+            let sample = Sample { figure, processors };
+            let alone = row.busy && row.workers == 1;
+            Some(if alone {
+                sample.by_processor_time(row.better)
+            } else {
+                sample
+            })
+        }
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             let last = said.lines().last().unwrap_or("");
@@ -179,7 +211,7 @@ fn this_program() -> Command {
 
 /// Peers need it for deep trees; ours must do without.
 fn on_a_large_stack<R: Send>(who: &str, body: impl FnOnce() -> R + Send) -> R {
-    if who == "tautline" {
+    if who == rows::OURS {
         return body();
     }
     std::thread::scope(|scope| {

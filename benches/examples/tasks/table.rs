@@ -5,14 +5,14 @@ use crate::measure::Sample;
 use crate::rows::{Better, Row, Wanted};
 use std::fmt::Write;
 
-/// Of each worker's processor, if all are busy all the time: below it somebody else had the rest.
-const BUSY: f64 = 0.85;
-
 /// What one contender gave in one row.
 pub struct Cell {
     pub who: String,
     pub program: Option<String>,
     pub samples: Vec<Sample>,
+    /// Those that do not count.
+    pub disturbed: Vec<Sample>,
+    pub crashes: usize,
 }
 
 /// One row with its contenders, ours first.
@@ -27,24 +27,44 @@ impl Cell {
             who: who.to_owned(),
             program: program.map(str::to_owned),
             samples: Vec::new(),
+            disturbed: Vec::new(),
+            crashes: 0,
         }
     }
 
-    /// Least, median and most of what `which` says.
-    fn spread(&self, which: impl Fn(&Sample) -> f64) -> Option<[f64; 3]> {
-        let mut all: Vec<f64> = self.samples.iter().map(which).collect();
+    /// What is shown: what counts, or else what there is.
+    fn shown(&self) -> &[Sample] {
+        if self.samples.is_empty() {
+            &self.disturbed
+        } else {
+            &self.samples
+        }
+    }
+
+    /// Least, median and most.
+    fn spread(&self) -> Option<[f64; 3]> {
+        let mut all: Vec<f64> = self.shown().iter().map(|sample| sample.figure).collect();
         all.sort_by(f64::total_cmp);
         Some([*all.first()?, all[all.len() / 2], *all.last()?])
     }
 
     fn median(&self) -> Option<f64> {
-        self.spread(|sample| sample.figure)
-            .map(|[_, median, _]| median)
+        self.spread().map(|[_, median, _]| median)
     }
 
-    fn processors(&self) -> f64 {
-        self.spread(|sample| sample.processors)
-            .map_or(0.0, |[_, median, _]| median)
+    /// Why it cannot be judged by: more than half of the rounds were disturbed.
+    fn is_in_doubt(&self, rounds: usize) -> Option<Verdict> {
+        let enough = 2 * self.samples.len() >= rounds || self.crashes > 0;
+        let most = self
+            .disturbed
+            .iter()
+            .map(|s| s.processors)
+            .fold(0.0, f64::max);
+        let (who, count) = (&self.who, self.samples.len());
+        let why = format!(
+            "no verdict: {who} undisturbed {count} of {rounds} times, else at most {most:.2} processors"
+        );
+        (!enough).then_some(Verdict::None(why))
     }
 }
 
@@ -76,19 +96,7 @@ impl Line {
         })
     }
 
-    /// Whether somebody else had the processors while that cell was measured.
-    fn disturbed(&self, cell: &Cell) -> Option<Verdict> {
-        let enough = BUSY * self.row.workers as f64;
-        let used = cell.processors();
-        (self.row.busy && used < enough).then(|| {
-            Verdict::None(format!(
-                "no verdict: {} used {used:.2} processors, {enough:.2} needed",
-                cell.who
-            ))
-        })
-    }
-
-    fn holds(&self, wanted: &Wanted, all: &[Line]) -> Verdict {
+    fn holds(&self, wanted: &Wanted, all: &[Line], rounds: usize) -> Verdict {
         let judge = |ratio: Option<f64>, least: f64| match ratio {
             Some(ratio) if ratio >= least => Verdict::Yes,
             Some(_) => Verdict::No,
@@ -101,8 +109,8 @@ impl Line {
                 _ => judge(self.ratio(bound), 1.0),
             },
             Wanted::Beats(who) => match self.of(who) {
-                Some(cell) if cell.samples.is_empty() => Verdict::Yes,
-                Some(cell) => match self.disturbed(cell) {
+                Some(cell) if cell.crashes > 0 => Verdict::Yes,
+                Some(cell) => match cell.is_in_doubt(rounds) {
                     Some(none) => none,
                     None => judge(cell.median().and_then(|other| self.ratio(other)), 1.0),
                 },
@@ -110,8 +118,8 @@ impl Line {
             },
             Wanted::Scales(row, times) => {
                 let other = all.iter().find(|line| line.row.name == row);
-                match other.and_then(|line| Some((line, line.cells.first()?))) {
-                    Some((line, cell)) => match line.disturbed(cell) {
+                match other.and_then(|line| line.cells.first()) {
+                    Some(cell) => match cell.is_in_doubt(rounds) {
                         Some(none) => none,
                         None => judge(cell.median().and_then(|other| self.ratio(other)), times),
                     },
@@ -121,17 +129,17 @@ impl Line {
         }
     }
 
-    fn verdict(&self, all: &[Line]) -> String {
-        let Some(ours) = self.cells.first().filter(|cell| !cell.samples.is_empty()) else {
+    fn verdict(&self, all: &[Line], rounds: usize) -> String {
+        let Some(ours) = self.cells.first().filter(|cell| cell.crashes == 0) else {
             return "NO: it crashed".into();
         };
-        if let Some(Verdict::None(why)) = self.disturbed(ours) {
+        if let Some(Verdict::None(why)) = ours.is_in_doubt(rounds) {
             return why;
         }
         let mut said = "";
         let mut open = None;
         for wanted in self.row.wanted {
-            match self.holds(wanted, all) {
+            match self.holds(wanted, all, rounds) {
                 Verdict::Yes => {}
                 Verdict::No => return "NO".into(),
                 Verdict::None(why) => open = Some(why),
@@ -168,7 +176,7 @@ fn short(value: f64) -> String {
 }
 
 fn figures(cell: &Cell) -> String {
-    match cell.spread(|sample| sample.figure) {
+    match cell.spread().filter(|_| cell.crashes == 0) {
         None => "crash".into(),
         Some([least, median, most]) => {
             format!("{} [{} {}]", short(median), short(least), short(most))
@@ -176,7 +184,7 @@ fn figures(cell: &Cell) -> String {
     }
 }
 
-pub fn print(lines: &[Line], quick: bool) {
+pub fn print(lines: &[Line], rounds: usize, quick: bool) {
     if quick {
         println!("Quick: small sizes, whose figures say nothing.\n");
     }
@@ -207,7 +215,7 @@ pub fn print(lines: &[Line], quick: bool) {
             "| {name}: {what} | {workers} | {unit} | **{}** | {cells} | {} | {} |",
             figures(ours),
             line.wanted(),
-            line.verdict(lines)
+            line.verdict(lines, rounds)
         );
     }
 }
@@ -243,7 +251,9 @@ pub fn print_head(peers: &[Program], rounds: usize) {
     all.extend(peers.iter().map(|peer| peer.who.clone()));
     all.dedup();
     println!("Peers: {}.", all.join(", "));
-    println!("Medians of {rounds}, in turn, pinned, a process each.\n");
+    println!(
+        "Medians of {rounds} rounds, in turn, pinned, a process each. One worker is measured by processor time, more by wall time.\n"
+    );
 }
 
 pub fn print_foot() {
