@@ -8,20 +8,20 @@
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork include/libfork.hpp (a g++ or clang++ with C++20 coroutines)
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
-# OpenMP is that of $CC. forte comes from crates.io; it asks for a newer compiler than it needs.
+# OpenMP is that of $CC. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
 #
-# A program is called with a size and a number of workers. It prints nanoseconds a fork and the number of
-# processors that it used.
+# A program is called with a size and a number of workers. It prints the figure of its row and the number of
+# processors that it used. Paths must have no spaces.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 list=$out/peers.tsv
 : >"$list"
-CC=${CC:-gcc} CXX=${CXX:-g++}
+CC=${CC:-gcc} CXX=${CXX:-g++} CARGO=${CARGO-cargo}
 flags='-O3 -march=native -DNDEBUG -pthread'
 
 # A row's name, the peer, its program.
@@ -156,11 +156,132 @@ int main(int argc, char **argv) {
 C
 if [ -f "$sources/lace/src/lace.c" ]; then
     version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' "$sources/lace/CMakeLists.txt" | head -1)
-    # What its cmake makes of lace_config.h.in.
-    sed 's/#cmakedefine01 LACE_USE_MMAP/#define LACE_USE_MMAP 1/; s/#cmakedefine01 \(.*\)/#define \1 0/; s/#cmakedefine LACE_USE_MMAP/#define LACE_USE_MMAP/; /#cmakedefine /d' \
-        "$sources/lace/src/lace_config.h.in" >"$out/lace_config.h"
-    build lace $CC $flags -I"$out" -I"$sources/lace/src" "$out/lace.c" "$sources/lace/src/lace.c" -o "$out/lace" &&
+    # What its cmake makes of lace_config.h.in, where nothing is asked for.
+    sed 's/#cmakedefine01 \(.*\)/#define \1 0/' "$sources/lace/src/lace_config.h.in" >"$out/lace_config.h"
+    build lace $CC $flags -DLACE_USE_MMAP=1 -I"$out" -I"$sources/lace/src" \
+        "$out/lace.c" "$sources/lace/src/lace.c" -o "$out/lace" &&
         forks "Lace $version" "$out/lace"
 else
     without Lace "no $sources/lace/src/lace.c"
 fi
+
+cat >"$out/libfork.cpp" <<'C'
+#include "timed.h"
+#include <libfork.hpp>
+
+inline constexpr auto fib = [](auto fib, long n) -> lf::task<unsigned long> {
+    if (n < 2) co_return n;
+    unsigned long a, b;
+    co_await lf::fork(&a, fib)(n - 1);
+    co_await lf::call(&b, fib)(n - 2);
+    co_await lf::join;
+    co_return a + b;
+};
+
+int main(int argc, char **argv) {
+    long n = atol(argv[argc - 2]);
+    lf::lazy_pool pool(atoi(argv[argc - 1]));
+    TIMED_FIB(n, lf::sync_wait(pool, fib, n));
+}
+C
+if [ -f "$sources/libfork/single_header/libfork.hpp" ]; then
+    build libfork $CXX -std=c++20 -fcoroutines $flags -I"$sources/libfork/single_header" \
+        "$out/libfork.cpp" -o "$out/libfork" && forks "libfork ($($CXX --version | head -1))" "$out/libfork"
+else
+    without libfork "no $sources/libfork/single_header/libfork.hpp"
+fi
+
+# A crate of its own, of the same bodies as in the table.
+[ -n "$CARGO" ] || { without forte 'no $CARGO'; exit 0; }
+mkdir -p "$out/forte/src"
+cat >"$out/forte/Cargo.toml" <<TOML
+[package]
+name = "forte-peer"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+forte = "=1.0.0-beta.2"
+rayon = "1"
+chili = "0.2"
+st3 = "0.4"
+crossbeam-deque = "0.8"
+core_affinity = "0.8"
+rustix = { version = "1", features = ["time"] }
+tautline = { path = "$here/../platforms" }
+tautline-core = { path = "$here/../core", features = ["alloc"] }
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+TOML
+cat >"$out/forte/src/main.rs" <<RUST
+#![allow(dead_code)]
+#[path = "$here/examples/tasks/allocations.rs"]
+mod allocations;
+#[path = "$here/common/forks.rs"]
+mod forks;
+#[path = "$here/examples/tasks/measure.rs"]
+mod measure;
+#[path = "$here/common/rivals.rs"]
+mod rivals;
+#[path = "$here/examples/tasks/rows.rs"]
+mod rows;
+#[path = "$here/common/work.rs"]
+mod work;
+
+use forks::{Fork, Runtime, Task, pin};
+
+static POOL: forte::ThreadPool = forte::ThreadPool::new();
+
+struct Forte;
+
+impl Fork for &forte::Worker {
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out) {
+        forte::Worker::join(self, |mut worker| first.run(&mut worker), |mut worker| second.run(&mut worker))
+    }
+}
+
+impl Runtime for Forte {
+    const NAME: &'static str = "forte";
+
+    fn start(workers: usize) -> Self {
+        pin(1);
+        POOL.resize_to(workers - 1);
+        pin(0);
+        Self
+    }
+
+    fn run<T: Task>(&self, task: T) -> T::Out {
+        POOL.with_worker(|mut worker| task.run(&mut worker))
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let (size, workers) = (words[2].clone(), words[3].parse().expect("a number of workers"));
+    let case = measure::Case { workers, size, quick: false };
+    let way = match &*words[1] {
+        "fib" => measure::fib::<Forte>,
+        "queens" => measure::queens::<Forte>,
+        _ => measure::search::<Forte>,
+    };
+    let measured = move || {
+        let sample = way(&case);
+        println!("{} {}", sample.figure, sample.processors);
+        std::process::exit(0)
+    };
+    let thread = std::thread::Builder::new().stack_size(forks::STACK_BYTES).spawn(measured);
+    thread.expect("a thread").join().expect("it exits")
+}
+RUST
+build forte env CARGO_TARGET_DIR="$out/target" "$CARGO" build --release --ignore-rust-version \
+    --manifest-path "$out/forte/Cargo.toml" && {
+    program=$out/target/release/forte-peer
+    forks 'forte 1.0.0-beta.2' "$program fib"
+    for row in queens/1 queens/2 T1L/2 T3L/2; do
+        list $row 'forte 1.0.0-beta.2' "$program ${row%/*}"
+    done
+}

@@ -4,8 +4,8 @@
 //! own, so that no idle pool and no crash of one disturbs another. A row says whether what is wanted holds, by the
 //! medians. Measurements of several workers in which somebody else had the processors do not count; if they are too
 //! many, the row says so instead. `--peers FILE` takes in programs of
-//! other languages: each line is a row's name, the peer's, and a program, with tabs between; it is called with the
-//! row's size and number of workers and prints the figure and the number of processors it used. `benches/peers.sh`
+//! other languages: each line is a row's name, the peer's, and a program with its first words, tabs between; it is called
+//! with the row's size and number of workers and prints the figure and the number of processors it used. `benches/peers.sh`
 //! builds them.
 
 mod allocations;
@@ -171,8 +171,9 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
     let size = row.sizes[usize::from(quick)];
     let mut command = match &cell.program {
         Some(program) => {
-            let mut command = Command::new(program);
-            command.args([size, &row.workers.to_string()]);
+            let mut words = program.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).args([size, &row.workers.to_string()]);
             command
         }
         None => {
@@ -183,7 +184,10 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
         }
     };
     command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
-    let output = command.output().expect("a process");
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => exit(&format!("{}: {error}", cell.who)),
+    };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut figures = text.split_whitespace().map_while(|word| word.parse().ok());
     match (output.status.success(), figures.next(), figures.next()) {
