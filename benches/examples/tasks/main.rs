@@ -107,6 +107,9 @@ fn main() {
         instructions();
     }
     table::print_foot();
+    if lines.iter().any(Line::has_crashed) {
+        exit("ours crashed");
+    }
 }
 
 fn exit(complaint: &str) -> ! {
@@ -238,8 +241,8 @@ fn instructions() {
                 .arg(program.get_program())
                 .args(["--measure", row.name, who, &size.to_string()])
                 .output();
-            let said = output.map(|o| String::from_utf8_lossy(&o.stderr).into_owned());
-            let said = said.unwrap_or_default();
+            let output = output.ok().filter(|output| output.status.success())?;
+            let said = String::from_utf8_lossy(&output.stderr);
             let (_, counted) = said.rsplit_once("Collected : ")?;
             counted.split_whitespace().next()?.parse::<f64>().ok()
         });

@@ -79,6 +79,11 @@ impl Line {
         Self { row, cells }
     }
 
+    /// Ours, not a peer's.
+    pub fn has_crashed(&self) -> bool {
+        self.cells.first().is_some_and(|cell| cell.crashes > 0)
+    }
+
     fn ours(&self) -> Option<f64> {
         self.cells.first()?.median()
     }
