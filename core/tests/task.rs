@@ -30,7 +30,9 @@ fn finish_waits_for_tasks_that_outlive_their_spawner() {
                 self.0.fetch_add(1, SeqCst);
             }
         }
-        wait_until("the spawner has ended", || ended.load(SeqCst) == DEEP - left);
+        wait_until("the spawner has ended", || {
+            ended.load(SeqCst) == DEEP - left
+        });
         if left > 1 {
             cx.spawn(move |cx| chain(cx, left - 1, ended));
         }
@@ -40,7 +42,8 @@ fn finish_waits_for_tasks_that_outlive_their_spawner() {
     for workers in WORKERS {
         let ended = AtomicUsize::new(0);
         let seen = on(workers, |cx| {
-            cx.finish(|cx| cx.spawn(|cx| chain(cx, DEEP, &ended))).unwrap();
+            cx.finish(|cx| cx.spawn(|cx| chain(cx, DEEP, &ended)))
+                .unwrap();
             ended.load(SeqCst)
         });
         assert_eq!(seen, DEEP, "{workers} workers");

@@ -116,10 +116,7 @@ impl Drop for Closing<'_> {
 }
 
 /// Runs `body` on a pool of `workers`, the caller one of them.
-pub fn on<'e, R>(
-    workers: usize,
-    body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R,
-) -> R {
+pub fn on<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
     within(workers, |pool| pool.seat(WorkerId(0)).unwrap().run(body))
 }
 

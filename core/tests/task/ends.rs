@@ -451,10 +451,7 @@ fn a_second_half_that_panics_when_it_is_dropped_does_no_harm() {
         on(workers, |cx| {
             let held = panic_of(|| {
                 let bomb = Bomb;
-                cx.join(
-                    |_| panic_any("first half"),
-                    move |_| std::mem::forget(bomb),
-                )
+                cx.join(|_| panic_any("first half"), move |_| std::mem::forget(bomb))
             });
             assert_eq!(held, Some("first half"));
             if workers > 1 {
