@@ -1,10 +1,13 @@
 //! Models of `tautline_core::finish::Counter` (Finnerty 2022, V7, one memory).
 #![cfg(tautline_loom)]
 
+use loom::sync::Notify;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
-use tautline_core::finish::Counter;
+use tautline_core::finish::{Counter, End};
 use tautline_verify::model::Model;
 
 /// What the activities did, and how often somebody was told to be the last.
@@ -25,7 +28,7 @@ impl Scene {
 
     /// Ends one activity; the last must see the work of `expected` activities.
     fn end(&self, expected: usize) {
-        if self.finish.end() {
+        if self.finish.end() != End::More {
             self.lasts.fetch_add(1, Relaxed);
             let seen: usize = self.work.iter().map(|w| w.load(Relaxed)).sum();
             assert_eq!(seen, expected, "the last to end misses what another did");
@@ -91,15 +94,96 @@ fn finish_owner_looks() {
         let theirs = Arc::clone(&scene);
         let activity = thread::spawn(move || {
             theirs.work[0].store(1, Relaxed);
-            theirs.finish.end();
+            let _ = theirs.finish.end();
         });
-        scene.finish.end();
+        let _ = scene.finish.end();
         if scene.finish.is_done() {
             assert_eq!(
                 scene.work[0].load(Relaxed),
                 1,
                 "done, but the work is not to be seen"
             );
+        }
+        activity.join().unwrap();
+    });
+}
+
+/// The owner goes to sleep while the last activities end: it is told if and only if it sleeps, and sees what
+/// they did.
+fn sleeps(activities: usize) {
+    let scene = Arc::new((Scene::new(), Notify::new()));
+    let tell = |all: &(Arc<Scene>, Notify)| match all.0.finish.end() {
+        End::More => {}
+        End::Last => {
+            all.0.lasts.fetch_add(1, Relaxed);
+        }
+        End::Wake => {
+            all.0.lasts.fetch_add(1, Relaxed);
+            all.1.notify();
+        }
+    };
+    let others: Vec<_> = (0..activities)
+        .map(|i| {
+            scene.0.finish.spawn();
+            let scene = Arc::clone(&scene);
+            thread::spawn(move || {
+                scene.0.work[i].store(1, Relaxed);
+                tell(&scene);
+            })
+        })
+        .collect();
+    tell(&scene);
+    if scene.0.finish.sleep() {
+        // Loom reports a deadlock if nobody tells.
+        while !scene.0.finish.is_done() {
+            scene.1.wait();
+        }
+    }
+    let seen: usize = scene.0.work.iter().map(|w| w.load(Relaxed)).sum();
+    assert_eq!(seen, activities, "done, but the work is not to be seen");
+    others.into_iter().for_each(|o| o.join().unwrap());
+    assert_eq!(scene.0.lasts.load(Relaxed), 1, "ended not exactly once");
+}
+
+#[test]
+fn finish_sleep() {
+    Model::new("finish_sleep").floor(8).check(|| sleeps(1));
+}
+
+#[test]
+fn finish_sleep_two() {
+    Model::new("finish_sleep_two")
+        .floor(100)
+        .check(|| sleeps(2));
+}
+
+/// A counter that its owner may destroy as soon as it is done.
+struct Shelf(UnsafeCell<MaybeUninit<Counter>>);
+
+// SAFETY: the owner writes only when the counter is done.
+unsafe impl Sync for Shelf {}
+// SAFETY: as above.
+unsafe impl Send for Shelf {}
+
+/// The last to end does not touch the counter once the owner may have destroyed it (published bug: rayon#1297).
+#[test]
+fn finish_gone() {
+    Model::new("finish_gone").floor(8).check(|| {
+        let shelf = Arc::new(Shelf(UnsafeCell::new(MaybeUninit::new(Counter::new()))));
+        let counter = |shelf: &Shelf| -> *const Counter { shelf.0.get().cast() };
+        // SAFETY: alive until it is done.
+        unsafe { (*counter(&shelf)).spawn() };
+        let theirs = Arc::clone(&shelf);
+        let activity = thread::spawn(move || {
+            // SAFETY: alive until this activity, too, has ended.
+            let _ = unsafe { (*counter(&theirs)).end() };
+        });
+        // SAFETY: the owner itself destroys it.
+        let counter = unsafe { &*counter(&shelf) };
+        if counter.end() != End::More || counter.is_done() {
+            // Whoever touches it now finds nothing that loom knows.
+            // SAFETY: all that were counted have ended.
+            unsafe { shelf.0.get().write_bytes(0xaa, 1) };
         }
         activity.join().unwrap();
     });

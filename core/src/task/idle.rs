@@ -6,29 +6,35 @@
 //! The last look and the offer are changes of one word, the queue's, so one of the two sees the other.
 //!
 //! # Words
-//! `count`: the number of sleepers in the upper half, of searchers in the lower. `asleep`, one a worker: set
-//! by the worker that lies down, cleared by whoever claims the right to wake it, itself included; the claimer
-//! moves it from the sleepers to the searchers.
+//! `count`: the number of sleepers in the upper half, of searchers in the lower. `state`, one a worker: `ASLEEP`
+//! is set by the worker that lies down, `CLAIMED` by whoever claims the right to wake it, itself included; the
+//! claimer moves it from the sleepers to the searchers and then sets `AWAKE`. Before that the worker must not go
+//! on: a searcher that is not counted as one would not know that it is the last.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | W1 | `lie_down` | `claim` | what the sleeper did before | `sleep_*` in `verify/tests/task.rs` |
 //! | W2 | `SplitDeque::look`, or the lock of a queue, after `lie_down` | the offer in that queue, before `wanted` | the announcement of the sleep | `sleep_*` |
+//! | W3 | `claim` sets `AWAKE` | `is_asleep` | that the worker counts as a searcher, and what the claimer did | `sleep_*` |
 
 use crate::id::WorkerId;
-use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
+use crate::sync::{AtomicUsize, CachePadded, Ordering};
 use alloc::boxed::Box;
 
 const SLEEPER: usize = 1 << (usize::BITS / 2);
 const SEARCHER: usize = 1;
 const SEARCHERS: usize = SLEEPER - 1;
 
+const AWAKE: usize = 0;
+const ASLEEP: usize = 1;
+const CLAIMED: usize = 2;
+
 /// The idle workers of a pool.
 #[derive(Debug)]
 pub struct Idle {
     count: CachePadded<AtomicUsize>,
-    asleep: Box<[CachePadded<AtomicBool>]>,
+    state: Box<[CachePadded<AtomicUsize>]>,
 }
 
 impl Idle {
@@ -36,8 +42,8 @@ impl Idle {
     pub fn new(workers: usize) -> Self {
         Self {
             count: CachePadded::new(AtomicUsize::new(0)),
-            asleep: (0..workers)
-                .map(|_| CachePadded::new(AtomicBool::new(false)))
+            state: (0..workers)
+                .map(|_| CachePadded::new(AtomicUsize::new(AWAKE)))
                 .collect(),
         }
     }
@@ -60,16 +66,16 @@ impl Idle {
     /// A searcher lies down. It must look at every queue once more before it sleeps.
     pub fn lie_down(&self, worker: WorkerId) {
         // ORDERING: Release, pairs with Acquire in claim (W1).
-        self.asleep[worker.index()].store(true, Ordering::Release);
-        // ORDERING: Release: made visible by the look that follows (W2), and after the flag, so that who counts a
+        self.state[worker.index()].store(ASLEEP, Ordering::Release);
+        // ORDERING: Release: made visible by the look that follows (W2), and after the state, so that who counts a
         // sleeper finds it.
         self.count.fetch_add(SLEEPER - SEARCHER, Ordering::Release);
     }
 
-    /// Whether the worker has not been claimed yet.
+    /// Whether the worker has to stay where it is: nobody has claimed it yet, or the one who did is about to wake it.
     pub fn is_asleep(&self, worker: WorkerId) -> bool {
-        // ORDERING: Acquire, pairs with Release in claim, so that what the claimer did is seen.
-        self.asleep[worker.index()].load(Ordering::Acquire)
+        // ORDERING: Acquire, pairs with Release in claim (W3).
+        self.state[worker.index()].load(Ordering::Acquire) != AWAKE
     }
 
     /// Whether work just offered needs a sleeper to be woken. After the offer.
@@ -82,14 +88,16 @@ impl Idle {
 
     /// Makes a sleeper a searcher. The one who gets true owes it a wake-up, unless it is the sleeper itself.
     pub fn claim(&self, worker: WorkerId) -> bool {
-        // ORDERING: AcqRel, pairs with Release in lie_down (W1) and Acquire in is_asleep.
+        // ORDERING: Acquire, pairs with Release in lie_down (W1).
         // ORDERING: failure Relaxed: nothing is done.
-        let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
-        let flag = &self.asleep[worker.index()];
-        let mine = flag.compare_exchange(true, false, yes, no).is_ok();
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let state = &self.state[worker.index()];
+        let mine = state.compare_exchange(ASLEEP, CLAIMED, yes, no).is_ok();
         if mine {
-            // ORDERING: Relaxed: who sees it late wakes somebody for nothing.
+            // ORDERING: Relaxed: who sees it late wakes somebody for nothing; the worker itself sees it (W3).
             self.count.fetch_sub(SLEEPER - SEARCHER, Ordering::Relaxed);
+            // ORDERING: Release, pairs with Acquire in is_asleep (W3).
+            state.store(AWAKE, Ordering::Release);
         }
         mine
     }

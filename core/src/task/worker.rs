@@ -313,13 +313,14 @@ impl<P: Host> Worker<P> {
     fn sleep(&self, done: &impl Fn() -> bool) {
         let pool = self.pool();
         pool.idle.lie_down(self.id);
-        if !done() && !self.look_everywhere() {
-            while pool.idle.is_asleep(self.id) && !done() {
-                pool.port().park(PlaceId::HOME, self.id);
+        let stay = !done() && !self.look_everywhere();
+        while pool.idle.is_asleep(self.id) {
+            // Nobody may have claimed it: then it makes itself a searcher again. Else whoever has will wake it.
+            if (!stay || done()) && pool.idle.claim(self.id) {
+                return;
             }
+            pool.port().park(PlaceId::HOME, self.id);
         }
-        // Nobody may have claimed it: then it makes itself a searcher again.
-        pool.idle.claim(self.id);
     }
 
     /// Runs tasks until the pool is closed.
@@ -331,7 +332,8 @@ impl<P: Host> Worker<P> {
                 task.run(self, from);
             }
             // Not wanted: only what nobody else may run.
-            self.stand_apart(|| !done(), || self.find_bound());
+            let on_duty = || pool.is_closed() || pool.wants(self.id);
+            self.stand_apart(on_duty, || self.find_bound());
         }
     }
 

@@ -1,0 +1,13 @@
+//! Models of `tautline_core::task`: the code that ships, on loom's threads.
+//!
+//! A task or a wake-up that is lost leaves a worker asleep for ever, which loom reports as a deadlock.
+#![cfg(tautline_loom)]
+
+#[path = "task/fork.rs"]
+mod fork;
+#[path = "task/machine.rs"]
+mod machine;
+#[path = "task/scope.rs"]
+mod scope;
+#[path = "task/sleep.rs"]
+mod sleep;

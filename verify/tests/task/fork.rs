@@ -1,0 +1,123 @@
+//! Forks: both halves run once, whoever runs them, and the owner sees what came of them.
+
+use super::machine::{Cell, Cxt, fail, number_of, overwrite_stack, with_others};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline_core::WorkerId;
+use tautline_verify::model::Model;
+
+const OWNER: WorkerId = WorkerId(0);
+
+/// Checks that in some executions the second half was taken by a thief, and in others it was not.
+fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
+    let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let seen = Arc::clone(&counts);
+    model.check(move || {
+        counts[usize::from(program())].fetch_add(1, Relaxed);
+    });
+    let [kept, stolen] = [seen[0].load(Relaxed), seen[1].load(Relaxed)];
+    assert!(
+        kept > 0 && stolen > 0,
+        "kept {kept} times, stolen {stolen} times"
+    );
+}
+
+/// The second half is called once, by the owner or a thief; its result, and what it wrote, are seen; the owner
+/// sleeps and is woken.
+#[test]
+fn join_once() {
+    both_ways(Model::new("join_once").bound(3).floor(1_000), || {
+        let (first, second) = (Cell::default(), Cell::default());
+        let calls = AtomicUsize::new(0);
+        let joined = with_others(1, |cx| {
+            cx.join(
+                |_| first.set(1),
+                |cx| {
+                    second.set(2);
+                    calls.fetch_add(1, Relaxed);
+                    cx.worker() != OWNER
+                },
+            )
+        });
+        let ((), stolen) = joined.unwrap();
+        assert_eq!(calls.load(Relaxed), 1);
+        assert_eq!((first.get(), second.get()), (1, 2));
+        stolen
+    });
+}
+
+/// After the end the thief does not touch the fork, which the owner may have left (published bug: rayon#1297).
+#[test]
+fn join_gone() {
+    #[inline(never)]
+    fn joins(cx: &mut Cxt<'_, '_>) -> bool {
+        cx.join(|_| (), |cx| cx.worker() != OWNER).1
+    }
+    both_ways(Model::new("join_gone").bound(2).floor(500), || {
+        with_others(1, |cx| {
+            let stolen = joins(cx);
+            overwrite_stack();
+            stolen
+        })
+        .unwrap()
+    });
+}
+
+/// The first half panics while the second may be stolen: the owner waits, drops the second's result, and the
+/// panic of the first counts.
+#[test]
+fn join_panic() {
+    both_ways(Model::new("join_panic").bound(2).floor(200), || {
+        let token = Arc::new(());
+        let stolen = Arc::new(AtomicUsize::new(0));
+        let outcome = with_others(1, |cx| {
+            let (token, stolen) = (Arc::clone(&token), Arc::clone(&stolen));
+            let second = move |_: &mut _| {
+                stolen.store(1, Relaxed);
+                token
+            };
+            cx.join(|_| fail(7), second).1
+        });
+        assert_eq!(outcome.map_err(number_of).err(), Some(7));
+        assert_eq!(Arc::strong_count(&token), 1, "a body or a result is left");
+        stolen.load(Relaxed) == 1
+    });
+}
+
+/// The second half panics, wherever it runs: the owner gets it.
+#[test]
+fn join_second_panics() {
+    both_ways(Model::new("join_second_panics").bound(2).floor(200), || {
+        let stolen = AtomicUsize::new(0);
+        let outcome = with_others(1, |cx| {
+            cx.join(
+                |_| (),
+                |cx| {
+                    stolen.store(usize::from(cx.worker() != OWNER), Relaxed);
+                    fail(8)
+                },
+            )
+            .1
+        });
+        assert_eq!(outcome.map_err(number_of).err(), Some(8));
+        stolen.load(Relaxed) == 1
+    });
+}
+
+/// Forks in both halves, so that the owner waits while what it forked before is still there.
+#[test]
+fn join_nested() {
+    both_ways(Model::new("join_nested").bound(1).floor(200), || {
+        let calls = AtomicUsize::new(0);
+        let one = |cx: &mut Cxt<'_, '_>| {
+            calls.fetch_add(1, Relaxed);
+            cx.worker() != OWNER
+        };
+        let joined = with_others(1, |cx| {
+            cx.join(|cx| cx.join(one, one), |cx| cx.join(one, one))
+        });
+        let ((a, b), (c, d)) = joined.unwrap();
+        assert_eq!(calls.load(Relaxed), 4);
+        a || b || c || d
+    });
+}

@@ -1,0 +1,156 @@
+//! A machine of loom's threads, and a pool on it.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Notify;
+use loom::thread;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
+use tautline_core::sync::Permit;
+use tautline_core::task::{Cx, Pool};
+use tautline_core::{PlaceId, WorkerId};
+use tautline_verify::model::Turns;
+
+/// A task's hold on the pool.
+pub type Cxt<'s, 'e> = Cx<'s, 'e, Machine>;
+
+/// What a panic carries.
+pub type Payload = Box<dyn Any + Send>;
+
+/// A place that one writes and another reads.
+#[derive(Default)]
+pub struct Cell(UnsafeCell<usize>);
+
+// SAFETY: loom reports accesses that race.
+unsafe impl Sync for Cell {}
+// SAFETY: as above.
+unsafe impl Send for Cell {}
+
+impl Cell {
+    pub fn set(&self, value: usize) {
+        // SAFETY: as above.
+        self.0.with_mut(|v| unsafe { *v = value });
+    }
+
+    pub fn get(&self) -> usize {
+        // SAFETY: as above.
+        self.0.with(|v| unsafe { *v })
+    }
+}
+
+/// A sleep that is sticky, as in the node backend. (Loom's own parking forgets a wake-up that finds its thread
+/// in a spinning wait.)
+#[derive(Default)]
+pub struct Bed(Permit, Notify);
+
+impl Bed {
+    pub fn sleep(&self) {
+        while !self.0.try_take() {
+            self.1.wait();
+        }
+    }
+
+    pub fn wake(&self) {
+        self.0.give();
+        self.1.notify();
+    }
+}
+
+/// The port: no patience, so that a worker that finds nothing lies down at once.
+pub struct Machine {
+    beds: Vec<Bed>,
+}
+
+impl Machine {
+    pub fn new(workers: usize) -> Self {
+        Self {
+            beds: (0..workers).map(|_| Bed::default()).collect(),
+        }
+    }
+}
+
+impl Clock for Machine {
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+impl Relax for Machine {
+    fn relax(&self, turn: u32) {
+        Turns(1).relax(turn);
+    }
+}
+
+impl Park for Machine {
+    fn park(&self, _: PlaceId, worker: WorkerId) {
+        self.beds[worker.index()].sleep();
+    }
+
+    fn unpark(&self, _: PlaceId, worker: WorkerId) {
+        self.beds[worker.index()].wake();
+    }
+}
+
+impl Thread for Machine {
+    fn here(&self) -> Option<WorkerId> {
+        None
+    }
+
+    fn be(&self, _: Option<WorkerId>) {}
+}
+
+impl Unwind for Machine {
+    type Payload = Payload;
+
+    fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Payload> {
+        catch_unwind(AssertUnwindSafe(body))
+    }
+
+    fn resume(&self, payload: Payload) -> ! {
+        resume_unwind(payload)
+    }
+}
+
+/// Panics without a word, with `number`.
+pub fn fail(number: usize) -> ! {
+    resume_unwind(Box::new(number))
+}
+
+/// The number of a panic made by [`fail`]; any other goes on.
+pub fn number_of(payload: Payload) -> usize {
+    match payload.downcast::<usize>() {
+        Ok(number) => *number,
+        Err(other) => resume_unwind(other),
+    }
+}
+
+/// Runs `body` on worker 0 while `others` workers attend; gives its result or its panic, when all have left.
+pub fn with_others<'e, R>(
+    others: usize,
+    body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
+) -> Result<R, Payload> {
+    let pool = Arc::new(Pool::new(Machine::new(others + 1), others + 1));
+    let attending: Vec<_> = (1..=others)
+        .map(|w| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || {
+                let seat = pool.seat(WorkerId(w as u32));
+                seat.expect("nobody else asks for it").attend();
+            })
+        })
+        .collect();
+    let seat = pool.seat(WorkerId(0)).expect("nobody else asks for it");
+    let outcome = catch_unwind(AssertUnwindSafe(|| seat.run(body)));
+    drop(seat);
+    pool.close();
+    attending.into_iter().for_each(|a| a.join().unwrap());
+    outcome
+}
+
+/// Writes over the stack that calls before this one have used: who still reads there finds nothing that loom knows.
+#[inline(never)]
+pub fn overwrite_stack() {
+    let mut rubbish = [0xaau8; 2048];
+    std::hint::black_box(&mut rubbish);
+}

@@ -1,0 +1,282 @@
+//! Scopes: left once, after all that was spawned in them; what ends early drops what has not begun.
+
+use super::machine::{Cell, Cxt, Machine, fail, number_of, overwrite_stack, with_others};
+use loom::sync::Notify;
+use loom::sync::atomic::AtomicUsize as Flag;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed as Loose};
+use loom::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline_core::WorkerId;
+use tautline_core::finish::Reason;
+use tautline_core::task::{Pool, Wait};
+use tautline_verify::model::Model;
+
+/// V8: two tasks and one spawned by the first: all that they wrote is seen when the scope is left.
+fn leaves_once(others: usize, wait: Wait) {
+    let cells: [Cell; 3] = Default::default();
+    let [a, b, c] = &cells;
+    let left = with_others(others, |cx| {
+        cx.scope_with(wait, |cx| {
+            cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                cx.spawn(|_| b.set(2));
+                a.set(1);
+            });
+            cx.spawn(|_| c.set(3));
+        });
+        [a, b, c].map(Cell::get)
+    });
+    assert_eq!(left.unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn scope_helps() {
+    Model::new("scope_helps")
+        .bound(1)
+        .floor(1_000)
+        .check(|| leaves_once(1, Wait::Help));
+}
+
+#[test]
+fn scope_parks() {
+    Model::new("scope_parks")
+        .bound(2)
+        .floor(1_000)
+        .check(|| leaves_once(1, Wait::Park));
+}
+
+#[test]
+fn scope_two_thieves() {
+    Model::new("scope_two_thieves")
+        .bound(0)
+        .floor(1_000)
+        .check(|| leaves_once(2, Wait::Help));
+}
+
+/// The owner leaves as soon as the last task has ended: that one touches the scope no more (published bug:
+/// rayon#1297).
+#[test]
+fn scope_gone() {
+    #[inline(never)]
+    fn spawns(cx: &mut Cxt<'_, '_>) {
+        cx.scope(|cx| cx.spawn(|_| ()));
+    }
+    Model::new("scope_gone").bound(2).floor(200).check(|| {
+        with_others(1, |cx| {
+            spawns(cx);
+            overwrite_stack();
+        })
+        .unwrap();
+    });
+}
+
+/// A task panics while another may have begun or not: the owner gets the panic, and both tasks are gone.
+#[test]
+fn scope_panic() {
+    Model::new("scope_panic").bound(2).floor(500).check(|| {
+        let token = Arc::new(());
+        let outcome = with_others(1, |cx| {
+            cx.scope(|cx| {
+                let theirs = Arc::clone(&token);
+                cx.spawn(move |_| drop(theirs));
+                let theirs = Arc::clone(&token);
+                cx.spawn(move |_| {
+                    let _held = theirs;
+                    fail(7)
+                });
+            });
+        });
+        assert_eq!(outcome.map_err(number_of).err(), Some(7));
+        assert_eq!(Arc::strong_count(&token), 1, "a task is left");
+    });
+}
+
+/// The body panics while its task may have begun or not: the panic of the body counts.
+#[test]
+fn scope_body_panics() {
+    Model::new("scope_body_panics")
+        .bound(2)
+        .floor(200)
+        .check(|| {
+            let token = Arc::new(());
+            let outcome = with_others(1, |cx| {
+                cx.scope(|cx| {
+                    let theirs = Arc::clone(&token);
+                    cx.spawn(move |_| drop(theirs));
+                    fail(9)
+                })
+            });
+            assert_eq!(outcome.map_err(number_of).err(), Some(9));
+            assert_eq!(Arc::strong_count(&token), 1, "a task is left");
+        });
+}
+
+/// Whoever drops it sees what the one who cancelled did before.
+struct Dropped<'a> {
+    cause: &'a Flag,
+    runs: &'a AtomicUsize,
+    drops: &'a AtomicUsize,
+    ran: bool,
+}
+
+impl Dropped<'_> {
+    fn run(mut self) {
+        self.ran = true;
+        self.runs.fetch_add(1, Relaxed);
+    }
+}
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        if !self.ran {
+            self.drops.fetch_add(1, Relaxed);
+            assert_eq!(
+                self.cause.load(Loose),
+                1,
+                "dropped, but the cause is not to be seen"
+            );
+        }
+    }
+}
+
+/// A task cancels the finish while another begins or not: the owner is told, and the other ran or was dropped.
+#[test]
+fn scope_cancelled() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&dropped);
+    Model::new("scope_cancelled")
+        .bound(1)
+        .floor(500)
+        .check(move || {
+            let cause = Flag::new(0);
+            let (runs, drops) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let outcome = with_others(1, |cx| {
+                cx.finish(|cx| {
+                    let one = || Dropped {
+                        cause: &cause,
+                        runs: &runs,
+                        drops: &drops,
+                        ran: false,
+                    };
+                    let task = one();
+                    cx.spawn(move |_| task.run());
+                    cx.spawn(|cx| {
+                        cause.store(1, Loose);
+                        assert!(cx.cancel(Reason::Found));
+                    });
+                    let task = one();
+                    cx.spawn(move |_| task.run());
+                })
+            });
+            assert_eq!(outcome.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+            assert_eq!(
+                runs.load(Relaxed) + drops.load(Relaxed),
+                2,
+                "lost or doubled"
+            );
+            dropped.fetch_add(drops.load(Relaxed), Relaxed);
+        });
+    assert!(seen.load(Relaxed) > 0, "nothing was ever dropped");
+}
+
+/// Each of two tasks waits until the other has begun, and so does the body: each needs a worker of its own.
+#[test]
+fn spawn_wakes_all() {
+    Model::new("spawn_wakes_all").bound(0).floor(500).check(|| {
+        let all = Rendezvous::new();
+        with_others(2, |cx| {
+            cx.scope(|cx| {
+                for who in 0..2 {
+                    let all = &all;
+                    cx.spawn(move |_| {
+                        all.begin();
+                        all.wait(who, 2);
+                    });
+                }
+                all.wait(2, 2);
+            });
+        })
+        .unwrap();
+    });
+}
+
+/// More tasks than the deque takes: the one in the overflow is found by the thief, too, who must not sleep.
+#[test]
+fn spawn_overflows() {
+    Model::new("spawn_overflows").bound(1).floor(500).check(|| {
+        let all = Rendezvous::new();
+        with_others(1, |cx| {
+            cx.scope(|cx| {
+                for _ in 0..5 {
+                    cx.spawn(|_| all.begin());
+                }
+                all.wait(0, 5);
+            });
+        })
+        .unwrap();
+    });
+}
+
+/// Who has begun, and a call for each who waits for the others.
+struct Rendezvous {
+    begun: Flag,
+    calls: [Notify; 3],
+}
+
+impl Rendezvous {
+    fn new() -> Self {
+        Self {
+            begun: Flag::new(0),
+            calls: std::array::from_fn(|_| Notify::new()),
+        }
+    }
+
+    fn begin(&self) {
+        self.begun.fetch_add(1, AcqRel);
+        self.calls.iter().for_each(Notify::notify);
+    }
+
+    fn wait(&self, who: usize, tasks: usize) {
+        while self.begun.load(Acquire) < tasks {
+            self.calls[who].wait();
+        }
+    }
+}
+
+/// T1: who takes a seat sees what its last holder did.
+#[test]
+fn seat_handover() {
+    Model::new("seat_handover").floor(5).check(|| {
+        let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
+        let sit = |scene: &(Pool<Machine>, Cell)| {
+            let seat = scene.0.seat(WorkerId(0));
+            seat.as_ref()
+                .map(|_| scene.1.set(scene.1.get() + 1))
+                .is_some()
+        };
+        let theirs = Arc::clone(&scene);
+        let other = thread::spawn(move || sit(&theirs));
+        let sat = usize::from(sit(&scene)) + usize::from(other.join().unwrap());
+        assert_eq!(scene.1.get(), sat);
+    });
+}
+
+/// Who leaves because the pool was closed sees what led to that.
+#[test]
+fn pool_closed() {
+    Model::new("pool_closed").floor(5).check(|| {
+        let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
+        let theirs = Arc::clone(&scene);
+        let other = thread::spawn(move || {
+            theirs
+                .0
+                .seat(WorkerId(0))
+                .expect("nobody else asks for it")
+                .attend();
+            theirs.1.get()
+        });
+        scene.1.set(1);
+        scene.0.close();
+        assert_eq!(other.join().unwrap(), 1);
+    });
+}

@@ -1,0 +1,168 @@
+//! Workers that search, sleep and are woken: no work is left to nobody while somebody sleeps.
+//!
+//! Each worker takes one item and is gone, as if the item took for ever. So every item needs a worker
+//! of its own, and a wake-up that is lost is a deadlock.
+
+use super::machine::Bed;
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::thread;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use tautline_core::WorkerId;
+use tautline_core::deque::{SplitDeque, Steal};
+use tautline_core::task::Idle;
+use tautline_verify::model::Model;
+
+/// The steps of `Worker::seek` and `Worker::offer`, without tasks.
+struct Hall {
+    idle: Idle,
+    /// One a poster.
+    deques: Vec<SplitDeque<NonZeroUsize, 4>>,
+    beds: Vec<Bed>,
+}
+
+impl Hall {
+    fn new(posters: usize, workers: usize) -> Arc<Self> {
+        Arc::new(Self {
+            idle: Idle::new(workers),
+            deques: (0..posters).map(|_| SplitDeque::new()).collect(),
+            beds: (0..workers).map(|_| Bed::default()).collect(),
+        })
+    }
+
+    fn post(&self, poster: usize, items: usize) {
+        let owner = self.deques[poster].owner().expect("one poster a deque");
+        for item in 1..=items {
+            let item = NonZeroUsize::new(item).unwrap();
+            owner.push_public(item).expect("there is room");
+            if self.idle.wanted() {
+                self.wake();
+            }
+        }
+    }
+
+    fn wake(&self) {
+        let workers = (0..self.beds.len()).map(|w| WorkerId(w as u32));
+        for worker in workers {
+            if self.idle.claim(worker) {
+                return self.beds[worker.index()].wake();
+            }
+        }
+    }
+
+    fn rob(&self) -> bool {
+        self.deques.iter().any(|deque| {
+            loop {
+                match deque.steal() {
+                    Steal::Taken(_) => return true,
+                    Steal::Busy => {}
+                    Steal::Empty => return false,
+                }
+            }
+        })
+    }
+
+    /// Until there is an item.
+    fn seek(&self, me: WorkerId) {
+        self.idle.search();
+        while !self.rob() {
+            self.idle.lie_down(me);
+            let stay = !self.deques.iter().any(SplitDeque::look);
+            while self.idle.is_asleep(me) {
+                if !stay && self.idle.claim(me) {
+                    break;
+                }
+                self.beds[me.index()].sleep();
+            }
+        }
+        if self.idle.found() {
+            self.wake();
+        }
+    }
+}
+
+/// Posters on threads of their own, but for the first; as many workers as items.
+fn all_find_one(posters: usize, items: usize) {
+    let hall = Hall::new(posters, posters * items);
+    let mut threads = Vec::new();
+    for w in 0..posters * items {
+        let hall = Arc::clone(&hall);
+        threads.push(thread::spawn(move || hall.seek(WorkerId(w as u32))));
+    }
+    for poster in 1..posters {
+        let hall = Arc::clone(&hall);
+        threads.push(thread::spawn(move || hall.post(poster, items)));
+    }
+    hall.post(0, items);
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    assert!(!hall.rob(), "an item too many");
+}
+
+/// One poster, one sleeper: "I go to sleep" against "there is work" (published bug: weave#43, rayon#746).
+#[test]
+fn sleep_no_lost_wakeup() {
+    Model::new("sleep_no_lost_wakeup")
+        .floor(50)
+        .check(|| all_find_one(1, 1));
+}
+
+/// Two items at once, two workers: whoever searches keeps the poster from waking the other, and must do so
+/// itself when it finds one.
+#[test]
+fn sleep_chain() {
+    Model::new("sleep_chain")
+        .bound(2)
+        .floor(1_000)
+        .check(|| all_find_one(1, 2));
+}
+
+/// Two posters, two workers.
+#[test]
+fn sleep_two_posters() {
+    Model::new("sleep_two_posters")
+        .bound(1)
+        .floor(1_000)
+        .check(|| all_find_one(2, 1));
+}
+
+/// W1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
+#[test]
+fn sleep_claim() {
+    Model::new("sleep_claim").floor(10).check(|| {
+        let me = WorkerId(0);
+        let scene = Arc::new((Idle::new(1), AtomicUsize::new(0), AtomicUsize::new(0)));
+        let theirs = Arc::clone(&scene);
+        let claimer = thread::spawn(move || {
+            theirs.2.store(1, Relaxed);
+            let claimed = theirs.0.claim(me);
+            if claimed {
+                assert_eq!(
+                    theirs.1.load(Relaxed),
+                    1,
+                    "asleep, but not what came before"
+                );
+            }
+            claimed
+        });
+        let (idle, before, cause) = &*scene;
+        idle.search();
+        before.store(1, Relaxed);
+        idle.lie_down(me);
+        let woken = !idle.is_asleep(me);
+        if woken {
+            assert_eq!(
+                cause.load(Relaxed),
+                1,
+                "woken, but the cause is not to be seen"
+            );
+            assert!(!idle.wanted(), "woken, but it still counts as asleep");
+        }
+        let mine = idle.claim(me);
+        let theirs = claimer.join().unwrap();
+        assert!(!(mine && theirs), "claimed twice");
+        assert!(!idle.wanted(), "nobody sleeps");
+        assert!(!idle.found(), "nobody sleeps");
+        idle.search();
+        assert!(!idle.found(), "the counts do not agree");
+    });
+}
