@@ -424,17 +424,14 @@ fn what_panics_when_it_is_dropped_does_no_harm() {
                 })
             });
             assert_eq!(thrown, Some("another"));
+            let began = AtomicBool::new(false);
             let of_the_body = panic_of(|| {
                 cx.scope(|cx| {
-                    let began = AtomicBool::new(false);
-                    let both = |cx: &mut Cx| {
-                        cx.join(
-                            |_| wait_until("stolen", || workers == 1 || began.load(SeqCst)),
-                            |_| began.store(true, SeqCst),
-                        );
-                    };
-                    cx.spawn(|_| panic_any(Bomb));
-                    both(cx);
+                    cx.spawn(|_| {
+                        began.store(true, SeqCst);
+                        panic_any(Bomb)
+                    });
+                    wait_until("stolen", || workers == 1 || began.load(SeqCst));
                     panic_any("body")
                 })
             });
