@@ -12,7 +12,7 @@
 //!
 //! # Words
 //! `shared`: thieves move `top` up by one; the owner moves `split`. `limit`: where a push has to stop and
-//! look; raised by the owner, lowered by whoever takes the last public item. `bottom`, `split`, `clean`: the owner's
+//! look; raised by the owner, lowered to 0 by whoever takes the last public item, however late. `bottom`, `split`, `clean`: the owner's
 //! own. Slots: written by the owner; a thief writes null into the slot that it has won and read.
 //!
 //! # Orderings
@@ -51,6 +51,10 @@ pub(crate) type Index = u16;
 type Ahead = i32;
 #[cfg(target_pointer_width = "32")]
 type Ahead = i16;
+
+/// A limit that is low for every index, so that it may come at any time: an index could look high again
+/// once the owner has pushed half of all indices while the thief slept.
+const LOW: usize = 0;
 
 /// A [`Word`] that is never null.
 ///
@@ -180,7 +184,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         slot.store(ptr::null_mut(), Ordering::Release);
         if next == split(seen) {
             // ORDERING: Release, pairs with Acquire in push_slowly (S6): whoever raises it sees the public part empty.
-            self.own.limit.store(next as usize, Ordering::Release);
+            self.own.limit.store(LOW, Ordering::Release);
         }
         // SAFETY: the index was public and moving top over it made the item ours; the slot is not refilled
         // before it holds null.
@@ -398,8 +402,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(always)]
     fn must_look(self) -> bool {
         // ORDERING: Relaxed: a lowered limit that is seen late is seen by a later push.
-        let limit = self.deque.own.limit.load(Ordering::Relaxed) as Index;
-        limit.wrapping_sub(self.bottom()) as Ahead <= 0
+        // Where indices wrap, the limit looks low for a while, and never high: then each push looks.
+        self.deque.own.limit.load(Ordering::Relaxed) <= self.bottom() as usize
     }
 
     #[inline(always)]
@@ -521,7 +525,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         deque.own.split.set(newest);
         if top(seen) == newest {
             // ORDERING: Relaxed: the owner's own push will see it.
-            deque.own.limit.store(newest as usize, Ordering::Relaxed);
+            deque.own.limit.store(LOW, Ordering::Relaxed);
         }
         true
     }
