@@ -92,6 +92,11 @@ impl<P: Host> Pool<P> {
         &self.tree
     }
 
+    /// Whether the tree has one place only.
+    pub(super) fn is_flat(&self) -> bool {
+        self.tree.len() == 1
+    }
+
     /// The place of the tree that a worker hangs on.
     pub fn leaf_of(&self, worker: WorkerId) -> Place {
         self.tree.leaf_of(self.stands[worker.index()])

@@ -136,7 +136,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         let body = unsafe { ptr::read(&*waiting.body) };
         on.run_in(scope, |cx| body(values, cx));
         // SAFETY: the share that was taken when the task was made.
-        unsafe { Scope::leave(NonNull::from(scope)) };
+        unsafe { Scope::leave_on(NonNull::from(scope), on) };
     }
 
     unsafe fn forsake<I: Inputs<'s>>(waiter: NonNull<Waiter<P>>) {
