@@ -135,7 +135,7 @@ pub const ROWS: &[Row] = &[
     Row { name: "flood/2", what: "spawn, 10 000 a scope", unit: "ns", workers: 2, sizes: ["10000", "10000"], ways: spawning!(spawn), better: Less, busy: true,
         wanted: &[Beats("rayon")] },
     Row { name: "region/2", what: "start and join on both workers", unit: "us", workers: 2, sizes: ["200", "20"], better: Less, busy: true,
-        ways: &[(OURS, m::region::<Tautline>), (Rayon::NAME, m::region::<Rayon>), ("rayon broadcast", m::broadcast), (Chili::NAME, m::region::<Chili>)],
+        ways: &[(OURS, m::region::<Tautline>), (Rayon::NAME, m::region::<Rayon>), ("rayon broadcast", m::broadcast)],
         wanted: &[Bound(0.5), Beats("rayon"), Beats("rayon broadcast")] },
     Row { name: "enter/2", what: "from outside and back", unit: "us", workers: 2, sizes: ["100", "10"], ways: all!(enter), better: Less, busy: false,
         wanted: &[Beats("rayon")] },
