@@ -225,12 +225,13 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         Self::inside_of(self.at(), &scope, body)
     }
 
-    /// The outermost scope, on a worker that has just begun.
+    /// A scope with nothing around it, on a worker that has just begun, or is in a task.
     pub(super) fn enter<'e, R>(
         worker: &Worker<P>,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> R {
-        let scope = Scope::new(worker.pool(), None, Owner::Worker(worker.id()), Wait::Help);
+        let owner = Owner::Worker(worker.id());
+        let scope = Scope::new(worker.pool(), None, owner, worker.isolation());
         Self::inside_of(worker, &scope, body).0
     }
 
@@ -240,6 +241,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> (R, Option<Reason>) {
         let run = || {
+            let _isolation = worker.isolate(scope.wait);
             let closing = Closing {
                 worker,
                 scope,

@@ -294,6 +294,26 @@ impl<P: Host> Drop for Pool<P> {
     }
 }
 
+impl<P: Host> Pool<P> {
+    /// Runs `body` as a scope of its own inside the task that is at work on the calling thread, isolated if that task is,
+    /// and returns when it and all that it spawned have ended.
+    ///
+    /// # Errors
+    /// The calling thread is no worker of this pool: `body`.
+    ///
+    /// # Panics
+    /// With the first panic of `body` or of a task.
+    pub fn run_inside<'e, R, B>(&self, body: B) -> Result<R, B>
+    where
+        B: for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    {
+        match self.port.here() {
+            Some(worker) => Ok(Cx::enter(self.worker(worker), body)),
+            None => Err(body),
+        }
+    }
+}
+
 /// A thread's place among the workers of a pool; dropping it gives it up.
 pub struct Seat<'p, P: Host> {
     worker: &'p Worker<P>,

@@ -57,6 +57,8 @@ pub struct Worker<P: Host> {
     floor: Cell<usize>,
     deep: Cell<usize>,
     start: Cell<usize>,
+    /// The holder's: how the task at work waits, if its scope is isolated.
+    isolation: Cell<Wait>,
     /// The holder's: a task that is to run before any other.
     next: Cell<Option<Task<P>>>,
 }
@@ -81,6 +83,18 @@ impl<P: Host> Drop for Stack<'_, P> {
     }
 }
 
+/// A task of an isolated scope is at work.
+pub(super) struct Isolation<'w, P: Host> {
+    worker: &'w Worker<P>,
+    before: Wait,
+}
+
+impl<P: Host> Drop for Isolation<'_, P> {
+    fn drop(&mut self) {
+        self.worker.isolation.set(self.before);
+    }
+}
+
 /// Where the caller's stack is.
 #[inline(always)]
 fn here() -> usize {
@@ -100,6 +114,7 @@ impl<P: Host> Worker<P> {
             floor: Cell::new(0),
             deep: Cell::new(0),
             start: Cell::new(0),
+            isolation: Cell::new(Wait::Help),
             next: Cell::new(None),
         }
     }
@@ -158,6 +173,20 @@ impl<P: Host> Worker<P> {
     #[inline(always)]
     pub(super) fn is_below_floor(&self, address: usize) -> bool {
         address < self.floor.get()
+    }
+
+    /// Whoever enters the pool anew from the task at work must wait so.
+    pub(super) fn isolation(&self) -> Wait {
+        self.isolation.get()
+    }
+
+    /// Keeps in mind that a task of a scope that waits so is at work, until the guard goes.
+    #[inline]
+    pub(super) fn isolate(&self, wait: Wait) -> Option<Isolation<'_, P>> {
+        (wait != Wait::Help).then(|| Isolation {
+            worker: self,
+            before: self.isolation.replace(wait),
+        })
     }
 
     /// Goes on where there is stack.
