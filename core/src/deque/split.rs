@@ -364,6 +364,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     ///
     /// # Safety
     /// There is no other owner at work: all that claim to be are on this thread, and what they did is visible.
+    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) unsafe fn of(deque: &'a SplitDeque<T, N>) -> Self {
         deque.end()
@@ -504,6 +505,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     /// Takes the item at `index` off, which the caller has pushed, unless it is public: then false. All that was pushed
     /// after it is gone again, or was public.
+    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn retract(self, index: Index) -> bool {
         let own = &self.deque.own;
@@ -515,6 +517,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     }
 
     /// Whether there are items at `index` or above, thieves aside.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn reaches(self, index: Index) -> bool {
         self.bottom().wrapping_sub(index) as Ahead > 0
@@ -531,10 +534,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             if top(seen) == split(seen) {
                 return false;
             }
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             let kept = pack(top(seen), newest);
             // ORDERING: Relaxed both ways: it publishes nothing, continues the releases before it (S1), and reads
             // nothing of a thief's.
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             match deque.shared.compare_exchange_weak(seen, kept, yes, no) {
                 Ok(_) => break,
                 Err(now) => seen = now,

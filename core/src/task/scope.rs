@@ -295,14 +295,13 @@ impl<P: Host> Scope<P> {
                 match kept {
                     None => {}
                     Some(Member::Suspended(waker)) => futures.push(waker.clone()),
-                    Some(Member::Waiting(waiter)) => {
-                        // SAFETY: kept until it is on its way to a queue.
-                        if unsafe { Waiter::try_forsake(*waiter) } {
-                            waiting.push(*waiter);
-                            *kept = None;
-                            free.push(number);
-                        }
+                    // SAFETY: kept until it is on its way to a queue.
+                    Some(Member::Waiting(waiter)) if unsafe { Waiter::try_forsake(*waiter) } => {
+                        waiting.push(*waiter);
+                        *kept = None;
+                        free.push(number);
                     }
+                    Some(Member::Waiting(_)) => {}
                 }
             }
         }
