@@ -65,7 +65,7 @@ use core::ptr::NonNull;
 /// }
 /// ```
 /// nor is it there while an inner one is:
-/// ```compile_fail,E0499
+/// ```compile_fail,E0501
 /// # use tautline_core::{port::Host, task::Cx};
 /// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
 ///     cx.scope(|_| cx.spawn(|_| ()));
