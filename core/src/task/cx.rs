@@ -6,7 +6,7 @@ use super::scope::{Cause, Owner, Scope, discard};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
-use crate::finish::{End, Reason};
+use crate::finish::Reason;
 use crate::flow::{Ddf, EmptyAny, Inputs};
 use crate::hierarchy::Place;
 use crate::id::WorkerId;
@@ -341,7 +341,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// (help-first). One allocation.
     #[inline]
     pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         self.at().offer(Spawned::task(self.scope, body));
     }
 
@@ -352,7 +352,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
         let places = self.pool().tree().len();
         assert!((place.0 as usize) < places, "{place} of {places} places");
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         self.pool().bind(place, Spawned::task(self.scope, body));
     }
 
@@ -368,7 +368,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ) where
         I::Values: Send,
     {
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         Waiting::start(self.scope, inputs, body);
     }
 
@@ -381,12 +381,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         cells: impl AsRef<[&'scope Ddf<T>]>,
         body: impl FnOnce((usize, &'scope T), &mut Self) + Send + 'scope,
     ) -> Result<(), EmptyAny<()>> {
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         if start_any(self.scope, cells.as_ref(), body) {
             return Ok(());
         }
         // SAFETY: the share just taken.
-        unsafe { Scope::leave(NonNull::from(self.scope)) };
+        unsafe { Scope::leave_on(NonNull::from(self.scope), self.at()) };
         Err(EmptyAny(()))
     }
 
@@ -437,9 +437,12 @@ struct Closing<'x, P: Host> {
 impl<P: Host> Closing<'_, P> {
     #[inline]
     fn wait(&self) {
-        if self.scope.counter().end() == End::More {
-            let help = Help::of(self.scope, self.base);
-            self.worker.wait(self.scope.counter(), help);
+        let (worker, scope) = (self.worker, self.scope);
+        let help = Help::of(scope, self.base);
+        // As long as nobody else is in it, the scope costs its owner no atomic. Tasks of places come before own ones.
+        while worker.pool().is_flat() && !scope.is_over() && worker.help_own(&help) {}
+        if !scope.is_over() && !scope.settle() {
+            worker.wait(scope.counter(), help);
         }
     }
 }

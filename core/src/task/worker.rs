@@ -259,6 +259,9 @@ impl<P: Host> Worker<P> {
     /// A task that is bound to a place which this worker is below.
     fn find_bound(&self) -> Option<Task<P>> {
         let (pool, seat) = (self.pool(), self.id.index());
+        if pool.is_flat() {
+            return None;
+        }
         let mut path = pool.path(self.id);
         path.find_map(|place| pool.bins.take(place, seat, pool.port()))
     }
@@ -392,7 +395,7 @@ impl<P: Host> Worker<P> {
 
     /// Runs the newest own task, if it is above `base` and inside `scope`, and passes on one that is not; else a task inside
     /// that waits where the deque is full.
-    fn help_own(&self, help: &Help<'_, P>) -> bool {
+    pub(super) fn help_own(&self, help: &Help<'_, P>) -> bool {
         let (pool, port) = (self.pool(), self.pool().port());
         let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
         let above = self.own().reaches(help.base);

@@ -92,12 +92,18 @@ impl Park for Machine {
     }
 }
 
+loom::thread_local! {
+    static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
+}
+
 impl Thread for Machine {
     fn here(&self) -> Option<WorkerId> {
-        None
+        HERE.with(std::cell::Cell::get)
     }
 
-    fn be(&self, _: Option<WorkerId>) {}
+    fn be(&self, worker: Option<WorkerId>) {
+        HERE.with(|here| here.set(worker));
+    }
 }
 
 impl Unwind for Machine {
