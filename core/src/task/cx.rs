@@ -18,6 +18,79 @@ use core::ptr::NonNull;
 /// A task's hold on the runtime: the worker that it runs on, and the scope that its children join.
 ///
 /// Children may borrow what lives for `'env`, and what lives for `'scope`.
+///
+/// What is borrowed must outlive the scope:
+/// ```compile_fail,E0373
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     cx.scope(|cx| {
+///         let gone_too_soon = 1;
+///         cx.spawn(|_| assert_eq!(gone_too_soon, 1));
+///     });
+/// }
+/// ```
+/// What a task borrows mutably is nobody else's until the scope has ended:
+/// ```compile_fail,E0499
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut out = 0;
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = 1);
+///         cx.spawn(|_| out = 2);
+///     });
+/// }
+/// ```
+/// ```compile_fail,E0503
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut out = 0;
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = 1);
+///         assert!(out < 2);
+///     });
+/// }
+/// ```
+/// It stays with its task: neither another thread gets it,
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     std::thread::scope(|s| _ = s.spawn(|| cx.worker()));
+/// }
+/// ```
+/// nor a child,
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &Cx<'_, '_, P>, inner: &mut Cx<'_, '_, P>) {
+///     inner.join(|_| (), |_| _ = cx.worker());
+/// }
+/// ```
+/// nor is it there while an inner one is:
+/// ```compile_fail,E0501
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     cx.scope(|_| cx.spawn(|_| ()));
+/// }
+/// ```
+/// What is not `Send` is not captured:
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let here = std::rc::Rc::new(1);
+///     cx.scope(|cx| cx.spawn(move |_| assert_eq!(*here, 1)));
+/// }
+/// ```
+/// The same without the mistakes is accepted:
+/// ```
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let (lives, mut out) = (1, 0);
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = lives);
+///         cx.spawn(|cx| assert_eq!(cx.join(|_| lives, |_| lives), (1, 1)));
+///     });
+///     assert_eq!(out, 1);
+/// }
+/// ```
 pub struct Cx<'scope, 'env: 'scope, P: Host> {
     worker: NonNull<Worker<P>>,
     scope: &'scope Scope<P>,
