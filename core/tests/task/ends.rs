@@ -318,7 +318,7 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
 /// beyond its slots.
 #[test]
 fn a_panic_in_the_first_half_drops_the_second() {
-    fn deep<'a>(cx: &mut Cx, left: usize, dropped: &'a AtomicUsize) {
+    fn deep(cx: &mut Cx, left: usize, dropped: &AtomicUsize) {
         if left == 0 {
             panic_any("bottom");
         }
