@@ -13,8 +13,8 @@ const TASKS: u64 = 10_000_000;
 /// One turn spawns so many tasks, each of which forks down to this depth.
 const SPAWNS: u64 = 1000;
 const DEPTH: u32 = 6;
-/// Tasks of a turn: the spawned ones and the halves of their forks.
-const TURN: u64 = SPAWNS * ((2 << DEPTH) - 1);
+/// Tasks of a turn: the spawned ones, and the second halves of their forks.
+const TURN: u64 = SPAWNS << DEPTH;
 
 /// Memory of this process that is in place, in bytes.
 fn resident() -> u64 {
@@ -24,12 +24,13 @@ fn resident() -> u64 {
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
 }
 
+/// Forks down to `depth`: how many tasks that is, the caller included.
 fn forks(cx: &mut Cx, depth: u32) -> u64 {
     if depth == 0 {
         return 1;
     }
     let (a, b) = cx.join(|cx| forks(cx, depth - 1), |cx| forks(cx, depth - 1));
-    1 + a + b
+    a + b
 }
 
 /// Spawned tasks that fork, turn after turn: every one is counted, and what is in memory after a tenth of them is all that

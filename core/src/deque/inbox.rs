@@ -68,6 +68,11 @@ impl<M> Inbox<M> {
         message
     }
 
+    /// Whether there is a `wanted` message, settled against every push by the lock.
+    pub fn holds(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> bool {
+        self.queue.lock(relax).iter().any(wanted)
+    }
+
     /// Whether there was no message a moment ago.
     #[inline]
     pub fn is_empty(&self) -> bool {

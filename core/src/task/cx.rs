@@ -313,27 +313,31 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         scope: &Scope<P>,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> (R, Option<Reason>) {
+        let port = worker.pool().port();
         let run = || {
             let _isolation = worker.isolate(scope.wait);
-            let closing = Closing {
-                worker,
-                scope,
-                base: worker.own().bottom(),
-            };
-            let result = body(&mut Cx::new(worker, scope));
-            closing.wait();
-            mem::forget(closing);
-            result
+            let base = worker.own().bottom();
+            // Caught, since others' tasks run in the wait, and they do not panic.
+            let outcome = port.catch(|| body(&mut Cx::new(worker, scope)));
+            if outcome.is_err() {
+                scope.give_up();
+            }
+            close(worker, scope, base);
+            outcome
         };
-        let result = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {
+        let outcome = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {
             worker.on_more_stack(run)
         } else {
             run()
         };
-        match scope.take_cause() {
-            None => (result, None),
-            Some(Cause::Cancelled(reason)) => (result, Some(reason)),
-            Some(Cause::Panic(payload)) => worker.pool().port().resume(payload),
+        match (outcome, scope.take_cause()) {
+            (Ok(result), None) => (result, None),
+            (Ok(result), Some(Cause::Cancelled(reason))) => (result, Some(reason)),
+            (Ok(_), Some(Cause::Panic(payload))) => port.resume(payload),
+            (Err(payload), cause) => {
+                discard(port, cause);
+                port.resume(payload)
+            }
         }
     }
 
@@ -427,31 +431,13 @@ impl<P: Host, B, R> Drop for Joining<'_, '_, '_, P, B, R> {
     }
 }
 
-/// Whether the body returns or panics, its tasks end before what they borrow.
-struct Closing<'x, P: Host> {
-    worker: &'x Worker<P>,
-    scope: &'x Scope<P>,
-    base: Index,
-}
-
-impl<P: Host> Closing<'_, P> {
-    #[inline]
-    fn wait(&self) {
-        let (worker, scope) = (self.worker, self.scope);
-        let help = Help::of(scope, self.base);
-        // As long as nobody else is in it, the scope costs its owner no atomic. Tasks of places come before own ones.
-        while worker.pool().is_flat() && !scope.is_over() && worker.help_own(&help) {}
-        if !scope.is_over() && !scope.settle() {
-            worker.wait(scope.counter(), help);
-        }
-    }
-}
-
-impl<P: Host> Drop for Closing<'_, P> {
-    fn drop(&mut self) {
-        // The body panicked: what has not begun is dropped.
-        self.scope.give_up();
-        self.wait();
-        discard(self.worker.pool().port(), self.scope.take_cause());
+/// Waits until all tasks of the scope have ended.
+#[inline]
+fn close<P: Host>(worker: &Worker<P>, scope: &Scope<P>, base: Index) {
+    let help = Help::of(scope, base);
+    // As long as nobody else is in it, the scope costs its owner no atomic. Tasks of places come before own ones.
+    while worker.pool().is_flat() && !scope.is_over() && worker.help_own(&help) {}
+    if !scope.is_over() && !scope.settle() {
+        worker.wait(scope.counter(), help);
     }
 }

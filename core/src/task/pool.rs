@@ -263,8 +263,12 @@ impl<P: Host> Pool<P> {
     pub(super) fn inject(&self, task: Task<P>) {
         self.visit(|| {
             self.injected.push(task, &self.port);
-            if self.idle.wanted() {
-                self.wake_any();
+            if self.idle.wanted() && self.wake_any() {
+                return;
+            }
+            // It may be what one of them waits for, and the others may be busy for long.
+            for worker in self.workers.iter().filter(|w| w.is_apart()) {
+                self.port.unpark(PlaceId::HOME, worker.id());
             }
         });
     }
@@ -278,11 +282,13 @@ impl<P: Host> Pool<P> {
         self.visitors.fetch_sub(1, Ordering::Release);
     }
 
-    fn wake_any(&self) {
+    fn wake_any(&self) -> bool {
         let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
-        if let Some(worker) = self.workers.iter().find(claimed) {
+        let sleeper = self.workers.iter().find(claimed);
+        if let Some(worker) = sleeper {
             self.port.unpark(PlaceId::HOME, worker.id());
         }
+        sleeper.is_some()
     }
 }
 

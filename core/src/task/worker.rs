@@ -365,7 +365,7 @@ impl<P: Host> Worker<P> {
             }
             // Not wanted: only what nobody else may run.
             let on_duty = || pool.is_closed() || pool.wants(self.id);
-            self.stand_apart(on_duty, || self.find_bound());
+            self.stand_apart(on_duty, || self.look_bound(), || self.find_bound());
         }
     }
 
@@ -378,7 +378,7 @@ impl<P: Host> Worker<P> {
             // Deep in the stack only what this wait is for: others' tasks could wait in turn, and help again.
             inside => {
                 while !awaited.is_done() && self.help_own(&help) {}
-                self.rest(awaited, inside);
+                self.rest(awaited, &help, inside);
             }
         }
     }
@@ -415,8 +415,10 @@ impl<P: Host> Worker<P> {
         true
     }
 
-    /// Waits without helping, but for tasks inside `scope` that are bound to a place and may have nobody else.
-    fn rest(&self, awaited: &impl Awaited, scope: Option<&Scope<P>>) {
+    /// Waits without helping, but for tasks of the waiting scope that come from outside or are bound to a place: they may
+    /// have nobody else.
+    fn rest(&self, awaited: &impl Awaited, help: &Help<'_, P>, scope: Option<&Scope<P>>) {
+        let pool = self.pool();
         let port = self.pool().port();
         let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
         let patience = if parks {
@@ -430,25 +432,36 @@ impl<P: Host> Worker<P> {
             turn += 1;
         }
         if awaited.sleep() {
-            let own_bound = || {
+            let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+            let bound = || {
                 let task = self.find_bound()?;
-                if scope.is_none_or(|scope| task.scope().is_inside(scope)) {
+                if scope.is_none() || is_inside(&task) {
                     return Some(task);
                 }
-                self.pool().rebind(self.id, task);
+                pool.rebind(self.id, task);
                 None
             };
-            self.stand_apart(|| awaited.is_done(), own_bound);
+            self.stand_apart(
+                || awaited.is_done(),
+                || self.look_bound() || pool.injected.holds(port, is_inside),
+                || pool.injected.pop_newest(port, is_inside).or_else(bound),
+            );
         }
     }
 
-    /// Sleeps until `done`, and runs what `take` gives whenever a task is bound to a place of this worker.
-    fn stand_apart(&self, done: impl Fn() -> bool, take: impl Fn() -> Option<Task<P>>) {
+    /// Sleeps until `done`, and runs what `take` gives whenever `look` says that there is something.
+    fn stand_apart(
+        &self,
+        done: impl Fn() -> bool,
+        look: impl Fn() -> bool,
+        take: impl Fn() -> Option<Task<P>>,
+    ) {
         let port = self.pool().port();
         while !done() {
-            // ORDERING: Release: made visible by the look that follows, to whoever binds a task after it (N2).
+            // ORDERING: Release: made visible by the look that follows, to whoever binds or brings in a task after it (N2,
+            // W2).
             self.apart.store(true, Ordering::Release);
-            if !self.look_bound() {
+            if !look() {
                 port.park(PlaceId::HOME, self.id);
             }
             // ORDERING: Relaxed: who sees it late wakes this worker for nothing.
@@ -462,7 +475,7 @@ impl<P: Host> Worker<P> {
 
     /// Whether it sleeps without helping.
     pub(super) fn is_apart(&self) -> bool {
-        // ORDERING: Relaxed: the count of the bin was changed before (N2).
+        // ORDERING: Relaxed: the bin's count or the queue was changed before (N2, W2).
         self.apart.load(Ordering::Relaxed)
     }
 
