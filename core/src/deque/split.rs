@@ -512,10 +512,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             if top(seen) == split(seen) {
                 return false;
             }
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             let kept = pack(top(seen), newest);
             // ORDERING: Relaxed both ways: it publishes nothing, continues the releases before it (S1), and reads
             // nothing of a thief's.
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             match deque.shared.compare_exchange_weak(seen, kept, yes, no) {
                 Ok(_) => break,
                 Err(now) => seen = now,
