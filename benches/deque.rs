@@ -6,7 +6,7 @@ mod rivals;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use rivals::{Bucket, Crossbeam, Fixed, Growable, OwnerEnd, Rival, St3, ThiefEnd};
+use rivals::{Bucket, Crossbeam, Fixed, Growable, OwnerEnd, Rival, Split, St3, ThiefEnd};
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -124,6 +124,7 @@ macro_rules! everybody {
             &mut Growable::default().ends().0,
         );
         $work(&mut group, Bucket::NAME, &mut Bucket::default().ends().0);
+        $work(&mut group, Split::NAME, &mut Split::default().ends().0);
         $work(&mut group, "local", &mut Local::<usize>::new());
         $work(
             &mut group,
@@ -166,6 +167,7 @@ fn deques(c: &mut Criterion) {
     contention::<Fixed>(&mut group);
     contention::<Growable>(&mut group);
     contention::<Bucket>(&mut group);
+    contention::<Split>(&mut group);
     contention::<Crossbeam>(&mut group);
     contention::<St3>(&mut group);
     group.finish();

@@ -2,6 +2,8 @@
 
 use crossbeam_deque as crossbeam;
 use st3::lifo as st3;
+use std::num::NonZero;
+use tautline_core::deque::split::{self, SplitDeque};
 use tautline_core::deque::{BucketDeque, FixedDeque, GrowableDeque, Local, Owner, Ring, Thief};
 
 /// Room that every rival starts with.
@@ -104,6 +106,48 @@ impl Rival for Bucket {
     type Thief<'a> = Thief<'a, usize, tautline_core::deque::Buckets>;
     fn ends(&self) -> (Self::Owner<'_>, Self::Thief<'_>) {
         (self.0.owner().expect("one owner"), self.0.thief())
+    }
+}
+
+/// Ours, with a private part.
+#[derive(Default)]
+pub struct Split(SplitDeque<NonZero<usize>, ROOM>);
+
+/// The owner's end of the split deque.
+pub struct SplitOwner<'a>(&'a Split, split::Owner<'a, NonZero<usize>, ROOM>);
+
+impl OwnerEnd for SplitOwner<'_> {
+    #[inline]
+    fn push(&mut self, item: usize) {
+        let word = NonZero::new(item + 1).expect("items are small");
+        _ = self.1.push(word).expect("there is room");
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<usize> {
+        Some(self.1.pop()?.get() - 1)
+    }
+
+    #[inline]
+    fn steal_own(&mut self) -> Option<usize> {
+        ThiefEnd::steal(&mut &self.0.0)
+    }
+}
+
+impl ThiefEnd for &SplitDeque<NonZero<usize>, ROOM> {
+    #[inline]
+    fn steal(&mut self) -> Option<usize> {
+        Some(SplitDeque::steal(self).taken()?.get() - 1)
+    }
+}
+
+impl Rival for Split {
+    const NAME: &'static str = "split";
+    type Owner<'a> = SplitOwner<'a>;
+    type Thief<'a> = &'a SplitDeque<NonZero<usize>, ROOM>;
+    fn ends(&self) -> (Self::Owner<'_>, Self::Thief<'_>) {
+        let owner = self.0.owner().expect("one owner");
+        (SplitOwner(self, owner), &self.0)
     }
 }
 

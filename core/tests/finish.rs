@@ -1,15 +1,26 @@
 //! The finish, on one thread.
 
 use tautline_core::PlaceId;
-use tautline_core::finish::{Counter, Home, Ledger, Report};
+use tautline_core::finish::{Counter, End, Home, Ledger, Report};
 
 #[test]
 fn counter_ends_once() {
     let finish = Counter::new();
     finish.spawn();
     finish.spawn();
-    assert!(!finish.end() && !finish.end() && !finish.is_done());
-    assert!(finish.end() && finish.is_done());
+    assert_eq!([finish.end(), finish.end()], [End::More; 2]);
+    assert!(!finish.is_done());
+    assert_eq!(finish.end(), End::Last);
+    assert!(finish.is_done());
+}
+
+/// The last to end is told that the owner sleeps; an owner that comes too late does not sleep.
+#[test]
+fn counter_wakes_its_owner() {
+    let finish = Counter::new();
+    assert!(finish.sleep());
+    assert_eq!(finish.end(), End::Wake);
+    assert!(finish.is_done() && !finish.sleep());
 }
 
 #[test]

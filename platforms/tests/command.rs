@@ -421,11 +421,12 @@ fn topo_names_the_processors_it_uses() {
 #[test]
 #[cfg(target_os = "linux")]
 fn threads_that_the_system_refuses_are_a_bad_request() {
-    // 4096 stacks do not fit into 2 GB of addresses.
+    // 4096 stacks do not fit into 2 GB of addresses. The rest after the last one must not be so small that
+    // a thread which has just begun finds no room for the stack of its signals.
     let output = Command::new("sh")
         .args([
             "-c",
-            "ulimit -v 2000000; exec \"$0\" uts D8 --places 4096 --workers 1",
+            "ulimit -v 2001000; exec \"$0\" uts D8 --places 4096 --workers 1",
         ])
         .arg(env!("CARGO_BIN_EXE_tautline"))
         .env("TAUTLINE_WARN", "0")

@@ -57,5 +57,7 @@ pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
 pub fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let words = "bench -p tautline-bench -- --test";
     run(quick_release(&mut cargo(tree, words.split(' '))))?;
+    let words = "run --release -p tautline-bench --example tasks -- --quick";
+    run(quick_release(&mut cargo(tree, words.split(' '))))?;
     holds()
 }

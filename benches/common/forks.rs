@@ -1,0 +1,174 @@
+//! Runtimes of forks behind one trait: what is measured is written once, and each runs it.
+
+use std::num::NonZero;
+use std::sync::OnceLock;
+use tautline::runtime::Cx;
+
+/// Something to do that may fork. A value and not a closure, so that one body serves contexts whose lifetimes
+/// differ.
+pub trait Task: Send {
+    /// What comes of it.
+    type Out: Send;
+    /// Does it, by the forks of `fork`.
+    fn run<F: Fork>(self, fork: &mut F) -> Self::Out;
+}
+
+/// What a task forks by.
+pub trait Fork {
+    /// Both, the second on another worker if there is one free.
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out);
+}
+
+/// A runtime with its threads.
+pub trait Runtime: Sized {
+    /// What reports call it.
+    const NAME: &'static str;
+    /// So many workers, the first on the first processor. Where callers work too, the caller is the first.
+    fn start(workers: usize) -> Self;
+    /// Runs a task, from a thread that is no worker, and waits for its result.
+    fn run<T: Task>(&self, task: T) -> T::Out;
+}
+
+/// A runtime whose scopes spawn.
+pub trait Spawn: Runtime {
+    /// So many scopes one after the other, with so many tasks each that do nothing.
+    fn spawn(&self, scopes: u32, tasks: u32);
+}
+
+/// Pins the calling thread, and thereby those that it starts. The list is asked for once: a pinned
+/// thread is told of its own processor only.
+pub fn pin(core: usize) {
+    static CORES: OnceLock<Vec<core_affinity::CoreId>> = OnceLock::new();
+    let cores = CORES.get_or_init(|| core_affinity::get_core_ids().unwrap_or_default());
+    if !cores.is_empty() {
+        core_affinity::set_for_current(cores[core % cores.len()]);
+    }
+}
+
+/// No runtime at all: forks are calls.
+pub struct Calls;
+
+impl Fork for Calls {
+    #[inline(always)]
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out) {
+        (first.run(self), second.run(self))
+    }
+}
+
+impl Runtime for Calls {
+    const NAME: &'static str = "calls";
+
+    fn start(_: usize) -> Self {
+        pin(0);
+        Self
+    }
+
+    fn run<T: Task>(&self, task: T) -> T::Out {
+        task.run(&mut Self)
+    }
+}
+
+/// Ours.
+pub struct Tautline(pub tautline::Runtime);
+
+impl Fork for Cx<'_, '_> {
+    #[inline(always)]
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out) {
+        Cx::join(self, |cx| first.run(cx), |cx| second.run(cx))
+    }
+}
+
+impl Runtime for Tautline {
+    const NAME: &'static str = "tautline";
+
+    fn start(workers: usize) -> Self {
+        let runtime = tautline::Runtime::builder().workers(workers).build();
+        // It has the list of processors by now.
+        pin(0);
+        Self(runtime.expect("a few threads"))
+    }
+
+    fn run<T: Task>(&self, task: T) -> T::Out {
+        self.0.run(|cx| task.run(cx))
+    }
+}
+
+impl Spawn for Tautline {
+    fn spawn(&self, scopes: u32, tasks: u32) {
+        self.0.run(|cx| {
+            for _ in 0..scopes {
+                cx.scope(|cx| (0..tasks).for_each(|_| cx.spawn(|_| ())));
+            }
+        });
+    }
+}
+
+/// Peers recurse, and trees are deep. Only what is touched takes memory.
+pub const STACK_BYTES: usize = 1 << 30;
+
+/// rayon: the caller waits while its threads work.
+pub struct Rayon(pub rayon::ThreadPool);
+
+impl Fork for &rayon::ThreadPool {
+    #[inline(always)]
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out) {
+        let pool = *self;
+        rayon::join(|| first.run(&mut { pool }), || second.run(&mut { pool }))
+    }
+}
+
+impl Runtime for Rayon {
+    const NAME: &'static str = "rayon";
+
+    fn start(workers: usize) -> Self {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .stack_size(STACK_BYTES)
+            .start_handler(pin);
+        Self(pool.build().expect("a few threads"))
+    }
+
+    fn run<T: Task>(&self, task: T) -> T::Out {
+        self.0.install(|| task.run(&mut &self.0))
+    }
+}
+
+impl Spawn for Rayon {
+    fn spawn(&self, scopes: u32, tasks: u32) {
+        self.0.install(|| {
+            for _ in 0..scopes {
+                rayon::scope(|scope| (0..tasks).for_each(|_| scope.spawn(|_| ())));
+            }
+        });
+    }
+}
+
+/// chili: the caller works too. Its threads take the stack that `RUST_MIN_STACK` says.
+pub struct Chili(pub chili::ThreadPool);
+
+impl Fork for chili::Scope<'_> {
+    #[inline(always)]
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out) {
+        chili::Scope::join(self, |scope| first.run(scope), |scope| second.run(scope))
+    }
+}
+
+impl Runtime for Chili {
+    const NAME: &'static str = "chili";
+
+    fn start(workers: usize) -> Self {
+        let config = chili::Config {
+            thread_count: NonZero::new(workers),
+            ..chili::Config::default()
+        };
+        // Its threads inherit the processor of the one that starts them.
+        pin(1);
+        let pool = chili::ThreadPool::with_config(config);
+        pin(0);
+        Self(pool)
+    }
+
+    fn run<T: Task>(&self, task: T) -> T::Out {
+        task.run(&mut self.0.scope())
+    }
+}

@@ -1,0 +1,269 @@
+//! The speed of tasks beside the peers: one command, one table.
+//!
+//! `tasks` takes every row in turn by ours and by each peer, round by round, each measurement in a process of its
+//! own, so that no idle pool and no crash of one disturbs another. A row says whether what is wanted holds, by the
+//! medians. Measurements of several workers in which somebody else had the processors do not count; if they are too
+//! many, the row says so instead. `--peers FILE` takes in programs of
+//! other languages: each line is a row's name, the peer's, and a program with its first words, tabs between; it is called
+//! with the row's size and number of workers and prints the figure and the number of processors it used. `benches/peers.sh`
+//! builds them.
+
+mod allocations;
+mod measure;
+mod rows;
+mod table;
+
+#[path = "../../common/forks.rs"]
+mod forks;
+#[allow(dead_code, reason = "the benches of deques use all of it")]
+#[path = "../../common/rivals.rs"]
+mod rivals;
+#[path = "../../common/work.rs"]
+mod work;
+
+use clap::Parser;
+use measure::{Case, Sample};
+use rows::{ROWS, Row};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use table::{Cell, Line};
+
+#[derive(Parser)]
+#[command(about = "The speed of tasks beside the peers")]
+struct Options {
+    /// Small sizes and two rounds: that everything runs, not how fast.
+    #[arg(long)]
+    quick: bool,
+    /// How often each is measured.
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// How often a disturbed measurement is taken again in a round.
+    #[arg(long, default_value_t = 1)]
+    again: usize,
+    /// Seconds after which nothing more is measured.
+    #[arg(long, default_value_t = 360)]
+    limit: u64,
+    /// Rows whose name begins with this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Programs of peers, as benches/peers.sh lists them.
+    #[arg(long)]
+    peers: Option<std::path::PathBuf>,
+    /// Counts instructions a fork too, with valgrind.
+    #[arg(long)]
+    instructions: bool,
+    /// One measurement, in this process: a row's name, who, and a size.
+    #[arg(long, num_args = 3, hide = true)]
+    measure: Option<Vec<String>>,
+}
+
+fn main() {
+    let options = Options::parse();
+    if let Some(words) = &options.measure {
+        return measure_here(words, options.quick);
+    }
+    let peers = options
+        .peers
+        .as_ref()
+        .map_or(Vec::new(), |file| programs(file));
+    let rounds = options
+        .rounds
+        .unwrap_or(if options.quick { 2 } else { 5 })
+        .max(1);
+    table::print_head(&peers, rounds);
+    let chosen = ROWS
+        .iter()
+        .filter(|row| row.name.starts_with(&options.only));
+    let mut lines: Vec<Line> = chosen
+        .map(|row| Line::new(row, contenders(row, &peers)))
+        .collect();
+    let end = Instant::now() + Duration::from_secs(options.limit);
+    for round in 1..=rounds {
+        for line in &mut lines {
+            for cell in &mut line.cells {
+                if Instant::now() < end {
+                    take_undisturbed(line.row, cell, &options);
+                }
+            }
+        }
+        eprintln!("round {round} of {rounds} done");
+    }
+    table::print(&lines, rounds, options.quick);
+    if options.instructions {
+        instructions();
+    }
+    table::print_foot();
+    if lines.iter().any(Line::has_crashed) {
+        exit("ours crashed");
+    }
+}
+
+/// The one measurement that this process was started for.
+fn measure_here(words: &[String], quick: bool) {
+    let row = rows::find(&words[0]).unwrap_or_else(|| exit(&format!("no row {}", words[0])));
+    let (_, way) = row
+        .ways
+        .iter()
+        .find(|(who, _)| *who == words[1])
+        .unwrap_or_else(|| {
+            let known = row.ways.iter().map(|(who, _)| *who).collect::<Vec<_>>();
+            exit(&format!(
+                "{} is measured by {}, not by {}",
+                row.name,
+                known.join(", "),
+                words[1]
+            ))
+        });
+    let size = words[2].clone();
+    let case = Case {
+        workers: row.workers,
+        size,
+        quick,
+    };
+    let sample = on_a_large_stack(&words[1], || way(&case));
+    println!("{} {}", sample.figure, sample.processors);
+}
+
+fn exit(complaint: &str) -> ! {
+    eprintln!("{complaint}");
+    std::process::exit(2)
+}
+
+/// A program of a peer.
+struct Program {
+    row: String,
+    who: String,
+    path: String,
+}
+
+fn programs(file: &std::path::Path) -> Vec<Program> {
+    let text = std::fs::read_to_string(file);
+    let text = text.unwrap_or_else(|e| exit(&format!("{}: {e}", file.display())));
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let program = |line: &str| {
+        let words: Vec<&str> = line.split('\t').collect();
+        let [row, who, path] = words[..] else {
+            exit(&format!(
+                "{line:?}: a row, a name and a program, with tabs between"
+            ));
+        };
+        let [row, who, path] = [row, who, path].map(str::to_owned);
+        Program { row, who, path }
+    };
+    lines.map(program).collect()
+}
+
+fn contenders(row: &Row, peers: &[Program]) -> Vec<Cell> {
+    let ways = row.ways.iter().map(|(who, _)| Cell::new(who, None));
+    let programs = peers.iter().filter(|p| p.row == row.name);
+    ways.chain(programs.map(|p| Cell::new(&p.who, Some(&p.path))))
+        .collect()
+}
+
+/// One measurement that counts, if the machine allows.
+fn take_undisturbed(row: &Row, cell: &mut Cell, options: &Options) {
+    let matters = cell.who == rows::OURS || row.depends_on(&cell.who);
+    let times = if matters && !options.quick {
+        1 + options.again
+    } else {
+        1
+    };
+    for _ in 0..times {
+        let Some(sample) = take(row, cell, options.quick) else {
+            cell.crashes += 1;
+            return;
+        };
+        if !row.is_disturbed(sample.processors) {
+            cell.samples.push(sample);
+            return;
+        }
+        cell.disturbed.push(sample);
+    }
+}
+
+/// One measurement, in a process of its own; none if it crashed.
+fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
+    let size = row.sizes[usize::from(quick)];
+    let mut command = match &cell.program {
+        Some(program) => {
+            let mut words = program.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).args([size, &row.workers.to_string()]);
+            command
+        }
+        None => {
+            let mut command = this_program();
+            command.args(["--measure", row.name, &cell.who, size]);
+            command.args(quick.then_some("--quick"));
+            command
+        }
+    };
+    command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => exit(&format!("{}: {error}", cell.who)),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut figures = text.split_whitespace().map_while(|word| word.parse().ok());
+    match (output.status.success(), figures.next(), figures.next()) {
+        (true, Some(figure), Some(processors)) => {
+            let sample = Sample { figure, processors };
+            let alone = row.busy && row.workers == 1;
+            Some(if alone {
+                sample.by_processor_time(row.better)
+            } else {
+                sample
+            })
+        }
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let last = said.lines().last().unwrap_or("");
+            eprintln!("{} by {}: {} {last}", row.name, cell.who, output.status);
+            None
+        }
+    }
+}
+
+fn this_program() -> Command {
+    Command::new(std::env::current_exe().expect("a running program has a path"))
+}
+
+/// Peers need it for deep trees; ours must do without.
+fn on_a_large_stack<R: Send>(who: &str, body: impl FnOnce() -> R + Send) -> R {
+    if who == rows::OURS {
+        return body();
+    }
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(forks::STACK_BYTES);
+        let thread = builder.spawn_scoped(scope, body).expect("a thread");
+        thread.join().expect("it says itself why it panicked")
+    })
+}
+
+/// Instructions a fork, from the difference of two sizes.
+fn instructions() {
+    const SIZES: [u32; 2] = [18, 23];
+    let row = rows::find("fib/1").expect("a row");
+    println!("\n| instructions a fork | |\n|---|---|");
+    for (who, _) in row.ways {
+        let [few, many] = SIZES.map(|size| {
+            let program = this_program();
+            let output = Command::new("valgrind")
+                .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+                .arg(program.get_program())
+                .args(["--measure", row.name, who, &size.to_string()])
+                .output();
+            let output = output.ok().filter(|output| output.status.success())?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            let (_, counted) = said.rsplit_once("Collected : ")?;
+            counted.split_whitespace().next()?.parse::<f64>().ok()
+        });
+        let forks = SIZES.map(|size| work::Fib(size).known().1 as f64);
+        match (few, many) {
+            (Some(few), Some(many)) => {
+                println!("| {who} | {:.1} |", (many - few) / (forks[1] - forks[0]));
+            }
+            _ => println!("| {who} | valgrind did not count |"),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! One measurement of one contender.
+
+use crate::allocations;
+use crate::forks::{Rayon, Runtime, Spawn, pin};
+use crate::rivals::{OwnerEnd, Rival};
+use crate::rows::Better;
+use crate::work::{Empty, Fib, Nothing, Queens, Regions, Search};
+use rustix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use tautline::nqueens::Size;
+use tautline::uts::{Tree, named};
+
+/// What is measured.
+pub struct Case {
+    pub workers: usize,
+    pub size: String,
+    pub quick: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    /// In the row's unit.
+    pub figure: f64,
+    /// Processor time by wall time.
+    pub processors: f64,
+}
+
+impl Case {
+    fn number(&self) -> u32 {
+        self.size.parse().expect("rows have numbers as sizes")
+    }
+
+    /// How long something short is repeated.
+    fn while_for(&self) -> Duration {
+        Duration::from_millis(if self.quick { 10 } else { 300 })
+    }
+}
+
+/// Processor time of this process.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Wall time, and how many processors were in use.
+fn timed(work: impl FnOnce()) -> (Duration, f64) {
+    let (used, start) = (processor_time(), Instant::now());
+    work();
+    let wall = start.elapsed();
+    let used = processor_time() - used;
+    (wall, used.as_secs_f64() / wall.as_secs_f64())
+}
+
+/// Nanoseconds for each of `things`.
+fn nanoseconds_each(things: u64, work: impl FnOnce()) -> Sample {
+    let (wall, processors) = timed(work);
+    let figure = wall.as_nanos() as f64 / things as f64;
+    Sample { figure, processors }
+}
+
+/// Nanoseconds for each of the `batch` things that `work` does, over as many calls as fit in `long`.
+fn repeated(long: Duration, batch: u32, mut work: impl FnMut()) -> Sample {
+    work();
+    let mut calls = 0;
+    let mut sample = nanoseconds_each(1, || {
+        let start = Instant::now();
+        while start.elapsed() < long {
+            work();
+            calls += 1;
+        }
+    });
+    sample.figure /= f64::from(batch) * f64::from(calls);
+    sample
+}
+
+impl Sample {
+    /// By processor time instead of wall time: what one worker needs, whoever else runs meanwhile.
+    pub fn by_processor_time(mut self, better: Better) -> Self {
+        match better {
+            Better::Less => self.figure *= self.processors,
+            Better::More => self.figure /= self.processors,
+        }
+        self
+    }
+
+    fn in_microseconds(mut self) -> Self {
+        self.figure /= 1e3;
+        self
+    }
+
+    /// Millions a second.
+    fn as_rate(mut self) -> Self {
+        self.figure = 1e3 / self.figure;
+        self
+    }
+}
+
+pub fn fib<R: Runtime>(case: &Case) -> Sample {
+    let (runtime, fib) = (R::start(case.workers), Fib(case.number()));
+    let (number, forks) = fib.known();
+    assert_eq!(runtime.run(Fib(10)), 55);
+    nanoseconds_each(forks, || assert_eq!(runtime.run(black_box(fib)), number))
+}
+
+pub fn search<R: Runtime>(case: &Case) -> Sample {
+    let known = named::find(&case.size).expect("rows name trees as sizes");
+    let tree = Tree::new(known.params).expect("sample trees are valid");
+    let runtime = R::start(case.workers);
+    assert_eq!(runtime.run(Fib(10)), 55);
+    let counted = nanoseconds_each(known.nodes, || {
+        let counts = runtime.run(Search(&tree, tree.root()));
+        assert_eq!(counts.nodes, known.nodes);
+        assert!(known.leaves.is_none_or(|leaves| leaves == counts.leaves));
+        assert!(known.depth.is_none_or(|depth| depth == counts.max_depth));
+    });
+    counted.as_rate()
+}
+
+pub fn queens<R: Runtime>(case: &Case) -> Sample {
+    let (runtime, size) = (R::start(case.workers), case.number());
+    let known = Size::new(size).ok().and_then(Size::known);
+    let queens = Queens::new(size as u8);
+    let mut sample = nanoseconds_each(1, || assert_eq!(Some(runtime.run(queens)), known));
+    sample.figure /= 1e9;
+    sample
+}
+
+/// Scopes of as many tasks as the size says.
+pub fn spawn<R: Spawn>(case: &Case) -> Sample {
+    let (runtime, tasks) = (R::start(case.workers), case.number());
+    let scopes = (10_000 / tasks).max(1);
+    repeated(case.while_for(), scopes * tasks, || {
+        runtime.spawn(scopes, tasks)
+    })
+}
+
+pub fn empty<R: Runtime>(case: &Case) -> Sample {
+    let (runtime, forks) = (R::start(case.workers), case.number());
+    repeated(case.while_for(), forks, || runtime.run(Empty(forks)))
+}
+
+pub fn region<R: Runtime>(case: &Case) -> Sample {
+    let (runtime, regions) = (R::start(case.workers), case.number());
+    let all = repeated(case.while_for(), regions, || runtime.run(Regions(regions)));
+    all.in_microseconds()
+}
+
+pub fn broadcast(case: &Case) -> Sample {
+    let (Rayon(pool), regions) = (Rayon::start(case.workers), case.number());
+    let all = repeated(case.while_for(), regions, || {
+        pool.install(|| (0..regions).for_each(|_| drop(pool.broadcast(|_| ()))));
+    });
+    all.in_microseconds()
+}
+
+pub fn enter<R: Runtime>(case: &Case) -> Sample {
+    let (runtime, times) = (R::start(case.workers), case.number());
+    let all = repeated(case.while_for(), times, || {
+        (0..times).for_each(|_| runtime.run(Nothing));
+    });
+    all.in_microseconds()
+}
+
+/// Onto a deque that is not empty, as a task's own deque mostly is.
+pub fn push_pop<D: Rival>(case: &Case) -> Sample {
+    pin(0);
+    let (deque, times) = (D::default(), case.number());
+    let mut owner = deque.ends().0;
+    owner.push(0);
+    repeated(case.while_for(), times, || {
+        for item in 0..times as usize {
+            owner.push(black_box(item));
+            black_box(owner.pop());
+        }
+    })
+}
+
+pub fn push_steal<D: Rival>(case: &Case) -> Sample {
+    pin(0);
+    let (deque, times) = (D::default(), case.number());
+    let mut owner = deque.ends().0;
+    repeated(case.while_for(), times, || {
+        for item in 0..times as usize {
+            owner.push(black_box(item));
+            black_box(owner.steal_own());
+        }
+    })
+}
+
+fn allocations_each(things: u64, work: impl FnOnce()) -> Sample {
+    let figure = allocations::during(work) as f64 / things as f64;
+    Sample {
+        figure,
+        processors: 1.0,
+    }
+}
+
+pub fn fork_allocations<R: Runtime>(case: &Case) -> Sample {
+    let (runtime, fib) = (R::start(case.workers), Fib(case.number()));
+    runtime.run(fib);
+    let forks = fib.known().1;
+    allocations_each(forks, || _ = runtime.run(fib))
+}
+
+pub fn spawn_allocations<R: Spawn>(case: &Case) -> Sample {
+    let (runtime, tasks) = (R::start(case.workers), case.number());
+    runtime.spawn(1, tasks);
+    allocations_each(u64::from(tasks), || runtime.spawn(1, tasks))
+}
+
+/// Milliseconds of processor time a second, of a runtime that has worked and has nothing to do.
+pub fn idle<R: Runtime>(case: &Case) -> Sample {
+    let runtime = R::start(case.workers);
+    assert_eq!(runtime.run(Fib(20)), 6765);
+    std::thread::sleep(Duration::from_millis(20));
+    let (_, processors) =
+        timed(|| std::thread::sleep(Duration::from_millis(u64::from(case.number()))));
+    let figure = processors * 1e3;
+    Sample { figure, processors }
+}

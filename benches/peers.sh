@@ -1,0 +1,287 @@
+#!/bin/sh
+# Builds peers that are no Rust crates of this workspace, out of the tree, and lists their programs for
+#   cargo run --release -p tautline-bench --example tasks -- --peers OUT/peers.tsv
+#
+#   benches/peers.sh SOURCES OUT
+#
+# SOURCES holds what has been fetched by hand; what is missing there is left out, with a line that says so:
+#   lace/      github.com/trolando/lace         src/lace.c
+#   libfork/   github.com/ConorWilliams/libfork include/libfork.hpp (a g++ or clang++ with C++20 coroutines)
+#   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
+# OpenMP is that of $CC. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
+#
+# A program is called with a size and a number of workers. It prints the figure of its row and the number of
+# processors that it used. Paths must have no spaces.
+set -eu
+
+[ $# -eq 2 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+sources=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+list=$out/peers.tsv
+: >"$list"
+CC=${CC:-gcc} CXX=${CXX:-g++} CARGO=${CARGO-cargo}
+flags='-O3 -march=native -DNDEBUG -pthread'
+
+# A row's name, the peer, its program.
+list() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$list"; }
+forks() { list fib/1 "$1" "$2"; list fib/2 "$1" "$2"; }
+without() { echo "without $1: $2" >&2; }
+# Runs the rest with its output in a file, and says whether it went well.
+build() {
+    name=$1
+    shift
+    "$@" >"$out/$name.log" 2>&1 && return 0
+    without "$name" "$out/$name.log says why"
+    return 1
+}
+
+cat >"$out/timed.h" <<'C'
+#pragma once
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double seconds(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+/* What `work` takes for each of the forks of fib(n); exits if its result is wrong. */
+#define TIMED_FIB(n, work)                                                                  \
+    do {                                                                                    \
+        double used = seconds(CLOCK_PROCESS_CPUTIME_ID), start = seconds(CLOCK_MONOTONIC);  \
+        unsigned long got = (work);                                                         \
+        double wall = seconds(CLOCK_MONOTONIC) - start;                                     \
+        unsigned long this_one = 0, next = 1;                                               \
+        for (long i = 0; i < (n); i++) {                                                    \
+            unsigned long sum = this_one + next;                                            \
+            this_one = next, next = sum;                                                    \
+        }                                                                                   \
+        if (got != this_one) exit(1);                                                       \
+        used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;                                    \
+        printf("%.4f %.3f\n", 1e9 * wall / (next - 1), used / wall);                        \
+    } while (0)
+C
+
+cat >"$out/calls.c" <<'C'
+#include "timed.h"
+
+static unsigned long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+
+int main(int argc, char **argv) {
+    volatile long n = atol(argv[argc - 2]);
+    TIMED_FIB(n, fib(n));
+}
+C
+build calls $CC $flags "$out/calls.c" -o "$out/calls" &&
+    list fib/1 "calls ($($CC --version | head -1))" "$out/calls"
+
+# Of the slow ones a smaller number is taken: figures are by the fork.
+cat >"$out/openmp.c" <<'C'
+#include "timed.h"
+#include <omp.h>
+
+static unsigned long fib(long n) {
+    if (n < 2) return n;
+    unsigned long a, b;
+#pragma omp task shared(b)
+    b = fib(n - 2);
+    a = fib(n - 1);
+#pragma omp taskwait
+    return a + b;
+}
+
+int main(int argc, char **argv) {
+    long n = atol(argv[argc - 2]) - 10;
+    omp_set_num_threads(atoi(argv[argc - 1]));
+    unsigned long result = 0;
+#pragma omp parallel
+#pragma omp single
+    TIMED_FIB(n, (result = fib(n)));
+    return result == 0;
+}
+C
+build openmp $CC $flags -fopenmp "$out/openmp.c" -o "$out/openmp" &&
+    forks "OpenMP tasks ($($CC --version | head -1))" "$out/openmp"
+
+cat >"$out/tbb.cpp" <<'C'
+#include "timed.h"
+#include <oneapi/tbb.h>
+
+static unsigned long fib(long n) {
+    if (n < 2) return n;
+    unsigned long a, b;
+    tbb::parallel_invoke([&] { a = fib(n - 1); }, [&] { b = fib(n - 2); });
+    return a + b;
+}
+
+int main(int argc, char **argv) {
+    long n = atol(argv[argc - 2]) - 6;
+    int workers = atoi(argv[argc - 1]);
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
+    tbb::task_arena arena(workers);
+    arena.execute([&] { TIMED_FIB(n, fib(n)); });
+}
+C
+tbb=
+[ -d "$sources/tbb/usr/include" ] && {
+    lib=$sources/tbb/usr/lib/x86_64-linux-gnu
+    tbb="-I$sources/tbb/usr/include -L$lib -Wl,-rpath,$lib"
+}
+build tbb $CXX $flags $tbb "$out/tbb.cpp" -ltbb -o "$out/tbb" && forks oneTBB "$out/tbb"
+
+# Its tasks are C functions that a macro makes; the stack of each worker is the system's.
+cat >"$out/lace.c" <<'C'
+#include "timed.h"
+#include <lace.h>
+
+TASK_1(unsigned long, fib, long, n)
+{
+    if (n < 2) return n;
+    SPAWN(fib, n - 1);
+    unsigned long b = CALL(fib, n - 2);
+    return SYNC(fib) + b;
+}
+
+int main(int argc, char **argv) {
+    long n = atol(argv[argc - 2]);
+    lace_start(atoi(argv[argc - 1]), 1 << 20);
+    RUN(fib, 20);
+    TIMED_FIB(n, RUN(fib, n));
+    lace_stop();
+}
+C
+if [ -f "$sources/lace/src/lace.c" ]; then
+    version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' "$sources/lace/CMakeLists.txt" | head -1)
+    # What its cmake makes of lace_config.h.in, where nothing is asked for.
+    sed 's/#cmakedefine01 \(.*\)/#define \1 0/' "$sources/lace/src/lace_config.h.in" >"$out/lace_config.h"
+    build lace $CC $flags -DLACE_USE_MMAP=1 -I"$out" -I"$sources/lace/src" \
+        "$out/lace.c" "$sources/lace/src/lace.c" -o "$out/lace" &&
+        forks "Lace $version" "$out/lace"
+else
+    without Lace "no $sources/lace/src/lace.c"
+fi
+
+cat >"$out/libfork.cpp" <<'C'
+#include "timed.h"
+#include <libfork.hpp>
+
+inline constexpr auto fib = [](auto fib, long n) -> lf::task<unsigned long> {
+    if (n < 2) co_return n;
+    unsigned long a, b;
+    co_await lf::fork(&a, fib)(n - 1);
+    co_await lf::call(&b, fib)(n - 2);
+    co_await lf::join;
+    co_return a + b;
+};
+
+int main(int argc, char **argv) {
+    long n = atol(argv[argc - 2]);
+    lf::lazy_pool pool(atoi(argv[argc - 1]));
+    TIMED_FIB(n, lf::sync_wait(pool, fib, n));
+}
+C
+if [ -f "$sources/libfork/single_header/libfork.hpp" ]; then
+    build libfork $CXX -std=c++20 -fcoroutines $flags -I"$sources/libfork/single_header" \
+        "$out/libfork.cpp" -o "$out/libfork" && forks "libfork ($($CXX --version | head -1))" "$out/libfork"
+else
+    without libfork "no $sources/libfork/single_header/libfork.hpp"
+fi
+
+# A crate of its own, of the same bodies as in the table.
+[ -n "$CARGO" ] || { without forte 'no $CARGO'; exit 0; }
+mkdir -p "$out/forte/src"
+cat >"$out/forte/Cargo.toml" <<TOML
+[package]
+name = "forte-peer"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+forte = "=1.0.0-beta.2"
+rayon = "1"
+chili = "0.2"
+st3 = "0.4"
+crossbeam-deque = "0.8"
+core_affinity = "0.8"
+rustix = { version = "1", features = ["time"] }
+tautline = { path = "$here/../platforms" }
+tautline-core = { path = "$here/../core", features = ["alloc"] }
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+TOML
+cat >"$out/forte/src/main.rs" <<RUST
+#![allow(dead_code)]
+#[path = "$here/examples/tasks/allocations.rs"]
+mod allocations;
+#[path = "$here/common/forks.rs"]
+mod forks;
+#[path = "$here/examples/tasks/measure.rs"]
+mod measure;
+#[path = "$here/common/rivals.rs"]
+mod rivals;
+#[path = "$here/examples/tasks/rows.rs"]
+mod rows;
+#[path = "$here/common/work.rs"]
+mod work;
+
+use forks::{Fork, Runtime, Task, pin};
+
+static POOL: forte::ThreadPool = forte::ThreadPool::new();
+
+struct Forte;
+
+impl Fork for &forte::Worker {
+    fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out) {
+        forte::Worker::join(self, |mut worker| first.run(&mut worker), |mut worker| second.run(&mut worker))
+    }
+}
+
+impl Runtime for Forte {
+    const NAME: &'static str = "forte";
+
+    fn start(workers: usize) -> Self {
+        pin(1);
+        POOL.resize_to(workers - 1);
+        pin(0);
+        Self
+    }
+
+    fn run<T: Task>(&self, task: T) -> T::Out {
+        POOL.with_worker(|mut worker| task.run(&mut worker))
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let (size, workers) = (words[2].clone(), words[3].parse().expect("a number of workers"));
+    let case = measure::Case { workers, size, quick: false };
+    let way = match &*words[1] {
+        "fib" => measure::fib::<Forte>,
+        "queens" => measure::queens::<Forte>,
+        _ => measure::search::<Forte>,
+    };
+    let measured = move || {
+        let sample = way(&case);
+        println!("{} {}", sample.figure, sample.processors);
+        std::process::exit(0)
+    };
+    let thread = std::thread::Builder::new().stack_size(forks::STACK_BYTES).spawn(measured);
+    thread.expect("a thread").join().expect("it exits")
+}
+RUST
+build forte env CARGO_TARGET_DIR="$out/target" "$CARGO" build --release --ignore-rust-version \
+    --manifest-path "$out/forte/Cargo.toml" && {
+    program=$out/target/release/forte-peer
+    forks 'forte 1.0.0-beta.2' "$program fib"
+    for row in queens/1 queens/2 T1L/2 T3L/2; do
+        list $row 'forte 1.0.0-beta.2' "$program ${row%/*}"
+    done
+}

@@ -1,0 +1,240 @@
+//! Tasks: what is promised to those who fork, spawn, wait, cancel and panic.
+//!
+//! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
+
+#[path = "task/crew.rs"]
+mod crew;
+#[path = "task/ends.rs"]
+mod ends;
+#[path = "task/trees.rs"]
+mod trees;
+#[path = "task/waits.rs"]
+mod waits;
+
+use crew::{Cx, on, wait_until};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+/// As many as there are processors, fewer, and more.
+const WORKERS: [usize; 4] = [1, 2, 4, 8];
+
+/// Chatterjee, acceptance fact 1: a finish returns only after all tasks that were spawned in it, by tasks too, have ended;
+/// here each spawner has ended before its child begins.
+#[test]
+fn finish_waits_for_tasks_that_outlive_their_spawner() {
+    const DEEP: usize = 50;
+    fn chain<'s>(cx: &mut Cx<'s, '_>, left: usize, ended: &'s AtomicUsize) {
+        struct End<'s>(&'s AtomicUsize);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, SeqCst);
+            }
+        }
+        wait_until("the spawner has ended", || {
+            ended.load(SeqCst) == DEEP - left
+        });
+        if left > 1 {
+            cx.spawn(move |cx| chain(cx, left - 1, ended));
+        }
+        // The guard goes when the task's frame does: nobody is left who could wait for the child but the finish.
+        drop(End(ended));
+    }
+    for workers in WORKERS {
+        let ended = AtomicUsize::new(0);
+        let seen = on(workers, |cx| {
+            cx.finish(|cx| cx.spawn(|cx| chain(cx, DEEP, &ended)))
+                .unwrap();
+            ended.load(SeqCst)
+        });
+        assert_eq!(seen, DEEP, "{workers} workers");
+    }
+}
+
+/// Chatterjee, acceptance fact 1: so does the run itself, and a scope inside.
+#[test]
+fn every_scope_waits_for_its_own() {
+    for workers in WORKERS {
+        let [inner, outer] = [const { AtomicUsize::new(0) }; 2];
+        on(workers, |cx| {
+            for _ in 0..100 {
+                cx.spawn(|cx| {
+                    cx.scope(|cx| {
+                        cx.spawn(|cx| cx.spawn(|_| _ = inner.fetch_add(1, SeqCst)));
+                    });
+                    assert!(inner.load(SeqCst) > outer.fetch_add(1, SeqCst));
+                });
+            }
+        });
+        assert_eq!((inner.into_inner(), outer.into_inner()), (100, 100));
+    }
+}
+
+/// Chatterjee, acceptance fact 2: what tasks write through a borrow is visible after the finish; what was moved into them is
+/// a copy of their own.
+#[test]
+fn out_is_visible_after_and_in_is_private() {
+    for workers in WORKERS {
+        let (mut out, mut inout, mut given, mut seen) = (0, vec![1, 2, 3], 10, 0);
+        on(workers, |cx| {
+            cx.finish(|cx| {
+                cx.spawn(|_| out = 7);
+                cx.spawn(|_| inout.iter_mut().for_each(|x| *x *= 2));
+                cx.spawn(move |_| {
+                    given += 1;
+                    assert_eq!(given, 11);
+                });
+                let seen = &mut seen;
+                cx.spawn(move |_| {
+                    given += 5;
+                    *seen = given;
+                });
+            })
+            .unwrap();
+            // Inside the run and after the finish.
+            assert_eq!((out, &inout[..], given, seen), (7, &[2, 4, 6][..], 10, 15));
+        });
+        given -= 10;
+        assert_eq!(given, 0);
+    }
+}
+
+/// Chatterjee, acceptance fact 3: a task that waits leaves its worker to others; with one worker, a task that waits for two
+/// children completes, and so do children that wait in turn.
+#[test]
+fn one_worker_is_enough_for_tasks_that_wait() {
+    fn wait_for_two(cx: &mut Cx, deep: usize) -> usize {
+        let (mut a, mut b) = (1, 1);
+        if deep > 0 {
+            cx.scope(|cx| {
+                cx.spawn(|cx| a = wait_for_two(cx, deep - 1));
+                cx.spawn(|cx| b = wait_for_two(cx, deep - 1));
+            });
+        }
+        a + b
+    }
+    assert_eq!(on(1, |cx| wait_for_two(cx, 10)), 1 << 11);
+    let (first, second) = on(1, |cx| {
+        cx.join(|cx| wait_for_two(cx, 3), |cx| wait_for_two(cx, 4))
+    });
+    assert_eq!((first, second), (1 << 4, 1 << 5));
+}
+
+/// Chatterjee, acceptance fact 4: on one worker `async A; B` is B then A where tasks are spawned (help-first), and A then B
+/// where they are forked (work-first).
+#[test]
+fn spawns_are_help_first_and_forks_work_first() {
+    let order = Mutex::new(String::new());
+    let note = |letter| order.lock().unwrap().push(letter);
+    on(1, |cx| {
+        cx.scope(|cx| {
+            cx.spawn(|_| note('A'));
+            note('B');
+        });
+        note(' ');
+        cx.join(|_| note('A'), |_| note('B'));
+        note(' ');
+        // The newest first, as a stack.
+        cx.scope(|cx| "abc".chars().for_each(|x| cx.spawn(move |_| note(x))));
+    });
+    assert_eq!(order.into_inner().unwrap(), "BA AB cba");
+}
+
+/// A fork is taken by a worker that has nothing to do, while the first half still runs; both results are there.
+#[test]
+fn the_second_half_is_stolen() {
+    for workers in [2, 4, 8] {
+        let began = AtomicBool::new(false);
+        let (first, second) = on(workers, |cx| {
+            cx.join(
+                |cx| {
+                    wait_until("the other half runs", || began.load(SeqCst));
+                    cx.worker()
+                },
+                |cx| {
+                    began.store(true, SeqCst);
+                    cx.worker()
+                },
+            )
+        });
+        assert_ne!(first, second);
+    }
+}
+
+/// More forks and more spawned tasks than the deque of a worker has slots: the ones are called, the others wait elsewhere.
+#[test]
+fn nothing_is_lost_where_the_deque_is_full() {
+    const MANY: usize = 10_000;
+    fn deep(cx: &mut Cx, left: usize) -> usize {
+        match left {
+            0 => 0,
+            _ => {
+                let (a, b) = cx.join(|cx| deep(cx, left - 1), |_| 1);
+                a + b
+            }
+        }
+    }
+    for workers in WORKERS {
+        assert_eq!(on(workers, |cx| deep(cx, 3000)), 3000);
+        let done = AtomicUsize::new(0);
+        on(workers, |cx| {
+            (0..MANY).for_each(|_| cx.spawn(|_| _ = done.fetch_add(1, SeqCst)));
+        });
+        assert_eq!(done.into_inner(), MANY, "{workers} workers");
+    }
+}
+
+/// A finish without tasks returns at once, and a scope gives what its body gives.
+#[test]
+fn an_empty_finish_is_a_call() {
+    assert_eq!(on(1, |cx| cx.finish(|_| 3)), Ok(3));
+    assert_eq!(on(2, |cx| cx.scope(|cx| cx.scope(|_| 4))), 4);
+}
+
+/// A seat is for one at a time, and can be taken again, by another thread too.
+#[test]
+fn a_seat_is_handed_on() {
+    crew::within(1, |pool| {
+        use tautline_core::WorkerId;
+        let seat = pool.seat(WorkerId(0)).unwrap();
+        assert!(pool.seat(WorkerId(0)).is_none());
+        assert!(pool.seat(WorkerId(1)).is_none(), "there is none");
+        assert_eq!(seat.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
+        drop(seat);
+        let other = || pool.seat(WorkerId(0)).unwrap().run(|cx| cx.worker());
+        let there = std::thread::scope(|s| s.spawn(other).join().unwrap());
+        assert_eq!(there, WorkerId(0));
+        assert!(pool.seat(WorkerId(0)).is_some());
+    });
+}
+
+/// A pool has at least one worker.
+#[test]
+#[should_panic(expected = "at least one worker")]
+fn a_pool_without_workers_is_refused() {
+    on(0, |_| ());
+}
+
+/// Two threads write one word, unsynchronised: what `cargo ci tsan` must find before it is believed.
+#[test]
+#[ignore = "a race on purpose, for the sanitizer"]
+fn a_race_for_the_sanitizer() {
+    struct Word(std::cell::UnsafeCell<u64>);
+    // SAFETY: none: that is the point.
+    unsafe impl Sync for Word {}
+    let word = Word(0.into());
+    let write = || {
+        let word = &word;
+        for _ in 0..1000 {
+            // SAFETY: none, as above.
+            unsafe {
+                word.0
+                    .get()
+                    .write_volatile(word.0.get().read_volatile() + 1)
+            };
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(write);
+        scope.spawn(write);
+    });
+}

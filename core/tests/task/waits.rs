@@ -1,0 +1,242 @@
+//! What a worker does while it waits, and workers that come and go.
+
+use super::WORKERS;
+use super::crew::{Cx, on, panic_of, wait_until, within};
+use std::cell::Cell;
+use std::panic::panic_any;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use tautline_core::WorkerId;
+use tautline_core::finish::Reason;
+use tautline_core::task::Wait;
+
+const ISOLATED: [Wait; 2] = [Wait::Own, Wait::Park];
+
+thread_local! {
+    /// Inside a wait that must run nothing unrelated.
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A lock held over a parallel call does not deadlock where that call runs only its own tasks while it waits: the
+/// unrelated tasks in the same deque, which take the lock, are left alone.
+#[test]
+fn a_lock_may_be_held_over_an_isolated_wait() {
+    for workers in WORKERS {
+        for wait in ISOLATED {
+            let lock = Mutex::new(0);
+            on(workers, |cx| {
+                cx.scope(|cx| {
+                    for _ in 0..30 {
+                        cx.spawn(|cx| {
+                            assert!(!HOLDS.get(), "an unrelated task in an isolated wait");
+                            let mut sum = lock.lock().unwrap();
+                            HOLDS.set(true);
+                            let part = AtomicUsize::new(0);
+                            cx.scope_with(wait, |cx| {
+                                for _ in 0..10 {
+                                    cx.spawn(|_| _ = part.fetch_add(1, SeqCst));
+                                }
+                            });
+                            HOLDS.set(false);
+                            *sum += part.into_inner();
+                        });
+                    }
+                });
+            });
+            assert_eq!(lock.into_inner().unwrap(), 300, "{workers} {wait:?}");
+        }
+    }
+}
+
+/// The same with forks, in a task of an isolated scope, and with a lock that others ask for while the second half is
+/// away.
+#[test]
+fn a_lock_may_be_held_over_an_isolated_fork() {
+    for workers in WORKERS {
+        for wait in ISOLATED {
+            let lock = Mutex::new(0);
+            on(workers, |cx| {
+                cx.scope(|cx| {
+                    for _ in 0..30 {
+                        cx.spawn(|cx| {
+                            cx.scope_with(wait, |cx| {
+                                let mut sum = lock.lock().unwrap();
+                                let (a, b) = cx.join(|_| 1, |cx| cx.join(|_| 2, |_| 3));
+                                *sum += a + b.0 + b.1;
+                            });
+                        });
+                    }
+                });
+            });
+            assert_eq!(lock.into_inner().unwrap(), 180, "{workers} {wait:?}");
+        }
+    }
+}
+
+/// A scope inside an isolated one is isolated too, whatever it asks for itself: on the worker that opened it and
+/// where a task of it was stolen to.
+#[test]
+fn isolation_is_inherited() {
+    for workers in WORKERS {
+        for wait in ISOLATED {
+            let lock = Mutex::new(0);
+            on(workers, |cx| {
+                cx.scope(|cx| {
+                    for _ in 0..20 {
+                        cx.spawn(|cx| {
+                            let mut sum = lock.lock().unwrap();
+                            let part = AtomicUsize::new(0);
+                            cx.scope_with(wait, |cx| {
+                                for _ in 0..4 {
+                                    cx.spawn(|cx| {
+                                        cx.scope(|cx| {
+                                            cx.spawn(|_| _ = part.fetch_add(1, SeqCst));
+                                            cx.spawn(|cx| {
+                                                _ = cx.finish(|cx| {
+                                                    cx.spawn(|_| _ = part.fetch_add(1, SeqCst));
+                                                });
+                                            });
+                                        });
+                                    });
+                                }
+                            });
+                            *sum += part.into_inner();
+                        });
+                    }
+                });
+            });
+            assert_eq!(lock.into_inner().unwrap(), 160, "{workers} {wait:?}");
+        }
+    }
+}
+
+/// More tasks in an isolated scope than a deque has slots, with one worker: it runs all of them itself, and
+/// leaves those of the scope around it alone.
+#[test]
+fn an_isolated_scope_may_be_large() {
+    const MANY: usize = 5000;
+    for workers in [1, 2] {
+        for wait in ISOLATED {
+            let [outer, inner, deepest] = [const { AtomicUsize::new(0) }; 3];
+            on(workers, |cx| {
+                cx.scope(|cx| {
+                    for _ in 0..MANY {
+                        cx.spawn(|_| _ = outer.fetch_add(1, SeqCst));
+                    }
+                    cx.scope_with(wait, |cx| {
+                        let before = outer.load(SeqCst);
+                        for _ in 0..MANY {
+                            cx.spawn(|_| _ = inner.fetch_add(1, SeqCst));
+                        }
+                        cx.scope(|cx| {
+                            for _ in 0..MANY {
+                                cx.spawn(|_| _ = deepest.fetch_add(1, SeqCst));
+                            }
+                        });
+                        assert_eq!(deepest.load(SeqCst), MANY);
+                        if workers == 1 {
+                            let now = (outer.load(SeqCst), inner.load(SeqCst));
+                            assert_eq!(now, (before, 0), "not its own");
+                        }
+                    });
+                    assert_eq!(inner.load(SeqCst), MANY);
+                });
+            });
+            assert_eq!(outer.into_inner(), MANY, "{workers} workers, {wait:?}");
+        }
+    }
+}
+
+/// Waiting in the default way runs others' tasks: with one worker busy for good, the other does all.
+#[test]
+fn a_waiting_worker_helps() {
+    let done = AtomicUsize::new(0);
+    on(2, |cx| {
+        let began = AtomicBool::new(false);
+        cx.join(
+            |_| {
+                wait_until("stolen", || began.load(SeqCst));
+            },
+            |cx| {
+                began.store(true, SeqCst);
+                // Ends only when the worker that waits for this half has run those.
+                (0..100).for_each(|_| cx.spawn(|_| _ = done.fetch_add(1, SeqCst)));
+                wait_until("helped", || done.load(SeqCst) == 100);
+            },
+        );
+    });
+    assert_eq!(done.into_inner(), 100);
+}
+
+/// Isolated scopes can be cancelled and can panic like others.
+#[test]
+fn isolated_scopes_end_early_too() {
+    for workers in WORKERS {
+        for wait in ISOLATED {
+            on(workers, |cx| {
+                let cancelled = cx.finish_with(wait, |cx| {
+                    cx.spawn(|cx| _ = cx.cancel(Reason::GivenUp));
+                });
+                assert_eq!(cancelled.unwrap_err().reason, Reason::GivenUp);
+                let act = || cx.scope_with(wait, |cx| cx.spawn(|_| panic_any("alone")));
+                assert_eq!(panic_of(act), Some("alone"));
+            });
+        }
+    }
+}
+
+/// The number of workers goes up and down while tasks are under way: none is lost, and those that are wanted again work
+/// again.
+#[test]
+fn workers_come_and_go() {
+    const MOST: usize = 4;
+    const ROUNDS: usize = 30;
+    within(MOST, |pool| {
+        let over = AtomicBool::new(false);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let turns = [1, 4, 2, 3, 1, 2, 4].iter().cycle();
+                for &wanted in turns.take_while(|_| !over.load(SeqCst)) {
+                    pool.want(wanted);
+                    thread::yield_now();
+                }
+            });
+            let seat = pool.seat(WorkerId(0)).unwrap();
+            for round in 0..ROUNDS {
+                let done = AtomicUsize::new(0);
+                seat.run(|cx| {
+                    for _ in 0..500 {
+                        cx.spawn(|cx| {
+                            let halves = cx.join(|_| 1, |_| 1);
+                            done.fetch_add(halves.0 + halves.1, SeqCst);
+                        });
+                    }
+                });
+                assert_eq!(done.into_inner(), 1000, "round {round}");
+            }
+            over.store(true, SeqCst);
+        });
+        assert!(pool.wanted() <= MOST);
+        all_work(pool.wanted(), pool);
+        pool.want(1);
+        pool.seat(WorkerId(0)).unwrap().run(|cx| {
+            assert_eq!(cx.join(|cx| cx.worker(), |cx| cx.worker()).0, WorkerId(0));
+        });
+        pool.want(MOST);
+        all_work(MOST, pool);
+    });
+}
+
+/// As many tasks as workers, each of which waits for all.
+fn all_work(workers: usize, pool: &tautline_core::task::Pool<super::crew::Crew>) {
+    let met = AtomicUsize::new(0);
+    pool.seat(WorkerId(0)).unwrap().run(|cx: &mut Cx| {
+        for _ in 0..workers {
+            cx.spawn(|_| {
+                met.fetch_add(1, SeqCst);
+                wait_until("all work", || met.load(SeqCst) == workers);
+            });
+        }
+    });
+}
