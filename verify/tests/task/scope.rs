@@ -61,7 +61,7 @@ fn scope_gone() {
     fn spawns(cx: &mut Cxt<'_, '_>) {
         cx.scope(|cx| cx.spawn(|_| ()));
     }
-    Model::new("scope_gone").bound(2).floor(7_000).check(|| {
+    Model::new("scope_gone").bound(3).floor(80_000).check(|| {
         with_others(1, |cx| {
             spawns(cx);
             overwrite_stack();
