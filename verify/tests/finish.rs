@@ -111,14 +111,15 @@ fn finish_owner_looks() {
 /// The owner goes to sleep while the last activities end: it is told if and only if it sleeps, and sees what
 /// they did.
 fn sleeps(activities: usize) {
-    let scene = Arc::new((Scene::new(), Notify::new()));
-    let tell = |all: &(Arc<Scene>, Notify)| match all.0.finish.end() {
+    let scene = Arc::new((Scene::new(), Notify::new(), AtomicUsize::new(0)));
+    let tell = |all: &(Arc<Scene>, Notify, AtomicUsize)| match all.0.finish.end() {
         End::More => {}
         End::Last => {
             all.0.lasts.fetch_add(1, Relaxed);
         }
         End::Wake => {
             all.0.lasts.fetch_add(1, Relaxed);
+            all.2.fetch_add(1, Relaxed);
             all.1.notify();
         }
     };
@@ -133,7 +134,8 @@ fn sleeps(activities: usize) {
         })
         .collect();
     tell(&scene);
-    if scene.0.finish.sleep() {
+    let asleep = scene.0.finish.sleep();
+    if asleep {
         // Loom reports a deadlock if nobody tells.
         while !scene.0.finish.is_done() {
             scene.1.wait();
@@ -143,17 +145,19 @@ fn sleeps(activities: usize) {
     assert_eq!(seen, activities, "done, but the work is not to be seen");
     others.into_iter().for_each(|o| o.join().unwrap());
     assert_eq!(scene.0.lasts.load(Relaxed), 1, "ended not exactly once");
+    let told = scene.2.load(Relaxed) == 1;
+    assert_eq!(told, asleep, "told, but awake, or the other way round");
 }
 
 #[test]
 fn finish_sleep() {
-    Model::new("finish_sleep").floor(8).check(|| sleeps(1));
+    Model::new("finish_sleep").floor(40).check(|| sleeps(1));
 }
 
 #[test]
 fn finish_sleep_two() {
     Model::new("finish_sleep_two")
-        .floor(100)
+        .floor(8_000)
         .check(|| sleeps(2));
 }
 

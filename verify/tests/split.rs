@@ -63,7 +63,7 @@ fn two_of_each(start: usize) {
 fn split_exactly_once() {
     Model::new("split_exactly_once")
         .bound(3)
-        .floor(1_000)
+        .floor(5_000)
         .check(|| two_of_each(0));
 }
 
@@ -76,7 +76,7 @@ fn split_wrap() {
     ] {
         Model::new(name)
             .bound(3)
-            .floor(1_000)
+            .floor(5_000)
             .check(move || two_of_each(start));
     }
 }
@@ -84,7 +84,7 @@ fn split_wrap() {
 /// V2: one item, one pop and two steals: one winner, and the indices agree afterwards.
 #[test]
 fn split_last_item() {
-    Model::new("split_last_item").floor(200).check(|| {
+    Model::new("split_last_item").floor(400).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 1>::new());
         let owner = deque.owner().unwrap();
         owner.push_public(item(1)).unwrap();
@@ -102,7 +102,7 @@ fn split_last_item() {
 /// An owner that takes back, pushes again and takes back, against a thief whose guess is old.
 #[test]
 fn split_again() {
-    Model::new("split_again").bound(3).floor(200).check(|| {
+    Model::new("split_again").bound(3).floor(4_000).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 2>::new());
         let owner = deque.owner().unwrap();
         owner.push_public(item(1)).unwrap();
@@ -131,7 +131,7 @@ fn open(parcel: &Parcel) -> usize {
 /// where the owner has taken back another one in between.
 #[test]
 fn split_payload() {
-    Model::new("split_payload").floor(50).check(|| {
+    Model::new("split_payload").floor(2_000).check(|| {
         let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
         let owner = deque.owner().unwrap();
         let thief = thief(&deque, 2);
@@ -151,7 +151,7 @@ fn split_payload() {
 /// ring (published bug of deques that read after they have won: an item twice, another never).
 #[test]
 fn split_reuse() {
-    Model::new("split_reuse").bound(3).floor(1_000).check(|| {
+    Model::new("split_reuse").bound(3).floor(3_000).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 2>::new());
         let owner = deque.owner().unwrap();
         owner.push_public(item(1)).unwrap();
@@ -168,7 +168,7 @@ fn split_reuse() {
 /// S2: what the thief did to its parcel comes before the slot is filled again: here, that it opened the last one.
 #[test]
 fn split_slot_is_read() {
-    Model::new("split_slot_is_read").floor(8).check(|| {
+    Model::new("split_slot_is_read").floor(50).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 1>::new());
         let looked = Arc::new(UnsafeCell::new(0));
         let owner = deque.owner().unwrap();
@@ -193,7 +193,7 @@ fn split_slot_is_read() {
 /// after it knows that the thief is gone.
 #[test]
 fn split_publishes() {
-    Model::new("split_publishes").floor(20).check(|| {
+    Model::new("split_publishes").floor(25).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 8>::new());
         let owner = deque.owner().unwrap();
         assert_eq!(owner.push(item(1)), Ok(Pushed::Published));
@@ -214,7 +214,7 @@ fn split_publishes() {
 /// The same where owner and thief compete for the last public item.
 #[test]
 fn split_publishes_again() {
-    Model::new("split_publishes_again").floor(50).check(|| {
+    Model::new("split_publishes_again").floor(100).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 8>::new());
         let owner = deque.owner().unwrap();
         assert_eq!(owner.push(item(1)), Ok(Pushed::Published));
@@ -279,13 +279,13 @@ fn look_against(offer: fn(&Owner<'_, Item, 4>)) {
 #[test]
 fn split_look_push_public() {
     Model::new("split_look_push_public")
-        .floor(4)
+        .floor(20)
         .check(|| look_against(|owner| owner.push_public(item(1)).unwrap()));
 }
 
 #[test]
 fn split_look_push() {
     Model::new("split_look_push")
-        .floor(4)
+        .floor(40)
         .check(|| look_against(|owner| assert_eq!(owner.push(item(1)), Ok(Pushed::Published))));
 }

@@ -4,6 +4,7 @@ use super::machine::{Cell, Cxt, fail, number_of, overwrite_stack, with_others};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::WorkerId;
+use tautline_core::flow::Ddf;
 use tautline_core::task::Wait;
 use tautline_verify::model::Model;
 
@@ -27,7 +28,7 @@ fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
 /// sleeps and is woken.
 #[test]
 fn join_once() {
-    both_ways(Model::new("join_once").bound(3).floor(1_000), || {
+    both_ways(Model::new("join_once").bound(3).floor(150_000), || {
         let (first, second) = (Cell::default(), Cell::default());
         let calls = AtomicUsize::new(0);
         let joined = with_others(1, |cx| {
@@ -54,7 +55,7 @@ fn join_gone() {
     fn joins(cx: &mut Cxt<'_, '_>) -> bool {
         cx.join(|_| (), |cx| cx.worker() != OWNER).1
     }
-    both_ways(Model::new("join_gone").bound(2).floor(500), || {
+    both_ways(Model::new("join_gone").bound(2).floor(20_000), || {
         with_others(1, |cx| {
             let stolen = joins(cx);
             overwrite_stack();
@@ -68,7 +69,7 @@ fn join_gone() {
 /// panic of the first counts.
 #[test]
 fn join_panic() {
-    both_ways(Model::new("join_panic").bound(2).floor(200), || {
+    both_ways(Model::new("join_panic").bound(2).floor(20_000), || {
         let token = Arc::new(());
         let stolen = Arc::new(AtomicUsize::new(0));
         let outcome = with_others(1, |cx| {
@@ -88,27 +89,30 @@ fn join_panic() {
 /// The second half panics, wherever it runs: the owner gets it.
 #[test]
 fn join_second_panics() {
-    both_ways(Model::new("join_second_panics").bound(2).floor(200), || {
-        let stolen = AtomicUsize::new(0);
-        let outcome = with_others(1, |cx| {
-            cx.join(
-                |_| (),
-                |cx| {
-                    stolen.store(usize::from(cx.worker() != OWNER), Relaxed);
-                    fail(8)
-                },
-            )
-            .1
-        });
-        assert_eq!(outcome.map_err(number_of).err(), Some(8));
-        stolen.load(Relaxed) == 1
-    });
+    both_ways(
+        Model::new("join_second_panics").bound(2).floor(20_000),
+        || {
+            let stolen = AtomicUsize::new(0);
+            let outcome = with_others(1, |cx| {
+                cx.join(
+                    |_| (),
+                    |cx| {
+                        stolen.store(usize::from(cx.worker() != OWNER), Relaxed);
+                        fail(8)
+                    },
+                )
+                .1
+            });
+            assert_eq!(outcome.map_err(number_of).err(), Some(8));
+            stolen.load(Relaxed) == 1
+        },
+    );
 }
 
 /// Forks in both halves, so that the owner waits while what it forked before is still there.
 #[test]
 fn join_nested() {
-    both_ways(Model::new("join_nested").bound(1).floor(200), || {
+    both_ways(Model::new("join_nested").bound(1).floor(4_000), || {
         let calls = AtomicUsize::new(0);
         let one = |cx: &mut Cxt<'_, '_>| {
             calls.fetch_add(1, Relaxed);
@@ -126,7 +130,7 @@ fn join_nested() {
 /// The same as `join_once` where the owner must not help.
 #[test]
 fn join_parks() {
-    both_ways(Model::new("join_parks").bound(2).floor(200), || {
+    both_ways(Model::new("join_parks").bound(2).floor(10_000), || {
         let second = Cell::default();
         let joined = with_others(1, |cx| {
             cx.scope_with(Wait::Park, |cx| {
@@ -141,5 +145,28 @@ fn join_parks() {
             })
         });
         joined.unwrap()
+    });
+}
+
+/// The first half waits for a task that needs what the second half puts: who waits may run the second half itself,
+/// and must not run it again.
+#[test]
+fn join_helped() {
+    both_ways(Model::new("join_helped").bound(1).floor(2_500), || {
+        let (cell, calls) = (Ddf::new(), AtomicUsize::new(0));
+        let joined = with_others(1, |cx| {
+            let first = |cx: &mut Cxt<'_, '_>| {
+                cx.scope(|cx| cx.spawn_when(&cell, |seen: &usize, _| assert_eq!(*seen, 3)));
+            };
+            let second = |cx: &mut Cxt<'_, '_>| {
+                calls.fetch_add(1, Relaxed);
+                assert!(cell.put(3).is_ok());
+                cx.worker() != OWNER
+            };
+            cx.join(first, second).1
+        });
+        let stolen = joined.unwrap();
+        assert_eq!(calls.load(Relaxed), 1);
+        stolen
     });
 }

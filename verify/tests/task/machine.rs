@@ -157,6 +157,6 @@ pub fn with_others<'e, R>(
 /// Writes over the stack that calls before this one have used: who still reads there finds nothing that loom knows.
 #[inline(never)]
 pub fn overwrite_stack() {
-    let mut rubbish = [0xaau8; 2048];
+    let mut rubbish = [0xaau8; 8192];
     std::hint::black_box(&mut rubbish);
 }

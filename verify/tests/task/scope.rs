@@ -33,7 +33,7 @@ fn leaves_once(others: usize, wait: Wait) {
 fn scope_helps() {
     Model::new("scope_helps")
         .bound(1)
-        .floor(1_000)
+        .floor(5_000)
         .check(|| leaves_once(1, Wait::Help));
 }
 
@@ -41,7 +41,7 @@ fn scope_helps() {
 fn scope_parks() {
     Model::new("scope_parks")
         .bound(2)
-        .floor(1_000)
+        .floor(80_000)
         .check(|| leaves_once(1, Wait::Park));
 }
 
@@ -49,7 +49,7 @@ fn scope_parks() {
 fn scope_two_thieves() {
     Model::new("scope_two_thieves")
         .bound(0)
-        .floor(1_000)
+        .floor(8_000)
         .check(|| leaves_once(2, Wait::Help));
 }
 
@@ -61,7 +61,7 @@ fn scope_gone() {
     fn spawns(cx: &mut Cxt<'_, '_>) {
         cx.scope(|cx| cx.spawn(|_| ()));
     }
-    Model::new("scope_gone").bound(2).floor(200).check(|| {
+    Model::new("scope_gone").bound(3).floor(80_000).check(|| {
         with_others(1, |cx| {
             spawns(cx);
             overwrite_stack();
@@ -73,7 +73,7 @@ fn scope_gone() {
 /// A task panics while another may have begun or not: the owner gets the panic, and both tasks are gone.
 #[test]
 fn scope_panic() {
-    Model::new("scope_panic").bound(2).floor(500).check(|| {
+    Model::new("scope_panic").bound(2).floor(60_000).check(|| {
         let token = Arc::new(());
         let outcome = with_others(1, |cx| {
             cx.scope(|cx| {
@@ -96,7 +96,7 @@ fn scope_panic() {
 fn scope_body_panics() {
     Model::new("scope_body_panics")
         .bound(2)
-        .floor(200)
+        .floor(10_000)
         .check(|| {
             let token = Arc::new(());
             let outcome = with_others(1, |cx| {
@@ -116,6 +116,7 @@ struct Dropped<'a> {
     cause: &'a Flag,
     runs: &'a AtomicUsize,
     drops: &'a AtomicUsize,
+    blind: &'a AtomicUsize,
     ran: bool,
 }
 
@@ -130,11 +131,8 @@ impl Drop for Dropped<'_> {
     fn drop(&mut self) {
         if !self.ran {
             self.drops.fetch_add(1, Relaxed);
-            assert_eq!(
-                self.cause.load(Loose),
-                1,
-                "dropped, but the cause is not to be seen"
-            );
+            // No assertion here: a panic after the cancellation is not the first cause.
+            self.blind.fetch_add(1 - self.cause.load(Loose), Relaxed);
         }
     }
 }
@@ -145,35 +143,35 @@ fn scope_cancelled() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&dropped);
     Model::new("scope_cancelled")
-        .bound(1)
-        .floor(500)
+        .bound(2)
+        .floor(60_000)
         .check(move || {
             let cause = Flag::new(0);
-            let (runs, drops) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let [runs, drops, blind] = [const { AtomicUsize::new(0) }; 3];
             let outcome = with_others(1, |cx| {
                 cx.finish(|cx| {
-                    let one = || Dropped {
+                    let task = Dropped {
                         cause: &cause,
                         runs: &runs,
                         drops: &drops,
+                        blind: &blind,
                         ran: false,
                     };
-                    let task = one();
                     cx.spawn(move |_| task.run());
                     cx.spawn(|cx| {
                         cause.store(1, Loose);
                         assert!(cx.cancel(Reason::Found));
                     });
-                    let task = one();
-                    cx.spawn(move |_| task.run());
                 })
             });
             assert_eq!(outcome.unwrap().map_err(|c| c.reason), Err(Reason::Found));
             assert_eq!(
                 runs.load(Relaxed) + drops.load(Relaxed),
-                2,
+                1,
                 "lost or doubled"
             );
+            let blind = blind.load(Relaxed);
+            assert_eq!(blind, 0, "dropped, but the cause is not to be seen");
             dropped.fetch_add(drops.load(Relaxed), Relaxed);
         });
     assert!(seen.load(Relaxed) > 0, "nothing was ever dropped");
@@ -182,7 +180,7 @@ fn scope_cancelled() {
 /// The body waits for its task, so the other worker must not sleep.
 #[test]
 fn spawn_wakes() {
-    Model::new("spawn_wakes").bound(3).floor(500).check(|| {
+    Model::new("spawn_wakes").bound(3).floor(100_000).check(|| {
         let all = Rendezvous::new();
         with_others(1, |cx| {
             cx.scope(|cx| {
@@ -197,18 +195,21 @@ fn spawn_wakes() {
 /// More tasks than the deque takes: the one in the overflow is found by the thief, too, who must not sleep.
 #[test]
 fn spawn_overflows() {
-    Model::new("spawn_overflows").bound(1).floor(500).check(|| {
-        let all = Rendezvous::new();
-        with_others(1, |cx| {
-            cx.scope(|cx| {
-                for _ in 0..5 {
-                    cx.spawn(|_| all.begin());
-                }
-                all.wait(5);
-            });
-        })
-        .unwrap();
-    });
+    Model::new("spawn_overflows")
+        .bound(1)
+        .floor(60_000)
+        .check(|| {
+            let all = Rendezvous::new();
+            with_others(1, |cx| {
+                cx.scope(|cx| {
+                    for _ in 0..5 {
+                        cx.spawn(|_| all.begin());
+                    }
+                    all.wait(5);
+                });
+            })
+            .unwrap();
+        });
 }
 
 /// How many have begun, and a call for the one who waits for them.
@@ -258,7 +259,7 @@ fn seat_handover() {
 /// Who leaves because the pool was closed sees what led to that.
 #[test]
 fn pool_closed() {
-    Model::new("pool_closed").floor(5).check(|| {
+    Model::new("pool_closed").floor(4_000).check(|| {
         let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || {
@@ -278,7 +279,7 @@ fn pool_closed() {
 /// A worker that is not wanted rests, is called back, and leaves when the pool is closed.
 #[test]
 fn pool_wants() {
-    Model::new("pool_wants").bound(2).floor(500).check(|| {
+    Model::new("pool_wants").bound(2).floor(10_000).check(|| {
         let pool = Arc::new(Pool::new(Machine::new(1), 1));
         let theirs = Arc::clone(&pool);
         let other = thread::spawn(move || {

@@ -102,7 +102,7 @@ fn all_find_one(posters: usize, items: usize) {
 #[test]
 fn sleep_no_lost_wakeup() {
     Model::new("sleep_no_lost_wakeup")
-        .floor(50)
+        .floor(1_000)
         .check(|| all_find_one(1, 1));
 }
 
@@ -112,7 +112,7 @@ fn sleep_no_lost_wakeup() {
 fn sleep_chain() {
     Model::new("sleep_chain")
         .bound(2)
-        .floor(1_000)
+        .floor(50_000)
         .check(|| all_find_one(1, 2));
 }
 
@@ -121,14 +121,14 @@ fn sleep_chain() {
 fn sleep_two_posters() {
     Model::new("sleep_two_posters")
         .bound(1)
-        .floor(1_000)
+        .floor(5_000)
         .check(|| all_find_one(2, 1));
 }
 
 /// W1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
 #[test]
 fn sleep_claim() {
-    Model::new("sleep_claim").floor(10).check(|| {
+    Model::new("sleep_claim").floor(100).check(|| {
         let me = WorkerId(0);
         let scene = Arc::new((Idle::new(1), AtomicUsize::new(0), AtomicUsize::new(0)));
         let theirs = Arc::clone(&scene);
