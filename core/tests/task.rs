@@ -4,6 +4,8 @@
 
 #[path = "task/crew.rs"]
 mod crew;
+#[path = "task/data_driven.rs"]
+mod data_driven;
 #[path = "task/ends.rs"]
 mod ends;
 #[path = "task/trees.rs"]
