@@ -53,8 +53,10 @@ impl<P: Host> Clone for TaskCx<'_, '_, P> {
 impl<P: Host> Drop for TaskCx<'_, '_, P> {
     fn drop(&mut self) {
         if let Held::Suspending(scope) = &self.scope {
+            // SAFETY: the pool outlives its scopes; it may be dropped as soon as the share is given up, but for `keep`.
+            let pool = unsafe { NonNull::from(scope.pool()).as_ref() };
             // SAFETY: the share that came with it.
-            unsafe { Scope::leave(NonNull::from(&**scope)) };
+            pool.keep(|| unsafe { Scope::leave(NonNull::from(&**scope)) });
         }
     }
 }

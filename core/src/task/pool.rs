@@ -261,6 +261,15 @@ impl<P: Host> Pool<P> {
         });
     }
 
+    /// Does what may end the last task that keeps the pool, and still needs the pool then.
+    pub(super) fn keep(&self, act: impl FnOnce()) {
+        // A worker's seat keeps it.
+        match self.port.here() {
+            Some(_) => act(),
+            None => self.visit(act),
+        }
+    }
+
     /// Does what gives a task away, and still needs the pool then: until it is given, the task is what keeps the pool.
     fn visit(&self, give: impl FnOnce()) {
         // ORDERING: Relaxed: the queue carries it to whoever runs the task and then lets the pool go.

@@ -130,10 +130,14 @@ fn nothing_to_wait_for() {
         full.put(7).unwrap();
         on(workers, |cx| {
             let none: Vec<&Ddf<u8>> = Vec::new();
-            cx.spawn_when(none, |values, _| _ = runs.fetch_add(1 + values.len(), SeqCst));
+            cx.spawn_when(none, |values, _| {
+                _ = runs.fetch_add(1 + values.len(), SeqCst)
+            });
             cx.spawn_when(&full, |&value, _| _ = runs.fetch_add(value, SeqCst));
-            cx.spawn_when_any([&full], |(at, &value), _| _ = runs.fetch_add(at + value, SeqCst))
-                .unwrap();
+            cx.spawn_when_any([&full], |(at, &value), _| {
+                _ = runs.fetch_add(at + value, SeqCst)
+            })
+            .unwrap();
         });
         assert_eq!(runs.into_inner(), 15);
     }
@@ -178,7 +182,9 @@ fn a_cell_twice_and_none() {
         on(workers, |cx| {
             cx.spawn_when_any([&cell, &cell], |(_, &v), _| _ = runs.fetch_add(v, SeqCst))
                 .unwrap();
-            cx.spawn_when((&cell, &cell), |(&a, &b), _| _ = runs.fetch_add(a + b, SeqCst));
+            cx.spawn_when((&cell, &cell), |(&a, &b), _| {
+                _ = runs.fetch_add(a + b, SeqCst)
+            });
             let none: [&Ddf<usize>; 0] = [];
             let refused = cx.spawn_when_any(none, |_, _| unreachable!("no cell is full"));
             assert!(refused.is_err());
@@ -250,7 +256,9 @@ fn a_put_from_outside_is_found() {
                 threads.spawn(|| one.put(3).unwrap());
                 threads.spawn(|| two.put(4).unwrap());
                 on(workers, |cx| {
-                    cx.spawn_when((&one, &two), |(&a, &b), _| _ = runs.fetch_add(a * b, SeqCst));
+                    cx.spawn_when((&one, &two), |(&a, &b), _| {
+                        _ = runs.fetch_add(a * b, SeqCst)
+                    });
                     cx.spawn_when_any([&one, &two], |(k, _), _| _ = runs.fetch_add(k / 2, SeqCst))
                         .unwrap();
                 });
@@ -348,6 +356,10 @@ struct Short<'a>(&'a Ddf<u32>, &'a Ddf<u32>, &'a AtomicBool);
 impl<'a> Inputs<'a> for Short<'a> {
     type Values = u32;
 
+    fn count(&self) -> usize {
+        2
+    }
+
     fn latch_at(&self, index: usize) -> Option<&'a Latch> {
         assert!(!self.2.load(SeqCst), "the second cell is gone");
         [self.0, self.1].get(index).map(|cell| cell.latch())
@@ -419,7 +431,10 @@ fn puts_race_with_the_end() {
                 total = (total.0 + ran, total.1 + dropped);
             });
         }
-        println!("{workers} workers: {} ran, {} were dropped", total.0, total.1);
+        println!(
+            "{workers} workers: {} ran, {} were dropped",
+            total.0, total.1
+        );
     }
 }
 
@@ -465,7 +480,11 @@ impl Graph {
                 let reach = if next(seed) % 8 == 0 { at } else { at.min(20) };
                 at - 1 - next(seed) as usize % reach
             };
-            if at == 0 { Vec::new() } else { (0..many).map(&mut one).collect() }
+            if at == 0 {
+                Vec::new()
+            } else {
+                (0..many).map(&mut one).collect()
+            }
         };
         Self((0..cells).map(&mut before).collect())
     }
