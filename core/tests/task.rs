@@ -8,6 +8,8 @@ mod crew;
 mod data_driven;
 #[path = "task/ends.rs"]
 mod ends;
+#[path = "task/futures.rs"]
+mod futures;
 #[path = "task/trees.rs"]
 mod trees;
 #[path = "task/waits.rs"]

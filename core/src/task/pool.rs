@@ -240,6 +240,15 @@ impl<P: Host> Pool<P> {
         }
     }
 
+    /// As [`schedule`](Self::schedule), but behind all others: the task is a future that was woken while it ran. What follows a
+    /// fork is not behind them.
+    pub(super) fn schedule_last(&self, task: Task<P>) {
+        match self.port.here() {
+            Some(worker) if self.worker(worker).has_next() => self.worker(worker).offer(task),
+            _ => self.inject(task),
+        }
+    }
+
     /// As [`schedule`](Self::schedule), but the task runs as soon as the one that is at work here ends or suspends.
     pub(super) fn schedule_next(task: Task<P>) {
         let pool = NonNull::from(task.scope().pool());

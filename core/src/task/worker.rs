@@ -167,10 +167,28 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Runs what has been set to run next.
-    pub(super) fn run_next(&self) {
+    /// Runs what has been set to run next; false if nothing was.
+    pub(super) fn run_next(&self) -> bool {
+        let mut any = false;
         while let Some(task) = self.next.take() {
             task.run_turn(self, self.id);
+            any = true;
+        }
+        any
+    }
+
+    /// Whether a task is set to run next.
+    pub(super) fn has_next(&self) -> bool {
+        let next = self.next.take();
+        let any = next.is_some();
+        self.next.set(next);
+        any
+    }
+
+    /// Puts what has been set to run next where a wait finds it.
+    fn offer_next(&self) {
+        if let Some(task) = self.next.take() {
+            self.offer(task);
         }
     }
 
@@ -321,6 +339,7 @@ impl<P: Host> Worker<P> {
 
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
+        self.offer_next();
         match help.scope {
             None if here() >= self.deep.get() || self.pool().has_one_worker() => {
                 self.help_all(awaited)
@@ -330,6 +349,18 @@ impl<P: Host> Worker<P> {
                 while !awaited.is_done() && self.help_own(inside, help.base) {}
                 self.rest(awaited, inside);
             }
+        }
+    }
+
+    /// Runs one task that a wait may run, if there is one.
+    pub(super) fn help_once(&self, help: &Help<'_, P>) {
+        match help.scope {
+            None if here() >= self.deep.get() || self.pool().has_one_worker() => {
+                if let Some((task, from)) = self.find() {
+                    task.run(self, from);
+                }
+            }
+            inside => _ = self.help_own(inside, help.base),
         }
     }
 
