@@ -10,6 +10,8 @@ mod data_driven;
 mod ends;
 #[path = "task/futures.rs"]
 mod futures;
+#[path = "task/places.rs"]
+mod places;
 #[path = "task/trees.rs"]
 mod trees;
 #[path = "task/waits.rs"]
