@@ -317,6 +317,8 @@ impl<P: Host> Worker<P> {
         while pool.idle.is_asleep(self.id) {
             // Nobody may have claimed it: then it makes itself a searcher again. Else whoever has will wake it.
             if (!stay || done()) && pool.idle.claim(self.id) {
+                // A task may have been announced that is not there yet.
+                pool.port().relax(0);
                 return;
             }
             pool.port().park(PlaceId::HOME, self.id);
