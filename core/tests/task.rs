@@ -4,8 +4,14 @@
 
 #[path = "task/crew.rs"]
 mod crew;
+#[path = "task/data_driven.rs"]
+mod data_driven;
 #[path = "task/ends.rs"]
 mod ends;
+#[path = "task/futures.rs"]
+mod futures;
+#[path = "task/places.rs"]
+mod places;
 #[path = "task/trees.rs"]
 mod trees;
 #[path = "task/waits.rs"]

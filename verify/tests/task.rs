@@ -5,9 +5,15 @@
 
 #[path = "task/fork.rs"]
 mod fork;
+#[path = "task/futures.rs"]
+mod futures;
 #[path = "task/machine.rs"]
 mod machine;
+#[path = "task/places.rs"]
+mod places;
 #[path = "task/scope.rs"]
 mod scope;
 #[path = "task/sleep.rs"]
 mod sleep;
+#[path = "task/waiting.rs"]
+mod waiting;

@@ -18,6 +18,9 @@ pub trait Inputs<'a> {
     /// The values of all cells, in the same form.
     type Values;
 
+    /// How many cells there are, without a look at any.
+    fn count(&self) -> usize;
+
     /// The cell at `index`; `None` behind the last.
     fn latch_at(&self, index: usize) -> Option<&'a Latch>;
 
@@ -31,6 +34,10 @@ pub trait Inputs<'a> {
 impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     type Values = &'a T;
 
+    fn count(&self) -> usize {
+        1
+    }
+
     fn latch_at(&self, index: usize) -> Option<&'a Latch> {
         (index == 0).then(|| self.latch())
     }
@@ -42,6 +49,10 @@ impl<'a, T> Inputs<'a> for &'a Ddf<T> {
 
 impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
     type Values = [&'a T; N];
+
+    fn count(&self) -> usize {
+        N
+    }
 
     fn latch_at(&self, index: usize) -> Option<&'a Latch> {
         self.get(index).map(|cell| cell.latch())
@@ -59,6 +70,10 @@ impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
 impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     type Values = Vec<&'a T>;
 
+    fn count(&self) -> usize {
+        self.len()
+    }
+
     fn latch_at(&self, index: usize) -> Option<&'a Latch> {
         self.get(index).map(|cell| cell.latch())
     }
@@ -70,6 +85,10 @@ impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
 
 impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
     type Values = Vec<&'a T>;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
 
     fn latch_at(&self, index: usize) -> Option<&'a Latch> {
         self.as_slice().latch_at(index)
@@ -84,6 +103,10 @@ macro_rules! tuple {
     ($($T:ident $at:tt),+) => {
         impl<'a, $($T: 'a),+> Inputs<'a> for ($(&'a Ddf<$T>,)+) {
             type Values = ($(&'a $T,)+);
+
+            fn count(&self) -> usize {
+                [$($at),+].len()
+            }
 
             fn latch_at(&self, index: usize) -> Option<&'a Latch> {
                 match index {
@@ -123,6 +146,20 @@ pub trait Ready<V>: Sized {
         let (values, ready) = node.open();
         ready.ready(values);
     }
+
+    /// What a put does with a node that has waited for one cell and may have to wait for others. Whoever may forget about
+    /// the node while it waits must not [`walk`] on with one that is forgotten: what it borrows may be gone.
+    ///
+    /// # Safety
+    /// What the node borrows lives as long as `ready` wants it.
+    unsafe fn go_on<'a, I>(node: Box<Node<All<I, Self>>>)
+    where
+        I: Inputs<'a, Values = V> + Send,
+        Self: Send,
+    {
+        // SAFETY: `ready` was not called yet, so it wants it.
+        unsafe { walk(node) }
+    }
 }
 
 impl<V, F: FnOnce(V)> Ready<V> for F {
@@ -143,6 +180,14 @@ pub struct All<I, R> {
 }
 
 impl<I, R> Node<All<I, R>> {
+    /// Whether it has been in every cell, or found it full.
+    pub fn is_through<'a>(&self) -> bool
+    where
+        I: Inputs<'a>,
+    {
+        self.waiter.index >= self.waiter.inputs.count()
+    }
+
     /// The values, and what wanted them.
     ///
     /// # Panics
@@ -164,7 +209,7 @@ where
 {
     fn released(node: Box<Node<Self>>) {
         // SAFETY: whoever registered the node first promised it for the whole walk.
-        unsafe { walk(node) }
+        unsafe { R::go_on(node) }
     }
 }
 

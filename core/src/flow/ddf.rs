@@ -118,7 +118,7 @@ impl<T> Ddf<T> {
 
 impl<T> Drop for Ddf<T> {
     fn drop(&mut self) {
-        if self.latch.is_full() {
+        if mem::needs_drop::<T>() && self.latch.is_full() {
             // SAFETY: the cell is full and nobody else has it.
             self.value
                 .with_mut(|cell| unsafe { (*cell).assume_init_drop() });

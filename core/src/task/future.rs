@@ -2,7 +2,7 @@
 
 use super::job::{Spawned, Task, spawn_future};
 use super::pool::Pool;
-use super::scope::{Cause, Owner, Scope};
+use super::scope::{Await, Cause, Owner, Scope};
 use super::worker::Awaited;
 use super::{Cancelled, Cx, Wait};
 use crate::finish::Reason;
@@ -53,8 +53,10 @@ impl<P: Host> Clone for TaskCx<'_, '_, P> {
 impl<P: Host> Drop for TaskCx<'_, '_, P> {
     fn drop(&mut self) {
         if let Held::Suspending(scope) = &self.scope {
+            // SAFETY: the pool outlives its scopes; it may be dropped as soon as the share is given up, but for `keep`.
+            let pool = unsafe { NonNull::from(scope.pool()).as_ref() };
             // SAFETY: the share that came with it.
-            unsafe { Scope::leave(NonNull::from(&**scope)) };
+            pool.keep(|| unsafe { Scope::leave(NonNull::from(&**scope)) });
         }
     }
 }
@@ -112,8 +114,11 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     /// ended too.
     ///
     /// # Errors
-    /// It, or a finish around it, was cancelled, or a task in it panicked: then the panic is that of the scope around
-    /// it.
+    /// It, or a finish around it, was cancelled.
+    ///
+    /// # Panics
+    /// With the first panic of a task in it. If the future is dropped before the tasks have ended, they go on, and the scope
+    /// around them gets the panic.
     pub async fn finish<F, T, R>(&self, body: F) -> Result<R, Cancelled>
     where
         F: FnOnce(Self) -> T,
@@ -138,8 +143,17 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 
 /// A finish of async code, open.
 struct Finish<'scope, 'env, P: Host> {
-    scope: Arc<Scope<P>>,
+    watch: Watch<P>,
     context: TaskCx<'scope, 'env, P>,
+}
+
+/// The one who waits for a finish, until it is dropped.
+struct Watch<P: Host>(Arc<Scope<P>>);
+
+impl<P: Host> Drop for Watch<P> {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
 }
 
 impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
@@ -148,7 +162,7 @@ impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
         // The tasks' share of the scope around them: what they borrow is alive until they have ended, even if the
         // future that waits for them is dropped.
         outer.enter();
-        let owner = Owner::Future(Lock::new(None));
+        let owner = Owner::Future(Lock::new(Await::Nobody));
         let scope =
             Arc::new(Scope::new(outer.pool(), Some(outer), owner, Wait::Help).cancellable());
         // The tasks' share of the memory.
@@ -157,12 +171,14 @@ impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
             scope: Held::Suspending(Arc::clone(&scope)),
             lifetimes: PhantomData,
         };
-        Self { scope, context }
+        let watch = Watch(scope);
+        Self { watch, context }
     }
 
     /// Waits until all tasks have ended.
     async fn closed(self) -> Result<(), Cancelled> {
-        let Self { scope, context } = self;
+        let Self { watch, context } = self;
+        let scope = &*watch.0;
         drop(context);
         poll_fn(|cx| {
             if scope.poll(cx.waker()) {
@@ -245,13 +261,16 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         loop {
             signal.reset();
             let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
-            self.at().run_next();
-            match poll {
-                Poll::Ready(output) => return output,
-                Poll::Pending => self
-                    .at()
-                    .wait(&*signal, self.help(self.at().own().bottom())),
+            let forked = self.at().run_next();
+            if let Poll::Ready(output) = poll {
+                return output;
             }
+            let base = self.at().own().bottom();
+            if !forked && signal.is_done() {
+                // It was woken while it ran: others first.
+                self.at().help_once(&self.help(base));
+            }
+            self.at().wait(&*signal, self.help(base));
         }
     }
 }

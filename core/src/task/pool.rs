@@ -248,6 +248,15 @@ impl<P: Host> Pool<P> {
         }
     }
 
+    /// As [`schedule`](Self::schedule), but behind all others: the task is a future that was woken while it ran. What follows a
+    /// fork is not behind them.
+    pub(super) fn schedule_last(&self, task: Task<P>) {
+        match self.port.here() {
+            Some(worker) if self.worker(worker).has_next() => self.worker(worker).offer(task),
+            _ => self.inject(task),
+        }
+    }
+
     /// As [`schedule`](Self::schedule), but the task runs as soon as the one that is at work here ends or suspends.
     pub(super) fn schedule_next(task: Task<P>) {
         let pool = NonNull::from(task.scope().pool());
@@ -271,6 +280,15 @@ impl<P: Host> Pool<P> {
                 self.port.unpark(PlaceId::HOME, worker.id());
             }
         });
+    }
+
+    /// Does what may end the last task that keeps the pool, and still needs the pool then.
+    pub(super) fn keep(&self, act: impl FnOnce()) {
+        // A worker's seat keeps it.
+        match self.port.here() {
+            Some(_) => act(),
+            None => self.visit(act),
+        }
     }
 
     /// Does what gives a task away, and still needs the pool then: until it is given, the task is what keeps the pool.

@@ -20,6 +20,7 @@ use crate::sync::{AtomicBool, Lock, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::mem;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -45,7 +46,17 @@ pub(super) enum Owner {
     Worker(WorkerId),
     /// A future that waits for it; the scope is in an `Arc`, of which its tasks together hold a share, and another
     /// one of the scope around it.
-    Future(Lock<Option<Waker>>),
+    Future(Lock<Await>),
+}
+
+/// Whether a future waits for a scope.
+pub(super) enum Await {
+    /// It has not asked yet.
+    Nobody,
+    /// It has, and wants to be woken.
+    Somebody(Waker),
+    /// It was dropped.
+    Gone,
 }
 
 /// A task that is in no queue, which must hear of it if its scope ends early.
@@ -210,14 +221,17 @@ impl<P: Host> Scope<P> {
                     pool.port().unpark(PlaceId::HOME, owner);
                 }
             }
-            Owner::Future(ref waker) => {
+            Owner::Future(ref owner) => {
                 if this.live.end() == End::More {
                     return;
                 }
-                let waker = waker.lock(this.pool().port()).take();
+                let owner = mem::replace(&mut *owner.lock(this.pool().port()), Await::Nobody);
+                if let Await::Gone = owner {
+                    this.pass_on();
+                }
                 // SAFETY: the tasks' share of the Arc, given up by the last of them.
                 drop(unsafe { Arc::from_raw(scope.as_ptr()) });
-                if let Some(waker) = waker {
+                if let Await::Somebody(waker) = owner {
                     waker.wake();
                 }
                 if let Some(parent) = parent {
@@ -257,9 +271,34 @@ impl<P: Host> Scope<P> {
     /// Whether all tasks have ended; else `waker` is called when they have.
     pub fn poll(&self, waker: &Waker) -> bool {
         if let Owner::Future(slot) = &self.owner {
-            *slot.lock(self.pool().port()) = Some(waker.clone());
+            let waker = Await::Somebody(waker.clone());
+            let before = mem::replace(&mut *slot.lock(self.pool().port()), waker);
+            // Not under the lock: it may be anybody's code.
+            drop(before);
         }
         self.live.is_done()
+    }
+
+    /// The future that waits for it is dropped.
+    pub fn abandon(&self) {
+        let Owner::Future(slot) = &self.owner else {
+            return;
+        };
+        let before = mem::replace(&mut *slot.lock(self.pool().port()), Await::Gone);
+        // Not under the lock: it may be anybody's code.
+        drop(before);
+        // Else the last task finds out.
+        if self.live.is_done() {
+            self.pass_on();
+        }
+    }
+
+    /// Gives a panic that nobody waits for to the scope around it.
+    fn pass_on(&self) {
+        let cause = self.cause.lock(self.pool().port()).take();
+        if let (Some(cause @ Cause::Panic(_)), Some(parent)) = (cause, self.parent()) {
+            parent.fail(cause);
+        }
     }
 
     /// Keeps a member that is in no queue, in case the scope ends early.

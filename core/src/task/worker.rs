@@ -214,10 +214,28 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Runs what has been set to run next.
-    pub(super) fn run_next(&self) {
+    /// Runs what has been set to run next; false if nothing was.
+    pub(super) fn run_next(&self) -> bool {
+        let mut any = false;
         while let Some(task) = self.next.take() {
             task.run_turn(self, self.id);
+            any = true;
+        }
+        any
+    }
+
+    /// Whether a task is set to run next.
+    pub(super) fn has_next(&self) -> bool {
+        let next = self.next.take();
+        let any = next.is_some();
+        self.next.set(next);
+        any
+    }
+
+    /// Puts what has been set to run next where a wait finds it.
+    fn offer_next(&self) {
+        if let Some(task) = self.next.take() {
+            self.offer(task);
         }
     }
 
@@ -349,6 +367,8 @@ impl<P: Host> Worker<P> {
         while pool.idle.is_asleep(self.id) {
             // Nobody may have claimed it: then it makes itself a searcher again. Else whoever has will wake it.
             if (!stay || done()) && pool.idle.claim(self.id) {
+                // A task may have been announced that is not there yet.
+                pool.port().relax(0);
                 return;
             }
             pool.port().park(PlaceId::HOME, self.id);
@@ -371,6 +391,7 @@ impl<P: Host> Worker<P> {
 
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
+        self.offer_next();
         match help.inside() {
             None if here() >= self.deep.get() || self.pool().has_one_worker() => {
                 self.help_all(awaited)
@@ -380,6 +401,18 @@ impl<P: Host> Worker<P> {
                 while !awaited.is_done() && self.help_own(&help) {}
                 self.rest(awaited, &help, inside);
             }
+        }
+    }
+
+    /// Runs one task that a wait may run, if there is one.
+    pub(super) fn help_once(&self, help: &Help<'_, P>) {
+        match help.inside() {
+            None if here() >= self.deep.get() || self.pool().has_one_worker() => {
+                if let Some((task, from)) = self.find() {
+                    task.run(self, from);
+                }
+            }
+            _ => _ = self.help_own(help),
         }
     }
 

@@ -57,15 +57,28 @@ impl Bed {
     }
 }
 
+loom::thread_local! {
+    static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
+}
+
 /// The port: no patience, so that a worker that finds nothing lies down at once.
 pub struct Machine {
     beds: Vec<Bed>,
+    /// Written when the machine goes: who still touches it then races with that.
+    alive: Cell,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.alive.set(1);
+    }
 }
 
 impl Machine {
     pub fn new(workers: usize) -> Self {
         Self {
             beds: (0..workers).map(|_| Bed::default()).collect(),
+            alive: Cell::default(),
         }
     }
 }
@@ -88,6 +101,7 @@ impl Park for Machine {
     }
 
     fn unpark(&self, _: PlaceId, worker: WorkerId) {
+        assert_eq!(self.alive.get(), 0, "the machine is gone");
         self.beds[worker.index()].wake();
     }
 }
@@ -136,7 +150,17 @@ pub fn with_others<'e, R>(
     others: usize,
     body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
 ) -> Result<R, Payload> {
-    let pool = Arc::new(Pool::new(Machine::new(others + 1), others + 1));
+    let pool = Pool::new(Machine::new(others + 1), others + 1);
+    with_others_of(pool, body)
+}
+
+/// The same in a pool that is there.
+pub fn with_others_of<'e, R>(
+    pool: Pool<Machine>,
+    body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
+) -> Result<R, Payload> {
+    let others = pool.seats() - 1;
+    let pool = Arc::new(pool);
     let attending: Vec<_> = (1..=others)
         .map(|w| {
             let pool = Arc::clone(&pool);

@@ -6,7 +6,7 @@ use super::Task;
 use crate::port::Host;
 use crate::task::pool::Pool;
 use crate::task::scope::{self, Cause, Number, Scope};
-use async_task::{Builder, Runnable};
+use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
 use core::future::Future;
 use core::pin::Pin;
 use core::ptr::NonNull;
@@ -58,11 +58,16 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
         home,
         suspended: None,
     };
-    let schedule = move |future: Resumable<P>| {
+    let schedule = WithInfo(move |future: Resumable<P>, info: ScheduleInfo| {
         // SAFETY: called while the future is not done, so its scope and the pool are there.
         let pool = unsafe { home.pool.as_ref() };
-        pool.schedule(Task::of_future(future));
-    };
+        let task = Task::of_future(future);
+        if info.woken_while_running {
+            pool.schedule_last(task);
+        } else {
+            pool.schedule(task);
+        }
+    });
     // SAFETY: the future is dropped before its scope is left, so before 's ends; it is Send; the schedule function is Send and
     // Sync and is called only before; wakers that are left over never reach either.
     let (future, handle) = unsafe {

@@ -152,7 +152,7 @@ impl<P: Host> Task<P> {
     #[inline]
     pub fn run(self, on: &Worker<P>, from: WorkerId) {
         self.run_turn(on, from);
-        on.run_next();
+        _ = on.run_next();
     }
 
     #[inline]

@@ -2,13 +2,18 @@
 //!
 //! # Words
 //! `state`: from waiting to ready by the put that fills the last cell, or to forsaken by the scope that has ended
-//! early; the two race. A forsaken task stays in its cell, empty, until the cell lets it go.
+//! early; the two race. A forsaken task stays in its cell, empty, until the cell lets it go. A put that fills a cell
+//! before the last makes it walking, takes a share of the scope, and makes it waiting again: so the cells that are
+//! looked at next are still there, which those of a forsaken task need not be. A scope that ends meanwhile calls, and
+//! the walker sees to its end afterwards.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | G1 | `forsake` sets EMPTY | `let_go` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
 //! | G2 | `let_go` sets RELEASED | `forsake` sets EMPTY | the cell has let the node go | `waiting_*` |
+//! | G3 | `hold` makes it waiting again | `try_forsake` | the walker's share of the scope comes before ours goes | `waiting_*` |
+//! | G4 | `try_forsake` sets CALLED | `hold` | that the scope has ended | `waiting_*` |
 
 use super::{Header, Kind, Spawned, Task};
 use crate::flow::{All, Ddf, Inputs, Latch, Node, NotReady, Ready, walk, when_any_scoped};
@@ -35,6 +40,10 @@ const FORSAKEN: usize = 2;
 const EMPTY: usize = 4;
 /// Beside the two before: the cell has let it go.
 const RELEASED: usize = 8;
+/// A put is about to look at the next cell.
+const WALKING: usize = 16;
+/// Beside walking: the scope has ended.
+const CALLED: usize = 32;
 
 /// What the scope knows of a task that waits.
 #[repr(C)]
@@ -57,11 +66,28 @@ impl<P: Host> Waiter<P> {
         let this = unsafe { this.as_ref() };
         // SAFETY: its scope waits for it.
         let ended = unsafe { this.header.scope.as_ref() }.has_ended();
-        // ORDERING: Acquire, pairs with Release in the queue of a cell that it went through: the body is seen.
-        // ORDERING: failure Relaxed: it is somebody else's.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        let state = &this.state;
-        ended && state.compare_exchange(WAITING, FORSAKEN, yes, no).is_ok()
+        ended && this.try_claim()
+    }
+
+    /// Makes a waiting task forsaken, and calls a walking one's walker.
+    fn try_claim(&self) -> bool {
+        // ORDERING: Relaxed: the changes below look again.
+        let mut seen = self.state.load(Ordering::Relaxed);
+        loop {
+            let next = match seen {
+                WAITING => FORSAKEN,
+                WALKING => WALKING | CALLED,
+                _ => return false,
+            };
+            // ORDERING: Acquire, pairs with AcqRel in hold (G3); the body is seen by the lock of the members.
+            // ORDERING: Release, pairs with AcqRel in hold (G4).
+            // ORDERING: failure Relaxed: it is looked at again.
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            match self.state.compare_exchange(seen, next, yes, no) {
+                Ok(_) => return next == FORSAKEN,
+                Err(now) => seen = now,
+            }
+        }
     }
 
     /// Drops the body of a task that must not run any more.
@@ -179,17 +205,52 @@ where
 }
 
 impl<P: Host, F> Waiting<'_, '_, P, F> {
-    /// A cell has nothing more to do with it. True if it is ready, false if it is forsaken: then whether the memory is
-    /// the caller's.
-    fn let_go(&self) -> Result<(), bool> {
+    /// A cell has nothing more to do with it. True if it is `next` from now on, false if it is forsaken: then whether the
+    /// memory is the caller's.
+    fn let_go(&self, next: usize) -> Result<(), bool> {
         let state = &self.waiter.state;
         // ORDERING: Relaxed both ways: the cells order what the body sees, the queue what the worker sees.
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        if state.compare_exchange(WAITING, READY, yes, no).is_ok() {
+        if state.compare_exchange(WAITING, next, yes, no).is_ok() {
             return Ok(());
         }
         // ORDERING: AcqRel, pairs with AcqRel in forsake (G1, G2).
         Err(state.fetch_or(RELEASED, Ordering::AcqRel) == EMPTY)
+    }
+}
+
+/// Frees a node that is forsaken, if that is the cell's to do: else whoever empties it does.
+fn give_up<I, R>(node: Box<Node<All<I, R>>>, ours: bool) {
+    if ours {
+        drop(node);
+    } else {
+        _ = Node::into_raw(node);
+    }
+}
+
+/// A share of the scope of a task that walks, and whether it has ended meanwhile.
+struct Walk<'s, P: Host> {
+    scope: &'s Scope<P>,
+    called: bool,
+}
+
+impl<'s, P: Host> Walk<'s, P> {
+    /// Of a task that walks, and waits again from now on.
+    fn hold<'e: 's, F: Send>(task: &Waiting<'s, 'e, P, F>) -> Self {
+        let scope = task.scope();
+        scope.enter();
+        // ORDERING: AcqRel, pairs with AcqRel in try_claim (G3, G4).
+        let state = task.waiter.state.swap(WAITING, Ordering::AcqRel);
+        let called = state & CALLED != 0;
+        Self { scope, called }
+    }
+
+    fn end(self) {
+        if self.called {
+            self.scope.end_members();
+        }
+        // SAFETY: the share taken in `hold`.
+        unsafe { Scope::leave(NonNull::from(self.scope)) };
     }
 }
 
@@ -202,36 +263,64 @@ where
     }
 
     fn ready_node<'i, I: Inputs<'i, Values = V>>(node: Box<Node<All<I, Self>>>) {
-        match node.waiter.ready.let_go() {
-            Ok(()) => {
-                let scope = node.waiter.ready.scope();
-                if let Some(number) = node.waiter.ready.waiter.number.take() {
-                    scope.forget(number);
-                }
-                // SAFETY: the header is the first field of the first field; the node stays until it is run.
-                let task = unsafe { Task::new(Node::into_raw(node).cast()) };
-                scope.pool().schedule(task);
-            }
-            Err(true) => drop(node),
-            // Whoever empties it frees it.
-            Err(false) => _ = Node::into_raw(node),
+        if let Err(ours) = node.waiter.ready.let_go(READY) {
+            return give_up(node, ours);
         }
+        let scope = node.waiter.ready.scope();
+        if let Some(number) = node.waiter.ready.waiter.number.take() {
+            scope.forget(number);
+        }
+        // SAFETY: the header is the first field of the first field; the node stays until it is run.
+        let task = unsafe { Task::new(Node::into_raw(node).cast()) };
+        scope.pool().schedule(task);
+    }
+
+    unsafe fn go_on<'i, I: Inputs<'i, Values = V> + Send>(node: Box<Node<All<I, Self>>>) {
+        if node.is_through() {
+            return Self::ready_node(node);
+        }
+        if let Err(ours) = node.waiter.ready.let_go(WALKING) {
+            return give_up(node, ours);
+        }
+        // SAFETY: its scope waits for a task that walks, and the pool for its scopes.
+        let pool = unsafe { NonNull::from(node.waiter.ready.scope().pool()).as_ref() };
+        pool.keep(|| {
+            let held = Walk::hold(&node.waiter.ready);
+            // SAFETY: the scope is held, so what the node borrows is there.
+            unsafe { walk(node) };
+            held.end();
+        });
     }
 }
 
-/// The cell of an OR list: which of the list's cells was full, and its value.
-struct Winner<'s, T>(Arc<Ddf<(usize, &'s T)>>);
+/// The cell of an OR list: which of the list's cells was full, and its value. The body keeps it, not the one who waits in
+/// it: that could be there for ever.
+struct Winner<'s, T>(NonNull<Ddf<(usize, &'s T)>>);
+
+// SAFETY: a reference to the cell, which is Sync if T is.
+unsafe impl<T: Sync> Send for Winner<'_, T> {}
+
+impl<'s, T> Winner<'s, T> {
+    fn cell(&self) -> &Ddf<(usize, &'s T)> {
+        // SAFETY: the body keeps it, and whoever has none does not ask.
+        unsafe { self.0.as_ref() }
+    }
+}
 
 impl<'s, T> Inputs<'s> for Winner<'s, T> {
     type Values = (usize, &'s T);
 
+    fn count(&self) -> usize {
+        1
+    }
+
     fn latch_at(&self, index: usize) -> Option<&'s Latch> {
-        // SAFETY: the node that waits holds the cell, and is the only one that asks.
-        (index == 0).then(|| unsafe { NonNull::from(self.0.latch()).as_ref() })
+        // SAFETY: as in `cell`; the node that waits is the only one that asks.
+        (index == 0).then(|| unsafe { NonNull::from(self.cell().latch()).as_ref() })
     }
 
     fn values(&self) -> Result<Self::Values, NotReady> {
-        self.0.get().copied()
+        self.cell().get().copied()
     }
 }
 
@@ -253,7 +342,11 @@ pub(in crate::task) fn start_any<'s, 'e: 's, P: Host, T: Send + Sync + 's>(
     // SAFETY: what is called fills a cell of its own, and looks at no value.
     let some = unsafe { when_any_scoped(cells, ready) }.is_ok();
     if some {
-        Waiting::start(scope, Winner(winner), body);
+        let cell = Winner(NonNull::from(&*winner));
+        Waiting::start(scope, cell, move |won, cx: &mut Cx<'s, 'e, P>| {
+            drop(winner);
+            body(won, cx);
+        });
     }
     some
 }

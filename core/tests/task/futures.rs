@@ -1,0 +1,789 @@
+//! Async code among tasks: who waits leaves its worker, who wakes may be anybody at any time, and nothing outlives its scope.
+
+use super::WORKERS;
+use super::crew::{Crew, on, panic_of, wait_until, within};
+use std::future::{Future, pending, poll_fn, ready};
+use std::panic::panic_any;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use tautline_core::WorkerId;
+use tautline_core::finish::Reason;
+use tautline_core::flow::{Ddf, wait_all};
+use tautline_core::task::{Cancelled, Pool};
+
+type TaskCx<'s, 'e> = tautline_core::task::TaskCx<'s, 'e, Crew>;
+
+const FOUND: Cancelled = Cancelled {
+    reason: Reason::Found,
+};
+
+/// Counts how often it is dropped.
+struct Dropped<'a>(&'a AtomicUsize);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// Lets others run first, once.
+async fn give_way() {
+    let mut given = false;
+    poll_fn(|cx| {
+        if given {
+            return Poll::Ready(());
+        }
+        given = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Something to be told, by anybody.
+#[derive(Default)]
+struct Bell(Mutex<(bool, Vec<Waker>)>);
+
+impl Bell {
+    fn ring(&self) {
+        let wakers = {
+            let mut bell = self.0.lock().unwrap();
+            bell.0 = true;
+            std::mem::take(&mut bell.1)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The waker of one who waits, as soon as somebody does.
+    fn waker(&self) -> Waker {
+        wait_until("somebody waits", || !self.0.lock().unwrap().1.is_empty());
+        self.0.lock().unwrap().1[0].clone()
+    }
+
+    async fn rung(&self) {
+        poll_fn(|cx| {
+            let mut bell = self.0.lock().unwrap();
+            if bell.0 {
+                return Poll::Ready(());
+            }
+            bell.1.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// A future that knows its own type no more: async code that calls itself.
+type Boxed<'s, R> = Pin<Box<dyn Future<Output = R> + Send + 's>>;
+
+/// Chatterjee, acceptance fact 3: with one worker, an async task that awaits a finish with two children completes, and so do
+/// children that await in turn.
+#[test]
+fn one_worker_is_enough_for_tasks_that_await() {
+    fn leaves<'s, 'e: 's>(task: TaskCx<'s, 'e>, deep: usize) -> Boxed<'s, usize> {
+        Box::pin(async move {
+            let sum = Arc::new(AtomicUsize::new(0));
+            let of_tasks = Arc::clone(&sum);
+            let ended = task.finish(async |task: TaskCx<'s, 'e>| {
+                for _ in 0..2 {
+                    let sum = Arc::clone(&of_tasks);
+                    if deep == 0 {
+                        task.spawn(move |_| _ = sum.fetch_add(1, SeqCst));
+                    } else {
+                        task.spawn_async(|task| async move {
+                            let below = leaves(task, deep - 1).await;
+                            sum.fetch_add(below, SeqCst);
+                        });
+                    }
+                }
+            });
+            assert_eq!(ended.await, Ok(()));
+            sum.load(SeqCst)
+        })
+    }
+    for workers in WORKERS {
+        let sum = on(workers, |cx| {
+            let task = cx.task();
+            cx.block_on(leaves(task, 9))
+        });
+        assert_eq!(sum, 1 << 10, "{workers} workers");
+    }
+}
+
+/// Chatterjee, acceptance fact 3: a task that is suspended has no worker: many of them wait for the last, on one.
+#[test]
+fn a_suspended_task_holds_no_worker() {
+    for workers in WORKERS {
+        let (bells, woken): (Vec<Bell>, _) = (
+            (0..100).map(|_| Bell::default()).collect(),
+            AtomicUsize::new(0),
+        );
+        let (bells, woken) = (&bells, &woken);
+        on(workers, |cx| {
+            for bell in bells {
+                cx.spawn_async(|_| async move {
+                    bell.rung().await;
+                    woken.fetch_add(1, SeqCst);
+                });
+            }
+            cx.spawn(|_| bells.iter().for_each(Bell::ring));
+        });
+        assert_eq!(woken.load(SeqCst), 100);
+    }
+}
+
+/// Chatterjee, acceptance fact 4, for async code: on one worker `async A; B` is B then A where tasks are spawned (help-first),
+/// and A then B where they are forked (work-first), at any depth.
+#[test]
+fn spawns_are_help_first_and_async_forks_work_first() {
+    async fn program<'s, 'e: 's>(task: TaskCx<'s, 'e>, order: &'s Mutex<String>) {
+        let note = move |letter| order.lock().unwrap().push(letter);
+        let spawned = task.finish(|task| async move {
+            task.spawn_async(|_| async move { note('A') });
+            note('B');
+        });
+        spawned.await.unwrap();
+        note(' ');
+        let forked = task.finish(|task| async move {
+            task.fork(|_| async move { note('A') }).await;
+            note('B');
+            // An older task must not come between.
+            task.spawn(move |_| note('x'));
+            let nested = task.fork(|task| async move {
+                task.fork(|_| async move { note('C') }).await;
+                note('D');
+            });
+            nested.await;
+            note('E');
+        });
+        forked.await.unwrap();
+        note(' ');
+    }
+    let order = &Mutex::new(String::new());
+    on(1, |cx| cx.spawn_async(|task| program(task, order)));
+    on(1, |cx| {
+        let task = cx.task();
+        cx.block_on(program(task, order));
+    });
+    // What follows a fork in a future that is blocked on is in no queue: it goes on as soon as the child suspends.
+    assert_eq!(*order.lock().unwrap(), "BA ABCDEx BA ABCEDx ");
+}
+
+/// What follows a fork may be taken by another worker while the child runs.
+#[test]
+fn what_follows_an_async_fork_is_stolen() {
+    for workers in [2, 4] {
+        let follows = &AtomicBool::new(false);
+        on(workers, |cx| {
+            cx.spawn_async(|task| async move {
+                let child = task.fork(|_| async {
+                    wait_until("what follows runs", || follows.load(SeqCst));
+                });
+                child.await;
+                follows.store(true, SeqCst);
+            });
+        });
+    }
+}
+
+/// A fork that nobody awaits runs all the same, from wherever it was made, before the scope ends; so does one that a panic
+/// comes after.
+#[test]
+fn a_fork_that_is_not_awaited_runs() {
+    for workers in [1, 2] {
+        let (runs, run) = (&AtomicUsize::new(0), ());
+        let count = || async move {
+            let () = run;
+            runs.fetch_add(1, SeqCst);
+        };
+        on(workers, |cx| {
+            drop(cx.task().fork(|_| count()));
+            drop(cx.task().fork(|_| count()));
+            cx.scope(|cx| drop(cx.task().fork(|_| count())));
+            cx.spawn(|cx| drop(cx.task().fork(|_| count())));
+            cx.spawn_async(|task| async move { drop(task.fork(|_| count())) });
+        });
+        assert_eq!(runs.load(SeqCst), 5, "{workers} workers");
+        let word = panic_of(|| {
+            on(workers, |cx| {
+                let task = cx.task();
+                cx.block_on(async {
+                    drop(task.fork(|_| count()));
+                    panic_any("after the fork");
+                })
+            })
+        });
+        assert_eq!(word, Some("after the fork"));
+        assert!(runs.load(SeqCst) <= 6);
+    }
+}
+
+/// rayon#679: futures are spawned in thousands, wait for each other's values, and the scope waits for all.
+#[test]
+fn futures_wait_for_each_others_values() {
+    const MANY: usize = 3000;
+    for workers in WORKERS {
+        let cells: Vec<Ddf<usize>> = (0..MANY).map(|_| Ddf::new()).collect();
+        let cells = &cells;
+        let total = on(workers, |cx| {
+            // The one that all others wait for is spawned last, or first.
+            for at in (1..MANY).rev() {
+                cx.spawn_async(|_| async move {
+                    let before = wait_all((&cells[at - 1], &cells[at / 2])).await;
+                    cells[at].put((before.0 + before.1) % 1009 + 1).unwrap();
+                });
+            }
+            cx.spawn_async(|_| async { cells[0].put(1).unwrap() });
+            cx.block_on(async { *cells[MANY - 1].wait().await })
+        });
+        let mut expected = vec![1];
+        (1..MANY).for_each(|at| expected.push((expected[at - 1] + expected[at / 2]) % 1009 + 1));
+        assert_eq!(total, expected[MANY - 1]);
+    }
+}
+
+/// rayon#1060: a scope is awaited from async code; what its tasks wrote is visible then, and it gives what its body gives.
+#[test]
+fn a_finish_is_awaited() {
+    for workers in WORKERS {
+        let cells: Vec<AtomicUsize> = (0..50).map(|_| AtomicUsize::new(0)).collect();
+        let cells = &cells;
+        let outcome = on(workers, |cx| {
+            let task = cx.task();
+            cx.block_on(async move {
+                let filled = task.finish(|task| async move {
+                    for (at, cell) in cells.iter().enumerate() {
+                        task.spawn_async(move |task| async move {
+                            give_way().await;
+                            // Outlives its spawner.
+                            task.spawn(move |cx| {
+                                cx.join(|_| (), |_| cell.store(at, SeqCst));
+                            });
+                        });
+                    }
+                    "given"
+                });
+                let given = filled.await.unwrap();
+                let all = cells.iter().map(|cell| cell.load(SeqCst)).sum::<usize>();
+                (given, all)
+            })
+        });
+        assert_eq!(outcome, ("given", 49 * 50 / 2));
+    }
+}
+
+/// A clone of what a task is given keeps the finish open, wherever it is.
+#[test]
+fn a_clone_keeps_the_finish_open() {
+    for workers in WORKERS {
+        let (done, opened) = (&AtomicUsize::new(0), &AtomicBool::new(false));
+        on(workers, |cx| {
+            let task = cx.task();
+            cx.block_on(async move {
+                let around = task.clone();
+                let finish = task.finish(|task| async move {
+                    around.spawn(move |cx| {
+                        if workers > 1 {
+                            wait_until("the body is done", || opened.load(SeqCst));
+                        }
+                        task.spawn(|_| _ = done.fetch_add(1, SeqCst));
+                        cx.spawn(move |_| drop(task));
+                    });
+                });
+                let mut finish = pin!(finish);
+                poll_fn(|cx| {
+                    let ended = finish.as_mut().poll(cx);
+                    opened.store(true, SeqCst);
+                    ended
+                })
+                .await
+                .unwrap();
+                assert_eq!(done.load(SeqCst), 1);
+            });
+        });
+    }
+}
+
+/// A future is blocked on from a task, in a future that is blocked on, with what it borrows; it need not be Send.
+#[test]
+fn a_task_blocks_on_a_future() {
+    for workers in WORKERS {
+        let mut local = std::rc::Rc::new(1);
+        let sum = on(workers, |cx| {
+            let (bell, inner) = (&Bell::default(), Bell::default());
+            thread::scope(|threads| {
+                threads.spawn(|| bell.ring());
+                let outer = cx.block_on(async {
+                    bell.rung().await;
+                    *std::rc::Rc::get_mut(&mut local).unwrap() += 1;
+                    *local
+                });
+                cx.scope(|cx| {
+                    cx.spawn(|_| inner.ring());
+                    outer + cx.block_on(async { inner.rung().await.min(()) == () }) as u32
+                })
+            })
+        });
+        assert_eq!((sum, *local), (3, 2));
+    }
+}
+
+/// The panic of a future that is blocked on is the caller's; what it waited for may still call it.
+#[test]
+fn a_future_that_is_blocked_on_may_panic() {
+    for workers in WORKERS {
+        let (bell, kept) = (Bell::default(), Mutex::new(None));
+        let word = panic_of(|| {
+            on(workers, |cx| {
+                cx.spawn(|_| bell.ring());
+                cx.block_on(async {
+                    poll_fn(|cx| {
+                        *kept.lock().unwrap() = Some(cx.waker().clone());
+                        Poll::Ready(())
+                    })
+                    .await;
+                    bell.rung().await;
+                    panic_any("async");
+                })
+            })
+        });
+        assert_eq!(word, Some("async"));
+        kept.into_inner().unwrap().unwrap().wake();
+    }
+}
+
+/// Wakers are called from threads that are no workers, often, and of many tasks at once.
+#[test]
+fn foreign_threads_wake() {
+    for workers in WORKERS {
+        for _ in 0..20 {
+            let bells: Vec<[Bell; 2]> = (0..50).map(|_| Default::default()).collect();
+            let woken = &AtomicUsize::new(0);
+            thread::scope(|threads| {
+                for which in 0..2 {
+                    let bells = &bells;
+                    threads.spawn(move || bells.iter().for_each(|pair| pair[which].ring()));
+                }
+                on(workers, |cx| {
+                    for [first, second] in &bells {
+                        cx.spawn_async(|_| async {
+                            first.rung().await;
+                            second.rung().await;
+                            woken.fetch_add(1, SeqCst);
+                        });
+                    }
+                });
+            });
+            assert_eq!(woken.load(SeqCst), 100 / 2);
+        }
+    }
+}
+
+/// A waker may be called when its future is done, when its pool is gone, and never; it is not called on again.
+#[test]
+fn wakers_may_be_late() {
+    for workers in WORKERS {
+        let (bells, polls) = ([const { Mutex::new(Vec::new()) }; 2], &AtomicUsize::new(0));
+        let [tasks, blocked] = &bells;
+        let keep = |kept: &Mutex<Vec<Waker>>, cx: &mut Context| {
+            polls.fetch_add(1, SeqCst);
+            kept.lock().unwrap().push(cx.waker().clone());
+            Poll::Ready(())
+        };
+        let keep = &keep;
+        on(workers, |cx| {
+            cx.scope(|cx| {
+                for _ in 0..10 {
+                    cx.spawn_async(|_| poll_fn(move |cx| keep(tasks, cx)));
+                }
+            });
+            cx.block_on(poll_fn(|cx| keep(blocked, cx)));
+            for kept in &bells {
+                kept.lock().unwrap().iter().for_each(Waker::wake_by_ref);
+            }
+            cx.join(|_| (), |_| ());
+        });
+        for kept in bells {
+            let kept = kept.into_inner().unwrap();
+            kept.iter().for_each(Waker::wake_by_ref);
+            thread::spawn(|| kept.into_iter().for_each(Waker::wake))
+                .join()
+                .unwrap();
+        }
+        assert_eq!(polls.load(SeqCst), 11);
+    }
+}
+
+/// A future that is woken while it runs, by itself and by another thread, runs again, and never twice at a time.
+#[test]
+fn woken_while_it_runs() {
+    for workers in WORKERS {
+        let (running, polls) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+        on(workers, |cx| {
+            for _ in 0..20 {
+                let mut left = 20;
+                let running = AtomicBool::new(false);
+                cx.spawn_async(|_| {
+                    poll_fn(move |cx| {
+                        assert!(!running.swap(true, SeqCst), "polled twice at a time");
+                        polls.fetch_add(1, SeqCst);
+                        left -= 1;
+                        let waker = cx.waker().clone();
+                        let wake = move || waker.wake();
+                        match left {
+                            0 => return Poll::Ready(()),
+                            1 | 7 => thread::spawn(wake).join().unwrap(),
+                            _ => wake(),
+                        }
+                        thread::yield_now();
+                        running.store(false, SeqCst);
+                        Poll::Pending
+                    })
+                });
+            }
+        });
+        assert_eq!((polls.load(SeqCst), running.load(SeqCst)), (400, false));
+    }
+}
+
+/// Futures that wake themselves until another task has run do not keep it from running, with one worker too.
+#[test]
+fn who_wakes_itself_lets_others_run() {
+    for workers in WORKERS {
+        let ran = &AtomicUsize::new(0);
+        let wait = async |many: usize| {
+            while ran.load(SeqCst) < many {
+                give_way().await;
+            }
+            ran.fetch_add(1, SeqCst);
+        };
+        let wait = &wait;
+        on(workers, |cx| {
+            cx.spawn(|_| _ = ran.fetch_add(1, SeqCst));
+            for many in 1..5 {
+                cx.spawn_async(move |_| async move {
+                    while ran.load(SeqCst) < many {
+                        give_way().await;
+                    }
+                    ran.fetch_add(1, SeqCst);
+                });
+            }
+            cx.block_on(wait(5));
+        });
+        assert_eq!(ran.load(SeqCst), 6, "{workers} workers");
+    }
+}
+
+/// The first of two to be ready; the other one is dropped.
+async fn either<R>(one: impl Future<Output = R>, other: impl Future<Output = R>) -> R {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Ready(value) => Poll::Ready(value),
+        Poll::Pending => other.as_mut().poll(cx),
+    })
+    .await
+}
+
+/// A finish may be dropped while its tasks run: they go on, and the scope around it waits for them.
+#[test]
+fn a_finish_may_be_dropped() {
+    for workers in WORKERS {
+        for depth in 1..4 {
+            let (go, runs) = (&Bell::default(), &AtomicUsize::new(0));
+            fn nest<'s, 'e: 's>(
+                task: TaskCx<'s, 'e>,
+                depth: usize,
+                go: &'s Bell,
+                runs: &'s AtomicUsize,
+            ) -> Boxed<'s, bool> {
+                Box::pin(async move {
+                    let mut finish = pin!(task.finish(|task| async move {
+                        for _ in 0..10 {
+                            task.spawn_async(|_| async {
+                                go.rung().await;
+                                runs.fetch_add(1, SeqCst);
+                            });
+                        }
+                        if depth > 1 {
+                            let task = task.clone();
+                            nest(task, depth - 1, go, runs).await;
+                        }
+                        true
+                    }));
+                    let finish = async { finish.as_mut().await.unwrap() };
+                    either(finish, async {
+                        give_way().await;
+                        false
+                    })
+                    .await
+                })
+            }
+            on(workers, |cx| {
+                cx.scope(|cx| {
+                    let task = cx.task();
+                    assert!(!cx.block_on(nest(task, depth, go, runs)));
+                    go.ring();
+                });
+                assert_eq!(runs.load(SeqCst), 10 * depth, "{workers} workers");
+            });
+        }
+    }
+}
+
+/// A panic of a task in a finish that is awaited ends the finish and reaches the owner of the task that awaits, payload and
+/// all.
+#[test]
+fn a_panic_reaches_the_owner_of_who_awaits() {
+    for workers in WORKERS {
+        let (after, dropped) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+        let word = panic_of(|| {
+            on(workers, |cx| {
+                cx.scope(|cx| {
+                    cx.spawn_async(|task| async move {
+                        let finish = task.finish(|task| async move {
+                            let token = Dropped(dropped);
+                            task.spawn_async(|_| async move {
+                                let _held = token;
+                                pending().await
+                            });
+                            task.spawn_async(|_| async {
+                                give_way().await;
+                                panic_any("in a child")
+                            });
+                        });
+                        _ = finish.await;
+                        after.store(true, SeqCst);
+                    });
+                });
+            });
+        });
+        assert_eq!(word, Some("in a child"), "{workers} workers");
+        assert_eq!((after.load(SeqCst), dropped.load(SeqCst)), (false, 1));
+    }
+}
+
+/// So does one in a finish that was dropped: the owner of the scope around it is told.
+#[test]
+fn a_panic_in_a_dropped_finish_is_not_lost() {
+    for workers in WORKERS {
+        // Before the finish is dropped, and after.
+        for early in [true, false] {
+            let (go, done) = (&Bell::default(), &AtomicBool::new(false));
+            let word = panic_of(|| {
+                on(workers, |cx| {
+                    cx.scope(|cx| {
+                        let task = cx.task();
+                        cx.block_on(async {
+                            let finish = task.finish(|task| async move {
+                                task.spawn_async(|_| async move {
+                                    if !early {
+                                        go.rung().await;
+                                    }
+                                    done.store(true, SeqCst);
+                                    panic_any("nobody awaits")
+                                });
+                            });
+                            let mut finish = Box::pin(finish);
+                            either(async { _ = finish.as_mut().await }, give_way()).await;
+                            while early && !done.load(SeqCst) {
+                                give_way().await;
+                            }
+                            drop(finish);
+                        });
+                        go.ring();
+                    });
+                })
+            });
+            assert_eq!(
+                word,
+                Some("nobody awaits"),
+                "{workers} workers, early: {early}"
+            );
+        }
+    }
+}
+
+/// A cancellation wakes tasks that are suspended for ever and drops them, in finishes inside too, before the finish ends.
+#[test]
+fn a_cancellation_wakes_what_is_suspended() {
+    for workers in WORKERS {
+        let (dropped, made) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+        let suspended = move |task: TaskCx| {
+            made.fetch_add(1, SeqCst);
+            let token = Dropped(dropped);
+            drop(task);
+            async move {
+                let _held = token;
+                pending::<()>().await;
+            }
+        };
+        let ended = on(workers, |cx| {
+            cx.finish(|cx| {
+                (0..20).for_each(|_| cx.spawn_async(suspended));
+                cx.spawn_async(move |task| async move {
+                    let inner = task.finish(|task| async move {
+                        (0..20).for_each(|_| task.spawn_async(suspended));
+                        suspended(task).await;
+                    });
+                    _ = inner.await;
+                    unreachable!("a task of a finish that was cancelled goes on");
+                });
+                cx.spawn(|cx| {
+                    wait_until("all are made", || workers == 1 || made.load(SeqCst) == 41);
+                    assert!(cx.cancel(Reason::Found));
+                });
+            })
+        });
+        assert_eq!(ended, Err(FOUND));
+        assert_eq!(dropped.load(SeqCst), made.load(SeqCst), "{workers} workers");
+    }
+}
+
+/// A finish of async code is cancelled by a task in it: the one who awaits is told and goes on.
+#[test]
+fn async_code_cancels() {
+    for workers in WORKERS {
+        let dropped = &AtomicUsize::new(0);
+        on(workers, |cx| {
+            cx.spawn_async(|task| async move {
+                let ended = task.finish(|task| async move {
+                    for _ in 0..10 {
+                        let token = Dropped(dropped);
+                        task.spawn_async(|_| async move {
+                            let _held = token;
+                            pending::<()>().await;
+                        });
+                    }
+                    task.spawn_async(|task| async move {
+                        give_way().await;
+                        assert!(task.cancel(Reason::Found));
+                        assert_eq!(task.cancelled(), Some(Reason::Found));
+                    });
+                });
+                assert_eq!(ended.await, Err(FOUND));
+                assert_eq!((dropped.load(SeqCst), task.cancelled()), (10, None));
+                dropped.fetch_add(1, SeqCst);
+            });
+        });
+        assert_eq!(dropped.load(SeqCst), 11, "{workers} workers");
+    }
+}
+
+/// Chains of tasks that await each other may be long, and finishes nested deep.
+#[test]
+fn chains_may_be_long() {
+    const LONG: usize = 50_000;
+    fn deep<'s, 'e: 's>(task: TaskCx<'s, 'e>, left: usize, cell: &'s Ddf<()>) -> Boxed<'s, ()> {
+        Box::pin(async move {
+            if left == 0 {
+                return cell.put(()).unwrap();
+            }
+            let finish = task.finish(|task| async move {
+                task.spawn_async(|task| deep(task, left - 1, cell));
+            });
+            finish.await.unwrap();
+        })
+    }
+    for workers in [1, 4] {
+        let cells: Vec<Ddf<usize>> = (0..LONG).map(|_| Ddf::new()).collect();
+        let (cells, bottom) = (&cells, &Ddf::new());
+        on(workers, |cx| {
+            for at in 1..LONG {
+                cx.spawn_async(|_| async move {
+                    let before = *cells[at - 1].wait().await;
+                    cells[at].put(before + 1).unwrap();
+                });
+            }
+            cells[0].put(0).unwrap();
+            let task = cx.task();
+            task.spawn_async(|task| deep(task, 2000, bottom));
+        });
+        assert_eq!(cells[LONG - 1].get(), Ok(&(LONG - 1)));
+        assert!(bottom.is_full());
+    }
+}
+
+/// Async code of the pool may be polled by a thread that is no worker, and ended there.
+#[test]
+fn a_finish_is_awaited_elsewhere() {
+    struct Unpark(thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    fn block_on<T: Future>(future: T) -> T::Output {
+        let mut future = pin!(future);
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        loop {
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(output) => return output,
+                Poll::Pending => thread::park(),
+            }
+        }
+    }
+    for workers in WORKERS {
+        for _ in 0..50 {
+            let (bell, runs) = (&Bell::default(), &AtomicUsize::new(0));
+            on(workers, |cx| {
+                let task = cx.task();
+                thread::scope(|threads| {
+                    threads.spawn(move || {
+                        let ended = task.finish(|task| async move {
+                            for _ in 0..3 {
+                                task.spawn(|_| _ = runs.fetch_add(1, SeqCst));
+                                task.fork(|_| async { _ = runs.fetch_add(1, SeqCst) }).await;
+                            }
+                        });
+                        assert_eq!(block_on(ended), Ok(()));
+                        assert_eq!(runs.load(SeqCst), 6);
+                        bell.ring();
+                    });
+                    cx.block_on(bell.rung());
+                });
+            });
+        }
+    }
+}
+
+/// What a foreign thread wakes is found by workers that have all gone to sleep.
+#[test]
+fn sleepers_are_woken_by_foreign_threads() {
+    for workers in WORKERS {
+        let bell = &Bell::default();
+        within(workers, |pool: &Pool<Crew>| {
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let waker = bell.waker();
+                    for _ in 0..100 {
+                        waker.wake_by_ref();
+                        thread::yield_now();
+                    }
+                    bell.ring();
+                });
+                let seat = pool.seat(WorkerId(0)).unwrap();
+                seat.run(|cx| cx.spawn_async(|_| bell.rung()));
+            });
+        });
+    }
+}
+
+/// A future that is ready at once takes one turn, and a task that awaits nothing is a call.
+#[test]
+fn nothing_to_await() {
+    for workers in WORKERS {
+        let runs = &AtomicUsize::new(0);
+        let given = on(workers, |cx| {
+            cx.spawn_async(|_| async { _ = runs.fetch_add(1, SeqCst) });
+            let task = cx.task();
+            cx.block_on(async {
+                let empty = task.finish(|_| ready(3)).await;
+                empty.unwrap() + ready(4).await
+            })
+        });
+        assert_eq!((given, runs.load(SeqCst)), (7, 1));
+    }
+}

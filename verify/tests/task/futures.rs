@@ -1,0 +1,175 @@
+//! Async code: no wake-up is lost, whoever waits, and a waker may come late.
+//!
+//! The state machine of a future that is a task is the crate `async-task`, whose atomics loom does not see.
+
+use super::machine::{Cell, Cxt, Machine, fail, number_of, with_others};
+use loom::thread::{self, JoinHandle};
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
+use tautline_core::WorkerId;
+use tautline_core::task::{Pool, TaskCx};
+use tautline_verify::model::Model;
+
+type Tcx<'s, 'e> = TaskCx<'s, 'e, Machine>;
+
+/// A future that starts a thread which wakes it, and is ready when it is polled again: on no other account than that it was
+/// woken.
+struct Woken {
+    cause: Arc<Cell>,
+    waker: RefCell<Option<JoinHandle<()>>>,
+}
+
+impl Woken {
+    fn new() -> Self {
+        Self {
+            cause: Arc::default(),
+            waker: RefCell::default(),
+        }
+    }
+
+    async fn come(&self) {
+        poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    fn poll(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.waker.borrow().is_some() {
+            return Poll::Ready(());
+        }
+        let (waker, cause) = (cx.waker().clone(), Arc::clone(&self.cause));
+        let wake = move || {
+            cause.set(1);
+            waker.wake();
+        };
+        *self.waker.borrow_mut() = Some(thread::spawn(wake));
+        Poll::Pending
+    }
+}
+
+/// B1: a worker blocks on a future that another thread wakes: it wakes up, and sees what that did before.
+#[test]
+fn block_on_wakes() {
+    Model::new("block_on_wakes").floor(500).check(|| {
+        with_others(0, |cx| {
+            let woken = Woken::new();
+            cx.block_on(woken.come());
+            assert_eq!(
+                woken.cause.get(),
+                1,
+                "woken, but the cause is not to be seen"
+            );
+        })
+        .unwrap();
+    });
+}
+
+/// The waker of a future that a worker has blocked on comes when nobody waits any more, and the pool goes meanwhile.
+#[test]
+fn block_on_woken_late() {
+    Model::new("block_on_woken_late")
+        .bound(3)
+        .floor(500)
+        .check(|| {
+            let pool = Pool::new(Machine::new(1), 1);
+            let seat = pool.seat(WorkerId(0)).unwrap();
+            seat.run(|cx: &mut Cxt<'_, '_>| {
+                let mut began = false;
+                cx.block_on(poll_fn(|cx| {
+                    if began {
+                        return Poll::Ready(());
+                    }
+                    began = true;
+                    let waker = cx.waker().clone();
+                    thread::spawn(move || {
+                        waker.wake_by_ref();
+                        waker.wake();
+                    });
+                    Poll::Pending
+                }));
+            });
+            drop(seat);
+        });
+}
+
+/// The last task of an async finish leaves while the one who awaits it asks: it is woken, and sees what the task did.
+#[test]
+fn await_finish() {
+    Model::new("await_finish").bound(2).floor(5_000).check(|| {
+        let cell = &Cell::default();
+        let ended = with_others(1, |cx| {
+            let task = cx.task();
+            cx.block_on(async {
+                let finish = task.finish(|task| async move { task.spawn(|_| cell.set(1)) });
+                finish.await.unwrap();
+            });
+            cell.get()
+        });
+        assert_eq!(ended.unwrap(), 1);
+    });
+}
+
+/// The one who awaits a finish is dropped while its only task panics: the scope around it gets the panic, once, and nothing is
+/// left of the task.
+#[test]
+fn await_dropped() {
+    let passed = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let seen = Arc::clone(&passed);
+    Model::new("await_dropped")
+        .bound(2)
+        .floor(500)
+        .check(move || {
+            let token = Arc::new(());
+            let mut early = false;
+            let outcome = with_others(1, |cx| {
+                let task = cx.task();
+                let theirs = Arc::clone(&token);
+                let mut finish = pin!(task.finish(|task: Tcx<'_, '_>| async move {
+                    task.spawn(move |_| {
+                        let _held = theirs;
+                        fail(7)
+                    });
+                }));
+                early = finish
+                    .as_mut()
+                    .poll(&mut Context::from_waker(Waker::noop()))
+                    .is_ready();
+            });
+            assert_eq!(
+                outcome.map_err(number_of).err(),
+                Some(7),
+                "the panic is lost"
+            );
+            assert_eq!(Arc::strong_count(&token), 1, "a task is left");
+            passed[usize::from(early)].fetch_add(1, Relaxed);
+        });
+    assert!(seen[0].load(Relaxed) > 0, "it was never dropped early");
+}
+
+/// A foreign thread brings a task in, which ends before the thread is done with the pool: the pool waits for it.
+#[test]
+fn visitor_leaves() {
+    Model::new("visitor_leaves").bound(3).floor(500).check(|| {
+        let pool = Pool::new(Machine::new(1), 1);
+        let seat = pool.seat(WorkerId(0)).unwrap();
+        let polls = Arc::new(AtomicUsize::new(0));
+        let mine = Arc::clone(&polls);
+        seat.run(|cx: &mut Cxt<'_, '_>| {
+            cx.spawn_async(|_| {
+                poll_fn(move |cx| {
+                    if polls.fetch_add(1, Relaxed) > 0 {
+                        return Poll::Ready(());
+                    }
+                    let waker = cx.waker().clone();
+                    thread::spawn(move || waker.wake());
+                    Poll::Pending
+                })
+            });
+        });
+        drop(seat);
+        drop(pool);
+        assert_eq!(mine.load(Relaxed), 2);
+    });
+}

@@ -1,0 +1,93 @@
+//! Tasks that are bound to a place: no worker below it lies down without having seen them.
+
+use super::machine::{Cell, Cxt, Machine, with_others_of};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline_core::WorkerId;
+use tautline_core::hierarchy::{Hierarchy, Kind, Place, Spec};
+use tautline_core::task::{Outside, Pool};
+use tautline_verify::model::Model;
+
+/// So many leaves under the root, with so many workers each.
+fn pool(leaves: u32, workers: u32, outside: Outside) -> Pool<Machine> {
+    let leaf = Spec::new(Kind::Cache).copies(leaves).workers(workers);
+    let tree: Hierarchy = Spec::new(Kind::Memory).child(leaf).build().unwrap();
+    let seats = tree.workers();
+    Pool::on(
+        Machine::new(seats as usize),
+        tree,
+        (0..seats).collect(),
+        outside,
+    )
+}
+
+/// A task for the other worker alone, which may be about to lie down.
+fn bind(outside: Outside) {
+    let cell = Cell::default();
+    let ran = with_others_of(pool(2, 1, outside), |cx| {
+        cx.scope(|cx| {
+            cx.spawn_at(Place(2), |cx| {
+                assert_eq!(cx.worker(), WorkerId(1));
+                cell.set(1);
+            });
+        });
+        cell.get()
+    });
+    assert_eq!(ran.unwrap(), 1);
+}
+
+#[test]
+fn placed_deque() {
+    Model::new("placed_deque")
+        .bound(1)
+        .floor(1_000)
+        .check(|| bind(Outside::Deque));
+}
+
+#[test]
+fn placed_inbox() {
+    Model::new("placed_inbox")
+        .bound(1)
+        .floor(1_000)
+        .check(|| bind(Outside::Inbox));
+}
+
+/// A worker that rests is woken for a task that only it may run.
+#[test]
+fn placed_apart() {
+    Model::new("placed_apart").bound(2).floor(5_000).check(|| {
+        let pool = pool(2, 1, Outside::Deque);
+        pool.want(1);
+        let cell = Cell::default();
+        let ran = with_others_of(pool, |cx| {
+            cx.scope(|cx| cx.spawn_at(Place(2), |_| cell.set(1)));
+            cell.get()
+        });
+        assert_eq!(ran.unwrap(), 1);
+    });
+}
+
+/// Two workers of a leaf: the one that bound it and waits, and a thief.
+#[test]
+fn placed_shared() {
+    let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let seen = Arc::clone(&counts);
+    Model::new("placed_shared")
+        .bound(2)
+        .floor(500)
+        .check(move || {
+            let (cell, stolen) = (Cell::default(), AtomicUsize::new(0));
+            let ran = with_others_of(pool(1, 2, Outside::Deque), |cx| {
+                cx.scope(|cx| {
+                    cx.spawn_at(Place(1), |cx: &mut Cxt<'_, '_>| {
+                        cell.set(1);
+                        stolen.store(cx.worker().index(), Relaxed);
+                    });
+                });
+                cell.get()
+            });
+            assert_eq!(ran.unwrap(), 1);
+            counts[stolen.load(Relaxed)].fetch_add(1, Relaxed);
+        });
+    assert!(seen.iter().all(|count| count.load(Relaxed) > 0), "{seen:?}");
+}
