@@ -2,7 +2,10 @@
 #![cfg(tautline_loom)]
 
 use loom::sync::Notify;
-use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use loom::thread;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -190,5 +193,47 @@ fn finish_gone() {
             unsafe { shelf.0.get().write_bytes(0xaa, 1) };
         }
         activity.join().unwrap();
+    });
+}
+
+/// An owner that counts by itself, and another thread that ends one activity of the owner's and spawns one that the owner
+/// ends: either the owner finds the end, or the other is told, and who is sees everything.
+#[test]
+fn finish_settles() {
+    Model::new("finish_settles").floor(10).check(|| {
+        let scene = Arc::new((
+            Counter::reserved(),
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+        ));
+        let theirs = Arc::clone(&scene);
+        let other = thread::spawn(move || {
+            let (finish, work, handed) = &*theirs;
+            finish.spawn();
+            // As through a queue.
+            handed.store(1, Release);
+            work.store(1, Relaxed);
+            finish.end() != End::More
+        });
+        let (finish, work, handed) = &*scene;
+        // Spawned the other's, and one that it ended itself; and then maybe the one that the other has spawned.
+        let mut own = 1 + 1 - 1;
+        let took = handed.load(Acquire) == 1;
+        own -= isize::from(took);
+        let over = finish.would_settle(own) || finish.settle(own);
+        if over {
+            assert_eq!(
+                work.load(Relaxed),
+                1,
+                "over, but the work is not to be seen"
+            );
+        }
+        let told = other.join().unwrap();
+        if took {
+            assert!(over != told, "the end is found by one of the two");
+        } else {
+            assert!(!over && !told, "over before its last activity");
+            assert_ne!(finish.end(), End::More);
+        }
     });
 }
