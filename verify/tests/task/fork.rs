@@ -28,7 +28,7 @@ fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
 /// sleeps and is woken.
 #[test]
 fn join_once() {
-    both_ways(Model::new("join_once").bound(3).floor(150_000), || {
+    both_ways(Model::new("join_once").bound(3).floor(120_000), || {
         let (first, second) = (Cell::default(), Cell::default());
         let calls = AtomicUsize::new(0);
         let joined = with_others(1, |cx| {
@@ -55,7 +55,7 @@ fn join_gone() {
     fn joins(cx: &mut Cxt<'_, '_>) -> bool {
         cx.join(|_| (), |cx| cx.worker() != OWNER).1
     }
-    both_ways(Model::new("join_gone").bound(2).floor(20_000), || {
+    both_ways(Model::new("join_gone").bound(2).floor(12_000), || {
         with_others(1, |cx| {
             let stolen = joins(cx);
             overwrite_stack();
@@ -69,7 +69,7 @@ fn join_gone() {
 /// panic of the first counts.
 #[test]
 fn join_panic() {
-    both_ways(Model::new("join_panic").bound(2).floor(20_000), || {
+    both_ways(Model::new("join_panic").bound(2).floor(12_000), || {
         let token = Arc::new(());
         let stolen = Arc::new(AtomicUsize::new(0));
         let outcome = with_others(1, |cx| {
@@ -90,7 +90,7 @@ fn join_panic() {
 #[test]
 fn join_second_panics() {
     both_ways(
-        Model::new("join_second_panics").bound(2).floor(20_000),
+        Model::new("join_second_panics").bound(2).floor(12_000),
         || {
             let stolen = AtomicUsize::new(0);
             let outcome = with_others(1, |cx| {
@@ -112,7 +112,7 @@ fn join_second_panics() {
 /// Forks in both halves, so that the owner waits while what it forked before is still there.
 #[test]
 fn join_nested() {
-    both_ways(Model::new("join_nested").bound(1).floor(4_000), || {
+    both_ways(Model::new("join_nested").bound(1).floor(3_000), || {
         let calls = AtomicUsize::new(0);
         let one = |cx: &mut Cxt<'_, '_>| {
             calls.fetch_add(1, Relaxed);
@@ -152,7 +152,7 @@ fn join_parks() {
 /// and must not run it again.
 #[test]
 fn join_helped() {
-    both_ways(Model::new("join_helped").bound(1).floor(2_500), || {
+    both_ways(Model::new("join_helped").bound(1).floor(2_000), || {
         let (cell, calls) = (Ddf::new(), AtomicUsize::new(0));
         let joined = with_others(1, |cx| {
             let first = |cx: &mut Cxt<'_, '_>| {

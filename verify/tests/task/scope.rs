@@ -33,7 +33,7 @@ fn leaves_once(others: usize, wait: Wait) {
 fn scope_helps() {
     Model::new("scope_helps")
         .bound(1)
-        .floor(5_000)
+        .floor(3_000)
         .check(|| leaves_once(1, Wait::Help));
 }
 
@@ -61,7 +61,7 @@ fn scope_gone() {
     fn spawns(cx: &mut Cxt<'_, '_>) {
         cx.scope(|cx| cx.spawn(|_| ()));
     }
-    Model::new("scope_gone").bound(3).floor(80_000).check(|| {
+    Model::new("scope_gone").bound(3).floor(60_000).check(|| {
         with_others(1, |cx| {
             spawns(cx);
             overwrite_stack();
