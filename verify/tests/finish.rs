@@ -192,3 +192,36 @@ fn finish_gone() {
         activity.join().unwrap();
     });
 }
+
+/// An owner that counts what it spawns by itself, until it settles; one activity spawns another one. `looks`: whether
+/// it looks, before, if it may.
+fn reserved(looks: bool) {
+    let scene = Arc::new(Scene {
+        finish: Counter::reserved(),
+        work: std::array::from_fn(|_| AtomicUsize::new(0)),
+        lasts: AtomicUsize::new(0),
+    });
+    let theirs = Arc::clone(&scene);
+    let activity = thread::spawn(move || {
+        theirs.work[1].store(1, Relaxed);
+        theirs.finish.spawn();
+        theirs.end(3);
+        theirs.work[2].store(1, Relaxed);
+        theirs.end(3);
+    });
+    scene.work[0].store(1, Relaxed);
+    if (looks && scene.finish.would_settle(1)) || scene.finish.settle(1) {
+        scene.lasts.fetch_add(1, Relaxed);
+        let seen: usize = scene.work.iter().map(|w| w.load(Relaxed)).sum();
+        assert_eq!(seen, 3, "all has ended, but the work is not to be seen");
+    }
+    activity.join().unwrap();
+    assert_eq!(scene.lasts.load(Relaxed), 1, "ended not exactly once");
+}
+
+#[test]
+fn finish_reserved() {
+    for (name, looks) in [("finish_reserved", false), ("finish_reserved_looks", true)] {
+        Model::new(name).floor(6).check(move || reserved(looks));
+    }
+}
