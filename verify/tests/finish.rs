@@ -2,10 +2,7 @@
 #![cfg(tautline_loom)]
 
 use loom::sync::Notify;
-use loom::sync::atomic::{
-    AtomicUsize,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -196,44 +193,35 @@ fn finish_gone() {
     });
 }
 
-/// An owner that counts by itself, and another thread that ends one activity of the owner's and spawns one that the owner
-/// ends: either the owner finds the end, or the other is told, and who is sees everything.
-#[test]
-fn finish_settles() {
-    Model::new("finish_settles").floor(10).check(|| {
-        let scene = Arc::new((
-            Counter::reserved(),
-            AtomicUsize::new(0),
-            AtomicUsize::new(0),
-        ));
-        let theirs = Arc::clone(&scene);
-        let other = thread::spawn(move || {
-            let (finish, work, handed) = &*theirs;
-            finish.spawn();
-            // As through a queue.
-            handed.store(1, Release);
-            work.store(1, Relaxed);
-            finish.end() != End::More
-        });
-        let (finish, work, handed) = &*scene;
-        // Spawned the other's, and one that it ended itself; and then maybe the one that the other has spawned.
-        let mut own = 1 + 1 - 1;
-        let took = handed.load(Acquire) == 1;
-        own -= isize::from(took);
-        let over = finish.would_settle(own) || finish.settle(own);
-        if over {
-            assert_eq!(
-                work.load(Relaxed),
-                1,
-                "over, but the work is not to be seen"
-            );
-        }
-        let told = other.join().unwrap();
-        if took {
-            assert!(over != told, "the end is found by one of the two");
-        } else {
-            assert!(!over && !told, "over before its last activity");
-            assert_ne!(finish.end(), End::More);
-        }
+/// An owner that counts what it spawns by itself, until it settles; one activity spawns another one. `looks`: whether
+/// it looks, before, if it may.
+fn reserved(looks: bool) {
+    let scene = Arc::new(Scene {
+        finish: Counter::reserved(),
+        work: std::array::from_fn(|_| AtomicUsize::new(0)),
+        lasts: AtomicUsize::new(0),
     });
+    let theirs = Arc::clone(&scene);
+    let activity = thread::spawn(move || {
+        theirs.work[1].store(1, Relaxed);
+        theirs.finish.spawn();
+        theirs.end(3);
+        theirs.work[2].store(1, Relaxed);
+        theirs.end(3);
+    });
+    scene.work[0].store(1, Relaxed);
+    if (looks && scene.finish.would_settle(1)) || scene.finish.settle(1) {
+        scene.lasts.fetch_add(1, Relaxed);
+        let seen: usize = scene.work.iter().map(|w| w.load(Relaxed)).sum();
+        assert_eq!(seen, 3, "all has ended, but the work is not to be seen");
+    }
+    activity.join().unwrap();
+    assert_eq!(scene.lasts.load(Relaxed), 1, "ended not exactly once");
+}
+
+#[test]
+fn finish_reserved() {
+    for (name, looks) in [("finish_reserved", false), ("finish_reserved_looks", true)] {
+        Model::new(name).floor(6).check(move || reserved(looks));
+    }
 }
