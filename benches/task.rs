@@ -96,7 +96,8 @@ fn regions(c: &mut Criterion) {
     const TIMES: u32 = 100;
     let mut group = c.benchmark_group("task/region");
     group.throughput(Throughput::Elements(u64::from(TIMES)));
-    run_all(&mut group, 2, || Regions(TIMES));
+    run::<Tautline, _>(&mut group, 2, || Regions(TIMES));
+    run::<Rayon, _>(&mut group, 2, || Regions(TIMES));
     group.finish();
     let mut group = c.benchmark_group("task/enter");
     run_all(&mut group, 2, || Nothing);

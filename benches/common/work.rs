@@ -166,7 +166,8 @@ impl Task for Empty {
 }
 
 /// So many forks whose halves must run at the same time: each waits for the other to begin. At least two
-/// workers.
+/// workers, of a runtime that shares every fork: chili shares what it holds only at a later fork, so it would wait
+/// for ever.
 pub struct Regions(pub u32);
 
 impl Task for Regions {

@@ -7,7 +7,7 @@ use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom::thread::{self, JoinHandle};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use tautline_core::deque::split::{End, Pushed};
+use tautline_core::deque::split::{Owner, Pushed};
 use tautline_core::deque::{Full, NonNullWord, SplitDeque, Steal};
 use tautline_verify::model::Model;
 
@@ -28,7 +28,7 @@ fn thief<T: NonNullWord + Send + 'static, const N: usize>(
 
 /// The items that the thieves and the owner got, and those still there, are exactly 1..=`pushed`.
 fn exactly_once<const N: usize>(
-    end: End<'_, Item, N>,
+    owner: &Owner<'_, Item, N>,
     mut got: Vec<Item>,
     thieves: Vec<JoinHandle<Vec<Item>>>,
     pushed: usize,
@@ -36,25 +36,27 @@ fn exactly_once<const N: usize>(
     for thief in thieves {
         got.extend(thief.join().unwrap());
     }
-    got.extend(std::iter::from_fn(|| end.pop()));
+    got.extend(std::iter::from_fn(|| owner.pop()));
     got.sort_unstable();
     assert!(
         got.iter().copied().eq((1..=pushed).map(item)),
         "lost or taken twice: {got:?}"
     );
-    assert!(end.is_empty());
+    assert!(owner.is_empty());
 }
 
 /// V1: two pushes, private and public, two pops, two thieves with one steal each.
 fn two_of_each(start: usize) {
     let deque = Arc::new(SplitDeque::<Item, 2>::starting_at(start));
     let owner = deque.owner().unwrap();
-    let end = *owner;
     let thieves = vec![thief(&deque, 1), thief(&deque, 1)];
-    assert_eq!(end.push(item(1)), Ok(Pushed::Published));
-    end.push_public(item(2)).unwrap();
-    let got = [end.pop(), end.pop()].into_iter().flatten().collect();
-    exactly_once(end, got, thieves, 2);
+    assert_eq!(owner.push(item(1)), Ok(Pushed::Published));
+    owner.push_public(item(2)).unwrap();
+    let got = [owner.pop(), owner.pop()].into_iter().flatten().collect();
+    exactly_once(&owner, got, thieves, 2);
+    owner.push_public(item(1)).unwrap();
+    owner.push_public(item(2)).unwrap();
+    assert_eq!(owner.push(item(3)), Err(Full(item(3))));
 }
 
 #[test]
@@ -88,7 +90,7 @@ fn split_last_item() {
         owner.push_public(item(1)).unwrap();
         let thieves = vec![thief(&deque, 1), thief(&deque, 1)];
         let got = owner.pop().into_iter().collect();
-        exactly_once(*owner, got, thieves, 1);
+        exactly_once(&owner, got, thieves, 1);
         assert_eq!(owner.push(item(7)), Ok(Pushed::Published));
         assert_eq!(owner.push(item(8)), Err(Full(item(8))));
         assert_eq!(deque.steal(), Steal::Taken(item(7)));
@@ -109,7 +111,7 @@ fn split_again() {
         // The same index as before, if that was not stolen.
         owner.push_public(item(2)).unwrap();
         got.extend(owner.pop());
-        exactly_once(*owner, got, thieves, 2);
+        exactly_once(&owner, got, thieves, 2);
     });
 }
 
@@ -159,7 +161,7 @@ fn split_reuse() {
         for _ in 0..2 {
             pushed += usize::from(owner.push_public(item(pushed + 1)).is_ok());
         }
-        exactly_once(*owner, vec![], thieves, pushed);
+        exactly_once(&owner, vec![], thieves, pushed);
     });
 }
 
@@ -205,7 +207,7 @@ fn split_publishes() {
             .collect();
         assert!(owner.push(item(4)).is_ok());
         assert!(deque.public() > 0, "thieves find nothing for ever");
-        exactly_once(*owner, got, vec![], 4);
+        exactly_once(&owner, got, vec![], 4);
     });
 }
 
@@ -223,7 +225,7 @@ fn split_publishes_again() {
         got.extend(thieves.into_iter().flat_map(|t| t.join().unwrap()));
         assert!(owner.push(item(4)).is_ok());
         assert!(deque.public() > 0, "thieves find nothing for ever");
-        exactly_once(*owner, got, vec![], 4);
+        exactly_once(&owner, got, vec![], 4);
     });
 }
 
@@ -257,7 +259,7 @@ fn split_handover() {
 }
 
 /// S3, S4: a thief announces its sleep and looks; the owner offers and reads the announcement. One sees the other.
-fn look_against(offer: fn(End<'_, Item, 4>)) {
+fn look_against(offer: fn(&Owner<'_, Item, 4>)) {
     let deque = Arc::new(SplitDeque::<Item, 4>::new());
     let asleep = Arc::new(AtomicBool::new(false));
     let owner = deque.owner().unwrap();
@@ -268,7 +270,7 @@ fn look_against(offer: fn(End<'_, Item, 4>)) {
             deque.look()
         })
     };
-    offer(*owner);
+    offer(&owner);
     let announced = asleep.load(Relaxed);
     let found = sleeper.join().unwrap();
     assert!(announced || found, "work, and a thief that sleeps");
@@ -278,12 +280,12 @@ fn look_against(offer: fn(End<'_, Item, 4>)) {
 fn split_look_push_public() {
     Model::new("split_look_push_public")
         .floor(4)
-        .check(|| look_against(|end| end.push_public(item(1)).unwrap()));
+        .check(|| look_against(|owner| owner.push_public(item(1)).unwrap()));
 }
 
 #[test]
 fn split_look_push() {
     Model::new("split_look_push")
         .floor(4)
-        .check(|| look_against(|end| assert_eq!(end.push(item(1)), Ok(Pushed::Published))));
+        .check(|| look_against(|owner| assert_eq!(owner.push(item(1)), Ok(Pushed::Published))));
 }

@@ -25,6 +25,7 @@ use clap::Parser;
 use measure::{Case, Sample};
 use rows::{ROWS, Row};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use table::{Cell, Line};
 
 #[derive(Parser)]
@@ -39,6 +40,9 @@ struct Options {
     /// How often a disturbed measurement is taken again in a round.
     #[arg(long, default_value_t = 1)]
     again: usize,
+    /// Seconds after which nothing more is measured.
+    #[arg(long, default_value_t = 360)]
+    limit: u64,
     /// Rows whose name begins with this.
     #[arg(long, default_value = "")]
     only: String,
@@ -56,29 +60,7 @@ struct Options {
 fn main() {
     let options = Options::parse();
     if let Some(words) = &options.measure {
-        let row = rows::find(&words[0]).unwrap_or_else(|| exit(&format!("no row {}", words[0])));
-        let (_, way) = row
-            .ways
-            .iter()
-            .find(|(who, _)| *who == words[1])
-            .unwrap_or_else(|| {
-                let known = row.ways.iter().map(|(who, _)| *who).collect::<Vec<_>>();
-                exit(&format!(
-                    "{} is measured by {}, not by {}",
-                    row.name,
-                    known.join(", "),
-                    words[1]
-                ))
-            });
-        let (size, quick) = (words[2].clone(), options.quick);
-        let case = Case {
-            workers: row.workers,
-            size,
-            quick,
-        };
-        let sample = on_a_large_stack(&words[1], || way(&case));
-        println!("{} {}", sample.figure, sample.processors);
-        return;
+        return measure_here(words, options.quick);
     }
     let peers = options
         .peers
@@ -95,10 +77,13 @@ fn main() {
     let mut lines: Vec<Line> = chosen
         .map(|row| Line::new(row, contenders(row, &peers)))
         .collect();
+    let end = Instant::now() + Duration::from_secs(options.limit);
     for round in 1..=rounds {
         for line in &mut lines {
             for cell in &mut line.cells {
-                take_undisturbed(line.row, cell, &options);
+                if Instant::now() < end {
+                    take_undisturbed(line.row, cell, &options);
+                }
             }
         }
         eprintln!("round {round} of {rounds} done");
@@ -111,6 +96,32 @@ fn main() {
     if lines.iter().any(Line::has_crashed) {
         exit("ours crashed");
     }
+}
+
+/// The one measurement that this process was started for.
+fn measure_here(words: &[String], quick: bool) {
+    let row = rows::find(&words[0]).unwrap_or_else(|| exit(&format!("no row {}", words[0])));
+    let (_, way) = row
+        .ways
+        .iter()
+        .find(|(who, _)| *who == words[1])
+        .unwrap_or_else(|| {
+            let known = row.ways.iter().map(|(who, _)| *who).collect::<Vec<_>>();
+            exit(&format!(
+                "{} is measured by {}, not by {}",
+                row.name,
+                known.join(", "),
+                words[1]
+            ))
+        });
+    let size = words[2].clone();
+    let case = Case {
+        workers: row.workers,
+        size,
+        quick,
+    };
+    let sample = on_a_large_stack(&words[1], || way(&case));
+    println!("{} {}", sample.figure, sample.processors);
 }
 
 fn exit(complaint: &str) -> ! {

@@ -182,6 +182,7 @@ fn short(value: f64) -> String {
 
 fn figures(cell: &Cell) -> String {
     match cell.spread().filter(|_| cell.crashes == 0) {
+        None if cell.crashes == 0 => "not measured".into(),
         None => "crash".into(),
         Some([least, median, most]) => {
             format!("{} [{} {}]", short(median), short(least), short(most))

@@ -6,10 +6,11 @@ use crate::tree::Tree;
 use anyhow::Result;
 
 const FOLDER: &str = "platforms/examples";
-/// The README's programs in order, word for word.
-const SHOWN: [&str; 2] = [
-    "platforms/examples/first.rs",
-    "platforms/examples/anywhere.rs",
+/// What the READMEs show, word for word: the text, which of its programs, the example.
+const SHOWN: [(&str, usize, &str); 3] = [
+    ("README.md", 1, "platforms/examples/first.rs"),
+    ("README.md", 2, "platforms/examples/tasks.rs"),
+    ("platforms/README.md", 1, "platforms/examples/anywhere.rs"),
 ];
 const LINES: usize = 60;
 
@@ -41,20 +42,15 @@ fn check(tree: &Tree) -> Result<Vec<String>> {
             ));
         }
     }
-    let readme = tree.read("README.md").unwrap_or_default();
-    let blocks = blocks(&readme);
-    for (at, file) in SHOWN.into_iter().enumerate() {
+    for (text, number, file) in SHOWN {
         if !tree.has(file) {
-            out.push(format!("{file}: missing; it is a program of the README"));
+            out.push(format!("{file}: missing; it is a program of {text}"));
             continue;
         }
-        match blocks.get(at) {
-            None => out.push(format!("README.md: no ```rust block that shows {file}")),
+        match blocks(&tree.read(text).unwrap_or_default()).get(number - 1) {
+            None => out.push(format!("{text}: no ```rust block that shows {file}")),
             Some(block) if code(block) != code(&tree.read(file)?) => {
-                let number = at + 1;
-                out.push(format!(
-                    "README.md: its ```rust block {number} is not {file}"
-                ));
+                out.push(format!("{text}: its ```rust block {number} is not {file}"));
             }
             Some(_) => {}
         }
@@ -95,11 +91,15 @@ mod tests {
     const README: &str =
         "# X\n```sh\nls\n```\n```rust\nfn main() {}\n```\n```rust\nfn main() {}\n```\n";
 
-    fn found(readme: &str, program: &str) -> Vec<String> {
-        let shown = super::SHOWN.map(|file| (file, program));
-        let mut files = vec![("README.md", readme)];
+    fn sample(readme: &str, program: &str) -> Sample {
+        let shown = super::SHOWN.map(|(_, _, file)| (file, program));
+        let mut files = vec![("README.md", readme), ("platforms/README.md", README)];
         files.extend(shown);
-        check(&Sample::new(&files)).unwrap()
+        Sample::new(&files)
+    }
+
+    fn found(readme: &str, program: &str) -> Vec<String> {
+        check(&sample(readme, program)).unwrap()
     }
 
     #[test]
@@ -109,18 +109,15 @@ mod tests {
 
     #[test]
     fn another_program_or_none_is_found() {
-        assert_eq!(found(README, "fn main() { }").len(), 2);
+        assert_eq!(found(README, "fn main() { }").len(), 3);
         assert_eq!(found("# X\n```rust\nfn main() {}\n```\n", PROGRAM).len(), 1);
-        assert_eq!(
-            check(&Sample::new(&[("README.md", README)])).unwrap().len(),
-            2
-        );
+        let tree = Sample::new(&[("README.md", README)]);
+        assert_eq!(check(&tree).unwrap().len(), 3);
     }
 
     #[test]
     fn a_long_example_is_found() {
-        let [first, second] = super::SHOWN.map(|file| (file, PROGRAM));
-        let tree = Sample::new(&[("README.md", README), first, second]);
+        let tree = sample(README, PROGRAM);
         tree.write("platforms/examples/long.rs", &"\n".repeat(59));
         assert_eq!(check(&tree).unwrap().len(), 0);
         tree.write("platforms/examples/long.rs", &"\n".repeat(60));

@@ -10,6 +10,8 @@ mod mutants;
 mod nostd;
 mod orderings;
 mod sizes;
+mod soak;
+mod tsan;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -109,6 +111,22 @@ pub const JOBS: &[Job] = &[
             MUTANTS,
             "every recorded mutant is killed by its model (mutants [NAME…]: those whose name contains one)",
             mutants::run,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "soak",
+            "a thousand million tasks in flat memory, a hundred thousand pools started and stopped",
+            soak::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "tsan",
+            "ThreadSanitizer finds nothing in the tests of tasks",
+            tsan::run_all,
         )
     },
 ];

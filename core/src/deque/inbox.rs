@@ -55,6 +55,19 @@ impl<M> Inbox<M> {
         message
     }
 
+    /// Takes the newest message that is `wanted`.
+    pub fn pop_newest(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> Option<M> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock(relax);
+        let at = queue.iter().rposition(wanted)?;
+        let message = queue.remove(at);
+        // ORDERING: Relaxed, under the lock (I1): the count follows the queue.
+        self.pending.store(queue.len(), Ordering::Relaxed);
+        message
+    }
+
     /// Whether there was no message a moment ago.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -12,14 +12,14 @@
 //!
 //! # Words
 //! `shared`: thieves move `top` up by one; the owner moves `split`. `limit`: where a push has to stop and
-//! look; raised by the owner, lowered by whoever takes the last public item. `bottom`, `split`, `clean`: the owner's
+//! look; raised by the owner, lowered to 0 by whoever takes the last public item, however late. `bottom`, `split`, `clean`: the owner's
 //! own. Slots: written by the owner; a thief writes null into the slot that it has won and read.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | S1 | `offer` changes `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload` |
-//! | S2 | `steal` stores null | `push_slowly` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
+//! | S2 | `steal` stores null | `room` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
 //! | S3 | `look` changes `shared` | `offer` changes `shared` | that the one who looked is about to sleep | `sleep_*` in `verify/tests/task.rs` |
 //! | S4 | `offer` changes `shared` | `look` changes `shared` | what was pushed before the look | as S3 |
 //! | S5 | `Owner::drop` clears `owned` | `SplitDeque::owner` sets it | what the last owner did | `split_handover` |
@@ -51,6 +51,10 @@ pub(crate) type Index = u16;
 type Ahead = i32;
 #[cfg(target_pointer_width = "32")]
 type Ahead = i16;
+
+/// A limit that is low for every index, so that it may come at any time: an index could look high again
+/// once the owner has pushed half of all indices while the thief slept.
+const LOW: usize = 0;
 
 /// A [`Word`] that is never null.
 ///
@@ -176,11 +180,11 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         let slot = self.slot(oldest);
         // ORDERING: Relaxed: the Acquire above came before.
         let word = slot.load(Ordering::Relaxed);
-        // ORDERING: Release, pairs with Acquire in push_slowly (S2): the slot was read before it is refilled.
+        // ORDERING: Release, pairs with Acquire in room (S2): the slot was read before it is refilled.
         slot.store(ptr::null_mut(), Ordering::Release);
         if next == split(seen) {
             // ORDERING: Release, pairs with Acquire in push_slowly (S6): whoever raises it sees the public part empty.
-            self.own.limit.store(next as usize, Ordering::Release);
+            self.own.limit.store(LOW, Ordering::Release);
         }
         // SAFETY: the index was public and moving top over it made the item ours; the slot is not refilled
         // before it holds null.
@@ -360,6 +364,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     ///
     /// # Safety
     /// There is no other owner at work: all that claim to be are on this thread, and what they did is visible.
+    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) unsafe fn of(deque: &'a SplitDeque<T, N>) -> Self {
         deque.end()
@@ -398,8 +403,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(always)]
     fn must_look(self) -> bool {
         // ORDERING: Relaxed: a lowered limit that is seen late is seen by a later push.
-        let limit = self.deque.own.limit.load(Ordering::Relaxed) as Index;
-        limit.wrapping_sub(self.bottom()) as Ahead <= 0
+        // Where indices wrap, the limit looks low for a while, and never high: then each push looks.
+        self.deque.own.limit.load(Ordering::Relaxed) <= self.bottom() as usize
     }
 
     #[inline(always)]
@@ -415,25 +420,35 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[cold]
     #[inline(never)]
     fn push_slowly(self, item: T) -> Result<Pushed, Full<T>> {
-        if !self.make_room() {
+        let Some(limit) = self.room() else {
             return Err(Full(item));
-        }
+        };
         self.put(item);
-        let split = self.deque.own.split.get();
-        // ORDERING: Relaxed: if the last public item went before the limit was raised, that is seen (S6); if later, the
-        // limit is low again.
-        if top(self.deque.shared.load(Ordering::Relaxed)) != split {
-            return Ok(Pushed::Private);
+        let own = &self.deque.own;
+        if self.has_public() {
+            // ORDERING: Acquire, pairs with Release in steal (S6): if the last public item has gone by now, that is seen;
+            // if it goes later, the limit is low again.
+            own.limit.swap(limit, Ordering::Acquire);
+            if self.has_public() {
+                return Ok(Pushed::Private);
+            }
+        } else {
+            // ORDERING: Relaxed: the offer below comes before any lowering on its account.
+            own.limit.store(limit, Ordering::Relaxed);
         }
+        let split = own.split.get();
         let private = self.bottom().wrapping_sub(split);
         self.offer(split.wrapping_add(private.div_ceil(2)));
         Ok(Pushed::Published)
     }
 
-    /// Raises the limit as far as thieves have done with the slots; false if there is no room.
-    #[cold]
-    #[inline(never)]
-    fn make_room(self) -> bool {
+    fn has_public(self) -> bool {
+        // ORDERING: Relaxed: a thief's change that is seen late is told by the limit (S6).
+        top(self.deque.shared.load(Ordering::Relaxed)) != self.deque.own.split.get()
+    }
+
+    /// How far there is room, as far as thieves have done with the slots; none if there is none.
+    fn room(self) -> Option<usize> {
         let deque = self.deque;
         // ORDERING: Relaxed: the slots themselves say whether they were read (S2).
         let top = top(deque.shared.load(Ordering::Relaxed));
@@ -447,9 +462,18 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         }
         deque.own.clean.set(clean);
         let limit = clean.wrapping_add(N as Index);
-        // ORDERING: Acquire, pairs with Release in steal (S6).
-        deque.own.limit.swap(limit as usize, Ordering::Acquire);
-        limit != self.bottom()
+        (limit != self.bottom()).then_some(limit as usize)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(self) -> bool {
+        let limit = self.room();
+        if let Some(limit) = limit {
+            // ORDERING: Relaxed: an offer follows, before any lowering on its account.
+            self.deque.own.limit.store(limit, Ordering::Relaxed);
+        }
+        limit.is_some()
     }
 
     /// Moves `split` up to `to`.
@@ -481,6 +505,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     /// Takes the item at `index` off, which the caller has pushed, unless it is public: then false. All that was pushed
     /// after it is gone again, or was public.
+    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn retract(self, index: Index) -> bool {
         let own = &self.deque.own;
@@ -492,6 +517,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     }
 
     /// Whether there are items at `index` or above, thieves aside.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn reaches(self, index: Index) -> bool {
         self.bottom().wrapping_sub(index) as Ahead > 0
@@ -508,10 +534,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             if top(seen) == split(seen) {
                 return false;
             }
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             let kept = pack(top(seen), newest);
             // ORDERING: Relaxed both ways: it publishes nothing, continues the releases before it (S1), and reads
             // nothing of a thief's.
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             match deque.shared.compare_exchange_weak(seen, kept, yes, no) {
                 Ok(_) => break,
                 Err(now) => seen = now,
@@ -521,7 +547,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         deque.own.split.set(newest);
         if top(seen) == newest {
             // ORDERING: Relaxed: the owner's own push will see it.
-            deque.own.limit.store(newest as usize, Ordering::Relaxed);
+            deque.own.limit.store(LOW, Ordering::Relaxed);
         }
         true
     }

@@ -2,7 +2,8 @@
 //!
 //! # Words
 //! `live`: twice the number of the body and every activity started and not yet ended, plus one if the owner
-//! sleeps. Spawners add, enders subtract, the owner sets the last bit.
+//! sleeps. Spawners add, enders subtract, the owner sets the last bit. While the owner keeps a count of its own
+//! ([`reserved`](Counter::reserved)), a reserve stands for it, so that the others' count never gets to zero.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -13,6 +14,7 @@ use crate::sync::{AtomicUsize, Ordering};
 
 const ONE: usize = 2;
 const ASLEEP: usize = 1;
+const RESERVE: usize = ONE << (usize::BITS - 2);
 
 /// Counts what is under way, the body of the finish included.
 #[derive(Debug)]
@@ -45,6 +47,35 @@ impl Counter {
         Self {
             live: AtomicUsize::new(ONE),
         }
+    }
+
+    /// As [`new`](Self::new), for an owner that counts what it spawns and ends itself, without the cost of an atomic, until
+    /// it [`settles`](Self::settle).
+    pub fn reserved() -> Self {
+        Self {
+            live: AtomicUsize::new(RESERVE),
+        }
+    }
+
+    /// Whether everything has ended, if the owner has spawned `own` activities more than it has ended.
+    #[inline]
+    pub fn would_settle(&self, own: isize) -> bool {
+        // ORDERING: Acquire, pairs with AcqRel in end (F1): the owner sees what all activities did.
+        self.live.load(Ordering::Acquire) == Self::owed(own)
+    }
+
+    /// The body has ended, and the owner has spawned `own` activities more than it has ended; from now on it counts as all
+    /// do. True if everything has ended. The owner, once.
+    pub fn settle(&self, own: isize) -> bool {
+        let owed = Self::owed(own);
+        // ORDERING: AcqRel, pairs with end (F1).
+        self.live.fetch_sub(owed, Ordering::AcqRel) == owed
+    }
+
+    /// What the reserve is still there for.
+    #[inline]
+    fn owed(own: isize) -> usize {
+        RESERVE.wrapping_sub((own as usize).wrapping_mul(ONE))
     }
 
     /// One more activity. To be called before the activity can be seen by whoever runs it, by

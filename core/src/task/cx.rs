@@ -2,11 +2,11 @@
 
 use super::job::{Fork, Spawned, Waiting, start_any};
 use super::pool::Pool;
-use super::scope::{Cause, Owner, Scope};
+use super::scope::{Cause, Owner, Scope, discard};
 use super::worker::Worker;
 use super::{Cancelled, Help, Wait};
 use crate::deque::split::Index;
-use crate::finish::{End, Reason};
+use crate::finish::Reason;
 use crate::flow::{Ddf, EmptyAny, Inputs};
 use crate::hierarchy::Place;
 use crate::id::WorkerId;
@@ -18,6 +18,79 @@ use core::ptr::NonNull;
 /// A task's hold on the runtime: the worker that it runs on, and the scope that its children join.
 ///
 /// Children may borrow what lives for `'env`, and what lives for `'scope`.
+///
+/// What is borrowed must outlive the scope:
+/// ```compile_fail,E0373
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     cx.scope(|cx| {
+///         let gone_too_soon = 1;
+///         cx.spawn(|_| assert_eq!(gone_too_soon, 1));
+///     });
+/// }
+/// ```
+/// What a task borrows mutably is nobody else's until the scope has ended:
+/// ```compile_fail,E0499
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut out = 0;
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = 1);
+///         cx.spawn(|_| out = 2);
+///     });
+/// }
+/// ```
+/// ```compile_fail,E0503
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut out = 0;
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = 1);
+///         assert!(out < 2);
+///     });
+/// }
+/// ```
+/// It stays with its task: neither another thread gets it,
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     std::thread::scope(|s| _ = s.spawn(|| cx.worker()));
+/// }
+/// ```
+/// nor a child,
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &Cx<'_, '_, P>, inner: &mut Cx<'_, '_, P>) {
+///     inner.join(|_| (), |_| _ = cx.worker());
+/// }
+/// ```
+/// nor is it there while an inner one is:
+/// ```compile_fail,E0501
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     cx.scope(|_| cx.spawn(|_| ()));
+/// }
+/// ```
+/// What is not `Send` is not captured:
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let here = std::rc::Rc::new(1);
+///     cx.scope(|cx| cx.spawn(move |_| assert_eq!(*here, 1)));
+/// }
+/// ```
+/// The same without the mistakes is accepted:
+/// ```
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let (lives, mut out) = (1, 0);
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = lives);
+///         cx.spawn(|cx| assert_eq!(cx.join(|_| lives, |_| lives), (1, 1)));
+///     });
+///     assert_eq!(out, 1);
+/// }
+/// ```
 pub struct Cx<'scope, 'env: 'scope, P: Host> {
     worker: NonNull<Worker<P>>,
     scope: &'scope Scope<P>,
@@ -77,9 +150,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
         let index = self.at().own().bottom();
         if !self.at().push_fork(&fork) {
-            let first = first(self);
             // SAFETY: it was refused, so nobody else knows it.
-            return (first, unsafe { fork.take() }(self));
+            let second = unsafe { fork.take() };
+            return (first(self), second(self));
         }
         let joining = Joining {
             cx: self,
@@ -124,10 +197,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     fn abandon<B, R>(&self, fork: &Fork<P, B, R>, index: Index) {
         if self.take_back(fork, index) {
             // SAFETY: it was taken back.
-            drop(unsafe { fork.take() });
+            discard(self.pool().port(), unsafe { fork.take() });
         } else {
             // SAFETY: somebody else ran it to its end. Its panic is not the first.
-            drop(unsafe { fork.take_result() });
+            discard(self.pool().port(), unsafe { fork.take_result() });
         }
     }
 
@@ -140,17 +213,11 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         B: FnOnce(&mut Self) -> RB,
     {
         let worker = self.worker;
-        let mut both = Some((first, second));
-        let mut results = None;
-        let mut body = || {
-            if let Some((first, second)) = both.take() {
-                let first = first(self);
-                results = Some((first, second(self)));
-            }
-        };
         // SAFETY: as in `at`.
-        unsafe { worker.as_ref() }.on_more_stack(&mut body);
-        results.expect("the port calls the body")
+        unsafe { worker.as_ref() }.on_more_stack(|| {
+            let first = first(self);
+            (first, second(self))
+        })
     }
 
     /// Runs `body` and returns when it and all tasks spawned in it, by tasks too, have ended. Nobody can
@@ -231,12 +298,13 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         Self::inside_of(self.at(), &scope, body)
     }
 
-    /// The outermost scope, on a worker that has just begun.
+    /// A scope with nothing around it, on a worker that has just begun, or is in a task.
     pub(super) fn enter<'e, R>(
         worker: &Worker<P>,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> R {
-        let scope = Scope::new(worker.pool(), None, Owner::Worker(worker.id()), Wait::Help);
+        let owner = Owner::Worker(worker.id());
+        let scope = Scope::new(worker.pool(), None, owner, worker.isolation());
         Self::inside_of(worker, &scope, body).0
     }
 
@@ -245,14 +313,23 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         scope: &Scope<P>,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> (R, Option<Reason>) {
-        let closing = Closing {
-            worker,
-            scope,
-            base: worker.own().bottom(),
+        let run = || {
+            let _isolation = worker.isolate(scope.wait);
+            let closing = Closing {
+                worker,
+                scope,
+                base: worker.own().bottom(),
+            };
+            let result = body(&mut Cx::new(worker, scope));
+            closing.wait();
+            mem::forget(closing);
+            result
         };
-        let result = body(&mut Cx::new(worker, scope));
-        closing.wait();
-        mem::forget(closing);
+        let result = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {
+            worker.on_more_stack(run)
+        } else {
+            run()
+        };
         match scope.take_cause() {
             None => (result, None),
             Some(Cause::Cancelled(reason)) => (result, Some(reason)),
@@ -264,7 +341,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// (help-first). One allocation.
     #[inline]
     pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         self.at().offer(Spawned::task(self.scope, body));
     }
 
@@ -275,7 +352,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
         let places = self.pool().tree().len();
         assert!((place.0 as usize) < places, "{place} of {places} places");
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         self.pool().bind(place, Spawned::task(self.scope, body));
     }
 
@@ -291,7 +368,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ) where
         I::Values: Send,
     {
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         Waiting::start(self.scope, inputs, body);
     }
 
@@ -304,12 +381,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         cells: impl AsRef<[&'scope Ddf<T>]>,
         body: impl FnOnce((usize, &'scope T), &mut Self) + Send + 'scope,
     ) -> Result<(), EmptyAny<()>> {
-        self.scope.enter();
+        self.scope.enter_on(self.at());
         if start_any(self.scope, cells.as_ref(), body) {
             return Ok(());
         }
         // SAFETY: the share just taken.
-        unsafe { Scope::leave(NonNull::from(self.scope)) };
+        unsafe { Scope::leave_on(NonNull::from(self.scope), self.at()) };
         Err(EmptyAny(()))
     }
 
@@ -360,9 +437,12 @@ struct Closing<'x, P: Host> {
 impl<P: Host> Closing<'_, P> {
     #[inline]
     fn wait(&self) {
-        if self.scope.counter().end() == End::More {
-            let help = Help::of(self.scope, self.base);
-            self.worker.wait(self.scope.counter(), help);
+        let (worker, scope) = (self.worker, self.scope);
+        let help = Help::of(scope, self.base);
+        // As long as nobody else is in it, the scope costs its owner no atomic. Tasks of places come before own ones.
+        while worker.pool().is_flat() && !scope.is_over() && worker.help_own(&help) {}
+        if !scope.is_over() && !scope.settle() {
+            worker.wait(scope.counter(), help);
         }
     }
 }
@@ -372,5 +452,6 @@ impl<P: Host> Drop for Closing<'_, P> {
         // The body panicked: what has not begun is dropped.
         self.scope.give_up();
         self.wait();
+        discard(self.worker.pool().port(), self.scope.take_cause());
     }
 }

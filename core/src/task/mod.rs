@@ -61,19 +61,21 @@ pub enum Outside {
     Inbox,
 }
 
-/// What a waiting worker may run: anything, or, in a `scope`, only own tasks from `base` on that are inside it.
+/// What a waiting worker may run: anything, or, as the `scope` of the waiting task says, only own tasks from `base` on that
+/// are inside it.
 struct Help<'x, P: Host> {
-    scope: Option<&'x Scope<P>>,
+    scope: &'x Scope<P>,
     base: Index,
 }
 
 impl<'x, P: Host> Help<'x, P> {
     /// As the scope of the waiting task says.
     fn of(scope: &'x Scope<P>, base: Index) -> Self {
-        let inside = scope.wait != Wait::Help;
-        Self {
-            scope: inside.then_some(scope),
-            base,
-        }
+        Self { scope, base }
+    }
+
+    /// The scope, if only what is inside may run.
+    fn inside(&self) -> Option<&'x Scope<P>> {
+        (self.scope.wait != Wait::Help).then_some(self.scope)
     }
 }

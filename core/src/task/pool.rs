@@ -16,6 +16,9 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ptr::NonNull;
 
+/// Victims that are equally far, group by group.
+type Groups = Box<[Box<[WorkerId]>]>;
+
 /// The workers of one node, who run each other's tasks.
 ///
 /// It starts no threads: whoever wants to be a worker takes a [`Seat`].
@@ -27,7 +30,7 @@ pub struct Pool<P: Host> {
     stands: Box<[u32]>,
     /// By seat: whom it robs, the nearest first, in groups that are equally far, each twice over, so that any place is a
     /// start.
-    victims: Box<[Box<[Box<[WorkerId]>]>]>,
+    victims: Box<[Groups]>,
     pub(super) bins: Bins<P>,
     pub(super) idle: Idle,
     /// Tasks from threads that are no workers.
@@ -40,7 +43,7 @@ pub struct Pool<P: Host> {
 }
 
 /// Whom a seat robs, in groups that are equally far.
-fn victims(tree: &Hierarchy, stands: &[u32], me: usize) -> Box<[Box<[WorkerId]>]> {
+fn victims(tree: &Hierarchy, stands: &[u32], me: usize) -> Groups {
     let mut groups: BTreeMap<u32, Vec<WorkerId>> = BTreeMap::new();
     for other in (1..stands.len()).map(|d| (me + d) % stands.len()) {
         let distance = tree.distance(stands[me], stands[other]);
@@ -90,6 +93,11 @@ impl<P: Host> Pool<P> {
     /// The memories of the node.
     pub fn tree(&self) -> &Hierarchy {
         &self.tree
+    }
+
+    /// Whether the tree has one place only.
+    pub(super) fn is_flat(&self) -> bool {
+        self.tree.len() == 1
     }
 
     /// The place of the tree that a worker hangs on.
@@ -303,6 +311,26 @@ impl<P: Host> Drop for Pool<P> {
         while self.visitors.load(Ordering::Acquire) > 0 {
             self.port.relax(turn);
             turn += 1;
+        }
+    }
+}
+
+impl<P: Host> Pool<P> {
+    /// Runs `body` as a scope of its own inside the task that is at work on the calling thread, isolated if that task is,
+    /// and returns when it and all that it spawned have ended.
+    ///
+    /// # Errors
+    /// The calling thread is no worker of this pool: `body`.
+    ///
+    /// # Panics
+    /// With the first panic of `body` or of a task.
+    pub fn run_inside<'e, R, B>(&self, body: B) -> Result<R, B>
+    where
+        B: for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    {
+        match self.port.here() {
+            Some(worker) => Ok(Cx::enter(self.worker(worker), body)),
+            None => Err(body),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a scope knows of its tasks: how many are under way, and why it ended early if it did.
 //!
 //! # Words
-//! `live`: see [`Counter`]. `ended`: set once, by the first task that panics or cancels, under the lock of
+//! `live`: see [`Counter`]. `own`: the owning worker's. `ended`: set once, by the first task that panics or cancels, under the lock of
 //! `cause`; read by whoever is about to run a task.
 //!
 //! # Orderings
@@ -12,12 +12,14 @@
 use super::Wait;
 use super::job::Waiter;
 use super::pool::Pool;
+use super::worker::Worker;
 use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, Lock, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::mem;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -29,6 +31,13 @@ pub(super) enum Cause<X> {
     Panic(X),
     /// Somebody cancelled it.
     Cancelled(Reason),
+}
+
+/// Drops what nobody gets, where a panic of that drop would be one too many.
+pub(super) fn discard<P: Host, T>(port: &P, value: T) {
+    if let Err(payload) = port.catch(|| drop(value)) {
+        core::mem::forget(payload);
+    }
 }
 
 /// Who is told that the last task has ended.
@@ -72,13 +81,15 @@ struct Members<P: Host> {
 pub(super) struct Scope<P: Host> {
     live: Counter,
     owner: Owner,
+    /// The owning worker's: by how many tasks it has let in more than it has seen off; none: it counts as all do.
+    own: Cell<Option<isize>>,
     ended: AtomicBool,
     cause: Lock<Option<Cause<P::Payload>>>,
     /// Who is at work when this scope is opened; it outlives this one.
     parent: Option<NonNull<Scope<P>>>,
-    /// The outermost scope whose early end is one of this scope too; none: this one.
+    /// The outermost scope around this one; none: this one.
     root: Option<NonNull<Scope<P>>>,
-    /// Of this scope and of all whose root it is.
+    /// Of this scope and of all inside it, if it is a root.
     members: Lock<Members<P>>,
     pool: NonNull<Pool<P>>,
     pub wait: Wait,
@@ -86,7 +97,7 @@ pub(super) struct Scope<P: Host> {
     pub cancellable: bool,
 }
 
-// SAFETY: payloads and callbacks are Send and behind locks, counters are atomic, pointers lead to what
+// SAFETY: payloads and callbacks are Send and behind locks, counters are atomic, `own` is touched by one thread, pointers lead to what
 // outlives the scope and is Sync.
 unsafe impl<P: Host> Sync for Scope<P> {}
 // SAFETY: as above.
@@ -94,13 +105,18 @@ unsafe impl<P: Host> Send for Scope<P> {}
 
 impl<P: Host> Scope<P> {
     pub fn new(pool: &Pool<P>, parent: Option<&Self>, owner: Owner, wait: Wait) -> Self {
+        let (live, own) = match owner {
+            Owner::Worker(_) => (Counter::reserved(), Some(0)),
+            Owner::Future(_) => (Counter::new(), None),
+        };
         Self {
-            live: Counter::new(),
+            live,
             owner,
+            own: Cell::new(own),
             ended: AtomicBool::new(false),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
-            root: None,
+            root: parent.map(|p| NonNull::from(p.root())),
             members: Lock::new(Members {
                 all: Vec::new(),
                 free: Vec::new(),
@@ -114,7 +130,6 @@ impl<P: Host> Scope<P> {
     /// An end of the scope around it is one of this scope too.
     pub fn cancellable(mut self) -> Self {
         self.cancellable = true;
-        self.root = self.parent().map(|p| NonNull::from(p.root()));
         self
     }
 
@@ -141,6 +156,52 @@ impl<P: Host> Scope<P> {
     #[inline]
     pub fn enter(&self) {
         self.live.spawn();
+    }
+
+    /// The same, by a task on that worker.
+    #[inline]
+    pub fn enter_on(&self, on: &Worker<P>) {
+        match self.own_count(on) {
+            Some(own) => self.own.set(Some(own + 1)),
+            None => self.live.spawn(),
+        }
+    }
+
+    /// How many tasks that worker counts by itself, if it owns the scope.
+    #[inline]
+    fn own_count(&self, on: &Worker<P>) -> Option<isize> {
+        match self.owner {
+            Owner::Worker(owner) if owner == on.id() => self.own.get(),
+            _ => None,
+        }
+    }
+
+    /// As [`leave`](Self::leave), by a task on that worker.
+    ///
+    /// # Safety
+    /// As [`leave`](Self::leave).
+    #[inline]
+    pub unsafe fn leave_on(scope: NonNull<Self>, on: &Worker<P>) {
+        // SAFETY: alive until the share is given up.
+        let this = unsafe { scope.as_ref() };
+        match this.own_count(on) {
+            Some(own) => this.own.set(Some(own - 1)),
+            // SAFETY: promised by the caller.
+            None => unsafe { Self::leave(scope) },
+        }
+    }
+
+    /// Whether all tasks have ended, as far as the owner can tell without an effort. The owner, after the body.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.own
+            .get()
+            .is_some_and(|own| self.live.would_settle(own))
+    }
+
+    /// From now on the owner counts as all do. True if all tasks have ended. The owner, once, after the body.
+    pub fn settle(&self) -> bool {
+        self.own.take().is_none_or(|own| self.live.settle(own))
     }
 
     /// A task of `scope` has ended. The scope may be gone when this returns.
@@ -273,14 +334,13 @@ impl<P: Host> Scope<P> {
                 match kept {
                     None => {}
                     Some(Member::Suspended(waker)) => futures.push(waker.clone()),
-                    Some(Member::Waiting(waiter)) => {
-                        // SAFETY: kept until it is on its way to a queue.
-                        if unsafe { Waiter::try_forsake(*waiter) } {
-                            waiting.push(*waiter);
-                            *kept = None;
-                            free.push(number);
-                        }
+                    // SAFETY: kept until it is on its way to a queue.
+                    Some(Member::Waiting(waiter)) if unsafe { Waiter::try_forsake(*waiter) } => {
+                        waiting.push(*waiter);
+                        *kept = None;
+                        free.push(number);
                     }
+                    Some(Member::Waiting(_)) => {}
                 }
             }
         }
@@ -300,6 +360,9 @@ impl<P: Host> Scope<P> {
             self.ended.store(true, Ordering::Release);
             drop(slot);
             self.end_members();
+        } else {
+            drop(slot);
+            discard(self.pool().port(), cause);
         }
     }
 
@@ -317,9 +380,18 @@ impl<P: Host> Scope<P> {
         self.ended.load(Ordering::Acquire) || (self.cancellable && self.outer_has_ended())
     }
 
+    /// Whether one around it has ended early, however many that cannot be cancelled lie in between.
     #[inline]
     fn outer_has_ended(&self) -> bool {
-        self.parent().is_some_and(Self::has_ended)
+        let mut scope = self.parent();
+        while let Some(this) = scope {
+            // ORDERING: Acquire, pairs with Release in fail.
+            if this.ended.load(Ordering::Acquire) {
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
     }
 
     /// The reason why this scope, or one around it, was cancelled.

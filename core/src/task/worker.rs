@@ -57,6 +57,8 @@ pub struct Worker<P: Host> {
     floor: Cell<usize>,
     deep: Cell<usize>,
     start: Cell<usize>,
+    /// The holder's: how the task at work waits, if its scope is isolated.
+    isolation: Cell<Wait>,
     /// The holder's: a task that is to run before any other.
     next: Cell<Option<Task<P>>>,
 }
@@ -66,6 +68,32 @@ pub struct Worker<P: Host> {
 unsafe impl<P: Host> Sync for Worker<P> {}
 // SAFETY: pools are made on one thread and may be dropped on another.
 unsafe impl<P: Host> Send for Worker<P> {}
+
+/// What a worker knows of its stack, to be put back when it comes back to it, by a panic too.
+struct Stack<'w, P: Host> {
+    worker: &'w Worker<P>,
+    floor: usize,
+    deep: usize,
+}
+
+impl<P: Host> Drop for Stack<'_, P> {
+    fn drop(&mut self) {
+        self.worker.floor.set(self.floor);
+        self.worker.deep.set(self.deep);
+    }
+}
+
+/// A task of an isolated scope is at work.
+pub(super) struct Isolation<'w, P: Host> {
+    worker: &'w Worker<P>,
+    before: Wait,
+}
+
+impl<P: Host> Drop for Isolation<'_, P> {
+    fn drop(&mut self) {
+        self.worker.isolation.set(self.before);
+    }
+}
 
 /// Where the caller's stack is.
 #[inline(always)]
@@ -86,6 +114,7 @@ impl<P: Host> Worker<P> {
             floor: Cell::new(0),
             deep: Cell::new(0),
             start: Cell::new(0),
+            isolation: Cell::new(Wait::Help),
             next: Cell::new(None),
         }
     }
@@ -146,18 +175,36 @@ impl<P: Host> Worker<P> {
         address < self.floor.get()
     }
 
+    /// Whoever enters the pool anew from the task at work must wait so.
+    pub(super) fn isolation(&self) -> Wait {
+        self.isolation.get()
+    }
+
+    /// Keeps in mind that a task of a scope that waits so is at work, until the guard goes.
+    #[inline]
+    pub(super) fn isolate(&self, wait: Wait) -> Option<Isolation<'_, P>> {
+        (wait != Wait::Help).then(|| Isolation {
+            worker: self,
+            before: self.isolation.replace(wait),
+        })
+    }
+
     /// Goes on where there is stack.
     #[cold]
-    pub(super) fn on_more_stack(&self, body: &mut dyn FnMut()) {
-        let (floor, deep) = (self.floor.get(), self.deep.get());
+    pub(super) fn on_more_stack<R>(&self, body: impl FnOnce() -> R) -> R {
+        let _back = Stack {
+            worker: self,
+            floor: self.floor.get(),
+            deep: self.deep.get(),
+        };
+        let (mut body, mut result) = (Some(body), None);
         self.pool().port().on_more_stack(&mut || {
             self.settle();
             // It may be a small piece: who came here deep stays deep.
             self.deep.set(usize::MAX);
-            body();
+            result = body.take().map(|body| body());
         });
-        self.floor.set(floor);
-        self.deep.set(deep);
+        result.expect("the port calls the body")
     }
 
     /// Runs `task` as soon as the one that is at work ends or suspends.
@@ -230,6 +277,9 @@ impl<P: Host> Worker<P> {
     /// A task that is bound to a place which this worker is below.
     fn find_bound(&self) -> Option<Task<P>> {
         let (pool, seat) = (self.pool(), self.id.index());
+        if pool.is_flat() {
+            return None;
+        }
         let mut path = pool.path(self.id);
         path.find_map(|place| pool.bins.take(place, seat, pool.port()))
     }
@@ -342,13 +392,13 @@ impl<P: Host> Worker<P> {
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
         self.offer_next();
-        match help.scope {
+        match help.inside() {
             None if here() >= self.deep.get() || self.pool().has_one_worker() => {
                 self.help_all(awaited)
             }
             // Deep in the stack only what this wait is for: others' tasks could wait in turn, and help again.
             inside => {
-                while !awaited.is_done() && self.help_own(inside, help.base) {}
+                while !awaited.is_done() && self.help_own(&help) {}
                 self.rest(awaited, inside);
             }
         }
@@ -356,13 +406,13 @@ impl<P: Host> Worker<P> {
 
     /// Runs one task that a wait may run, if there is one.
     pub(super) fn help_once(&self, help: &Help<'_, P>) {
-        match help.scope {
+        match help.inside() {
             None if here() >= self.deep.get() || self.pool().has_one_worker() => {
                 if let Some((task, from)) = self.find() {
                     task.run(self, from);
                 }
             }
-            inside => _ = self.help_own(inside, help.base),
+            _ => _ = self.help_own(help),
         }
     }
 
@@ -376,18 +426,24 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Runs the newest own task, if it is above `base` and inside `scope`; passes on one that is not.
-    fn help_own(&self, scope: Option<&Scope<P>>, base: Index) -> bool {
-        if !self.own().reaches(base) {
-            return false;
+    /// Runs the newest own task, if it is above `base` and inside `scope`, and passes on one that is not; else a task inside
+    /// that waits where the deque is full.
+    pub(super) fn help_own(&self, help: &Help<'_, P>) -> bool {
+        let (pool, port) = (self.pool(), self.pool().port());
+        let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+        let above = self.own().reaches(help.base);
+        if let Some(task) = above.then(|| self.own().pop()).flatten() {
+            if help.inside().is_none() || is_inside(&task) {
+                task.run(self, self.id);
+            } else {
+                pool.inject(task);
+            }
+            return true;
         }
-        let Some(task) = self.own().pop() else {
-            return false;
-        };
-        if scope.is_none_or(|scope| task.scope().is_inside(scope)) {
-            task.run(self, self.id);
-        } else {
-            self.pool().inject(task);
+        let beyond = self.overflow.pop_newest(port, is_inside);
+        match beyond.or_else(|| pool.injected.pop_newest(port, is_inside)) {
+            Some(task) => task.run(self, self.id),
+            None => return false,
         }
         true
     }

@@ -14,6 +14,13 @@ const FOUND: Result<(), Cancelled> = Err(Cancelled {
 /// Counts how often it is dropped.
 struct Dropped<'a>(&'a AtomicUsize);
 
+impl Dropped<'_> {
+    /// For a task that has captured it.
+    fn must_not_run(self) {
+        panic!("ran with {}", self.0.load(SeqCst));
+    }
+}
+
 impl Drop for Dropped<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, SeqCst);
@@ -40,7 +47,7 @@ fn a_cancellation_reaches_queued_and_running_tasks() {
                 wait_until("all run", || running.load(SeqCst) == workers - 1);
                 for _ in 0..QUEUED {
                     let token = Dropped(&dropped);
-                    cx.spawn(move |_| panic!("ran with {}", token.0.load(SeqCst)));
+                    cx.spawn(move |_| token.must_not_run());
                 }
                 assert_eq!(cx.cancelled(), None);
                 assert!(cx.cancel(Reason::Found));
@@ -311,14 +318,14 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
 /// beyond its slots.
 #[test]
 fn a_panic_in_the_first_half_drops_the_second() {
-    fn deep<'a>(cx: &mut Cx, left: usize, dropped: &'a AtomicUsize) {
+    fn deep(cx: &mut Cx, left: usize, dropped: &AtomicUsize) {
         if left == 0 {
             panic_any("bottom");
         }
         let token = Dropped(dropped);
         cx.join(
             |cx| deep(cx, left - 1, dropped),
-            move |_| assert_eq!(token.0.load(SeqCst), usize::MAX, "ran"),
+            move |_| token.must_not_run(),
         );
     }
     for depth in [1, 10, 1000, 2000] {
@@ -417,17 +424,14 @@ fn what_panics_when_it_is_dropped_does_no_harm() {
                 })
             });
             assert_eq!(thrown, Some("another"));
+            let began = AtomicBool::new(false);
             let of_the_body = panic_of(|| {
                 cx.scope(|cx| {
-                    let began = AtomicBool::new(false);
-                    let both = |cx: &mut Cx| {
-                        cx.join(
-                            |_| wait_until("stolen", || workers == 1 || began.load(SeqCst)),
-                            |_| began.store(true, SeqCst),
-                        );
-                    };
-                    cx.spawn(|_| panic_any(Bomb));
-                    both(cx);
+                    cx.spawn(|_| {
+                        began.store(true, SeqCst);
+                        panic_any(Bomb)
+                    });
+                    wait_until("stolen", || workers == 1 || began.load(SeqCst));
                     panic_any("body")
                 })
             });

@@ -13,7 +13,7 @@ mod machine;
 use core::hint::black_box;
 use core::ptr::NonNull;
 use tautline_core::deque::{FixedDeque, Full, Steal};
-use tautline_core::finish::{Counter, End};
+use tautline_core::finish::{self, Counter};
 use tautline_core::flow::{AlreadyFull, Ddf, End, Link, NotReady};
 use tautline_core::lifeline::{Bound, Crew, Gate, Graph, Reserve, Traffic};
 use tautline_core::port::Spin;
@@ -102,8 +102,8 @@ fn deque() -> bool {
 fn counter() -> bool {
     let counter = Counter::new();
     counter.spawn();
-    let early = counter.end() != End::More;
-    !early && !counter.is_done() && counter.end() == End::Last && counter.is_done()
+    let early = counter.end() != finish::End::More;
+    !early && !counter.is_done() && counter.end() == finish::End::Last && counter.is_done()
 }
 
 /// The cube over 8 places: from place 5 to 4, 7 and 1.

@@ -4,6 +4,7 @@ use super::machine::{Cell, Cxt, fail, number_of, overwrite_stack, with_others};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::WorkerId;
+use tautline_core::task::Wait;
 use tautline_verify::model::Model;
 
 const OWNER: WorkerId = WorkerId(0);
@@ -119,5 +120,26 @@ fn join_nested() {
         let ((a, b), (c, d)) = joined.unwrap();
         assert_eq!(calls.load(Relaxed), 4);
         a || b || c || d
+    });
+}
+
+/// The same as `join_once` where the owner must not help.
+#[test]
+fn join_parks() {
+    both_ways(Model::new("join_parks").bound(2).floor(200), || {
+        let second = Cell::default();
+        let joined = with_others(1, |cx| {
+            cx.scope_with(Wait::Park, |cx| {
+                let second = &second;
+                let body = move |cx: &mut Cxt<'_, '_>| {
+                    second.set(2);
+                    cx.worker() != OWNER
+                };
+                let stolen = cx.join(|_| (), body).1;
+                assert_eq!(second.get(), 2);
+                stolen
+            })
+        });
+        joined.unwrap()
     });
 }

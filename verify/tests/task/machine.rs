@@ -106,6 +106,10 @@ impl Park for Machine {
     }
 }
 
+loom::thread_local! {
+    static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
+}
+
 impl Thread for Machine {
     fn here(&self) -> Option<WorkerId> {
         HERE.with(std::cell::Cell::get)

@@ -179,21 +179,15 @@ fn scope_cancelled() {
     assert!(seen.load(Relaxed) > 0, "nothing was ever dropped");
 }
 
-/// Each of two tasks waits until the other has begun, and so does the body: each needs a worker of its own.
+/// The body waits for its task, so the other worker must not sleep.
 #[test]
-fn spawn_wakes_all() {
-    Model::new("spawn_wakes_all").bound(0).floor(500).check(|| {
+fn spawn_wakes() {
+    Model::new("spawn_wakes").bound(3).floor(500).check(|| {
         let all = Rendezvous::new();
-        with_others(2, |cx| {
+        with_others(1, |cx| {
             cx.scope(|cx| {
-                for who in 0..2 {
-                    let all = &all;
-                    cx.spawn(move |_| {
-                        all.begin();
-                        all.wait(who, 2);
-                    });
-                }
-                all.wait(2, 2);
+                cx.spawn(|_| all.begin());
+                all.wait(1);
             });
         })
         .unwrap();
@@ -210,35 +204,35 @@ fn spawn_overflows() {
                 for _ in 0..5 {
                     cx.spawn(|_| all.begin());
                 }
-                all.wait(0, 5);
+                all.wait(5);
             });
         })
         .unwrap();
     });
 }
 
-/// Who has begun, and a call for each who waits for the others.
+/// How many have begun, and a call for the one who waits for them.
 struct Rendezvous {
     begun: Flag,
-    calls: [Notify; 3],
+    call: Notify,
 }
 
 impl Rendezvous {
     fn new() -> Self {
         Self {
             begun: Flag::new(0),
-            calls: std::array::from_fn(|_| Notify::new()),
+            call: Notify::new(),
         }
     }
 
     fn begin(&self) {
         self.begun.fetch_add(1, AcqRel);
-        self.calls.iter().for_each(Notify::notify);
+        self.call.notify();
     }
 
-    fn wait(&self, who: usize, tasks: usize) {
+    fn wait(&self, tasks: usize) {
         while self.begun.load(Acquire) < tasks {
-            self.calls[who].wait();
+            self.call.wait();
         }
     }
 }
@@ -278,5 +272,22 @@ fn pool_closed() {
         scene.1.set(1);
         scene.0.close();
         assert_eq!(other.join().unwrap(), 1);
+    });
+}
+
+/// A worker that is not wanted rests, is called back, and leaves when the pool is closed.
+#[test]
+fn pool_wants() {
+    Model::new("pool_wants").bound(2).floor(500).check(|| {
+        let pool = Arc::new(Pool::new(Machine::new(1), 1));
+        let theirs = Arc::clone(&pool);
+        let other = thread::spawn(move || {
+            let seat = theirs.seat(WorkerId(0));
+            seat.expect("nobody else asks for it").attend();
+        });
+        pool.want(0);
+        pool.want(1);
+        pool.close();
+        other.join().unwrap();
     });
 }

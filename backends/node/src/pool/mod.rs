@@ -140,11 +140,21 @@ impl Threads {
     }
 
     /// Runs `body` as a task on the calling thread, which is a worker for so long, and returns when it and all
-    /// that it spawned have ended. Called from a task, it is a scope of that task.
+    /// that it spawned have ended. Called from a task, it is a scope of its own on the worker that runs that task.
+    ///
+    /// A thread that finds no seat waits for one; but a worker of another pool, which others may be waiting for, does
+    /// all alone.
     ///
     /// # Panics
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R) -> R {
+        let body = match self.pool.run_inside(body) {
+            Ok(result) => return result,
+            Err(body) => body,
+        };
+        if port::is_worker() {
+            return self.run_from_another_pool(body);
+        }
         let seat = Leaving {
             seat: Some(self.enter()),
             left: &self.left,
@@ -152,8 +162,28 @@ impl Threads {
         seat.seat.as_ref().expect("until dropped").run(body)
     }
 
+    fn run_from_another_pool<'e, R>(
+        &self,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
+    ) -> R {
+        if let Some(seat) = self.try_enter() {
+            let seat = Leaving {
+                seat: Some(seat),
+                left: &self.left,
+            };
+            return seat.seat.as_ref().expect("until dropped").run(body);
+        }
+        let alone = Pool::new(Node::new(1), 1);
+        let seat = alone.seat(WorkerId(0)).expect("nobody else knows it");
+        seat.run(body)
+    }
+
+    fn try_enter(&self) -> Option<Seat<'_, Node>> {
+        (0..CALLERS).find_map(|w| self.pool.seat(WorkerId(w as u32)))
+    }
+
     fn enter(&self) -> Seat<'_, Node> {
-        let try_all = || (0..CALLERS).find_map(|w| self.pool.seat(WorkerId(w as u32)));
+        let try_all = || self.try_enter();
         if let Some(seat) = try_all() {
             return seat;
         }

@@ -2,7 +2,7 @@
 
 use crate::park::{self, Parker};
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::thread;
@@ -16,9 +16,14 @@ const RESERVE_BYTES: usize = 128 << 10;
 /// A further piece of stack, in bytes. Only what is touched takes memory.
 const PIECE_BYTES: usize = 64 << 20;
 
+/// Which worker of which port's pool.
+type Post = Option<(*const Node, WorkerId)>;
+
 thread_local! {
-    /// Of which port's pool this thread is which worker.
-    static HERE: Cell<(*const Node, Option<WorkerId>)> = const { Cell::new((ptr::null(), None)) };
+    /// What this thread is.
+    static HERE: Cell<Post> = const { Cell::new(None) };
+    /// What it is besides, in tasks that are further out.
+    static OUTSIDE: RefCell<Vec<(*const Node, WorkerId)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// One node: threads that park, panics that unwind, stacks that grow.
@@ -36,6 +41,11 @@ impl Node {
             origin: Instant::now(),
         }
     }
+}
+
+/// Whether the calling thread is a worker of some pool.
+pub(super) fn is_worker() -> bool {
+    HERE.get().is_some()
 }
 
 impl Clock for Node {
@@ -66,15 +76,26 @@ impl Park for Node {
 
 impl Thread for Node {
     fn here(&self) -> Option<WorkerId> {
-        let (port, worker) = HERE.get();
-        worker.filter(|_| ptr::eq(port, self))
+        let mine =
+            |&(port, worker): &(*const Self, WorkerId)| ptr::eq(port, self).then_some(worker);
+        let here = HERE.get()?;
+        mine(&here).or_else(|| OUTSIDE.with_borrow(|outside| outside.iter().find_map(mine)))
     }
 
     fn be(&self, worker: Option<WorkerId>) {
-        if let Some(worker) = worker {
-            self.parkers[worker.index()].belongs_to(thread::current());
+        let here = HERE.get();
+        let is_mine = here.is_some_and(|(port, _)| ptr::eq(port, self));
+        match (worker, here) {
+            (Some(worker), _) => {
+                self.parkers[worker.index()].belongs_to(thread::current());
+                if let (false, Some(outer)) = (is_mine, here) {
+                    OUTSIDE.with_borrow_mut(|outside| outside.push(outer));
+                }
+                HERE.set(Some((self, worker)));
+            }
+            (None, _) if is_mine => HERE.set(OUTSIDE.with_borrow_mut(Vec::pop)),
+            (None, _) => {}
         }
-        HERE.set((self, worker));
     }
 
     fn stack_floor(&self) -> usize {

@@ -43,7 +43,10 @@ where
         // SAFETY: only the one who runs the task takes the body.
         let body = unsafe { fork.take() };
         let port = on.pool().port();
-        let result = port.catch(|| body(&mut Cx::new(on, scope)));
+        let result = port.catch(|| {
+            let _isolation = on.isolate(scope.wait);
+            body(&mut Cx::new(on, scope))
+        });
         // SAFETY: the owner reads only after the end, below.
         fork.result.with_mut(|r| unsafe { (*r).write(result) });
         // After the end the fork may be gone.

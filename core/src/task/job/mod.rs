@@ -182,7 +182,10 @@ impl<P: Host> Worker<P> {
         let outcome = if scope.has_ended() {
             port.catch(|| drop(body))
         } else {
-            port.catch(|| body(&mut Cx::new(self, scope)))
+            port.catch(|| {
+                let _isolation = self.isolate(scope.wait);
+                body(&mut Cx::new(self, scope))
+            })
         };
         if let Err(payload) = outcome {
             scope.fail(Cause::Panic(payload));

@@ -35,6 +35,6 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
         let scope: &'s Scope<P> = unsafe { task.header.scope.as_ref() };
         on.run_in(scope, task.body);
         // SAFETY: the share that was taken when the task was made.
-        unsafe { Scope::leave(NonNull::from(scope)) };
+        unsafe { Scope::leave_on(NonNull::from(scope), on) };
     }
 }

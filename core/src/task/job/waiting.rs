@@ -162,7 +162,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         let body = unsafe { ptr::read(&*waiting.body) };
         on.run_in(scope, |cx| body(values, cx));
         // SAFETY: the share that was taken when the task was made.
-        unsafe { Scope::leave(NonNull::from(scope)) };
+        unsafe { Scope::leave_on(NonNull::from(scope), on) };
     }
 
     unsafe fn forsake<I: Inputs<'s>>(waiter: NonNull<Waiter<P>>) {
@@ -179,10 +179,10 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             // SAFETY: as above.
             unsafe { scope.as_ref() }.fail(Cause::Panic(payload));
         }
+        // SAFETY: there until it is marked empty.
+        let state = unsafe { &waiter.as_ref().state };
         // ORDERING: AcqRel, pairs with AcqRel in let_go (G1, G2).
-        let before = unsafe { waiter.as_ref() }
-            .state
-            .swap(EMPTY, Ordering::AcqRel);
+        let before = state.swap(EMPTY, Ordering::AcqRel);
         if before & RELEASED != 0 {
             // SAFETY: the cell has let it go, and left it to us.
             drop(unsafe { Node::<All<I, Self>>::from_raw(this.cast()) });

@@ -1,0 +1,128 @@
+//! The runtime as programs see it.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use tautline::prelude::*;
+use tautline::runtime::Cancelled;
+
+/// Set in a process of its own, to say what it finds.
+const INSIDE: &str = "TAUTLINE_TEST_INSIDE";
+
+fn one_line(error: &tautline::Error) -> String {
+    let line = error.to_string();
+    assert!(!line.contains('\n'), "{line}");
+    line
+}
+
+/// Numbers of workers that cannot be are refused in one line that names what is allowed.
+#[test]
+fn numbers_that_cannot_be_are_refused() {
+    for wrong in [0, 4097] {
+        let error = Runtime::builder().workers(wrong).build().unwrap_err();
+        let line = one_line(&error);
+        assert!(
+            line.contains(&wrong.to_string()) && line.contains("1 to 4096"),
+            "{line}"
+        );
+    }
+    let rt = Runtime::builder()
+        .workers(2)
+        .at_most(3)
+        .pinned(false)
+        .build()
+        .unwrap();
+    let most = std::thread::available_parallelism()
+        .map_or(1, |n| n.get())
+        .max(3);
+    for wrong in [0, most + 1000] {
+        let line = one_line(&rt.set_workers(wrong).unwrap_err());
+        assert!(
+            line.contains(&wrong.to_string()) && line.contains("1 to "),
+            "{line}"
+        );
+    }
+    assert_eq!(rt.workers(), 2, "unchanged");
+}
+
+/// The workers can be changed up to what was asked for, and the same runtime goes on.
+#[test]
+fn workers_are_changed_between_runs() {
+    let rt = Runtime::builder()
+        .workers(1)
+        .at_most(4)
+        .pinned(false)
+        .build()
+        .unwrap();
+    for workers in [1, 4, 2, 3, 1] {
+        rt.set_workers(workers).unwrap();
+        assert_eq!(rt.workers(), workers);
+        let done = AtomicUsize::new(0);
+        rt.run(|cx| (0..100).for_each(|_| cx.spawn(|_| _ = done.fetch_add(1, SeqCst))));
+        assert_eq!(done.into_inner(), 100);
+    }
+}
+
+/// Saying so in the environment is enough; what is no number is refused.
+#[test]
+fn the_environment_sets_the_workers() {
+    let name = "the_environment_sets_the_workers";
+    if let Ok(expected) = std::env::var(INSIDE) {
+        match Runtime::new() {
+            Ok(rt) => assert_eq!(rt.workers().to_string(), expected),
+            Err(error) => {
+                let line = one_line(&error);
+                assert!(
+                    line.contains("TAUTLINE_WORKERS") && line.contains(&expected),
+                    "{line}"
+                );
+            }
+        }
+        return;
+    }
+    for (set, expected) in [("3", "3"), ("1", "1"), ("many", "many")] {
+        let own = std::env::current_exe().unwrap();
+        let status = Command::new(own)
+            .args(["--exact", name])
+            .env("TAUTLINE_WORKERS", set)
+            .env(INSIDE, expected)
+            .status();
+        assert!(status.unwrap().success(), "TAUTLINE_WORKERS={set}");
+    }
+}
+
+/// Results, cancellations and waits come through the facade as they are.
+#[test]
+fn the_facade_adds_nothing() {
+    let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+    let mut out = [0; 2];
+    let (found, sum) = rt.run(|cx| {
+        let [a, b] = &mut out;
+        cx.scope_with(Wait::Own, |cx| {
+            cx.spawn(|_| *a = 1);
+            cx.spawn(|_| *b = 2);
+        });
+        let found = cx.finish(|cx| cx.spawn(|cx| _ = cx.cancel(Reason::Found)));
+        (found, cx.join(|_| 1, |_| 2))
+    });
+    let reason = Reason::Found;
+    assert_eq!(
+        (found, sum, out),
+        (Err(Cancelled { reason }), (1, 2), [1, 2])
+    );
+}
+
+/// A runtime may be made and dropped in a task of another, and go right after its only run.
+#[test]
+fn runtimes_come_and_go() {
+    let outer = Runtime::builder().workers(2).pinned(false).build().unwrap();
+    for _ in 0..50 {
+        let (a, b) = outer.run(|cx| {
+            let inner = |_: &mut Cx| {
+                let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+                rt.run(|cx| cx.join(|_| 1, |_| 1))
+            };
+            cx.join(inner, inner)
+        });
+        assert_eq!((a, b), ((1, 1), (1, 1)));
+    }
+}
