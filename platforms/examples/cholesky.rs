@@ -3,7 +3,6 @@ use tautline::prelude::*;
 
 const TILES: usize = 12;
 const SIDE: usize = 32;
-
 type Tile = Vec<[f64; SIDE]>;
 
 /// Positive definite: far more on the diagonal than beside it.
@@ -23,9 +22,8 @@ fn tile(row: usize, column: usize, left: &[&Tile], top: &[&Tile]) -> Tile {
     let mut tile = vec![[0.0; SIDE]; SIDE];
     for i in 0..SIDE {
         for j in 0..if row > column { SIDE } else { i + 1 } {
-            let first = entry(row * SIDE + i, column * SIDE + j);
-            let before = left.iter().zip(top);
-            let rest = before.fold(first, |rest, (l, t)| reduce(rest, &l[i], &t[j]));
+            let mut rest = entry(row * SIDE + i, column * SIDE + j);
+            (0..column).for_each(|k| rest = reduce(rest, &left[k][i], &top[k][j]));
             let mut above = top.get(column).unwrap_or(&&tile)[j];
             tile[i][j] = reduce(rest, &tile[i][..j], &above[..j]);
             if row == column && i == j {
@@ -45,16 +43,14 @@ fn main() -> tautline::Result<()> {
             let (left, top) = (&cells[r * TILES..][..c], &cells[c * TILES..]);
             let inputs = left.iter().chain(&top[..c + usize::from(r > c)]);
             cx.spawn_when(inputs.collect::<Vec<_>>(), move |tiles, _| {
-                let put = cell.put(tile(r, c, &tiles[..c], &tiles[c..]));
-                put.expect("one task a tile");
+                _ = cell.put(tile(r, c, &tiles[..c], &tiles[c..]));
             });
         }
     });
     let mut plain = vec![[0.0; TILES * SIDE]; TILES * SIDE];
     for (r, c) in (0..TILES * SIDE).flat_map(|r| (0..=r).map(move |c| (r, c))) {
         let rest = reduce(entry(r, c), &plain[r][..c], &plain[c][..c]);
-        let pivot = [plain[c][c], rest.abs().sqrt()][usize::from(r == c)];
-        plain[r][c] = rest / pivot;
+        plain[r][c] = rest / if r == c { rest.sqrt() } else { plain[c][c] };
         let tile = cells[r / SIDE * TILES + c / SIDE].get().expect("put");
         assert!((tile[r % SIDE][c % SIDE] - plain[r][c]).abs() < 1e-9);
     }

@@ -57,10 +57,6 @@ impl Bed {
     }
 }
 
-loom::thread_local! {
-    static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
-}
-
 /// The port: no patience, so that a worker that finds nothing lies down at once.
 pub struct Machine {
     beds: Vec<Bed>,
