@@ -232,6 +232,8 @@ fn the_worker_that_puts_runs_it() {
                 cx.spawn_when(cell, move |putter, cx: &mut Cx| {
                     assert_eq!(cx.worker(), *putter);
                     turn.store(k + 1, SeqCst);
+                    // Or this worker could steal the next.
+                    wait_until("all had their turn", || turn.load(SeqCst) == workers);
                 });
                 let here = &here;
                 cx.spawn(move |cx| {

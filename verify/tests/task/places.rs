@@ -3,9 +3,10 @@
 use super::machine::{Cell, Cxt, Machine, with_others_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tautline_core::WorkerId;
 use tautline_core::hierarchy::{Hierarchy, Kind, Place, Spec};
+use tautline_core::port::Park;
 use tautline_core::task::{Outside, Pool};
+use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Model;
 
 /// So many leaves under the root, with so many workers each.
@@ -58,6 +59,8 @@ fn placed_apart() {
     Model::new("placed_apart").bound(2).floor(5_000).check(|| {
         let pool = pool(2, 1, Outside::Deque);
         pool.want(1);
+        // That gave it a permit; without, its first sleep is a real one.
+        pool.port().park(PlaceId::HOME, WorkerId(1));
         let cell = Cell::default();
         let ran = with_others_of(pool, |cx| {
             cx.scope(|cx| cx.spawn_at(Place(2), |_| cell.set(1)));
