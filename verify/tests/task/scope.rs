@@ -195,18 +195,21 @@ fn spawn_wakes() {
 /// More tasks than the deque takes: the one in the overflow is found by the thief, too, who must not sleep.
 #[test]
 fn spawn_overflows() {
-    Model::new("spawn_overflows").bound(0).floor(1_000).check(|| {
-        let all = Rendezvous::new();
-        with_others(1, |cx| {
-            cx.scope(|cx| {
-                for _ in 0..5 {
-                    cx.spawn(|_| all.begin());
-                }
-                all.wait(5);
-            });
-        })
-        .unwrap();
-    });
+    Model::new("spawn_overflows")
+        .bound(0)
+        .floor(1_000)
+        .check(|| {
+            let all = Rendezvous::new();
+            with_others(1, |cx| {
+                cx.scope(|cx| {
+                    for _ in 0..5 {
+                        cx.spawn(|_| all.begin());
+                    }
+                    all.wait(5);
+                });
+            })
+            .unwrap();
+        });
 }
 
 /// How many have begun, and a call for the one who waits for them.
