@@ -45,6 +45,38 @@ fn scope_parks() {
         .check(|| leaves_once(1, Wait::Park));
 }
 
+/// A task that spawns, and ends before or after what it spawned.
+#[test]
+fn scope_nested() {
+    Model::new("scope_nested").bound(2).floor(60_000).check(|| {
+        let cells: [Cell; 2] = Default::default();
+        let [a, b] = &cells;
+        let left = with_others(1, |cx| {
+            cx.scope(|cx| {
+                cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                    cx.spawn(|_| b.set(2));
+                    a.set(1);
+                });
+            });
+            [a, b].map(Cell::get)
+        });
+        assert_eq!(left.unwrap(), [1, 2]);
+    });
+}
+
+/// The owner sleeps while its only task ends.
+#[test]
+fn scope_sleeps() {
+    Model::new("scope_sleeps").bound(3).floor(40_000).check(|| {
+        let cell = Cell::default();
+        let left = with_others(1, |cx| {
+            cx.scope_with(Wait::Park, |cx| cx.spawn(|_| cell.set(1)));
+            cell.get()
+        });
+        assert_eq!(left.unwrap(), 1);
+    });
+}
+
 #[test]
 fn scope_two_thieves() {
     Model::new("scope_two_thieves")
