@@ -1,10 +1,12 @@
-//! What a data-driven cell costs: put and get, who waits for one, all or any of many, and a million of them.
+//! What a data-driven cell costs: put and get, who waits for one, all or any of many, and a million of them; by themselves and
+//! with tasks.
 #![allow(missing_docs)]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use tautline::Runtime;
 use tautline_core::flow::{Ddf, Node, Waiter, when_all_scoped, when_any_scoped};
 
 /// Cells in a list.
@@ -143,9 +145,64 @@ fn million(c: &mut Criterion) {
     group.finish();
 }
 
+/// Puts for tasks that are put into a pool of one worker, in one scope.
+fn tasks(c: &mut Criterion) {
+    let rt = Runtime::builder().workers(1).build().expect("one worker");
+    let mut group = c.benchmark_group("flow_tasks");
+    group.bench_function("put_to_task_on_the_same_worker", |b| {
+        b.iter_custom(|rounds| chain(&rt, rounds));
+    });
+    for n in LISTS {
+        group.throughput(Throughput::Elements(n as u64));
+        for any in [false, true] {
+            let name = if any { "any" } else { "all" };
+            group.bench_function(BenchmarkId::new(name, n), |b| {
+                let run = |cells: Vec<Ddf<u64>>| {
+                    rt.run(|cx| {
+                        let list: Vec<&Ddf<u64>> = cells.iter().collect();
+                        if any {
+                            let asked = cx.spawn_when_any(list, |fired, _| _ = black_box(fired));
+                            assert!(asked.is_ok(), "there are cells");
+                        } else {
+                            cx.spawn_when(list, |values, _| drop(black_box(values)));
+                        }
+                        put_all(&cells);
+                    });
+                    cells
+                };
+                b.iter_batched(|| cells(n), run, BatchSize::SmallInput);
+            });
+        }
+    }
+    group.finish();
+}
+
+/// From a put to the task that waited for it, and to its own put: a chain of tasks, made beforehand.
+fn chain(rt: &Runtime, rounds: u64) -> Duration {
+    const LINKS: u64 = 10_000;
+    let mut sum = Duration::ZERO;
+    let mut left = rounds;
+    while left > 0 {
+        let links = left.min(LINKS);
+        left -= links;
+        let cells = cells(links as usize + 1);
+        let start = rt.run(|cx| {
+            for pair in cells.windows(2) {
+                cx.spawn_when(&pair[0], |&value, _| _ = pair[1].put(value + 1));
+            }
+            let start = Instant::now();
+            let _ = cells[0].put(0);
+            start
+        });
+        sum += start.elapsed();
+        assert_eq!(cells[links as usize].get(), Ok(&links));
+    }
+    sum
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
-    targets = one, lists, million
+    targets = one, lists, million, tasks
 }
 criterion_main!(benches);

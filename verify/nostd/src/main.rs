@@ -1,7 +1,7 @@
-//! The core where there is nothing else: no std, no libc, no allocator, stock stable compiler.
+//! The core where there is nothing else: no std, no libc, stock stable compiler.
 //!
-//! Each check uses a part of the core that exists without feature `alloc`. Exits with 0, or names
-//! the check that failed and exits with 1.
+//! Feature `tasks` adds an allocator and the checks of [`tasks`]; all others use parts of the core that exist without
+//! feature `alloc`. Exits with 0, or names the check that failed and exits with 1.
 #![no_std]
 #![no_main]
 
@@ -9,6 +9,8 @@
 extern crate std;
 
 mod machine;
+#[cfg(feature = "tasks")]
+mod tasks;
 
 use core::hint::black_box;
 use core::ptr::NonNull;
@@ -39,6 +41,14 @@ const CHECKS: &[Check] = &[
     ("tuning::Tuner\n", tuner),
     ("tuning::Gauge\n", gauge),
     ("tuning::Pace\n", pace),
+    #[cfg(feature = "tasks")]
+    ("task::Cx::join\n", tasks::join),
+    #[cfg(feature = "tasks")]
+    ("task::Cx::spawn\n", tasks::spawn),
+    #[cfg(feature = "tasks")]
+    ("task::Cx::spawn_when\n", tasks::spawn_when),
+    #[cfg(feature = "tasks")]
+    ("task::Cx::block_on\n", tasks::block_on),
 ];
 
 /// Called on a fresh stack by the entry in [`machine`].

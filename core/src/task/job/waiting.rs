@@ -11,9 +11,9 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | G1 | `forsake` sets EMPTY | `let_go` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
-//! | G2 | `let_go` sets RELEASED | `forsake` sets EMPTY | the cell has let the node go | `waiting_*` |
-//! | G3 | `hold` makes it waiting again | `try_forsake` | the walker's share of the scope comes before ours goes | `waiting_*` |
-//! | G4 | `try_forsake` sets CALLED | `hold` | that the scope has ended | `waiting_*` |
+//! | G2 | `let_go` sets RELEASED | `forsake` sets EMPTY | the cell has let the node go | `waiting_*` in `verify/tests/task.rs` |
+//! | G3 | `hold` makes it waiting again | `try_forsake` | the walker's share of the scope comes before ours goes | `waiting_*` in `verify/tests/task.rs` |
+//! | G4 | `try_forsake` sets CALLED | `hold` | that the scope has ended | `waiting_*` in `verify/tests/task.rs` |
 
 use super::{Header, Kind, Spawned, Task};
 use crate::flow::{All, Ddf, Inputs, Latch, Node, NotReady, Ready, walk, when_any_scoped};
