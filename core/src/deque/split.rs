@@ -6,7 +6,7 @@
 //! - `top` and `split` are the halves of one word, which thieves and the owner change by
 //!   compare-and-swap: its modification order settles every race, so there is no fence at all.
 //! - Whoever takes the last public item, thief or owner, lowers `limit`: the owner's next push, which
-//!   asks for room anyhow, then publishes. So the owner reads no thief's line while nobody steals.
+//!   asks for room anyhow, then publishes. So the owner need not look for the state of the public part.
 //! - A thief reads the slot *after* it has won: the word may come back to an old value, since `split` goes down
 //!   too. So that the owner does not refill the slot before it is read, the thief leaves null there.
 //!
@@ -76,11 +76,17 @@ unsafe impl NonNullWord for core::num::NonZeroUsize {}
 /// [`Owner::push_public`] offers it at once. `N` is a power of two, below 2^15 on 32-bit machines.
 /// Dropping the deque drops what is left in it.
 pub struct SplitDeque<T: NonNullWord, const N: usize> {
-    shared: CachePadded<AtomicUsize>,
+    public: CachePadded<Public>,
     own: CachePadded<Own>,
     owned: AtomicBool,
     slots: [AtomicPtr<()>; N],
     items: PhantomData<fn(T) -> T>,
+}
+
+/// The thieves' line. The limit is here and not in the owner's, so that a thief dirties one line only.
+struct Public {
+    shared: AtomicUsize,
+    limit: AtomicUsize,
 }
 
 /// The owner's line.
@@ -90,7 +96,6 @@ struct Own {
     split: Cell<Index>,
     /// Below it, every slot that was won by a thief has been read.
     clean: Cell<Index>,
-    limit: AtomicUsize,
 }
 
 // SAFETY: the cells are touched through `Owner` only, of which there is one at a time, on one thread; what it did
@@ -125,12 +130,14 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         const { assert!(N.is_power_of_two() && N <= Ahead::MAX as usize) };
         let start = start as Index;
         Self {
-            shared: CachePadded::new(AtomicUsize::new(pack(start, start))),
+            public: CachePadded::new(Public {
+                shared: AtomicUsize::new(pack(start, start)),
+                limit: AtomicUsize::new(LOW),
+            }),
             own: CachePadded::new(Own {
                 bottom: Cell::new(start),
                 split: Cell::new(start),
                 clean: Cell::new(start),
-                limit: AtomicUsize::new(start as usize),
             }),
             owned: AtomicBool::new(false),
             slots: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
@@ -164,7 +171,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     #[inline]
     pub fn steal(&self) -> Steal<T> {
         // ORDERING: Relaxed: only a guess, which the compare-and-swap checks.
-        let seen = self.shared.load(Ordering::Relaxed);
+        let seen = self.public.shared.load(Ordering::Relaxed);
         let oldest = top(seen);
         if oldest == split(seen) {
             return Steal::Empty;
@@ -174,7 +181,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         // ORDERING: success Acquire, pairs with Release in offer (S1): the slot, and its item, are seen.
         // ORDERING: failure Relaxed: nothing is touched.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        if self.shared.compare_exchange(seen, taken, yes, no).is_err() {
+        let shared = &self.public.shared;
+        if shared.compare_exchange(seen, taken, yes, no).is_err() {
             return Steal::Busy;
         }
         let slot = self.slot(oldest);
@@ -184,7 +192,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         slot.store(ptr::null_mut(), Ordering::Release);
         if next == split(seen) {
             // ORDERING: Release, pairs with Acquire in push_slowly (S6): whoever raises it sees the public part empty.
-            self.own.limit.store(LOW, Ordering::Release);
+            self.public.limit.store(LOW, Ordering::Release);
         }
         // SAFETY: the index was public and moving top over it made the item ours; the slot is not refilled
         // before it holds null.
@@ -197,7 +205,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     pub fn look(&self) -> bool {
         // ORDERING: AcqRel, pairs with AcqRel in offer (S3, S4): whoever of the two comes
         // second in the order of this word sees what the other did before.
-        let seen = self.shared.fetch_add(0, Ordering::AcqRel);
+        let seen = self.public.shared.fetch_add(0, Ordering::AcqRel);
         top(seen) != split(seen)
     }
 
@@ -205,7 +213,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     #[inline]
     pub fn public(&self) -> usize {
         // ORDERING: Relaxed: a hint.
-        let seen = self.shared.load(Ordering::Relaxed);
+        let seen = self.public.shared.load(Ordering::Relaxed);
         split(seen).wrapping_sub(top(seen)) as usize
     }
 }
@@ -219,7 +227,7 @@ impl<T: NonNullWord, const N: usize> Default for SplitDeque<T, N> {
 impl<T: NonNullWord, const N: usize> Drop for SplitDeque<T, N> {
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` says that all other threads are done.
-        let mut index = top(self.shared.load(Ordering::Relaxed));
+        let mut index = top(self.public.shared.load(Ordering::Relaxed));
         while index != self.own.bottom.get() {
             // ORDERING: Relaxed: as above.
             let word = self.slot(index).load(Ordering::Relaxed);
@@ -404,7 +412,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     fn must_look(self) -> bool {
         // ORDERING: Relaxed: a lowered limit that is seen late is seen by a later push.
         // Where indices wrap, the limit looks low for a while, and never high: then each push looks.
-        self.deque.own.limit.load(Ordering::Relaxed) <= self.bottom() as usize
+        self.deque.public.limit.load(Ordering::Relaxed) <= self.bottom() as usize
     }
 
     #[inline(always)]
@@ -424,17 +432,17 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             return Err(Full(item));
         };
         self.put(item);
-        let own = &self.deque.own;
+        let (public, own) = (&self.deque.public, &self.deque.own);
         if self.has_public() {
             // ORDERING: Acquire, pairs with Release in steal (S6): if the last public item has gone by now, that is seen;
             // if it goes later, the limit is low again.
-            own.limit.swap(limit, Ordering::Acquire);
+            public.limit.swap(limit, Ordering::Acquire);
             if self.has_public() {
                 return Ok(Pushed::Private);
             }
         } else {
             // ORDERING: Relaxed: the offer below comes before any lowering on its account.
-            own.limit.store(limit, Ordering::Relaxed);
+            public.limit.store(limit, Ordering::Relaxed);
         }
         let split = own.split.get();
         let private = self.bottom().wrapping_sub(split);
@@ -444,14 +452,14 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     fn has_public(self) -> bool {
         // ORDERING: Relaxed: a thief's change that is seen late is told by the limit (S6).
-        top(self.deque.shared.load(Ordering::Relaxed)) != self.deque.own.split.get()
+        top(self.deque.public.shared.load(Ordering::Relaxed)) != self.deque.own.split.get()
     }
 
     /// How far there is room, as far as thieves have done with the slots; none if there is none.
     fn room(self) -> Option<usize> {
         let deque = self.deque;
         // ORDERING: Relaxed: the slots themselves say whether they were read (S2).
-        let top = top(deque.shared.load(Ordering::Relaxed));
+        let top = top(deque.public.shared.load(Ordering::Relaxed));
         let mut clean = deque.own.clean.get();
         while clean != top {
             // ORDERING: Acquire, pairs with Release in steal (S2): the thief has read the slot.
@@ -471,7 +479,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         let limit = self.room();
         if let Some(limit) = limit {
             // ORDERING: Relaxed: an offer follows, before any lowering on its account.
-            self.deque.own.limit.store(limit, Ordering::Relaxed);
+            self.deque.public.limit.store(limit, Ordering::Relaxed);
         }
         limit.is_some()
     }
@@ -484,7 +492,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         own.split.set(to);
         // ORDERING: AcqRel, pairs with Acquire in steal (S1): the slots are written before they are offered;
         // and with AcqRel in look (S3, S4).
-        self.deque.shared.fetch_add(more, Ordering::AcqRel);
+        self.deque.public.shared.fetch_add(more, Ordering::AcqRel);
     }
 
     /// Takes the newest item back.
@@ -527,9 +535,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline]
     fn reclaim(self) -> bool {
         let deque = self.deque;
+        let shared = &deque.public.shared;
         let newest = self.bottom().wrapping_sub(1);
         // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
-        let mut seen = deque.shared.load(Ordering::Relaxed);
+        let mut seen = shared.load(Ordering::Relaxed);
         loop {
             if top(seen) == split(seen) {
                 return false;
@@ -538,7 +547,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             // ORDERING: Relaxed both ways: it publishes nothing, continues the releases before it (S1), and reads
             // nothing of a thief's.
             let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-            match deque.shared.compare_exchange_weak(seen, kept, yes, no) {
+            match shared.compare_exchange_weak(seen, kept, yes, no) {
                 Ok(_) => break,
                 Err(now) => seen = now,
             }
@@ -547,7 +556,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         deque.own.split.set(newest);
         if top(seen) == newest {
             // ORDERING: Relaxed: the owner's own push will see it.
-            deque.own.limit.store(LOW, Ordering::Relaxed);
+            deque.public.limit.store(LOW, Ordering::Relaxed);
         }
         true
     }
@@ -556,7 +565,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline]
     fn len(self) -> usize {
         // ORDERING: Relaxed: a hint.
-        let seen = self.deque.shared.load(Ordering::Relaxed);
+        let seen = self.deque.public.shared.load(Ordering::Relaxed);
         self.bottom().wrapping_sub(top(seen)) as usize
     }
 }

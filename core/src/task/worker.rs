@@ -20,6 +20,9 @@ pub(super) const SLOTS: usize = 1024;
 #[cfg(tautline_loom)]
 pub(super) const SLOTS: usize = 4;
 
+/// Turns of waiting before a search.
+const SOON_TURNS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
+
 /// Searches between two looks at the clock.
 const TURNS_A_LOOK: u32 = 16;
 
@@ -419,11 +422,24 @@ impl<P: Host> Worker<P> {
     fn help_all(&self, awaited: &impl Awaited) {
         let done = || awaited.is_done();
         while !awaited.is_done() {
-            match self.seek(&done, &|| awaited.sleep()) {
+            let found = self.find();
+            if found.is_none() && self.is_soon(awaited) {
+                return;
+            }
+            match found.or_else(|| self.seek(&done, &|| awaited.sleep())) {
                 Some((task, from)) => task.run(self, from),
                 None => return,
             }
         }
+    }
+
+    /// Whether it comes within a few turns, as what was stolen last mostly does: then it is not worth being counted as a
+    /// searcher.
+    fn is_soon(&self, awaited: &impl Awaited) -> bool {
+        (0..SOON_TURNS).any(|turn| {
+            self.pool().port().relax(turn);
+            awaited.is_done()
+        })
     }
 
     /// Runs the newest own task, if it is above `base` and inside `scope`, and passes on one that is not; else a task inside
