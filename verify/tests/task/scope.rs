@@ -48,7 +48,7 @@ fn scope_parks() {
 /// A task that spawns, and ends before or after what it spawned.
 #[test]
 fn scope_nested() {
-    Model::new("scope_nested").bound(2).floor(60_000).check(|| {
+    Model::new("scope_nested").bound(2).floor(30_000).check(|| {
         let cells: [Cell; 2] = Default::default();
         let [a, b] = &cells;
         let left = with_others(1, |cx| {
