@@ -20,6 +20,9 @@ pub(super) const SLOTS: usize = 1024;
 #[cfg(tautline_loom)]
 pub(super) const SLOTS: usize = 4;
 
+/// Further pieces of stack in which a wait still helps with others' tasks.
+const MOST_PIECES: u32 = 4;
+
 /// Turns of waiting before a search.
 const SOON_TURNS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
 
@@ -55,10 +58,11 @@ pub struct Worker<P: Host> {
     /// Sleeps, and shall be woken only for tasks that are bound to a place.
     apart: AtomicBool,
     /// The holder's: the pool, which it is in; how far down its stack it may go, and how far it may go while
-    /// it helps others; where the next search begins.
+    /// it helps others; how many further pieces of stack it is on; where the next search begins.
     pool: Cell<*const Pool<P>>,
     floor: Cell<usize>,
     deep: Cell<usize>,
+    pieces: Cell<u32>,
     start: Cell<usize>,
     /// The holder's: how the task at work waits, if its scope is isolated.
     isolation: Cell<Wait>,
@@ -77,12 +81,14 @@ struct Stack<'w, P: Host> {
     worker: &'w Worker<P>,
     floor: usize,
     deep: usize,
+    pieces: u32,
 }
 
 impl<P: Host> Drop for Stack<'_, P> {
     fn drop(&mut self) {
         self.worker.floor.set(self.floor);
         self.worker.deep.set(self.deep);
+        self.worker.pieces.set(self.pieces);
     }
 }
 
@@ -116,6 +122,7 @@ impl<P: Host> Worker<P> {
             pool: Cell::new(ptr::null()),
             floor: Cell::new(0),
             deep: Cell::new(0),
+            pieces: Cell::new(0),
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             next: Cell::new(None),
@@ -199,12 +206,15 @@ impl<P: Host> Worker<P> {
             worker: self,
             floor: self.floor.get(),
             deep: self.deep.get(),
+            pieces: self.pieces.get(),
         };
         let (mut body, mut result) = (Some(body), None);
         self.pool().port().on_more_stack(&mut || {
             self.settle();
-            // It may be a small piece: who came here deep stays deep.
-            self.deep.set(usize::MAX);
+            self.pieces.set(self.pieces.get() + 1);
+            if self.pieces.get() > MOST_PIECES {
+                self.deep.set(usize::MAX);
+            }
             result = body.take().map(|body| body());
         });
         result.expect("the port calls the body")
@@ -395,22 +405,28 @@ impl<P: Host> Worker<P> {
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
         self.offer_next();
-        match help.inside() {
-            None if here() >= self.deep.get() || self.pool().has_one_worker() => {
-                self.help_all(awaited)
-            }
-            // Deep in the stack only what this wait is for: others' tasks could wait in turn, and help again.
-            inside => {
-                while !awaited.is_done() && self.help_own(&help) {}
-                self.rest(awaited, &help, inside);
-            }
+        let inside = help.inside();
+        if inside.is_none() && self.may_help() {
+            return self.help_all(awaited);
         }
+        // Deep in the stack first what this wait is for: others' tasks could wait in turn, and help again.
+        while !awaited.is_done() && self.help_own(&help) {}
+        if inside.is_none() && self.pieces.get() < MOST_PIECES {
+            self.on_more_stack(|| self.help_all(awaited));
+        } else {
+            self.rest(awaited, &help, inside);
+        }
+    }
+
+    /// Whether there is stack for others' tasks, or nobody else to run them.
+    fn may_help(&self) -> bool {
+        here() >= self.deep.get() || self.pool().has_one_worker()
     }
 
     /// Runs one task that a wait may run, if there is one.
     pub(super) fn help_once(&self, help: &Help<'_, P>) {
         match help.inside() {
-            None if here() >= self.deep.get() || self.pool().has_one_worker() => {
+            None if self.may_help() => {
                 if let Some((task, from)) = self.find() {
                     task.run(self, from);
                 }
