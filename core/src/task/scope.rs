@@ -16,11 +16,12 @@ use super::worker::Worker;
 use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
-use crate::sync::{AtomicBool, Lock, Ordering};
+use crate::sync::{AtomicBool, Guard, Lock, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::mem;
+use core::num::NonZero;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -59,22 +60,57 @@ pub(super) enum Await {
     Gone,
 }
 
-/// A task that is in no queue, which must hear of it if its scope ends early.
-pub(super) enum Member<P: Host> {
-    /// A future that is suspended.
-    Suspended(Waker),
-    /// A task that waits for a cell.
-    Waiting(NonNull<Waiter<P>>),
+/// Where a member is kept that is in no queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number(NonZero<u32>);
+
+/// Members of one kind, by number, and which numbers are free.
+struct Kept<T> {
+    all: Vec<Option<T>>,
+    free: Vec<Number>,
 }
 
-/// Where a member is kept.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Number(usize);
+impl<T> Kept<T> {
+    const fn new() -> Self {
+        Self {
+            all: Vec::new(),
+            free: Vec::new(),
+        }
+    }
 
-/// The members that are in no queue, by number, and which numbers are free.
+    fn keep(&mut self, member: T) -> Number {
+        if let Some(number) = self.free.pop() {
+            self.all[number.index()] = Some(member);
+            return number;
+        }
+        self.all.push(Some(member));
+        let last = u32::try_from(self.all.len()).ok().and_then(NonZero::new);
+        Number(last.expect("at most 2^32 members of a scope are in no queue"))
+    }
+
+    fn forget(&mut self, number: Number) -> Option<T> {
+        self.free.push(number);
+        self.all[number.index()].take()
+    }
+}
+
+impl Number {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+
+    fn of(index: usize) -> Self {
+        // It was given for this index before.
+        Self(NonZero::new(index as u32 + 1).expect("one more than an index"))
+    }
+}
+
+/// The members that are in no queue, and must hear of it if their scope ends early.
 struct Members<P: Host> {
-    all: Vec<Option<Member<P>>>,
-    free: Vec<usize>,
+    /// Futures that are suspended.
+    suspended: Kept<Waker>,
+    /// Tasks that wait for a cell.
+    waiting: Kept<NonNull<Waiter<P>>>,
 }
 
 /// One scope. Its tasks lead here by pointer: it outlives them, since its owner waits.
@@ -118,8 +154,8 @@ impl<P: Host> Scope<P> {
             parent: parent.map(NonNull::from),
             root: parent.map(|p| NonNull::from(p.root())),
             members: Lock::new(Members {
-                all: Vec::new(),
-                free: Vec::new(),
+                suspended: Kept::new(),
+                waiting: Kept::new(),
             }),
             pool: NonNull::from(pool),
             wait,
@@ -301,46 +337,45 @@ impl<P: Host> Scope<P> {
         }
     }
 
-    /// Keeps a member that is in no queue, in case the scope ends early.
-    pub fn keep(&self, member: Member<P>) -> Number {
-        let mut members = self.root().members.lock(self.pool().port());
-        match members.free.pop() {
-            Some(number) => {
-                members.all[number] = Some(member);
-                Number(number)
-            }
-            None => {
-                members.all.push(Some(member));
-                Number(members.all.len() - 1)
-            }
-        }
+    /// Keeps the waker of a suspended future, in case the scope ends early.
+    pub fn keep_suspended(&self, waker: Waker) -> Number {
+        self.members().suspended.keep(waker)
     }
 
-    /// Lets go of a member that is on its way to a queue.
-    pub fn forget(&self, member: Number) {
-        let mut members = self.root().members.lock(self.pool().port());
-        members.all[member.0] = None;
-        members.free.push(member.0);
+    /// Lets go of it.
+    pub fn forget_suspended(&self, number: Number) {
+        let waker = self.members().suspended.forget(number);
+        // Not under the lock: it may be anybody's code.
+        drop(waker);
+    }
+
+    /// Keeps a task that waits for a cell, in case the scope ends early.
+    pub fn keep_waiting(&self, waiter: NonNull<Waiter<P>>) -> Number {
+        self.members().waiting.keep(waiter)
+    }
+
+    /// Lets go of one that is on its way to a queue.
+    pub fn forget_waiting(&self, number: Number) {
+        self.members().waiting.forget(number);
+    }
+
+    fn members(&self) -> Guard<'_, Members<P>> {
+        self.root().members.lock(self.pool().port())
     }
 
     /// Tells the members that are in no queue that their scope has ended early: futures are woken, tasks that wait for a
     /// cell are emptied.
     pub fn end_members(&self) {
-        let (mut futures, mut waiting) = (Vec::new(), Vec::new());
+        let (mut futures, mut waiting) = (Vec::<Waker>::new(), Vec::new());
         {
-            let mut members = self.root().members.lock(self.pool().port());
-            let Members { all, free } = &mut *members;
-            for (number, kept) in all.iter_mut().enumerate() {
-                match kept {
-                    None => {}
-                    Some(Member::Suspended(waker)) => futures.push(waker.clone()),
-                    // SAFETY: kept until it is on its way to a queue.
-                    Some(Member::Waiting(waiter)) if unsafe { Waiter::try_forsake(*waiter) } => {
-                        waiting.push(*waiter);
-                        *kept = None;
-                        free.push(number);
-                    }
-                    Some(Member::Waiting(_)) => {}
+            let mut members = self.members();
+            futures.extend(members.suspended.all.iter().flatten().cloned());
+            let Kept { all, free } = &mut members.waiting;
+            for (index, kept) in all.iter_mut().enumerate() {
+                // SAFETY: kept until it is on its way to a queue.
+                if let Some(waiter) = kept.take_if(|w| unsafe { Waiter::try_forsake(*w) }) {
+                    waiting.push(waiter);
+                    free.push(Number::of(index));
                 }
             }
         }

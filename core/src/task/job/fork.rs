@@ -23,7 +23,7 @@ where
     B: FnOnce(&mut Cx<'s, 'e, P>) -> R + Send,
     R: Send,
 {
-    const KIND: Kind<P> = Kind { run: Self::run };
+    const KIND: Kind<P> = Kind::queued(Self::run);
 
     #[inline(always)]
     pub fn new(scope: &'s Scope<P>, body: B) -> Self {

@@ -5,7 +5,7 @@
 use super::Task;
 use crate::port::Host;
 use crate::task::pool::Pool;
-use crate::task::scope::{self, Cause, Number, Scope};
+use crate::task::scope::{Cause, Number, Scope};
 use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
 use core::future::Future;
 use core::pin::Pin;
@@ -107,8 +107,7 @@ impl<P: Host, F: Future<Output = ()>> Future for Member<P, F> {
         match scope.pool().port().catch(|| future.poll(cx)) {
             Ok(Poll::Pending) => {
                 if this.suspended.is_none() {
-                    let member = scope::Member::Suspended(cx.waker().clone());
-                    this.suspended = Some(scope.keep(member));
+                    this.suspended = Some(scope.keep_suspended(cx.waker().clone()));
                 }
                 if scope.has_ended() {
                     Poll::Ready(())
@@ -134,7 +133,7 @@ impl<P: Host, F> Drop for Member<P, F> {
             scope.fail(Cause::Panic(payload));
         }
         if let Some(suspended) = self.suspended.take() {
-            scope.forget(suspended);
+            scope.forget_suspended(suspended);
         }
         // SAFETY: as above.
         unsafe { Scope::leave(self.home.scope) };

@@ -34,6 +34,18 @@ use future::Resumable;
 pub(super) struct Kind<P: Host> {
     /// Runs the task behind the header, on this worker; it was taken from the deque of that one.
     pub run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId),
+    /// Drops the body of one that waits for a cell, and leaves the scope.
+    pub forsake: unsafe fn(NonNull<Header<P>>),
+}
+
+impl<P: Host> Kind<P> {
+    /// One that is queued as soon as it is made.
+    const fn queued(run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId)) -> Self {
+        Self {
+            run,
+            forsake: |_| unreachable!("it waits for no cell"),
+        }
+    }
 }
 
 const ASLEEP: usize = 1;
@@ -52,6 +64,14 @@ impl<P: Host> Header<P> {
             kind: AtomicPtr::new(ptr::from_ref(kind).cast_mut()),
             scope: NonNull::from(scope),
         }
+    }
+
+    /// What the task is. Not of a fork that is done.
+    fn kind(&self) -> &'static Kind<P> {
+        // ORDERING: Relaxed: written before the task was pushed; the last bit aside.
+        let kind = self.kind.load(Ordering::Relaxed);
+        // SAFETY: kinds are static.
+        unsafe { &*kind.map_addr(|a| a & !ASLEEP) }
     }
 
     /// A fork that is not done: a hint, for one who can do without.
@@ -163,10 +183,9 @@ impl<P: Host> Task<P> {
             return;
         }
         // SAFETY: the task is there until it is run, or, a fork, done.
-        // ORDERING: Relaxed: written before the task was pushed; the last bit aside.
-        let kind = unsafe { self.0.as_ref() }.kind.load(Ordering::Relaxed);
-        // SAFETY: kinds are static; whoever has the task runs it, once: it is given up here.
-        unsafe { ((*kind.map_addr(|a| a & !ASLEEP)).run)(self.0, on, from) }
+        let kind = unsafe { self.0.as_ref() }.kind();
+        // SAFETY: whoever has the task runs it, once: it is given up here.
+        unsafe { (kind.run)(self.0, on, from) }
     }
 }
 

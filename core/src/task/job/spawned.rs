@@ -17,7 +17,7 @@ pub(in crate::task) struct Spawned<P: Host, F> {
 }
 
 impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
-    const KIND: Kind<P> = Kind { run: Self::run };
+    const KIND: Kind<P> = Kind::queued(Self::run);
 
     /// A task of `scope`, which has entered it.
     #[inline]

@@ -21,7 +21,7 @@ use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::Cx;
-use crate::task::scope::{Cause, Member, Number, Scope};
+use crate::task::scope::{Cause, Number, Scope};
 use crate::task::worker::Worker;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -52,8 +52,6 @@ pub(in crate::task) struct Waiter<P: Host> {
     state: AtomicUsize,
     /// Where the scope keeps it. Its registrar's, then whoever makes it ready.
     number: Cell<Option<Number>>,
-    /// Drops the body, leaves the scope.
-    forsake: unsafe fn(NonNull<Self>),
 }
 
 impl<P: Host> Waiter<P> {
@@ -95,8 +93,8 @@ impl<P: Host> Waiter<P> {
     /// # Safety
     /// [`try_forsake`](Self::try_forsake) gave it to the caller; once.
     pub unsafe fn forsake(this: NonNull<Self>) {
-        // SAFETY: there until `forsake` has marked it empty.
-        unsafe { (this.as_ref().forsake)(this) }
+        // SAFETY: there until `forsake` has marked it empty; the header is its first field.
+        unsafe { (this.as_ref().header.kind().forsake)(this.cast()) }
     }
 }
 
@@ -127,14 +125,13 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
                 header: Header::new(&ForAll::<'s, 'e, 's, P, F, I>::KIND, scope),
                 state: AtomicUsize::new(WAITING),
                 number: Cell::new(None),
-                forsake: Self::forsake::<I>,
             },
             body: ManuallyDrop::new(body),
             lifetimes: PhantomData,
         };
         let node = Node::of_all(inputs, waiting);
         let waiter = NonNull::from(&node.waiter.ready).cast();
-        let number = scope.keep(Member::Waiting(waiter));
+        let number = scope.keep_waiting(waiter);
         node.waiter.ready.waiter.number.set(Some(number));
         // SAFETY: what both borrow lives for 's, and the scope waits for the task, or empties it.
         unsafe { walk(node) };
@@ -165,7 +162,8 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         unsafe { Scope::leave_on(NonNull::from(scope), on) };
     }
 
-    unsafe fn forsake<I: Inputs<'s>>(waiter: NonNull<Waiter<P>>) {
+    unsafe fn forsake<'i, I: Inputs<'i>>(header: NonNull<Header<P>>) {
+        let waiter = header.cast::<Waiter<P>>();
         let mut this = waiter.cast::<Self>();
         // SAFETY: there until it is marked empty, and the body is the caller's alone.
         let (scope, body) = unsafe { (this.as_ref().waiter.header.scope, &mut this.as_mut().body) };
@@ -201,6 +199,7 @@ where
 {
     const KIND: Kind<P> = Kind {
         run: Waiting::<'s, 'e, P, F>::run::<I>,
+        forsake: Waiting::<'s, 'e, P, F>::forsake::<I>,
     };
 }
 
@@ -268,7 +267,7 @@ where
         }
         let scope = node.waiter.ready.scope();
         if let Some(number) = node.waiter.ready.waiter.number.take() {
-            scope.forget(number);
+            scope.forget_waiting(number);
         }
         // SAFETY: the header is the first field of the first field; the node stays until it is run.
         let task = unsafe { Task::new(Node::into_raw(node).cast()) };
