@@ -14,7 +14,11 @@ use alloc::vec::Vec;
 use core::array;
 
 /// Cells that are waited for together: a cell, a tuple of up to eight, an array, a slice or a `Vec`, by reference.
-pub trait Inputs<'a> {
+///
+/// # Safety
+/// A node that waits may outlive `'a`: dropping the inputs must not touch what they borrow. Nothing here panics, and once every
+/// cell of [`latch_at`](Self::latch_at) is full, [`values`](Self::values) has them.
+pub unsafe trait Inputs<'a> {
     /// The values of all cells, in the same form.
     type Values;
 
@@ -31,7 +35,8 @@ pub trait Inputs<'a> {
     fn values(&self) -> Result<Self::Values, NotReady>;
 }
 
-impl<'a, T> Inputs<'a> for &'a Ddf<T> {
+// SAFETY: references, whose drop does nothing.
+unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     type Values = &'a T;
 
     fn count(&self) -> usize {
@@ -47,7 +52,8 @@ impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     }
 }
 
-impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
+// SAFETY: as above.
+unsafe impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
     type Values = [&'a T; N];
 
     fn count(&self) -> usize {
@@ -67,7 +73,8 @@ impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
     }
 }
 
-impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
+// SAFETY: as above.
+unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     type Values = Vec<&'a T>;
 
     fn count(&self) -> usize {
@@ -83,7 +90,8 @@ impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     }
 }
 
-impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
+// SAFETY: a vector of references touches none of what they lead to when it is dropped.
+unsafe impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
     type Values = Vec<&'a T>;
 
     fn count(&self) -> usize {
@@ -101,7 +109,8 @@ impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
 
 macro_rules! tuple {
     ($($T:ident $at:tt),+) => {
-        impl<'a, $($T: 'a),+> Inputs<'a> for ($(&'a Ddf<$T>,)+) {
+        // SAFETY: as above.
+        unsafe impl<'a, $($T: 'a),+> Inputs<'a> for ($(&'a Ddf<$T>,)+) {
             type Values = ($(&'a $T,)+);
 
             fn count(&self) -> usize {

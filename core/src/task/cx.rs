@@ -385,8 +385,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         cells: impl AsRef<[&'scope Ddf<T>]>,
         body: impl FnOnce((usize, &'scope T), &mut Self) + Send + 'scope,
     ) -> Result<(), EmptyAny<()>> {
+        let cells = cells.as_ref();
         self.scope.enter_on(self.at());
-        if start_any(self.scope, cells.as_ref(), body) {
+        if start_any(self.scope, cells, body) {
             return Ok(());
         }
         // SAFETY: the share just taken.

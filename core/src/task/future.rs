@@ -3,8 +3,7 @@
 use super::job::{Spawned, Task, spawn_future};
 use super::pool::Pool;
 use super::scope::{Await, Cause, Owner, Scope};
-use super::worker::Awaited;
-use super::{Cancelled, Cx, Wait};
+use super::{Awaited, Cancelled, Cx};
 use crate::finish::Reason;
 use crate::id::{PlaceId, WorkerId};
 use crate::port::{Host, Spin};
@@ -88,9 +87,11 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         F: FnOnce(Self) -> T,
         T: Future<Output = ()> + Send + 'scope,
     {
+        // Before the scope counts it: it may panic.
+        let future = body(self.clone());
         let scope = self.of_child();
         scope.enter();
-        let task = spawn_future(scope, body(self.clone()));
+        let task = spawn_future(scope, future);
         scope.pool().schedule(task);
     }
 
@@ -104,9 +105,10 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         F: FnOnce(Self) -> T,
         T: Future<Output = ()> + Send + 'scope,
     {
+        let future = body(self.clone());
         let scope = self.of_child();
         scope.enter();
-        let child = Some(spawn_future(scope, body(self.clone())));
+        let child = Some(spawn_future(scope, future));
         Forking { child }
     }
 
@@ -164,7 +166,7 @@ impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
         outer.enter();
         let owner = Owner::Future(Lock::new(Await::Nobody));
         let scope =
-            Arc::new(Scope::new(outer.pool(), Some(outer), owner, Wait::Help).cancellable());
+            Arc::new(Scope::new(outer.pool(), Some(outer), owner, outer.wait).cancellable());
         // The tasks' share of the memory.
         _ = Arc::into_raw(Arc::clone(&scope));
         let context = TaskCx {

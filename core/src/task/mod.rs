@@ -19,7 +19,7 @@ pub use idle::Idle;
 pub use pool::{Pool, Seat};
 
 use crate::deque::split::Index;
-use crate::finish::Reason;
+use crate::finish::{Counter, Reason};
 use crate::port::Host;
 use scope::Scope;
 
@@ -59,6 +59,26 @@ pub enum Outside {
     Deque,
     /// In the place's one inbox: fewer deques, where such tasks are rare.
     Inbox,
+}
+
+/// What a worker can wait for.
+trait Awaited {
+    /// It has come. Acquire.
+    fn is_done(&self) -> bool;
+
+    /// Makes sure that whoever makes it done wakes the worker that waits, from now on. False if it has come
+    /// already. That worker only.
+    fn sleep(&self) -> bool;
+}
+
+impl Awaited for Counter {
+    fn is_done(&self) -> bool {
+        self.is_done()
+    }
+
+    fn sleep(&self) -> bool {
+        self.sleep()
+    }
 }
 
 /// What a waiting worker may run: anything, or, as the `scope` of the waiting task says, only own tasks from `base` on that

@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 /// Victims that are equally far, group by group.
@@ -129,13 +130,19 @@ impl<P: Host> Pool<P> {
                 .here()
                 .map(|w| (w.index(), self.is_below(w, place)));
             self.bins.push(place, from, task, &self.port);
-            let mut below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
-            if let Some(worker) = below.clone().find(|w| self.idle.claim(w.id())) {
-                self.port.unpark(PlaceId::HOME, worker.id());
-            } else if let Some(worker) = below.find(|w| w.is_apart()) {
+            self.wake_below(place);
+            let below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
+            for worker in below.filter(|w| w.is_apart()) {
                 self.port.unpark(PlaceId::HOME, worker.id());
             }
         });
+    }
+
+    fn wake_below(&self, place: Place) {
+        let mut below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
+        if let Some(worker) = below.find(|w| self.idle.claim(w.id())) {
+            self.port.unpark(PlaceId::HOME, worker.id());
+        }
     }
 
     /// The machine under the pool.
@@ -149,13 +156,16 @@ impl<P: Host> Pool<P> {
         self.workers.len()
     }
 
-    /// Takes a seat for the calling thread, if nobody holds it.
+    /// Takes a seat for the calling thread, if nobody holds it and the thread has none in this pool.
     pub fn seat(&self, worker: WorkerId) -> Option<Seat<'_, P>> {
         let worker = self.workers.get(worker.index())?;
-        worker.hold(self).then(|| {
-            let before = self.port.here();
+        let free = self.port.here().is_none() && worker.hold(self);
+        free.then(|| {
             self.port.be(Some(worker.id()));
-            Seat { worker, before }
+            Seat {
+                worker,
+                one_thread: PhantomData,
+            }
         })
     }
 
@@ -210,10 +220,11 @@ impl<P: Host> Pool<P> {
         &self.workers
     }
 
-    /// Puts a bound task back that a worker took and may not run: for another worker of its leaf, or for later.
-    pub(super) fn rebind(&self, worker: WorkerId, task: Task<P>) {
+    /// Puts a bound task back that a worker took and may not run: for another worker, or for later.
+    pub(super) fn rebind(&self, worker: WorkerId, place: Place, task: Task<P>) {
         let from = Some((worker.index(), true));
-        self.bins.push(self.leaf_of(worker), from, task, &self.port);
+        self.bins.push(place, from, task, &self.port);
+        self.wake_below(place);
     }
 
     /// Whom that worker robs, the nearest first, each search beginning elsewhere among equals.
@@ -272,8 +283,8 @@ impl<P: Host> Pool<P> {
     pub(super) fn inject(&self, task: Task<P>) {
         self.visit(|| {
             self.injected.push(task, &self.port);
-            if self.idle.wanted() && self.wake_any() {
-                return;
+            if self.idle.wanted() {
+                self.wake_any();
             }
             // It may be what one of them waits for, and the others may be busy for long.
             for worker in self.workers.iter().filter(|w| w.is_apart()) {
@@ -300,13 +311,11 @@ impl<P: Host> Pool<P> {
         self.visitors.fetch_sub(1, Ordering::Release);
     }
 
-    fn wake_any(&self) -> bool {
+    fn wake_any(&self) {
         let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
-        let sleeper = self.workers.iter().find(claimed);
-        if let Some(worker) = sleeper {
+        if let Some(worker) = self.workers.iter().find(claimed) {
             self.port.unpark(PlaceId::HOME, worker.id());
         }
-        sleeper.is_some()
     }
 }
 
@@ -342,10 +351,18 @@ impl<P: Host> Pool<P> {
 }
 
 /// A thread's place among the workers of a pool; dropping it gives it up.
+///
+/// It stays on its thread.
+///
+/// ```compile_fail,E0277
+/// fn sent<T: Send>() {}
+/// fn any<P: tautline_core::port::Host>() {
+///     sent::<tautline_core::task::Seat<'static, P>>();
+/// }
+/// ```
 pub struct Seat<'p, P: Host> {
     worker: &'p Worker<P>,
-    /// What the thread was before.
-    before: Option<WorkerId>,
+    one_thread: PhantomData<*mut ()>,
 }
 
 impl<P: Host> Seat<'_, P> {
@@ -366,7 +383,8 @@ impl<P: Host> Seat<'_, P> {
 
 impl<P: Host> Drop for Seat<'_, P> {
     fn drop(&mut self) {
-        self.worker.pool().port().be(self.before);
+        self.worker.hand_over();
+        self.worker.pool().port().be(None);
         self.worker.leave();
     }
 }

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::mem;
 use core::num::NonZero;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::task::Waker;
 
 /// Why a scope ended before all its tasks had run.
@@ -38,6 +38,13 @@ pub(super) enum Cause<X> {
 pub(super) fn discard<P: Host, T>(port: &P, value: T) {
     if let Err(payload) = port.catch(|| drop(value)) {
         core::mem::forget(payload);
+    }
+}
+
+/// Wakes what may be anybody's code: its panic must not reach those whose scope it is not.
+fn wake<P: Host>(port: &P, waker: Waker) {
+    if let Err(payload) = port.catch(|| waker.wake()) {
+        discard(port, payload);
     }
 }
 
@@ -268,7 +275,9 @@ impl<P: Host> Scope<P> {
                 // SAFETY: the tasks' share of the Arc, given up by the last of them.
                 drop(unsafe { Arc::from_raw(scope.as_ptr()) });
                 if let Await::Somebody(waker) = owner {
-                    waker.wake();
+                    // SAFETY: this worker, or visitor, is in the pool.
+                    let pool = unsafe { pool.as_ref() };
+                    wake(pool.port(), waker);
                 }
                 if let Some(parent) = parent {
                     // SAFETY: the tasks' share of the scope around it.
@@ -379,7 +388,8 @@ impl<P: Host> Scope<P> {
                 }
             }
         }
-        futures.into_iter().for_each(Waker::wake);
+        let port = self.pool().port();
+        futures.into_iter().for_each(|waker| wake(port, waker));
         for waiter in waiting {
             // SAFETY: given to us, above.
             unsafe { Waiter::forsake(waiter) };
@@ -463,6 +473,13 @@ impl<P: Host> Scope<P> {
 
     /// Whether this scope is `other` or was opened inside it.
     pub fn is_inside(&self, other: &Self) -> bool {
-        core::ptr::eq(self, other) || self.parent().is_some_and(|p| p.is_inside(other))
+        let mut scope = Some(self);
+        while let Some(this) = scope {
+            if ptr::eq(this, other) {
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
     }
 }

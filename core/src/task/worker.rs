@@ -3,10 +3,10 @@
 use super::job::{Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
-use super::{Help, Wait};
+use super::{Awaited, Help, Wait};
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
-use crate::finish::Counter;
+use crate::hierarchy::Place;
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, Ordering};
@@ -28,26 +28,6 @@ const SOON_TURNS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
 
 /// Searches between two looks at the clock.
 const TURNS_A_LOOK: u32 = 16;
-
-/// What a worker can wait for.
-pub(super) trait Awaited {
-    /// It has come. Acquire.
-    fn is_done(&self) -> bool;
-
-    /// Makes sure that whoever makes it done wakes the worker that waits, from now on. False if it has come
-    /// already. That worker only.
-    fn sleep(&self) -> bool;
-}
-
-impl Awaited for Counter {
-    fn is_done(&self) -> bool {
-        self.is_done()
-    }
-
-    fn sleep(&self) -> bool {
-        self.sleep()
-    }
-}
 
 /// One seat of a pool. Whoever holds it is the worker.
 pub struct Worker<P: Host> {
@@ -278,7 +258,7 @@ impl<P: Host> Worker<P> {
     /// A task: bound to a place on the way from this worker's leaf to the root, own ones first; then own ones, newest
     /// first; then the others', nearest first (Chatterjee 2013, 5.2). Says from whose deque.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
-        let bound = || self.find_bound();
+        let bound = || Some(self.find_bound()?.1);
         let own = || self.own().pop();
         let overflow = || self.overflow.pop(self.pool().port());
         match bound().or_else(own).or_else(overflow) {
@@ -288,13 +268,13 @@ impl<P: Host> Worker<P> {
     }
 
     /// A task that is bound to a place which this worker is below.
-    fn find_bound(&self) -> Option<Task<P>> {
+    fn find_bound(&self) -> Option<(Place, Task<P>)> {
         let (pool, seat) = (self.pool(), self.id.index());
         if pool.is_flat() {
             return None;
         }
         let mut path = pool.path(self.id);
-        path.find_map(|place| pool.bins.take(place, seat, pool.port()))
+        path.find_map(|place| Some((place, pool.bins.take(place, seat, pool.port())?)))
     }
 
     /// The others' tasks, nearest first.
@@ -398,7 +378,8 @@ impl<P: Host> Worker<P> {
             }
             // Not wanted: only what nobody else may run.
             let on_duty = || pool.is_closed() || pool.wants(self.id);
-            self.stand_apart(on_duty, || self.look_bound(), || self.find_bound());
+            let bound = || Some(self.find_bound()?.1);
+            self.stand_apart(on_duty, || self.look_bound(), bound, || self.hand_over());
         }
     }
 
@@ -465,11 +446,7 @@ impl<P: Host> Worker<P> {
         let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
         let above = self.own().reaches(help.base);
         if let Some(task) = above.then(|| self.own().pop()).flatten() {
-            if help.inside().is_none() || is_inside(&task) {
-                task.run(self, self.id);
-            } else {
-                pool.inject(task);
-            }
+            self.run_if_inside(task, help);
             return true;
         }
         let beyond = self.overflow.pop_newest(port, is_inside);
@@ -478,6 +455,27 @@ impl<P: Host> Worker<P> {
             None => return false,
         }
         true
+    }
+
+    /// Runs an own task, or passes it on if the wait must not.
+    fn run_if_inside(&self, task: Task<P>, help: &Help<'_, P>) {
+        if help
+            .inside()
+            .is_none_or(|scope| task.scope().is_inside(scope))
+        {
+            task.run(self, self.id);
+        } else {
+            self.pool().inject(task);
+        }
+    }
+
+    /// Passes on what is left in its queues: tasks of others' scopes, made here.
+    pub(super) fn hand_over(&self) {
+        let port = self.pool().port();
+        self.offer_next();
+        while let Some(task) = self.own().pop().or_else(|| self.overflow.pop(port)) {
+            self.pool().inject(task);
+        }
     }
 
     /// Waits without helping, but for tasks of the waiting scope that come from outside or are bound to a place: they may
@@ -499,27 +497,29 @@ impl<P: Host> Worker<P> {
         if awaited.sleep() {
             let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
             let bound = || {
-                let task = self.find_bound()?;
+                let (place, task) = self.find_bound()?;
                 if scope.is_none() || is_inside(&task) {
                     return Some(task);
                 }
-                pool.rebind(self.id, task);
+                pool.rebind(self.id, place, task);
                 None
             };
             self.stand_apart(
                 || awaited.is_done(),
                 || self.look_bound() || pool.injected.holds(port, is_inside),
                 || pool.injected.pop_newest(port, is_inside).or_else(bound),
+                || while !awaited.is_done() && self.help_own(help) {},
             );
         }
     }
 
-    /// Sleeps until `done`, and runs what `take` gives whenever `look` says that there is something.
+    /// Sleeps until `done`, and runs what `take` gives whenever `look` says that there is something, and `then` does.
     fn stand_apart(
         &self,
         done: impl Fn() -> bool,
         look: impl Fn() -> bool,
         take: impl Fn() -> Option<Task<P>>,
+        then: impl Fn(),
     ) {
         let port = self.pool().port();
         while !done() {
@@ -532,7 +532,11 @@ impl<P: Host> Worker<P> {
             // ORDERING: Relaxed: who sees it late wakes this worker for nothing.
             self.apart.store(false, Ordering::Relaxed);
             match take() {
-                Some(task) => task.run(self, self.id),
+                Some(task) => {
+                    task.run(self, self.id);
+                    // It may have left tasks of its own here.
+                    then();
+                }
                 None => port.relax(u32::MAX),
             }
         }
@@ -560,7 +564,7 @@ impl<P: Host> Worker<P> {
             if task.is(word) {
                 return true;
             }
-            task.run(self, self.id);
+            self.run_if_inside(task, &help);
         }
         self.wait(fork, help);
         false

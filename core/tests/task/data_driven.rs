@@ -355,7 +355,8 @@ fn an_early_end_reaches_further_in() {
 /// Two cells, of which the second is there only as long as the scope.
 struct Short<'a>(&'a Ddf<u32>, &'a Ddf<u32>, &'a AtomicBool);
 
-impl<'a> Inputs<'a> for Short<'a> {
+// SAFETY: it holds references and no more.
+unsafe impl<'a> Inputs<'a> for Short<'a> {
     type Values = u32;
 
     fn count(&self) -> usize {

@@ -12,7 +12,7 @@ use std::thread;
 use tautline_core::WorkerId;
 use tautline_core::finish::Reason;
 use tautline_core::flow::{Ddf, wait_all};
-use tautline_core::task::{Cancelled, Pool};
+use tautline_core::task::{Cancelled, Pool, Wait};
 
 type TaskCx<'s, 'e> = tautline_core::task::TaskCx<'s, 'e, Crew>;
 
@@ -789,5 +789,82 @@ fn nothing_to_await() {
             })
         });
         assert_eq!((given, runs.load(SeqCst)), (7, 1));
+    }
+}
+
+/// A future of an isolated scope that a foreign thread wakes runs in that scope's wait, and so does what it spawns then.
+#[test]
+fn an_isolated_wait_runs_what_is_woken_from_outside() {
+    for workers in WORKERS {
+        let ran = AtomicUsize::new(0);
+        on(workers, |cx| {
+            let bell = &Bell::default();
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    bell.waker();
+                    bell.ring();
+                });
+                for wait in [Wait::Own, Wait::Park] {
+                    cx.scope_with(wait, |cx| {
+                        let ran = &ran;
+                        cx.spawn_async(|t| async move {
+                            bell.rung().await;
+                            t.spawn(|_| _ = ran.fetch_add(1, SeqCst));
+                            t.fork(|_| async { _ = ran.fetch_add(1, SeqCst) }).await;
+                        });
+                    });
+                }
+            });
+        });
+        assert_eq!(ran.load(SeqCst), 4);
+    }
+}
+
+/// A panic of the closure that makes the future is the spawner's, and its scope ends.
+#[test]
+fn a_future_that_cannot_be_made_is_not_waited_for() {
+    for workers in WORKERS {
+        on(workers, |cx| {
+            let made = panic_of(|| {
+                cx.scope(|cx| {
+                    cx.spawn_async(|_| {
+                        if workers > 0 {
+                            panic_any("unmade");
+                        }
+                        async {}
+                    });
+                });
+            });
+            assert_eq!(made, Some("unmade"));
+        });
+    }
+}
+
+/// A waker of anybody's that panics when the last task of an async finish ends leaves the scopes around it whole.
+#[test]
+fn a_waker_that_panics_harms_no_scope() {
+    struct Bomb;
+    impl std::task::Wake for Bomb {
+        fn wake(self: Arc<Self>) {
+            panic_any("a waker");
+        }
+    }
+    for workers in WORKERS {
+        let ran = AtomicUsize::new(0);
+        on(workers, |cx| {
+            let ran = &ran;
+            cx.scope(|cx| {
+                cx.spawn_async(|t| async move {
+                    let mut finish = Box::pin(t.finish(|f| async move {
+                        f.spawn(|_| _ = ran.fetch_add(1, SeqCst));
+                    }));
+                    let waker = Waker::from(Arc::new(Bomb));
+                    _ = finish.as_mut().poll(&mut Context::from_waker(&waker));
+                    // Now or later the bomb goes off, where the last task ends.
+                    t.spawn(|_| _ = ran.fetch_add(1, SeqCst));
+                });
+            });
+        });
+        assert_eq!(ran.load(SeqCst), 2);
     }
 }

@@ -94,7 +94,9 @@ impl Threads {
     /// How many workers there are, one caller included.
     pub fn workers(&self) -> usize {
         let started = self.started().len();
-        (self.pool.wanted() + 1 - CALLERS).min(started + 1)
+        (self.pool.wanted() + 1)
+            .saturating_sub(CALLERS)
+            .min(started + 1)
     }
 
     /// How many workers there can be.

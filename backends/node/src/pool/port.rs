@@ -5,6 +5,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
@@ -16,19 +17,20 @@ const RESERVE_BYTES: usize = 128 << 10;
 /// A further piece of stack, in bytes. Only what is touched takes memory.
 const PIECE_BYTES: usize = 64 << 20;
 
-/// Which worker of which port's pool.
-type Post = Option<(*const Node, WorkerId)>;
+/// Which worker of which port's pool, by number: an address may be used again.
+type Post = (u64, WorkerId);
 
 thread_local! {
     /// What this thread is.
-    static HERE: Cell<Post> = const { Cell::new(None) };
+    static HERE: Cell<Option<Post>> = const { Cell::new(None) };
     /// What it is besides, in tasks that are further out.
-    static OUTSIDE: RefCell<Vec<(*const Node, WorkerId)>> = const { RefCell::new(Vec::new()) };
+    static OUTSIDE: RefCell<Vec<Post>> = const { RefCell::new(Vec::new()) };
 }
 
 /// One node: threads that park, panics that unwind, stacks that grow.
 #[derive(Debug)]
 pub struct Node {
+    number: u64,
     parkers: Box<[Parker]>,
     origin: Instant,
 }
@@ -36,7 +38,10 @@ pub struct Node {
 impl Node {
     /// A port for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
+        static NODES: AtomicU64 = AtomicU64::new(0);
         Self {
+            // ORDERING: Relaxed: a number of its own is all that is wanted.
+            number: NODES.fetch_add(1, Ordering::Relaxed),
             parkers: (0..workers).map(|_| Parker::default()).collect(),
             origin: Instant::now(),
         }
@@ -76,22 +81,21 @@ impl Park for Node {
 
 impl Thread for Node {
     fn here(&self) -> Option<WorkerId> {
-        let mine =
-            |&(port, worker): &(*const Self, WorkerId)| ptr::eq(port, self).then_some(worker);
+        let mine = |&(port, worker): &Post| (port == self.number).then_some(worker);
         let here = HERE.get()?;
         mine(&here).or_else(|| OUTSIDE.with_borrow(|outside| outside.iter().find_map(mine)))
     }
 
     fn be(&self, worker: Option<WorkerId>) {
         let here = HERE.get();
-        let is_mine = here.is_some_and(|(port, _)| ptr::eq(port, self));
+        let is_mine = here.is_some_and(|(port, _)| port == self.number);
         match (worker, here) {
             (Some(worker), _) => {
                 self.parkers[worker.index()].belongs_to(thread::current());
                 if let (false, Some(outer)) = (is_mine, here) {
                     OUTSIDE.with_borrow_mut(|outside| outside.push(outer));
                 }
-                HERE.set(Some((self, worker)));
+                HERE.set(Some((self.number, worker)));
             }
             (None, _) if is_mine => HERE.set(OUTSIDE.with_borrow_mut(Vec::pop)),
             (None, _) => {}

@@ -19,9 +19,9 @@ pub(super) use future::spawn_future;
 pub(super) use spawned::Spawned;
 pub(super) use waiting::{Waiter, Waiting, start_any};
 
-use super::Cx;
 use super::scope::{Cause, Scope};
-use super::worker::{Awaited, Worker};
+use super::worker::Worker;
+use super::{Awaited, Cx};
 use crate::deque::{NonNullWord, Word};
 use crate::id::WorkerId;
 use crate::port::Host;
@@ -178,6 +178,7 @@ impl<P: Host> Task<P> {
     #[inline]
     pub fn run_turn(self, on: &Worker<P>, from: WorkerId) {
         if let Some(future) = self.future() {
+            let _isolation = on.isolate(self.scope().wait);
             // SAFETY: the one turn that this task is.
             unsafe { Resumable::<P>::from_raw(future) }.run();
             return;

@@ -306,7 +306,8 @@ impl<'s, T> Winner<'s, T> {
     }
 }
 
-impl<'s, T> Inputs<'s> for Winner<'s, T> {
+// SAFETY: a pointer, whose drop does nothing; one cell, and its value.
+unsafe impl<'s, T> Inputs<'s> for Winner<'s, T> {
     type Values = (usize, &'s T);
 
     fn count(&self) -> usize {
