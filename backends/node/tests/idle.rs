@@ -36,6 +36,7 @@ fn an_idle_pool_sleeps() {
         while used > LOOK / 1000 {
             assert!(Instant::now() < deadline, "used {used:?} in {LOOK:?}");
             let before = processor_time();
+            // What is measured is how much a runtime uses while nothing happens for so long.
             thread::sleep(LOOK);
             used = processor_time() - before;
         }

@@ -214,6 +214,7 @@ pub fn spawn_allocations<R: Spawn>(case: &Case) -> Sample {
 pub fn idle<R: Runtime>(case: &Case) -> Sample {
     let runtime = R::start(case.workers);
     assert_eq!(runtime.run(Fib(20)), 6765);
+    // Longer than idle workers look for work: then they sleep, and sleep is what is measured.
     std::thread::sleep(Duration::from_millis(20));
     let (_, processors) =
         timed(|| std::thread::sleep(Duration::from_millis(u64::from(case.number()))));

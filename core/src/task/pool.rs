@@ -366,7 +366,7 @@ pub struct Seat<'p, P: Host> {
 }
 
 impl<P: Host> Seat<'_, P> {
-    /// Works for the others until the pool is closed or wants fewer workers.
+    /// Works for the others until the pool is closed; rests while it wants fewer workers.
     pub fn attend(&self) {
         self.worker.attend();
     }

@@ -35,7 +35,7 @@ pub struct Worker<P: Host> {
     tasks: SplitDeque<Task<P>, SLOTS>,
     overflow: Inbox<Task<P>>,
     held: AtomicBool,
-    /// Sleeps, and shall be woken only for tasks that are bound to a place.
+    /// Sleeps, and shall be woken only for tasks that come from outside or are bound to a place.
     apart: AtomicBool,
     /// The holder's: the pool, which it is in; how far down its stack it may go, and how far it may go while
     /// it helps others; how many further pieces of stack it is on; where the next search begins.
@@ -129,7 +129,7 @@ impl<P: Host> Worker<P> {
         self.deep.set(floor + here.saturating_sub(floor) / 2);
     }
 
-    /// Gives the seat up. Nothing is left in its queues.
+    /// Gives the seat up, after [`hand_over`](Self::hand_over).
     pub(super) fn leave(&self) {
         // ORDERING: Release, pairs with Acquire in hold (T1).
         self.held.store(false, Ordering::Release);
