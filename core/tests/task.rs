@@ -8,6 +8,8 @@ mod crew;
 mod data_driven;
 #[path = "task/ends.rs"]
 mod ends;
+#[path = "task/future_ends.rs"]
+mod future_ends;
 #[path = "task/futures.rs"]
 mod futures;
 #[path = "task/places.rs"]
