@@ -3,6 +3,7 @@
 //! Required methods are the port; a backend that implements only those is complete and correct.
 #![forbid(unsafe_code)]
 
+mod barrier;
 mod clock;
 mod park;
 mod relax;
@@ -10,6 +11,7 @@ mod thread;
 mod transport;
 mod unwind;
 
+pub use barrier::{Barrier, Line};
 pub use clock::Clock;
 pub use park::Park;
 pub use relax::{Relax, Spin};

@@ -22,3 +22,5 @@ impl Relax for Spin {
         loom::thread::yield_now();
     }
 }
+
+impl super::Barrier for Spin {}
