@@ -115,6 +115,11 @@ impl<P: Relax + Barrier> Registration<P> {
         Phaser(Arc::clone(&self.tree))
     }
 
+    /// It is on this phaser.
+    pub fn is_on(&self, phaser: &Phaser<P>) -> bool {
+        Arc::ptr_eq(&self.tree, &phaser.0)
+    }
+
     pub(super) fn tree(&self) -> &Arc<Tree<P>> {
         &self.tree
     }
@@ -231,7 +236,7 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(())
     }
 
-    /// The signal of `next`.
+    /// The signal of `next`; the wait that follows at once does what is due after it.
     #[inline]
     fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {

@@ -159,6 +159,11 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
         Ok(())
     }
 
+    /// Its phaser.
+    pub fn phaser(&self) -> Phaser<P> {
+        Phaser(Arc::clone(&self.tree))
+    }
+
     /// The result of the phase that ended last; before that, what comes out of no values. A task that is registered may ask until it
     /// signals the phase after the next; when nobody is registered any more, everybody may.
     pub fn get(&self) -> T {
