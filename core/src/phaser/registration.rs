@@ -11,6 +11,9 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
+/// A task that is past its patience helps once in so many turns.
+const HELP_EVERY: u32 = 8;
+
 /// One task's registration on one phaser. Dropping it takes the task off the phaser: it owes no signal any more.
 ///
 /// The phaser lives as long as somebody is registered, or has a [`Phaser`] or an accumulator of it.
@@ -27,6 +30,8 @@ pub struct Registration<P: Relax + Barrier> {
     waited: usize,
     /// The node that it gathers.
     master_of: Option<NonNull<Node>>,
+    /// The slot of its leaf that was behind when it last looked.
+    suspect: usize,
     /// How many vacancies there were when it looked for a node.
     vacancies: usize,
     /// It may sleep in its slot.
@@ -78,6 +83,7 @@ impl<P: Relax + Barrier> Registration<P> {
             signalled,
             waited,
             master_of,
+            suspect: 0,
             asleep: false,
             hinders: true,
             line: None,
@@ -269,6 +275,7 @@ impl<P: Relax + Barrier> Registration<P> {
             slot,
             signals,
             helps,
+            suspect: self.suspect,
             single,
         }
     }
@@ -277,13 +284,15 @@ impl<P: Relax + Barrier> Registration<P> {
     #[inline]
     fn wait_in_tree(&mut self, phase: usize, single: Option<&mut dyn FnMut()>) {
         let tree = &*self.tree;
-        let mut by = self.visitor(false, single);
-        let (mut turn, mut gathering) = (0, self.master_of);
+        let patience = tree.config.help_after;
+        let mut by = self.visitor(patience == 0, single);
+        if patience == 0 {
+            // The last one to come sees that it is: nobody need look at the others' slots again.
+            tree.look_again(phase, &mut by);
+        }
+        let (mut turn, mut gathering) = (0, self.master_of.filter(|_| patience > 0));
         while !tree.is_past(phase) {
-            if turn >= tree.config.help_after {
-                by.helps = true;
-                tree.advance(phase, &mut by);
-            } else if let Some(node) = gathering {
+            if let Some(node) = gathering {
                 if tree.gather(node, phase, &mut by) {
                     gathering = None;
                     continue;
@@ -293,7 +302,12 @@ impl<P: Relax + Barrier> Registration<P> {
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
+            if turn >= patience && turn % HELP_EVERY == 0 {
+                by.helps = true;
+                tree.advance(phase, &mut by);
+            }
         }
+        self.suspect = by.suspect;
     }
 
     /// Waits until all have signalled the phase, without a thread.
@@ -322,6 +336,8 @@ impl<P: Relax + Barrier> Registration<P> {
             if tree.fall_asleep(phase) {
                 tree.look_again(phase, &mut by);
             }
+            self.suspect = by.suspect;
+            let tree = &*self.tree;
             if !tree.is_past(phase) {
                 return Poll::Pending;
             }

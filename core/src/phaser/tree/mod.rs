@@ -80,6 +80,8 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
+    /// The slot of its leaf to look at first: nobody's line is taken from it for nothing.
+    pub suspect: usize,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
 }
@@ -234,7 +236,7 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 
     /// Sees whether all below `node` have signalled `phase`, and raises it if so.
-    fn pass(&self, node: &Node, phase: usize, by: &Visitor<'_>) -> bool {
+    fn pass(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
         if node.is_behind(phase) {
             if !self.is_complete(node, phase, by) {
                 return false;
@@ -247,9 +249,17 @@ impl<P: Relax + Barrier> Tree<P> {
         true
     }
 
-    fn is_complete(&self, node: &Node, phase: usize, by: &Visitor<'_>) -> bool {
+    fn is_complete(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
         match &node.below {
-            Below::Slots(slots) => !slots.iter().any(|slot| slot.owes(phase)),
+            Below::Slots(slots) => {
+                let suspect = slots.get(by.suspect).is_some_and(|slot| slot.owes(phase));
+                let behind = || slots.iter().position(|slot| slot.owes(phase));
+                match if suspect { Some(by.suspect) } else { behind() } {
+                    Some(index) => by.suspect = index,
+                    None => return true,
+                }
+                false
+            }
             Below::Nodes(_) => node.children().all(|child| {
                 !child.is_behind(phase)
                     || ((by.helps || !child.has_master()) && self.pass(child, phase, by))
@@ -371,6 +381,7 @@ impl<P: Relax + Barrier> Tree<P> {
                         slot,
                         signals,
                         helps,
+                        suspect: 0,
                         single: None,
                     },
                 );
