@@ -8,3 +8,5 @@ pub mod explore;
 pub mod model;
 #[cfg(tautline_shuttle)]
 pub mod schedules;
+#[cfg(tautline_shuttle)]
+pub mod virtual_time;
