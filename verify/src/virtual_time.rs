@@ -23,6 +23,7 @@ pub struct Virtual {
     machine: Machine,
     everything: Option<Region>,
     placed: Vec<(Range<usize>, Region)>,
+    patient: bool,
     stack_bytes: usize,
     steps: usize,
 }
@@ -50,6 +51,7 @@ impl Virtual {
             machine,
             everything: None,
             placed: Vec::new(),
+            patient: false,
             stack_bytes: 1 << 16,
             steps: 1 << 28,
         }
@@ -71,6 +73,13 @@ impl Virtual {
         let range = objects.as_ptr_range();
         self.placed
             .push((range.start.addr()..range.end.addr(), region));
+        self
+    }
+
+    /// Waits are not played look by look: [`Hardware::be_patient`], which says when that is right. Looks left out are not
+    /// among the accesses.
+    pub fn patient(mut self) -> Self {
+        self.patient = true;
         self
     }
 
@@ -97,6 +106,9 @@ impl Virtual {
         }
         for (range, region) in &self.placed {
             hardware.place(range.clone(), *region);
+        }
+        if self.patient {
+            hardware.be_patient();
         }
         let hardware = Shared(Arc::new(Mutex::new(hardware)));
         let mut config = Config::new();
@@ -189,7 +201,7 @@ impl Scheduler for Least {
         let hardware = self.hardware.lock();
         let due = |task: &&&Task| match usize::from(task.id()).checked_sub(1) {
             None => (false, 0),
-            Some(thread) => (hardware.is_asleep(thread), hardware.now(thread)),
+            Some(thread) => (hardware.is_waiting(thread), hardware.now(thread)),
         };
         runnable.iter().min_by_key(due).map(|task| task.id())
     }
@@ -237,7 +249,7 @@ impl Port {
         let mut asleep = self.due().suspend(self.thread);
         while asleep {
             point();
-            asleep = self.hardware.lock().is_asleep(self.thread);
+            asleep = self.hardware.lock().is_waiting(self.thread);
             assert!(!asleep, "all threads are suspended: nobody will call them");
         }
     }

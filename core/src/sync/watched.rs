@@ -5,11 +5,16 @@
 //! shares one here. A scheduling point comes before each access, and none between the observer and the access: who is
 //! told of an access knows that nothing comes between. Shuttle takes every ordering for the strongest one.
 
+#![expect(
+    clippy::std_instead_of_alloc,
+    reason = "std is here anyway, alloc is a feature"
+)]
+
 use core::cell::RefCell;
 use core::ptr;
 use core::sync::atomic;
 use shuttle::current::try_get_current_task;
-use std::rc::Rc;
+use std::boxed::Box;
 use std::thread_local;
 
 pub use core::sync::atomic::Ordering;
@@ -27,7 +32,7 @@ pub enum Access {
     Fence,
 }
 
-type Observer = Rc<dyn Fn(usize, Access)>;
+type Observer = Box<dyn Fn(usize, Access)>;
 
 thread_local! {
     static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
@@ -50,7 +55,7 @@ impl Drop for Watch {
 /// # Panics
 /// If accesses are watched already.
 pub fn watch(observer: impl Fn(usize, Access) + 'static) -> Watch {
-    let before = OBSERVER.replace(Some(Rc::new(observer)));
+    let before = OBSERVER.replace(Some(Box::new(observer)));
     assert!(before.is_none(), "accesses are watched already");
     Watch(())
 }

@@ -11,7 +11,7 @@ const EPISODES: u64 = 20;
 /// Cycles an episode of `way` among so many threads, everything in `region`.
 pub fn episode(machine: Machine, region: Region, way: Way, threads: usize) -> u64 {
     let place = Arc::new(Place::new(threads));
-    let machine = Virtual::new(machine).place_all(region);
+    let machine = Virtual::new(machine).place_all(region).patient();
     let pass = move |episodes: u64| {
         let place = Arc::clone(&place);
         move |port: &_| place.pass(way, episodes as usize, port)

@@ -39,7 +39,7 @@ pub enum Seats {
     Spread,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Line {
     /// The cores that have a copy; one alone may write it if `owned`.
     holders: u128,
@@ -48,6 +48,16 @@ struct Line {
     free: u64,
     /// The core of the last transfer, and when it had the line.
     last: (usize, u64),
+    /// The threads that sleep until somebody writes it.
+    dozers: Vec<usize>,
+}
+
+/// What a thread has done since it last relaxed.
+#[derive(Clone, Debug, Default)]
+struct Look {
+    /// Nothing but loads from own copies.
+    near: bool,
+    lines: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -56,6 +66,8 @@ pub(super) struct State {
     lines: HashMap<usize, Line>,
     /// When each thread's stores are done: they are in order.
     stored: Vec<u64>,
+    looks: Vec<Look>,
+    woken: Vec<usize>,
 }
 
 impl State {
@@ -65,7 +77,36 @@ impl State {
             costs,
             lines: HashMap::new(),
             stored: vec![0; threads],
+            looks: vec![Look::default(); threads],
+            woken: Vec::new(),
         }
+    }
+
+    /// A thread has looked in vain. True if another look at its own copies finds the same until somebody writes one of
+    /// their lines: then the thread is among the [`woken`](Self::woken).
+    pub(super) fn doze(&mut self, thread: usize) -> bool {
+        let me = 1 << self.core(thread);
+        let fresh = Look {
+            near: true,
+            lines: Vec::new(),
+        };
+        let look = std::mem::replace(&mut self.looks[thread], fresh);
+        let held = |line| {
+            let line: Option<&Line> = self.lines.get(line);
+            line.is_some_and(|line| line.holders & me != 0)
+        };
+        if !look.near || look.lines.is_empty() || !look.lines.iter().all(held) {
+            return false;
+        }
+        for line in look.lines {
+            self.lines.entry(line).or_default().dozers.push(thread);
+        }
+        true
+    }
+
+    /// The threads that dozed and have been disturbed since this was asked last.
+    pub(super) fn woken(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.woken)
     }
 
     fn core(&self, thread: usize) -> usize {
@@ -84,7 +125,12 @@ impl State {
         now: u64,
     ) -> u64 {
         let (core, costs) = (self.core(thread), self.costs);
-        let line = self.lines.entry(address / costs.line_bytes).or_default();
+        let number = address / costs.line_bytes;
+        let line = self.lines.entry(number).or_default();
+        let look = &mut self.looks[thread];
+        if !look.lines.contains(&number) {
+            look.lines.push(number);
+        }
         let stored = &mut self.stored[thread];
         let now = match access {
             Access::Load => now,
@@ -95,11 +141,13 @@ impl State {
             Access::Store => line.take(&costs, core, now) + costs.hit_cycles,
             Access::Update => line.take(&costs, core, now) + costs.update_cycles,
         };
+        look.near &= access == Access::Load && done == now + costs.hit_cycles;
         if access != Access::Load {
             *stored = done;
             // Nobody gets the line while its owner writes it.
             line.free = line.free.max(done);
             line.last.1 = line.last.1.max(done);
+            self.woken.append(&mut line.dozers);
         }
         done
     }
@@ -252,6 +300,29 @@ mod tests {
         state.access(0, 64, Access::Store, 0);
         assert_eq!(state.access(0, 0, Access::Store, 1_000), 1_302);
         assert_eq!(state.access(0, 64, Access::Store, 1_001), 1_304);
+    }
+
+    #[test]
+    fn who_looks_at_own_copies_dozes_until_one_is_written() {
+        let mut state = state();
+        state.access(0, 0, Access::Load, 0);
+        assert!(!state.doze(0), "it was no copy yet");
+        assert!(!state.doze(0), "it looked at nothing");
+        let look = |state: &mut State, now| {
+            state.access(0, 0, Access::Load, now);
+            state.access(0, 64, Access::Load, now);
+            state.doze(0)
+        };
+        assert!(!look(&mut state, 1_000), "the other was no copy yet");
+        assert!(look(&mut state, 2_000));
+        state.access(2, 64, Access::Load, 2_500);
+        assert_eq!(state.woken(), [0; 0]);
+        state.access(1, 64, Access::Store, 3_000);
+        assert_eq!(state.woken(), [0], "by its sibling");
+        assert!(look(&mut state, 4_000));
+        state.access(2, 0, Access::Update, 5_000);
+        assert_eq!(state.woken().first(), Some(&0));
+        assert!(!look(&mut state, 6_000), "its copy is gone");
     }
 
     #[test]

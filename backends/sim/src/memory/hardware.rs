@@ -6,13 +6,15 @@ use std::ops::Range;
 
 /// The threads of a machine that take part, each with its clock.
 ///
-/// A thread's deeds must be told when no other thread that is awake has a lesser clock; then the clocks are right.
+/// A thread's deeds must be told when no other thread that is awake has a lesser clock, of equal ones those of the lesser
+/// thread first; then the clocks are right.
 #[derive(Debug)]
 pub struct Hardware {
     machine: Machine,
     memory: State,
     threads: Vec<Thread>,
     lines: Lines,
+    patient: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +23,10 @@ struct Thread {
     /// When all its stores are done.
     stored: u64,
     asleep: bool,
+    /// How far apart the looks are that it need not make.
+    dozes: Option<u64>,
+    /// When it last relaxed.
+    relaxed: u64,
     bell: Bell,
     accesses: u64,
 }
@@ -55,7 +61,15 @@ impl Hardware {
             },
             threads: vec![Thread::default(); threads],
             lines: Lines::new(machine.signals, threads),
+            patient: false,
         }
+    }
+
+    /// From now on a thread that looks at its own copies of some words and relaxes waits for somebody to write one of
+    /// their lines: the same times with less to do, if threads that wait look at the same words again and again, do
+    /// nothing else, and never tire of it. Without caches it makes no difference.
+    pub fn be_patient(&mut self) {
+        self.patient = true;
     }
 
     /// Where all lies that is not placed. Provided: on the chip. Caches make no difference.
@@ -82,14 +96,23 @@ impl Hardware {
         self.threads[thread].accesses
     }
 
-    /// Whether a thread has suspended itself and nobody has called it since.
-    pub fn is_asleep(&self, thread: usize) -> bool {
-        self.threads[thread].asleep
+    /// Whether a thread has suspended itself and nobody has called it since, or looks at words that nobody has changed.
+    pub fn is_waiting(&self, thread: usize) -> bool {
+        let state = &self.threads[thread];
+        state.asleep || state.dozes.is_some()
     }
 
     /// A thread makes an access.
+    ///
+    /// # Panics
+    /// If it is waiting.
     pub fn access(&mut self, thread: usize, address: usize, access: Access) {
+        assert!(
+            !self.is_waiting(thread),
+            "thread {thread} waits, and nobody is left who could end that"
+        );
         let state = &mut self.threads[thread];
+        let now = state.now;
         state.accesses += 1;
         let done = match &mut self.memory {
             State::ScratchPad(memory) => memory.access(thread, address, access, state.now),
@@ -100,6 +123,13 @@ impl Hardware {
             state.now += ISSUE_CYCLES;
         } else {
             state.now = done;
+        }
+        if let State::Coherent(memory) = &mut self.memory {
+            for woken in memory.woken() {
+                // At the same moment the lesser thread comes first, and has seen nothing.
+                let seen = now + u64::from(woken < thread);
+                self.threads[woken].look_again(seen);
+            }
         }
     }
 
@@ -116,7 +146,12 @@ impl Hardware {
 
     /// A thread waits between two looks.
     pub fn relax(&mut self, thread: usize) {
-        self.work(thread, self.machine.spin_cycles);
+        let state = &mut self.threads[thread];
+        state.now += self.machine.spin_cycles;
+        let pace = state.now - std::mem::replace(&mut state.relaxed, state.now);
+        if let (true, State::Coherent(memory)) = (self.patient, &mut self.memory) {
+            state.dozes = memory.doze(thread).then_some(pace);
+        }
     }
 
     /// A barrier line that nobody has.
@@ -192,9 +227,20 @@ impl Hardware {
     }
 }
 
+impl Thread {
+    /// What it looks at has changed for looks from `seen` on: it goes on with the first of them.
+    fn look_again(&mut self, seen: u64) {
+        if let Some(pace) = self.dozes.take() {
+            let missed = seen.saturating_sub(self.now).div_ceil(pace);
+            self.now += missed * pace;
+            self.relaxed = self.now;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{CYCLOPS64, Signals};
+    use super::super::{CYCLOPS64, POWER7, Signals};
     use super::*;
 
     fn hardware(threads: usize) -> Hardware {
@@ -243,7 +289,7 @@ mod tests {
     fn calls_are_sent_one_after_the_other_and_none_is_lost() {
         let mut hardware = hardware(3);
         assert!(hardware.suspend(1));
-        assert!(hardware.is_asleep(1));
+        assert!(hardware.is_waiting(1));
         hardware.awake(0, 1);
         hardware.awake(0, 2);
         let Signals {
@@ -251,11 +297,38 @@ mod tests {
             wake_cycles,
             ..
         } = CYCLOPS64.signals;
-        assert!(!hardware.is_asleep(1));
+        assert!(!hardware.is_waiting(1));
         assert_eq!(hardware.now(0), 2 * (send_cycles + 1));
         assert_eq!(hardware.now(1), 1 + send_cycles + wake_cycles);
         assert!(!hardware.suspend(2), "it had been called");
         assert!(hardware.suspend(2), "once");
+    }
+
+    #[test]
+    fn a_dozing_thread_looks_again_at_its_pace() {
+        let mut hardware = Hardware::new(POWER7, 2);
+        hardware.be_patient();
+        for _ in 0..2 {
+            hardware.access(0, 0, Access::Load);
+            hardware.relax(0);
+        }
+        let (slept, pace) = (hardware.now(0), 12);
+        assert!(hardware.is_waiting(0));
+        hardware.work(1, slept + 10 * pace + 1);
+        hardware.access(1, 0, Access::Store);
+        assert!(!hardware.is_waiting(0));
+        assert_eq!(hardware.now(0), slept + 11 * pace);
+    }
+
+    #[test]
+    #[should_panic(expected = "thread 0 waits, and nobody is left")]
+    fn who_waits_for_nobody_is_found() {
+        let mut hardware = Hardware::new(POWER7, 1);
+        hardware.be_patient();
+        for _ in 0..3 {
+            hardware.access(0, 0, Access::Load);
+            hardware.relax(0);
+        }
     }
 
     #[test]
