@@ -94,6 +94,47 @@ fn orders_on_a_scratch_pad_machine() {
     told("orders_on_a_scratch_pad_machine", 12, start);
 }
 
+/// Cycles a hop of a signal that goes round, each thread waiting for the one before it.
+fn hop(threads: usize, interrupts: bool) -> u64 {
+    const ROUNDS: usize = 20;
+    let words: Vec<_> = (0..threads)
+        .map(|_| CachePadded::new(AtomicUsize::new(0)))
+        .collect();
+    let taken = Virtual::new(CYCLOPS64).run(threads, move |port| {
+        let me = port.thread();
+        for round in 1..=ROUNDS {
+            if (me, round) != (0, 1) {
+                let due = if me == 0 { round - 1 } else { round };
+                if interrupts {
+                    port.suspend();
+                }
+                while !interrupts && words[me].load(Ordering::Acquire) < due {
+                    port.relax(0);
+                }
+            }
+            let next = (me + 1) % words.len();
+            if interrupts {
+                port.awake(next);
+            } else {
+                words[next].store(round, Ordering::Release);
+            }
+        }
+    });
+    taken.last() / (ROUNDS * threads) as u64
+}
+
+/// From thread to thread a word is about as fast as an interrupt, and a little faster.
+#[test]
+fn a_ring_of_threads() {
+    let start = Instant::now();
+    for threads in [2, 16, 64] {
+        let [words, interrupts] = [false, true].map(|interrupts| hop(threads, interrupts));
+        println!("\na hop among {threads}: {words} cycles by words, {interrupts} by interrupts");
+        assert!(words < interrupts && interrupts < 2 * words);
+    }
+    told("a_ring_of_threads", 6, start);
+}
+
 /// One word off the chip is enough, if all poll it.
 #[test]
 fn a_single_word_can_be_placed() {

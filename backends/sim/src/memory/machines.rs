@@ -1,9 +1,12 @@
-//! Machines, and where their figures come from. Assumed: no source gave the figure; it is of the right kind at best.
+//! Machines, and where their figures come from.
+//!
+//! Published: in Chatterjee 2013. Reported: known from the literature on the machine, not compared with it here. Assumed: no
+//! source gave the figure; it is of the right kind at best.
 
 use super::{Banks, Coherent, Machine, Memory, ScratchPad, Seats, Signals};
 
-/// IBM Cyclops64: 80 cores of two thread units each, without data caches (Chatterjee 2013, section 6.4; latencies as in
-/// the literature on this chip of the University of Delaware, 2005 to 2010).
+/// IBM Cyclops64: 80 cores of two thread units each, without data caches. What is reported is in papers on its system
+/// software from the University of Delaware, 2005 to 2010.
 pub const CYCLOPS64: Machine = Machine {
     name: "Cyclops64",
     // Published.
@@ -12,38 +15,38 @@ pub const CYCLOPS64: Machine = Machine {
     clock_mhz: 500,
     memory: Memory::ScratchPad(ScratchPad {
         on_chip: Banks {
-            // Published: one bank a thread unit.
+            // Reported: one bank a thread unit.
             count: 160,
             // Assumed.
             interleave_bytes: 64,
-            // Published.
+            // Reported.
             store_cycles: 20,
-            // Published.
+            // Reported.
             load_cycles: 31,
-            // From the published bandwidth of a port of the crossbar: 4 GB/s are 8 bytes a cycle.
+            // From the crossbar's published 384 GB/s over its reported 96 ports: 8 bytes a cycle each.
             busy_cycles: 1,
-            // Assumed: read, add, write. That it is done at the memory is published.
+            // Assumed: read, add, write. That it is done at the memory is reported.
             update_busy_cycles: 3,
         },
         off_chip: Banks {
-            // Published.
+            // Reported.
             count: 4,
             // Assumed.
             interleave_bytes: 64,
-            // Published.
+            // Reported.
             store_cycles: 36,
-            // Published.
+            // Reported.
             load_cycles: 57,
-            // By how much a load from here is longer than from the chip's memory, both published: what the DRAM itself takes,
+            // By how much a load from here is longer than from the chip's memory, both reported: what the DRAM itself takes,
             // and a row cycle of such parts (DDR2: 55 ns). That it serves one word at a time, with no row left open, is
-            // assumed; long bursts at the published 16 GB/s would be 8 bytes a cycle and bank.
+            // assumed; long bursts at the reported 16 GB/s would be 8 bytes a cycle and bank.
             busy_cycles: 26,
             // Assumed: a write follows in the open row.
             update_busy_cycles: 34,
         },
-        // Published.
+        // Reported.
         pad_load_cycles: 2,
-        // Published.
+        // Reported.
         pad_store_cycles: 1,
     }),
     // Assumed: compare, branch.
@@ -61,25 +64,25 @@ pub const CYCLOPS64: Machine = Machine {
     },
 };
 
-/// A node of four POWER7 chips of 8 cores, 4 threads a core (Chatterjee 2013, section 6.3).
+/// A node of four POWER7 chips of 8 cores, 4 threads a core.
 pub const POWER7: Machine = Machine {
     name: "POWER7",
     // Published.
     threads: 128,
-    // Published for such nodes: 3.3 to 3.9 GHz.
+    // Reported for such nodes: 3.3 to 3.9 GHz.
     clock_mhz: 3_300,
     memory: Memory::Coherent(Coherent {
-        // Published.
+        // Reported.
         line_bytes: 128,
         // Published.
         cores: 32,
         // Published.
         core_threads: 4,
-        // Published.
+        // Reported.
         chip_cores: 8,
         // Assumed: as a scheduler does that leaves no core idle.
         seats: Seats::Spread,
-        // Published: of the first level.
+        // Reported: of the first level.
         hit_cycles: 2,
         // Assumed: a pair of load and store with reservation, at the second level.
         update_cycles: 20,
@@ -115,7 +118,7 @@ pub const XEON: Machine = Machine {
         memory_cycles: 250,
         share_cycles: 40,
     }),
-    // The instruction made for it takes as long since 2017.
+    // Reported of the instruction made for it, since 2017.
     spin_cycles: 140,
     signals: NO_SIGNALS,
 };
