@@ -289,6 +289,9 @@ impl<P: Relax + Barrier> Registration<P> {
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
+        } else if tree.watch(phase, patience, &mut by) {
+            self.suspect = by.suspect;
+            return;
         }
         let (mut turn, mut gathering) = (0, self.master_of.filter(|_| patience > 0));
         while !tree.is_past(phase) {
@@ -333,7 +336,7 @@ impl<P: Relax + Barrier> Registration<P> {
             self.asleep = true;
             self.slot().sleeper.sleep(waker, &tree.port);
             let mut by = self.visitor(true, single);
-            if tree.fall_asleep(phase) {
+            if tree.fall_asleep(phase, self.slot) {
                 tree.look_again(phase, &mut by);
             }
             self.suspect = by.suspect;
@@ -470,6 +473,9 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         }
         if self.hinders {
             tree.unhinder();
+        }
+        if self.mode.waits() {
+            tree.leave_behind(self.waited);
         }
         tree.leave(self.slot, self.mode);
         if let Some(line) = self.line {

@@ -1,0 +1,66 @@
+//! Barrier lines: which one carries the phaser's phases, and whether it may.
+//!
+//! # Words
+//! `hindrances`: how many are registered that the hardware cannot carry, or that have not shown that they block a thread. `line`: the
+//! number of the claimed line plus 1; set once, by whoever ends a phase, and kept.
+#![forbid(unsafe_code)]
+
+use super::Tree;
+use crate::port::{Barrier, Line, Relax};
+use crate::sync::Ordering;
+
+impl<P: Relax + Barrier> Tree<P> {
+    /// Somebody came who keeps the phaser off the hardware.
+    pub fn hinder(&self) {
+        // ORDERING: Relaxed: who ends a phase sees it by the signal that follows (S1).
+        self.hindrances.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One of those does not any more.
+    pub fn unhinder(&self) {
+        // ORDERING: Relaxed: seen late, the hardware is used later.
+        self.hindrances.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The line that carries phases of this phaser.
+    pub fn line(&self) -> Option<Line> {
+        // ORDERING: Relaxed: set before the window was opened (H1).
+        let line = self.line.load(Ordering::Relaxed);
+        u8::try_from(line.checked_sub(1)?).ok().map(Line)
+    }
+
+    /// Lets the line carry the phases from `first` on, if nothing stands against it.
+    #[inline]
+    pub(super) fn open_window(&self, first: usize) {
+        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1).
+        if self.hindrances.load(Ordering::Relaxed) != 0 || !self.window.state().is_shut() {
+            return;
+        }
+        if self.line().is_none() {
+            let Some(Line(line)) = self.port.claim() else {
+                return;
+            };
+            // ORDERING: Relaxed both: published by opening the window (H1).
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+            let line_word = usize::from(line) + 1;
+            if self.line.compare_exchange(0, line_word, yes, no).is_err() {
+                self.port.give_back(Line(line));
+            }
+        }
+        self.window.open(first);
+    }
+
+    /// The line has carried `phase`.
+    pub fn carried(&self, phase: usize) {
+        if !self.is_past(phase) && self.end(phase).is_some() {
+            // ORDERING: Relaxed: a count.
+            self.carried.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Phases that the hardware has carried.
+    pub fn in_hardware(&self) -> usize {
+        // ORDERING: Relaxed: a count.
+        self.carried.load(Ordering::Relaxed)
+    }
+}
