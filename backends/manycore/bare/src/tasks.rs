@@ -1,0 +1,29 @@
+//! Many small tasks under one finish.
+
+use crate::Chip;
+use alloc::format;
+use alloc::string::String;
+use core::sync::atomic::{AtomicU64, Ordering};
+use tautline_core::task::Cx;
+
+const SPAWNERS: u64 = 200;
+const TASKS: u64 = 1000;
+
+/// Tasks that spawn tasks, each of which adds its number.
+pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
+    let sum = AtomicU64::new(0);
+    let ended = cx.finish(|cx| {
+        for spawner in 0..SPAWNERS {
+            let sum = &sum;
+            cx.spawn(move |cx| {
+                for task in spawner * TASKS..(spawner + 1) * TASKS {
+                    cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
+                }
+            });
+        }
+    });
+    assert!(ended.is_ok(), "nobody cancels it");
+    let (tasks, sum) = (SPAWNERS * TASKS, sum.into_inner());
+    assert_eq!(sum, tasks * (tasks - 1) / 2, "the sum of 0 to {}", tasks - 1);
+    format!("{tasks} tasks, sum {sum}")
+}
