@@ -52,9 +52,16 @@ impl<B: Board> Heap<B> {
     /// # Panics
     /// At the second call; with no arena, or more than 64.
     pub fn give(&self, memory: &'static mut [MaybeUninit<u8>], arenas: usize) {
-        assert!((1..=MOST_HARTS).contains(&arenas), "{arenas} arenas: 1 to {MOST_HARTS}");
+        assert!(
+            (1..=MOST_HARTS).contains(&arenas),
+            "{arenas} arenas: 1 to {MOST_HARTS}"
+        );
         // ORDERING: Relaxed: one hart gives.
-        assert_eq!(self.count.load(Ordering::Relaxed), 0, "memory is given once");
+        assert_eq!(
+            self.count.load(Ordering::Relaxed),
+            0,
+            "memory is given once"
+        );
         let bytes = memory.len() / arenas;
         // ORDERING: Relaxed (both): `count` carries them.
         self.start.store(memory.as_ptr().addr(), Ordering::Relaxed);
@@ -77,7 +84,10 @@ impl<B: Board> Heap<B> {
     /// The arena that lent this memory.
     fn owner(&self, memory: *mut u8) -> &Lock<Arena> {
         // ORDERING: Relaxed (both): whoever has memory of ours saw them, or got it from one who did.
-        let (start, bytes) = (self.start.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let (start, bytes) = (
+            self.start.load(Ordering::Relaxed),
+            self.bytes.load(Ordering::Relaxed),
+        );
         &self.arenas[(memory.addr() - start) / bytes]
     }
 }

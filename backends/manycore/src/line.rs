@@ -113,8 +113,7 @@ impl Lines {
     /// The line is free again.
     pub fn give_back(&self, line: Line) {
         // ORDERING: Release, pairs with Acquire in claim (B3).
-        self.claimed
-            .fetch_and(!(1 << line.0), Ordering::Release);
+        self.claimed.fetch_and(!(1 << line.0), Ordering::Release);
     }
 
     /// The line waits for `me` too.
@@ -181,7 +180,9 @@ impl Lines {
             return;
         }
         // ORDERING: Relaxed: the change of the word has acquired the bits of those who came (B2).
-        let included = self.wires[usize::from(line.0)].included.load(Ordering::Relaxed);
+        let included = self.wires[usize::from(line.0)]
+            .included
+            .load(Ordering::Relaxed);
         let mut others = included & !(1 << me);
         while others != 0 {
             board.ring(others.trailing_zeros() as usize);

@@ -114,11 +114,15 @@ impl<B: Board> Thread for Manycore<B> {
         self.worker[hart].store(now, Ordering::Relaxed);
         if let Some(before) = before {
             // ORDERING: Relaxed: who sees it late rings a hart for nothing.
-            self.posts[before.index()].hart.store(NOBODY, Ordering::Relaxed);
+            self.posts[before.index()]
+                .hart
+                .store(NOBODY, Ordering::Relaxed);
         }
         if let Some(worker) = worker {
             // ORDERING: Relaxed: the fences here and in `unpark` order it against the permit.
-            self.posts[worker.index()].hart.store(hart as u32, Ordering::Relaxed);
+            self.posts[worker.index()]
+                .hart
+                .store(hart as u32, Ordering::Relaxed);
             full_fence();
         }
     }

@@ -40,9 +40,14 @@ static POOL: AtomicPtr<Pool<Chip>> = AtomicPtr::new(ptr::null_mut());
 #[unsafe(no_mangle)]
 fn board_main(found: Found) -> ! {
     let (harts, megabytes) = (found.harts, found.memory.len() >> 20);
-    Virt.say(format_args!("board: virt, {harts} harts, {megabytes} MB free\n"));
+    Virt.say(format_args!(
+        "board: virt, {harts} harts, {megabytes} MB free\n"
+    ));
     HEAP.give(found.memory, harts);
-    let pool = Box::leak(Box::new(Pool::new(Manycore::new(Virt, harts, harts), harts)));
+    let pool = Box::leak(Box::new(Pool::new(
+        Manycore::new(Virt, harts, harts),
+        harts,
+    )));
     ports::claim(pool.port());
     // ORDERING: Release, pairs with Acquire in hart: the pool is whole.
     POOL.store(ptr::from_mut(pool), Ordering::Release);

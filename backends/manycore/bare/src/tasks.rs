@@ -24,6 +24,11 @@ pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
     });
     assert!(ended.is_ok(), "nobody cancels it");
     let (tasks, sum) = (SPAWNERS * TASKS, sum.into_inner());
-    assert_eq!(sum, tasks * (tasks - 1) / 2, "the sum of 0 to {}", tasks - 1);
+    assert_eq!(
+        sum,
+        tasks * (tasks - 1) / 2,
+        "the sum of 0 to {}",
+        tasks - 1
+    );
     format!("{tasks} tasks, sum {sum}")
 }

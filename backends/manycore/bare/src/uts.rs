@@ -66,7 +66,13 @@ fn hash<const WORDS: usize>(words: [u32; WORDS]) -> State {
     }
     block[4 * WORDS] = 0x80;
     block[63] = 32 * WORDS as u8;
-    let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
+    let mut state = [
+        0x6745_2301,
+        0xefcd_ab89,
+        0x98ba_dcfe,
+        0x1032_5476,
+        0xc3d2_e1f0,
+    ];
     compress(&mut state, &[block]);
     state
 }
@@ -105,6 +111,10 @@ pub fn anl(cx: &mut Cx<'_, '_, Chip>) -> String {
     let root = hash([0, 0, 0, 0, SEED]);
     let seen = walk_all(cx, &root, 0..ROOT_CHILDREN).under_a_node();
     assert_eq!(seen, ANL);
-    let Counts { nodes, leaves, depth } = seen;
+    let Counts {
+        nodes,
+        leaves,
+        depth,
+    } = seen;
     format!("anl, {nodes} nodes, {leaves} leaves, depth {depth}")
 }

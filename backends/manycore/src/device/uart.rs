@@ -29,8 +29,12 @@ impl Uart {
 impl fmt::Write for Uart {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // SAFETY: promised to `at`.
-        let (data, status) =
-            unsafe { (Register::<u8>::at(self.0, DATA), Register::<u8>::at(self.0, STATUS)) };
+        let (data, status) = unsafe {
+            (
+                Register::<u8>::at(self.0, DATA),
+                Register::<u8>::at(self.0, STATUS),
+            )
+        };
         for byte in text.bytes() {
             while status.read() & MAY_SEND == 0 {
                 spin_loop();

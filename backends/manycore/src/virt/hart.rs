@@ -32,7 +32,11 @@ pub(super) fn order_devices() {
 
 /// Sleeps until a software interrupt is pending, or the timer's if it counts; says whether it was the former.
 pub(super) fn wait(timer_counts: bool) -> bool {
-    let ends = if timer_counts { SOFTWARE | TIMER } else { SOFTWARE };
+    let ends = if timer_counts {
+        SOFTWARE | TIMER
+    } else {
+        SOFTWARE
+    };
     let pending: usize;
     // SAFETY: interrupts are off (`mstatus.MIE`), so that one that is pending ends the `wfi` and does nothing else.
     unsafe {
