@@ -28,7 +28,12 @@ type Chip = Manycore<Virt>;
 type Part = fn(&mut Cx<'_, '_, Chip>) -> String;
 
 /// What runs on the pool, in this order.
-const PARTS: &[(&str, Part)] = &[("finish", tasks::finish), ("uts", uts::anl)];
+const PARTS: &[(&str, Part)] = &[
+    #[cfg(feature = "overflow")]
+    ("overflow", tasks::overflow),
+    ("finish", tasks::finish),
+    ("uts", uts::anl),
+];
 
 #[global_allocator]
 static HEAP: Heap<Virt> = Heap::new(Virt);

@@ -32,3 +32,13 @@ pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
     );
     format!("{tasks} tasks, sum {sum}")
 }
+
+/// Calls itself until the stack of its hart is full.
+#[cfg(feature = "overflow")]
+pub fn overflow(_: &mut Cx<'_, '_, Chip>) -> String {
+    fn deeper(levels: u64) -> u64 {
+        let here = core::hint::black_box([levels; 64]);
+        1 + deeper(levels + 1) + here[63]
+    }
+    format!("{} levels", deeper(0))
+}
