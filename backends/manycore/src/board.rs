@@ -33,6 +33,11 @@ pub trait Board: Clock + Relax + Sync + 'static {
         0
     }
 
+    /// Calls `body` where there is stack left. Provided: on the stack that there is.
+    fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        body();
+    }
+
     /// One turn of waiting, for [`Relax`]: spins first, then rests.
     fn doze(&self, turn: u32) {
         if turn < SPIN_TURNS {

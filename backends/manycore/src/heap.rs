@@ -63,8 +63,9 @@ impl<B: Board> Heap<B> {
             "memory is given once"
         );
         let bytes = memory.len() / arenas;
-        // ORDERING: Relaxed (both): `count` carries them.
+        // ORDERING: Relaxed: `count` carries it.
         self.start.store(memory.as_ptr().addr(), Ordering::Relaxed);
+        // ORDERING: Relaxed: `count` carries it.
         self.bytes.store(bytes, Ordering::Relaxed);
         for (arena, part) in self.arenas.iter().zip(memory.chunks_exact_mut(bytes)) {
             arena.lock(&self.board).0.insert_free_block(part);
@@ -83,11 +84,10 @@ impl<B: Board> Heap<B> {
 
     /// The arena that lent this memory.
     fn owner(&self, memory: *mut u8) -> &Lock<Arena> {
-        // ORDERING: Relaxed (both): whoever has memory of ours saw them, or got it from one who did.
-        let (start, bytes) = (
-            self.start.load(Ordering::Relaxed),
-            self.bytes.load(Ordering::Relaxed),
-        );
+        // ORDERING: Relaxed: whoever has memory of ours saw it, or got it from one who did.
+        let start = self.start.load(Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
+        let bytes = self.bytes.load(Ordering::Relaxed);
         &self.arenas[(memory.addr() - start) / bytes]
     }
 }

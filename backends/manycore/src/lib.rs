@@ -2,7 +2,7 @@
 //!
 //! A [`Board`] is what must be known of the hardware: who asks, what time it is, how to ring another hart, and how to
 //! rest until one is rung. [`Manycore`] makes of any board the ports of the core; [`Heap`] makes an allocator of its
-//! memory. [`virt`] is the one board that is here, the RISC-V machine of that name in QEMU; what its program looks like
+//! memory. `virt` is the one board that is here, the RISC-V machine of that name in QEMU; what its program looks like
 //! is in `backends/manycore/bare`.
 #![no_std]
 

@@ -15,7 +15,7 @@
 //! |---|---|---|---|---|
 //! | B1 | `arrive`, `exclude` | the last of them, then `is_done` | what was done before | `tests/port.rs` |
 //! | B2 | `include` | the last to arrive | the bit of who is to be rung: set before it arrives | `tests/port.rs` |
-//! | B3 | `give_back` | `claim` | that nobody is included any more | |
+//! | B3 | `give_back` | `claim` | that nobody is included any more | `tests/port.rs` |
 //!
 //! # Not proved
 //! No model: the tests run it on threads and on the board.

@@ -1,4 +1,13 @@
 //! The ports of the core on any board.
+//!
+//! # Words
+//! `worker`, one a hart, its own: the worker that it is. `hart`, one a worker: written by the hart that becomes it, read by
+//! whoever wakes it. `permit`, one a worker: given by whoever wakes it, taken by the hart that is it.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | P1 | `unpark`: permit, full fence, hart | `be`: hart, full fence, permit | to the waker the hart, or to the hart the permit | `tests/port.rs` |
 
 use crate::{Board, Lines};
 use alloc::boxed::Box;
@@ -20,10 +29,6 @@ struct Post {
 
 /// Harts that run one pool's workers, and the barrier lines between them.
 ///
-/// # Words
-/// `worker`, one a hart, its own: the worker that it is. `hart`, one a worker: written by the hart that becomes it, read by
-/// whoever wakes it. Both sides put a full fence between their word and the other's: either the waker sees the hart, or
-/// the hart sees the permit.
 #[derive(Debug)]
 pub struct Manycore<B> {
     board: B,
@@ -86,8 +91,9 @@ impl<B: Board> Park for Manycore<B> {
     fn unpark(&self, _place: PlaceId, worker: WorkerId) {
         let post = &self.posts[worker.index()];
         post.permit.give();
+        // ORDERING: full fence, pairs with the one in be (P1): the permit is given before the hart is read.
         full_fence();
-        // ORDERING: Relaxed: the fences here and in `be` order it against the permit.
+        // ORDERING: Relaxed: after the fence (P1).
         match post.hart.load(Ordering::Relaxed) {
             NOBODY => {}
             hart => self.board.ring(hart as usize),
@@ -119,16 +125,21 @@ impl<B: Board> Thread for Manycore<B> {
                 .store(NOBODY, Ordering::Relaxed);
         }
         if let Some(worker) = worker {
-            // ORDERING: Relaxed: the fences here and in `unpark` order it against the permit.
+            // ORDERING: Relaxed: before the fence (P1).
             self.posts[worker.index()]
                 .hart
                 .store(hart as u32, Ordering::Relaxed);
+            // ORDERING: full fence, pairs with the one in unpark (P1): the hart is named before it looks for its permit.
             full_fence();
         }
     }
 
     fn stack_floor(&self) -> usize {
         self.board.stack_floor()
+    }
+
+    fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        self.board.on_more_stack(body);
     }
 }
 

@@ -32,6 +32,7 @@ const PARTS: &[(&str, Part)] = &[
     #[cfg(feature = "overflow")]
     ("overflow", tasks::overflow),
     ("finish", tasks::finish),
+    ("deep", tasks::deep),
     ("uts", uts::anl),
 ];
 

@@ -9,6 +9,9 @@ use tautline_core::task::Cx;
 const SPAWNERS: u64 = 200;
 const TASKS: u64 = 1000;
 
+/// Some hundred bytes of stack each.
+const LEVELS: u64 = 30_000;
+
 /// Tasks that spawn tasks, each of which adds its number.
 pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
     let sum = AtomicU64::new(0);
@@ -33,12 +36,29 @@ pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
     format!("{tasks} tasks, sum {sum}")
 }
 
+/// Forks in forks, far beyond the stack of a hart.
+pub fn deep(cx: &mut Cx<'_, '_, Chip>) -> String {
+    fn fork(cx: &mut Cx<'_, '_, Chip>, levels: u64) -> u64 {
+        if levels == 0 {
+            return 0;
+        }
+        let (below, here) = cx.join(|cx| fork(cx, levels - 1), |_| 1);
+        below + here
+    }
+    let forks = fork(cx, LEVELS);
+    assert_eq!(forks, LEVELS);
+    format!("{forks} forks in each other")
+}
+
 /// Calls itself until the stack of its hart is full.
 #[cfg(feature = "overflow")]
 pub fn overflow(_: &mut Cx<'_, '_, Chip>) -> String {
     fn deeper(levels: u64) -> u64 {
         let here = core::hint::black_box([levels; 64]);
-        1 + deeper(levels + 1) + here[63]
+        match levels {
+            u64::MAX => 0,
+            _ => deeper(levels + 1) + here[63],
+        }
     }
     format!("{} levels", deeper(0))
 }

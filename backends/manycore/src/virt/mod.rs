@@ -10,6 +10,7 @@
 //! [`Virt::start`].
 
 mod hart;
+mod stack;
 mod start;
 
 pub use start::Found;
@@ -29,9 +30,7 @@ const CLINT: usize = 0x200_0000;
 const UART: usize = 0x1000_0000;
 
 /// Bytes of stack of each hart, as a power of two; the lowest page traps.
-const STACK_SHIFT: usize = 20;
-/// What is kept free below the deepest fork, for what it calls, the page that traps included, in bytes.
-const RESERVE_BYTES: usize = 64 << 10;
+const STACK_SHIFT: usize = 18;
 
 /// Turns for which a hart that panics waits for the line to be free.
 const MOST_TURNS: u32 = 1 << 20;
@@ -90,7 +89,11 @@ impl Board for Virt {
     }
 
     fn stack_floor(&self) -> usize {
-        start::stack(hart::number()) + RESERVE_BYTES
+        stack::floor()
+    }
+
+    fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        stack::on_more(body);
     }
 }
 

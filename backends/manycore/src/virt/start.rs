@@ -1,6 +1,6 @@
 //! From power-on to the program, and from a panic or a trap to the end.
 
-use super::{CLINT, MOST_HARTS, STACK_SHIFT, Virt};
+use super::{CLINT, MOST_HARTS, STACK_SHIFT, Virt, stack};
 use crate::Board;
 use core::arch::global_asm;
 use core::mem::{MaybeUninit, transmute};
@@ -66,11 +66,6 @@ global_asm!(
     other = sym other,
 );
 
-unsafe extern "C" {
-    /// From the linker script: where the stacks begin; after them, all memory is free.
-    static __stacks: u8;
-}
-
 // SAFETY (the contract of the linker script): the program defines it so.
 unsafe extern "Rust" {
     safe fn board_main(found: Found) -> !;
@@ -93,17 +88,12 @@ pub(super) fn set_entry(entry: fn(usize)) {
     ENTRY.store(entry as *mut (), Ordering::Release);
 }
 
-/// The lowest address of a hart's stack.
-pub(super) fn stack(hart: usize) -> usize {
-    (&raw const __stacks).addr() + (hart << STACK_SHIFT)
-}
-
 extern "C" fn first(tree: *const u8) -> ! {
     // SAFETY: the machine hands the address of its tree to every hart; nothing has been written behind the stacks.
     let described = unsafe { Fdt::from_ptr(tree) };
     let described = described.unwrap_or_else(|error| panic!("device tree at {tree:p}: {error}"));
     let harts = described.cpus().count().min(MOST_HARTS);
-    let start = stack(harts);
+    let start = stack::lowest(harts);
     let memory = described.memory();
     let mut regions = memory.regions();
     let end = regions.find_map(|region| {
@@ -147,7 +137,7 @@ global_asm!(
 
 extern "C" fn trapped(cause: usize, at: usize, value: usize) -> ! {
     let hart = Virt.hart();
-    let floor = stack(hart);
+    let floor = stack::lowest(hart);
     if (floor..floor + 4096).contains(&value) {
         panic!("hart {hart}: its stack is full, at {at:#x}");
     }
