@@ -1,6 +1,6 @@
 //! The core of Tautline: mechanism without machine.
 //!
-//! From the ground up: [`sync`] and [`port`], then words ([`deque`]), the grain tuner ([`tuning`]) and
+//! From the ground up: [`sync`] and [`port`], then words ([`deque`], [`phaser`]), the grain tuner ([`tuning`]) and
 //! the tree of memories ([`hierarchy`]), then protocols as state machines without I/O ([`lifeline`],
 //! [`finish`], [`flow`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
@@ -23,6 +23,8 @@ pub mod glb;
 pub mod hierarchy;
 mod id;
 pub mod lifeline;
+#[cfg(feature = "alloc")]
+pub mod phaser;
 pub mod port;
 pub mod sync;
 #[cfg(feature = "alloc")]

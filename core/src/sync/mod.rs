@@ -4,10 +4,12 @@
 //! `--cfg tautline_loom` puts the loom model checker behind the same names.
 //! SeqCst *accesses* are not used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
 
+mod cache_line;
 mod fence;
 mod lock;
 mod permit;
 
+pub use cache_line::CacheLine;
 pub use fence::full_fence;
 pub use lock::{Guard, Lock};
 pub use permit::Permit;

@@ -1,0 +1,75 @@
+//! What a task may do on a phaser.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+/// How a task is registered (Chatterjee 2013, 6.2: the lattice, and table 6.1).
+///
+/// | | `next` | `next_single` | `signal` | `wait` |
+/// |---|---|---|---|---|
+/// | `SignalWaitSingle` | signal + wait | signal + wait + statement | signal | wait |
+/// | `SignalWait` | signal + wait | error | signal | wait |
+/// | `Signal` | signal | error | signal | nothing |
+/// | `Wait` | wait | error | nothing | wait |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A producer: others wait for it, it waits for nobody.
+    Signal,
+    /// A consumer: it waits for others, nobody waits for it.
+    Wait,
+    /// A member of a barrier.
+    SignalWait,
+    /// A member of a barrier that may have a statement run once between two phases.
+    SignalWaitSingle,
+}
+
+impl Mode {
+    /// All of them, the weaker first.
+    pub const ALL: [Self; 4] = [
+        Self::Signal,
+        Self::Wait,
+        Self::SignalWait,
+        Self::SignalWaitSingle,
+    ];
+
+    /// Others wait for its signals.
+    #[inline]
+    pub const fn signals(self) -> bool {
+        !matches!(self, Self::Wait)
+    }
+
+    /// It waits for the others' signals.
+    #[inline]
+    pub const fn waits(self) -> bool {
+        !matches!(self, Self::Signal)
+    }
+
+    /// It may call for a statement between two phases.
+    #[inline]
+    pub const fn singles(self) -> bool {
+        matches!(self, Self::SignalWaitSingle)
+    }
+
+    /// Whether a task registered so may register a child as `child`: it must be able to do itself what the child may.
+    pub const fn allows(self, child: Self) -> bool {
+        (self.signals() || !child.signals())
+            && (self.waits() || !child.waits())
+            && (self.singles() || !child.singles())
+    }
+
+    /// Its name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Signal => "signal-only",
+            Self::Wait => "wait-only",
+            Self::SignalWait => "signal-wait",
+            Self::SignalWaitSingle => "signal-wait-single",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

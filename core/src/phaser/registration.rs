@@ -1,0 +1,509 @@
+//! A task's place on a phaser, and what it does there.
+
+use super::tree::{Node, Seat, Slot, Tree, Visitor};
+use super::window::Carrier;
+use super::{Config, Mode, Phase, Phaser, PhaserError};
+use crate::phaser::accumulator::Reduction;
+use crate::port::{Barrier, Line, Relax};
+use alloc::sync::Arc;
+use core::future::Future;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll, Waker};
+
+/// One task's registration on one phaser. Dropping it takes the task off the phaser: it owes no signal any more.
+///
+/// The phaser lives as long as somebody is registered, or has a [`Phaser`] or an accumulator of it.
+///
+/// A task that waits by [`next_blocking`](Self::next_blocking) must stay on its thread: the hardware may carry its phases.
+#[derive(Debug)]
+pub struct Registration<P: Relax + Barrier> {
+    tree: Arc<Tree<P>>,
+    slot: NonNull<Slot>,
+    mode: Mode,
+    /// How many phases it has signalled.
+    signalled: usize,
+    /// How many it has waited for.
+    waited: usize,
+    /// The node that it gathers.
+    master_of: Option<NonNull<Node>>,
+    /// How many vacancies there were when it looked for a node.
+    vacancies: usize,
+    /// It may sleep in its slot.
+    asleep: bool,
+    /// It keeps the phaser off the hardware: always, or because it has not shown that it blocks a thread of its own.
+    hinders: bool,
+    /// The line that waits for its thread.
+    line: Option<Line>,
+    /// It did something that takes software after it had signalled.
+    shuts: bool,
+}
+
+// SAFETY: the slot and the node are the tree's, which is Send and Sync and kept alive; only the task writes what is the task's.
+unsafe impl<P: Relax + Barrier + Send + Sync> Send for Registration<P> {}
+// SAFETY: by reference, only `register` and questions are possible.
+unsafe impl<P: Relax + Barrier + Send + Sync> Sync for Registration<P> {}
+
+impl<P: Relax + Barrier> Registration<P> {
+    /// A new phaser, with the caller registered on it, alone.
+    ///
+    /// # Errors
+    /// [`PhaserError::Degree`].
+    pub fn create(port: P, mode: Mode, config: Config) -> Result<Self, PhaserError> {
+        Self::found(port, mode, config, None)
+    }
+
+    pub(super) fn found(
+        port: P,
+        mode: Mode,
+        config: Config,
+        reduction: Option<Reduction>,
+    ) -> Result<Self, PhaserError> {
+        if !(2..=1024).contains(&config.degree) {
+            let degree = config.degree;
+            return Err(PhaserError::Degree { degree });
+        }
+        let first = config.first.0;
+        let tree = Arc::new(Tree::new(port, config, reduction));
+        Ok(Self::enter(tree, mode, first, first))
+    }
+
+    fn enter(tree: Arc<Tree<P>>, mode: Mode, signalled: usize, waited: usize) -> Self {
+        let Seat { slot, master_of } = tree.register(mode, signalled);
+        Self {
+            vacancies: tree.vacancies(),
+            tree,
+            slot,
+            mode,
+            signalled,
+            waited,
+            master_of,
+            asleep: false,
+            hinders: true,
+            line: None,
+            shuts: false,
+        }
+    }
+
+    /// Registers a child, which starts where this task stands: what this task has signalled, the child has. To be handed to the
+    /// child before it begins.
+    ///
+    /// # Errors
+    /// [`PhaserError::Capability`], [`PhaserError::Accumulates`].
+    pub fn register(&mut self, mode: Mode) -> Result<Self, PhaserError> {
+        if !self.mode.allows(mode) {
+            let (held, asked) = (self.mode, mode);
+            return Err(PhaserError::Capability { held, asked });
+        }
+        if self.tree.reduction.is_some() && !(mode.signals() && mode.waits()) {
+            return Err(PhaserError::Accumulates { asked: mode });
+        }
+        // Before the child is there; and again, if whoever ends this phase does not know of it.
+        self.tree.window.close(self.waited);
+        self.shuts |= self.is_early();
+        let tree = Arc::clone(&self.tree);
+        Ok(Self::enter(tree, mode, self.signalled, self.waited))
+    }
+
+    /// How this task is registered.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The phaser that it is registered on.
+    pub fn phaser(&self) -> Phaser<P> {
+        Phaser(Arc::clone(&self.tree))
+    }
+
+    /// It is on this phaser.
+    pub fn is_on(&self, phaser: &Phaser<P>) -> bool {
+        Arc::ptr_eq(&self.tree, &phaser.0)
+    }
+
+    pub(super) fn tree(&self) -> &Arc<Tree<P>> {
+        &self.tree
+    }
+
+    pub(super) fn slot(&self) -> &Slot {
+        // SAFETY: slots live as long as the phaser.
+        unsafe { self.slot.as_ref() }
+    }
+
+    /// The phase that it signals next.
+    pub fn signalled(&self) -> Phase {
+        Phase(self.signalled)
+    }
+
+    /// Whether it gathers a node of the tree in every phase.
+    pub fn is_master(&self) -> bool {
+        self.master_of.is_some()
+    }
+
+    /// It has signalled the phase that it has not waited for.
+    pub(super) fn is_early(&self) -> bool {
+        self.mode.waits() && self.signalled > self.waited
+    }
+
+    /// Says that this task has come so far; does not wait. With a task that waits too, the second signal of a phase is none.
+    /// Nothing for one that is registered [`Mode::Wait`].
+    ///
+    /// # Errors
+    /// [`PhaserError::Overflow`].
+    pub fn signal(&mut self) -> Result<(), PhaserError> {
+        if !self.mode.signals() || self.is_early() {
+            return Ok(());
+        }
+        if self.mode.waits() {
+            self.leave_line();
+        }
+        self.send_signal()?;
+        self.tree.after_signal(self.slot, true);
+        Ok(())
+    }
+
+    #[inline]
+    fn send_signal(&mut self) -> Result<(), PhaserError> {
+        if self.signalled == Phase::LAST.0 {
+            return Err(PhaserError::Overflow);
+        }
+        if self.mode.waits() && self.master_of.is_none() {
+            let vacancies = self.tree.vacancies();
+            if vacancies != self.vacancies {
+                self.vacancies = vacancies;
+                self.master_of = self.tree.find_node(self.slot);
+            }
+        }
+        self.signalled += 1;
+        self.slot().signal(self.signalled);
+        Ok(())
+    }
+
+    /// The phase to wait for.
+    #[inline]
+    fn due(&self) -> Result<usize, PhaserError> {
+        if self.mode.signals() && self.signalled == self.waited {
+            let phase = Phase(self.waited);
+            return Err(PhaserError::DoubleWait { phase });
+        }
+        if self.waited == Phase::LAST.0 {
+            return Err(PhaserError::Overflow);
+        }
+        Ok(self.waited)
+    }
+
+    /// Waits, on its thread, until all have signalled the phase. Nothing for one that is registered [`Mode::Signal`].
+    ///
+    /// # Errors
+    /// [`PhaserError::DoubleWait`], [`PhaserError::Overflow`].
+    pub fn wait_blocking(&mut self) -> Result<(), PhaserError> {
+        self.block(None)
+    }
+
+    /// Signals and waits, each if its mode lets it, on its thread.
+    ///
+    /// # Errors
+    /// [`PhaserError::Overflow`].
+    #[inline]
+    pub fn next_blocking(&mut self) -> Result<(), PhaserError> {
+        self.arrive()?;
+        self.block(None)
+    }
+
+    /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all have signalled and before any goes on. All that
+    /// are registered so must call it in the same phase, with the same statement.
+    ///
+    /// # Errors
+    /// [`PhaserError::Single`], [`PhaserError::Overflow`].
+    ///
+    /// # Panics
+    /// With the panic of the statement, in the task that ran it; the others go on.
+    pub fn next_single_blocking(&mut self, statement: impl FnOnce()) -> Result<(), PhaserError> {
+        self.want_single()?;
+        self.arrive()?;
+        let mut statement = Some(statement);
+        self.block(Some(&mut || {
+            if let Some(statement) = statement.take() {
+                statement();
+            }
+        }))
+    }
+
+    fn want_single(&self) -> Result<(), PhaserError> {
+        if !self.mode.singles() {
+            return Err(PhaserError::Single { mode: self.mode });
+        }
+        self.tree.between.want(self.waited);
+        Ok(())
+    }
+
+    /// The signal of `next`; the wait that follows at once does what is due after it.
+    #[inline]
+    fn arrive(&mut self) -> Result<(), PhaserError> {
+        match (self.mode.signals(), self.mode.waits()) {
+            (true, true) if self.signalled > self.waited => Ok(()),
+            (true, true) => self.send_signal(),
+            (true, false) => self.signal(),
+            (false, _) => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn block(&mut self, single: Option<&mut dyn FnMut()>) -> Result<(), PhaserError> {
+        if !self.mode.waits() {
+            return Ok(());
+        }
+        let phase = self.due()?;
+        match self.line {
+            Some(line) => self.wait_on_line(line, phase, single),
+            None => self.wait_in_tree(phase, single),
+        }
+        self.waited = phase + 1;
+        self.show_willing();
+        self.follow_window(phase);
+        Ok(())
+    }
+
+    fn visitor<'v>(&self, helps: bool, single: Option<&'v mut dyn FnMut()>) -> Visitor<'v> {
+        let (slot, signals) = (self.slot, self.mode.signals());
+        Visitor {
+            slot,
+            signals,
+            helps,
+            single,
+        }
+    }
+
+    /// Waits in the tree, gathering what is its own to gather and, after a while, what others should have.
+    #[inline]
+    fn wait_in_tree(&mut self, phase: usize, single: Option<&mut dyn FnMut()>) {
+        let tree = &*self.tree;
+        let mut by = self.visitor(false, single);
+        let (mut turn, mut gathering) = (0, self.master_of);
+        while !tree.is_past(phase) {
+            if turn >= tree.config.help_after {
+                by.helps = true;
+                tree.advance(phase, &mut by);
+            } else if let Some(node) = gathering {
+                if tree.gather(node, phase, &mut by) {
+                    gathering = None;
+                    continue;
+                }
+            } else if self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase) {
+                tree.advance(phase, &mut by);
+            }
+            tree.port.relax(turn);
+            turn = turn.saturating_add(1);
+        }
+    }
+
+    /// Waits until all have signalled the phase, without a thread.
+    ///
+    /// # Errors
+    /// As [`wait_blocking`](Self::wait_blocking).
+    pub fn poll_wait(&mut self, waker: &Waker) -> Poll<Result<(), PhaserError>> {
+        self.poll(waker, None)
+    }
+
+    fn poll(
+        &mut self,
+        waker: &Waker,
+        single: Option<&mut dyn FnMut()>,
+    ) -> Poll<Result<(), PhaserError>> {
+        if !self.mode.waits() {
+            return Poll::Ready(Ok(()));
+        }
+        let phase = self.due()?;
+        self.hinder();
+        let tree = &*self.tree;
+        if !tree.is_past(phase) {
+            self.asleep = true;
+            self.slot().sleeper.sleep(waker, &tree.port);
+            let mut by = self.visitor(true, single);
+            if tree.fall_asleep(phase) {
+                tree.look_again(phase, &mut by);
+            }
+            if !tree.is_past(phase) {
+                return Poll::Pending;
+            }
+        }
+        self.rise();
+        self.waited = phase + 1;
+        self.follow_window(phase);
+        Poll::Ready(Ok(()))
+    }
+
+    fn rise(&mut self) {
+        if self.asleep {
+            self.asleep = false;
+            self.slot().sleeper.rise(&self.tree.port);
+        }
+    }
+
+    /// Waits until all have signalled the phase.
+    ///
+    /// Gives the errors of [`wait_blocking`](Self::wait_blocking).
+    pub fn wait(&mut self) -> Next<'_, P> {
+        Next {
+            task: self,
+            stage: Stage::Wait,
+            statement: None,
+        }
+    }
+
+    /// Signals and waits, each if its mode lets it.
+    ///
+    /// Gives the errors of [`next_blocking`](Self::next_blocking).
+    pub fn next(&mut self) -> Next<'_, P> {
+        Next {
+            task: self,
+            stage: Stage::Signal,
+            statement: None,
+        }
+    }
+
+    /// As [`next_single_blocking`](Self::next_single_blocking), without a thread.
+    pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
+        Next {
+            task: self,
+            stage: Stage::Signal,
+            statement: Some(statement),
+        }
+    }
+}
+
+impl<P: Relax + Barrier> Registration<P> {
+    /// Waits for a phase that the line may carry, being included in it.
+    fn wait_on_line(&mut self, line: Line, phase: usize, single: Option<&mut dyn FnMut()>) {
+        let tree = &*self.tree;
+        if tree.window.state().carrier(phase) != Carrier::Software {
+            tree.port.arrive(line);
+            let mut turn = 0;
+            while !tree.port.is_done(line) {
+                tree.port.relax(turn);
+                turn = turn.saturating_add(1);
+            }
+            // Whoever closed the window was included, so it is seen here.
+            if tree.window.state().carrier(phase) == Carrier::Hardware {
+                return tree.carried(phase);
+            }
+        }
+        self.wait_in_tree(phase, single);
+    }
+
+    /// Goes where the window says, leaving `phase`.
+    #[inline]
+    fn follow_window(&mut self, phase: usize) {
+        let tree = &*self.tree;
+        if self.shuts {
+            self.shuts = false;
+            tree.window.close(phase + 1);
+        }
+        let state = tree.window.state();
+        match self.line {
+            None if !self.hinders && state.begins_after(phase) => {
+                self.line = tree.line();
+                if let Some(line) = self.line {
+                    tree.port.include(line);
+                }
+            }
+            Some(line) if state.is_shut() || state.ends_by(phase) => {
+                tree.port.exclude(line);
+                self.line = None;
+                if state.ends_by(phase) {
+                    tree.window.reset(state);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Its thread is its own: as far as it is concerned, the hardware may carry what follows.
+    #[inline]
+    fn show_willing(&mut self) {
+        if self.hinders && self.mode == Mode::SignalWait && self.tree.reduction.is_none() {
+            self.hinders = false;
+            self.tree.unhinder();
+        }
+    }
+
+    /// Keeps the phaser off the hardware from now on.
+    fn hinder(&mut self) {
+        if !self.hinders {
+            self.hinders = true;
+            self.tree.hinder();
+            // Whoever ends this phase may not have seen it.
+            self.shuts = true;
+        }
+        self.leave_line();
+    }
+
+    /// Does what it does next in software, and others this phase too.
+    fn leave_line(&mut self) {
+        if let Some(line) = self.line.take() {
+            self.tree.window.close(self.waited);
+            self.tree.port.exclude(line);
+        }
+    }
+}
+
+impl<P: Relax + Barrier> Drop for Registration<P> {
+    fn drop(&mut self) {
+        let tree = &*self.tree;
+        if let Some(node) = self.master_of {
+            tree.leave_node(node);
+        }
+        if self.hinders {
+            tree.unhinder();
+        }
+        tree.leave(self.slot, self.mode);
+        if let Some(line) = self.line {
+            tree.port.exclude(line);
+        }
+    }
+}
+
+/// What a task waits for: see [`Registration::next`]. Dropped, it leaves the task where it is: a signal that was given counts.
+#[derive(Debug)]
+#[must_use = "nothing happens before it is awaited"]
+pub struct Next<'a, P: Relax + Barrier, F = fn()> {
+    task: &'a mut Registration<P>,
+    stage: Stage,
+    statement: Option<F>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Signal,
+    Wait,
+}
+
+impl<P: Relax + Barrier, F> Unpin for Next<'_, P, F> {}
+
+impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
+    type Output = Result<(), PhaserError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self {
+            task,
+            stage,
+            statement,
+        } = &mut *self;
+        if *stage == Stage::Signal {
+            if statement.is_some() {
+                task.want_single()?;
+            }
+            task.arrive()?;
+            *stage = Stage::Wait;
+        }
+        if statement.is_none() {
+            return task.poll(cx.waker(), None);
+        }
+        let mut run = || {
+            if let Some(statement) = statement.take() {
+                statement();
+            }
+        };
+        task.poll(cx.waker(), Some(&mut run))
+    }
+}

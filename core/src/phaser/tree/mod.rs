@@ -1,0 +1,453 @@
+//! The tree that gathers signals, and the word that broadcasts that a phase is over.
+//!
+//! # Algorithm
+//! Chatterjee 2013, 6.3, with its errors mended. Tasks that signal have slots in the leaves of a tree of the given degree; whoever sees
+//! all below a node raises the node. A phase is over when the root and all newcomers have signalled it.
+//! What differs from the source:
+//! - Nodes are raised *to* a phase, not incremented, so anybody may gather any node at any time and no gathering is done twice.
+//! - A fixed master gathers its node by plain stores. Nobody depends on it: who has waited a while gathers in its place, so a
+//!   master that computes, waits on another phaser, or has lost its processor holds up nobody for good.
+//! - The landing pad is looked at after the tree, not before.
+//! - Growing and taking a slot are done under a lock, where the source waits for its turn by tickets.
+//! - Instead of a list of nodes without a master there is a count of how often one came to be: a task without a node looks at its
+//!   path again when the count has changed.
+//!
+//! # Words
+//! `word`: the phase, doubled, plus 1 while somebody may sleep in it; the end of a phase clears that. `root`: whoever registers, under
+//! the lock. `vacancies`: raised by whoever leaves a node or makes one without a master. `claim`: whoever, of several that have no
+//! node, watches the root in a phase.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
+//! | R1 | `plant` | `root` | the nodes | `growth` |
+//! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
+
+mod grow;
+mod node;
+mod pad;
+mod sleeper;
+
+use super::accumulator::Reduction;
+use super::collective::Collective;
+use super::window::Window;
+use super::{Config, Phase};
+use crate::port::{Barrier, Line, Relax};
+use crate::sync::{AtomicPtr, AtomicUsize, CachePadded, Lock, Ordering, full_fence};
+use core::ptr::{self, NonNull};
+pub(super) use grow::Seat;
+use grow::{FreeSlots, Registry};
+pub(super) use node::{Below, Node, Slot};
+use pad::Pad;
+
+/// Somebody may sleep in the phase that is going on.
+const ASLEEP: usize = 1;
+
+/// What all tasks of a phaser share.
+#[derive(Debug)]
+pub(super) struct Tree<P> {
+    word: CachePadded<AtomicUsize>,
+    claim: CachePadded<AtomicUsize>,
+    root: AtomicPtr<Node>,
+    vacancies: AtomicUsize,
+    pad: Pad,
+    pub port: P,
+    pub config: Config,
+    pub reduction: Option<Reduction>,
+    /// What is done once between two phases.
+    pub between: Collective,
+    registry: Lock<Registry>,
+    newest: AtomicPtr<Node>,
+    free: FreeSlots,
+    helped: AtomicUsize,
+    pub window: Window,
+    line: AtomicUsize,
+    hindrances: AtomicUsize,
+    carried: AtomicUsize,
+}
+
+// SAFETY: what pointers in it lead to is freed only with it, and is Sync; the lock guards the rest.
+unsafe impl<P: Sync> Sync for Tree<P> {}
+// SAFETY: as above; a slot's waker may be dropped anywhere.
+unsafe impl<P: Send> Send for Tree<P> {}
+
+/// Who passes through the tree.
+pub(super) struct Visitor<'a> {
+    /// The visitor's own slot, which need not be woken.
+    pub slot: NonNull<Slot>,
+    /// The slot is in the tree.
+    pub signals: bool,
+    /// Gathers nodes that have a master too.
+    pub helps: bool,
+    /// What it would have run between two phases.
+    pub single: Option<&'a mut dyn FnMut()>,
+}
+
+impl<P: Relax + Barrier> Tree<P> {
+    /// Nobody is registered.
+    pub fn new(port: P, config: Config, reduction: Option<Reduction>) -> Self {
+        Self {
+            word: CachePadded::new(AtomicUsize::new(config.first.0 << 1)),
+            claim: CachePadded::new(AtomicUsize::new(0)),
+            root: AtomicPtr::new(ptr::null_mut()),
+            vacancies: AtomicUsize::new(0),
+            pad: Pad::new(),
+            port,
+            config,
+            reduction,
+            between: Collective::new(),
+            registry: Lock::new(Registry::new()),
+            newest: AtomicPtr::new(ptr::null_mut()),
+            free: FreeSlots::new(),
+            helped: AtomicUsize::new(0),
+            window: Window::new(),
+            line: AtomicUsize::new(0),
+            hindrances: AtomicUsize::new(0),
+            carried: AtomicUsize::new(0),
+        }
+    }
+
+    /// The phase that is going on.
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        // ORDERING: Acquire, pairs with Release in publish (B1).
+        Phase(self.word.load(Ordering::Acquire) >> 1)
+    }
+
+    /// That phase is over.
+    #[inline]
+    pub fn is_past(&self, phase: usize) -> bool {
+        self.phase().0 > phase
+    }
+
+    fn root(&self) -> Option<&Node> {
+        // ORDERING: Acquire, pairs with Release in plant (R1).
+        let root = self.root.load(Ordering::Acquire);
+        // SAFETY: nodes live as long as the phaser.
+        unsafe { root.as_ref() }
+    }
+
+    fn plant(&self, root: NonNull<Node>) {
+        // ORDERING: Release, pairs with Acquire in root (R1).
+        self.root.store(root.as_ptr(), Ordering::Release);
+    }
+
+    /// How often a node without a master came to be.
+    #[inline]
+    pub fn vacancies(&self) -> usize {
+        // ORDERING: Acquire, pairs with Release in add_vacancy: the node is seen without its master.
+        self.vacancies.load(Ordering::Acquire)
+    }
+
+    fn add_vacancy(&self) {
+        // ORDERING: Release, pairs with Acquire in vacancies.
+        self.vacancies.fetch_add(1, Ordering::Release);
+    }
+
+    /// Raises of nodes by others than their masters, since the beginning.
+    pub fn helped(&self) -> usize {
+        // ORDERING: Relaxed: a count.
+        self.helped.load(Ordering::Relaxed)
+    }
+
+    /// Of those without a node who wait for `phase`, lets one watch the root.
+    pub fn claim(&self, phase: usize) -> bool {
+        // ORDERING: Relaxed both: who is chosen changes nothing but the cost.
+        let claim = self.claim.load(Ordering::Relaxed);
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        claim <= phase
+            && self
+                .claim
+                .compare_exchange(claim, phase + 1, yes, no)
+                .is_ok()
+    }
+
+    /// The root has nobody who gathers there.
+    pub fn is_unwatched(&self) -> bool {
+        self.root().is_none_or(|root| !root.has_master())
+    }
+
+    /// Gives a task without a node one on its path, the leaf first.
+    pub fn find_node(&self, slot: NonNull<Slot>) -> Option<NonNull<Node>> {
+        // SAFETY: slots live as long as the phaser.
+        let mut node = Some(unsafe { slot.as_ref() }.leaf());
+        while let Some(this) = node {
+            // SAFETY: nodes live as long as the phaser.
+            let this = unsafe { this.as_ref() };
+            if this.try_master(slot) {
+                return node;
+            }
+            node = this.parent();
+        }
+        None
+    }
+
+    /// Leaves the node that a task was master of.
+    pub fn leave_node(&self, node: NonNull<Node>) {
+        // SAFETY: nodes live as long as the phaser.
+        unsafe { node.as_ref() }.leave();
+        self.add_vacancy();
+    }
+
+    /// As its master, gathers `node`, and goes on above as long as nobody else is to. True when the rest is others' business.
+    #[inline]
+    pub fn gather(&self, node: NonNull<Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
+        // SAFETY: nodes live as long as the phaser.
+        let this = unsafe { node.as_ref() };
+        if this.is_behind(phase) {
+            if !self.is_complete(this, phase, by) {
+                return false;
+            }
+            self.combine(this, phase);
+            this.store_gathered(phase);
+        }
+        self.go_on(this, phase, by)
+    }
+
+    /// From the slot's leaf, or from the root, as far up as all have signalled `phase`.
+    pub fn advance(&self, phase: usize, by: &mut Visitor<'_>) {
+        // SAFETY: slots and nodes live as long as the phaser.
+        let leaf = by
+            .signals
+            .then(|| unsafe { by.slot.as_ref().leaf().as_ref() });
+        match leaf.or_else(|| self.root()) {
+            Some(node) => _ = self.pass(node, phase, by) && self.go_on(node, phase, by),
+            None => _ = self.finish(phase, by),
+        }
+    }
+
+    /// Goes up from a node that is complete.
+    fn go_on(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
+        let mut node = node;
+        while let Some(parent) = node.parent() {
+            // SAFETY: nodes live as long as the phaser.
+            node = unsafe { parent.as_ref() };
+            if !by.helps && node.has_master() {
+                return true;
+            }
+            if !self.pass(node, phase, by) {
+                return false;
+            }
+        }
+        self.finish(phase, by)
+    }
+
+    /// Sees whether all below `node` have signalled `phase`, and raises it if so.
+    fn pass(&self, node: &Node, phase: usize, by: &Visitor<'_>) -> bool {
+        if node.is_behind(phase) {
+            if !self.is_complete(node, phase, by) {
+                return false;
+            }
+            self.combine(node, phase);
+            node.raise(phase);
+            // ORDERING: Relaxed: a count.
+            self.helped.fetch_add(1, Ordering::Relaxed);
+        }
+        true
+    }
+
+    fn is_complete(&self, node: &Node, phase: usize, by: &Visitor<'_>) -> bool {
+        match &node.below {
+            Below::Slots(slots) => !slots.iter().any(|slot| slot.owes(phase)),
+            Below::Nodes(_) => node.children().all(|child| {
+                !child.is_behind(phase)
+                    || ((by.helps || !child.has_master()) && self.pass(child, phase, by))
+            }),
+        }
+    }
+
+    /// Brings the values of those below `node` together.
+    #[inline]
+    fn combine(&self, node: &Node, phase: usize) {
+        if let Some(reduction) = &self.reduction {
+            reduction.combine(node, phase);
+        }
+    }
+
+    /// Ends `phase`, whose tree is complete, unless newcomers owe a signal or somebody else does what comes between two phases.
+    fn finish(&self, phase: usize, by: &mut Visitor<'_>) -> bool {
+        let quiet = self.pad.is_empty();
+        if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
+            return false;
+        }
+        if self.between.is_wanted(phase) {
+            let Some(single) = &mut by.single else {
+                // One of those who know what is to be done does it.
+                if self.sleepers().is_some() {
+                    self.wake(by.slot);
+                }
+                return false;
+            };
+            if !self.between.once(phase, single) {
+                return false;
+            }
+        }
+        if let Some(reduction) = &self.reduction {
+            reduction.conclude(self.root(), self.pad.newcomers(), phase);
+        }
+        if !quiet {
+            self.pad.retire(phase + 1);
+        }
+        self.open_window(phase + 2);
+        self.publish(phase, by.slot)
+    }
+
+    /// Lets everybody go on to the next phase.
+    fn publish(&self, phase: usize, by: NonNull<Slot>) -> bool {
+        let word = self.end(phase);
+        if word.is_some_and(|word| word & ASLEEP != 0) {
+            self.wake(by);
+        }
+        word.is_some()
+    }
+
+    /// Ends `phase`; returns what the word was, or nothing if somebody else has.
+    fn end(&self, phase: usize) -> Option<usize> {
+        // ORDERING: Relaxed: the exchange decides.
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word >> 1 == phase {
+            // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
+            // seen. Failure Relaxed: nothing is read.
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            match self
+                .word
+                .compare_exchange_weak(word, (phase + 1) << 1, yes, no)
+            {
+                Ok(_) => return Some(word),
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    /// Somebody may sleep in the phase that is going on, which is returned. After a fence.
+    #[inline]
+    pub fn sleepers(&self) -> Option<usize> {
+        // ORDERING: Acquire, pairs with Release in publish (B1).
+        let word = self.word.load(Ordering::Acquire);
+        (word & ASLEEP != 0).then_some(word >> 1)
+    }
+
+    /// Says that somebody sleeps in `phase`; false if that is over.
+    pub fn fall_asleep(&self, phase: usize) -> bool {
+        // ORDERING: Acquire, pairs with Release in publish (B1).
+        let mut word = self.word.load(Ordering::Acquire);
+        while word >> 1 == phase {
+            if word & ASLEEP != 0 {
+                return true;
+            }
+            // ORDERING: AcqRel: Release pairs with Acquire in publish: the waker is seen. Acquire, also on failure, pairs with
+            // Release in publish (B1).
+            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+            match self
+                .word
+                .compare_exchange_weak(word, word | ASLEEP, yes, no)
+            {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Looks once more, having said that somebody sleeps.
+    pub fn look_again(&self, phase: usize, by: &mut Visitor<'_>) {
+        // Either this sees the signal, or whoever signals sees that somebody sleeps (Z1).
+        full_fence();
+        self.advance(phase, by);
+    }
+
+    /// Does what is due after a signal or a drop, if somebody sleeps: nobody else may look again.
+    pub fn after_signal(&self, slot: NonNull<Slot>, bound: bool) {
+        // Either this sees that somebody sleeps, or the sleeper sees the signal (Z1).
+        full_fence();
+        if let Some(phase) = self.sleepers() {
+            if bound || self.reduction.is_none() {
+                let (signals, helps) = (true, true);
+                self.advance(
+                    phase,
+                    &mut Visitor {
+                        slot,
+                        signals,
+                        helps,
+                        single: None,
+                    },
+                );
+            } else {
+                // Values are brought together only by those who cannot be left behind.
+                self.wake(slot);
+            }
+        }
+    }
+}
+
+/// What the hardware has to do with it.
+impl<P: Relax + Barrier> Tree<P> {
+    /// Somebody came who keeps the phaser off the hardware.
+    pub fn hinder(&self) {
+        // ORDERING: Relaxed: who ends a phase sees it by the signal that follows (S1).
+        self.hindrances.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One of those does not any more.
+    pub fn unhinder(&self) {
+        // ORDERING: Relaxed: seen late, the hardware is used later.
+        self.hindrances.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The line that carries phases of this phaser.
+    pub fn line(&self) -> Option<Line> {
+        // ORDERING: Relaxed: set before the window was opened (H1).
+        let line = self.line.load(Ordering::Relaxed);
+        u8::try_from(line.checked_sub(1)?).ok().map(Line)
+    }
+
+    /// Lets the line carry the phases from `first` on, if nothing stands against it.
+    #[inline]
+    fn open_window(&self, first: usize) {
+        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1).
+        if self.hindrances.load(Ordering::Relaxed) != 0 || !self.window.state().is_shut() {
+            return;
+        }
+        if self.line().is_none() {
+            let Some(Line(line)) = self.port.claim() else {
+                return;
+            };
+            // ORDERING: Relaxed both: published by opening the window (H1).
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+            let line_word = usize::from(line) + 1;
+            if self.line.compare_exchange(0, line_word, yes, no).is_err() {
+                self.port.give_back(Line(line));
+            }
+        }
+        self.window.open(first);
+    }
+
+    /// The line has carried `phase`.
+    pub fn carried(&self, phase: usize) {
+        if !self.is_past(phase) && self.end(phase).is_some() {
+            // ORDERING: Relaxed: a count.
+            self.carried.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Phases that the hardware has carried.
+    pub fn in_hardware(&self) -> usize {
+        // ORDERING: Relaxed: a count.
+        self.carried.load(Ordering::Relaxed)
+    }
+}
+
+impl<P> Tree<P> {
+    /// Wakes all that sleep, but `by`.
+    fn wake(&self, by: NonNull<Slot>) {
+        for node in self.nodes() {
+            for slot in node.slots() {
+                if by != NonNull::from(slot) {
+                    slot.sleeper.wake();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The nodes of the tree, and the slots that tasks have in its leaves.
+//!
+//! # Words
+//! `signalled`: the task's; set by whoever registers it. `gathered`: raised by whoever has seen all below it; a fixed master stores,
+//! others raise. `master`: set from null by whoever becomes it, or makes a child it; cleared by the master. `parent`, children: set once, by
+//! whoever registers, under the lock.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | S1 | `Slot::signal`, `drop_out` | `Slot::owes` | what the task did, its registrations too | `static_3` |
+//! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3` |
+//! | N2 | `hang` | `parent`, `children` | the node and its first child | `growth` |
+//! | M1 | `Node::leave` | `Node::try_master` | the old master's gathering | `master_drops` |
+
+use super::sleeper::Sleeper;
+use crate::phaser::accumulator::Cells;
+use crate::sync::{AtomicPtr, AtomicUsize, CacheLine, Ordering};
+use alloc::boxed::Box;
+use core::ptr::{self, NonNull};
+
+/// What a slot says that owes no signal for any phase: free, or left by its task.
+const GONE: usize = usize::MAX;
+
+/// What one task has in the tree; stays where it is as long as the phaser exists, for one task after the other.
+pub(in crate::phaser) type Slot = CacheLine<SlotWords>;
+
+/// See [`Slot`].
+#[derive(Debug)]
+pub(in crate::phaser) struct SlotWords {
+    /// How many phases the task has signalled: it owes this one next.
+    signalled: AtomicUsize,
+    /// The first phase that it owes.
+    start: AtomicUsize,
+    pub sleeper: Sleeper,
+    /// The next of those that are free.
+    pub next_free: AtomicPtr<Slot>,
+    leaf: AtomicPtr<Node>,
+}
+
+impl SlotWords {
+    fn new() -> Self {
+        Self {
+            signalled: AtomicUsize::new(GONE),
+            start: AtomicUsize::new(0),
+            sleeper: Sleeper::new(),
+            next_free: AtomicPtr::new(ptr::null_mut()),
+            leaf: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Takes a task in that owes `start` next.
+    pub fn seat(&self, start: usize) {
+        // ORDERING: Relaxed both: the registrar's signal (S1) or the landing pad (P1) makes it visible.
+        self.start.store(start, Ordering::Relaxed);
+        self.signalled.store(start, Ordering::Relaxed);
+    }
+
+    /// All phases below `signalled` are signalled. The task only.
+    #[inline]
+    pub fn signal(&self, signalled: usize) {
+        // ORDERING: Release, pairs with Acquire in owes (S1).
+        self.signalled.store(signalled, Ordering::Release);
+    }
+
+    /// Nothing is owed any more.
+    pub fn drop_out(&self) {
+        // ORDERING: Release, pairs with Acquire in owes (S1).
+        self.signalled.store(GONE, Ordering::Release);
+    }
+
+    /// The task has not signalled `phase`.
+    #[inline]
+    pub fn owes(&self, phase: usize) -> bool {
+        // ORDERING: Acquire, pairs with Release in signal and drop_out (S1).
+        self.signalled.load(Ordering::Acquire) <= phase
+    }
+
+    /// The first phase that its task owes.
+    pub fn start(&self) -> usize {
+        // ORDERING: Relaxed: whoever asks has seen the registration (P1, or S1 of the registrar).
+        self.start.load(Ordering::Relaxed)
+    }
+
+    /// The leaf that it is in.
+    pub fn leaf(&self) -> NonNull<Node> {
+        // ORDERING: Relaxed: set before anybody else knows the slot.
+        let leaf = self.leaf.load(Ordering::Relaxed);
+        NonNull::new(leaf).expect("a slot knows its leaf from the start")
+    }
+}
+
+impl Slot {
+    /// The leaf that it is in, and its number there.
+    pub fn place(&self) -> (&Node, usize) {
+        // SAFETY: nodes live as long as their slots.
+        let leaf = unsafe { self.leaf().as_ref() };
+        let first = leaf.slots().as_ptr();
+        (
+            leaf,
+            (ptr::from_ref(self).addr() - first.addr()) / size_of::<Self>(),
+        )
+    }
+}
+
+/// What is below a node.
+#[derive(Debug)]
+pub(in crate::phaser) enum Below {
+    /// Tasks.
+    Slots(Box<[Slot]>),
+    /// Nodes; null: not yet.
+    Nodes(Box<[AtomicPtr<Node>]>),
+}
+
+/// A node: gathers the signals of those below it.
+#[derive(Debug)]
+#[cfg_attr(target_pointer_width = "64", repr(align(64)))]
+pub(in crate::phaser) struct Node {
+    /// How many phases everybody below has signalled.
+    gathered: AtomicUsize,
+    /// The slot of the task that gathers here.
+    master: AtomicPtr<Slot>,
+    parent: AtomicPtr<Node>,
+    pub below: Below,
+    /// The node made before this one.
+    pub older: *mut Node,
+    /// Values on their way up.
+    pub cells: Cells,
+}
+
+impl Node {
+    /// A leaf of `degree` free slots, whose first task will owe `start`. To be freed with `Box::from_raw`.
+    pub fn leaf(degree: usize, start: usize, cells: Cells) -> NonNull<Self> {
+        let slots = (0..degree).map(|_| CacheLine(SlotWords::new())).collect();
+        let leaf = Self::make(Below::Slots(slots), start, cells);
+        // SAFETY: just made.
+        for slot in unsafe { leaf.as_ref() }.slots() {
+            // ORDERING: Relaxed: nobody else knows the slot.
+            slot.leaf.store(leaf.as_ptr(), Ordering::Relaxed);
+        }
+        leaf
+    }
+
+    /// An inner node over `first`, and `second` if there is one.
+    pub fn inner(
+        degree: usize,
+        first: NonNull<Self>,
+        second: Option<NonNull<Self>>,
+        cells: Cells,
+    ) -> NonNull<Self> {
+        let gathered = |node: NonNull<Self>| {
+            // SAFETY: nodes live as long as the phaser.
+            let node = unsafe { node.as_ref() };
+            // ORDERING: Relaxed: too low does no harm; and too high it cannot be, as the word only rises.
+            node.gathered.load(Ordering::Relaxed)
+        };
+        let lowest = second.map_or(usize::MAX, gathered).min(gathered(first));
+        let mut below = [Some(first), second].into_iter().flatten();
+        let nodes = (0..degree)
+            .map(|_| AtomicPtr::new(below.next().map_or(ptr::null_mut(), NonNull::as_ptr)))
+            .collect();
+        Self::make(Below::Nodes(nodes), lowest, cells)
+    }
+
+    fn make(below: Below, gathered: usize, cells: Cells) -> NonNull<Self> {
+        let node = Self {
+            gathered: AtomicUsize::new(gathered),
+            master: AtomicPtr::new(ptr::null_mut()),
+            parent: AtomicPtr::new(ptr::null_mut()),
+            below,
+            older: ptr::null_mut(),
+            cells,
+        };
+        // SAFETY: a box is never null.
+        unsafe { NonNull::new_unchecked(Box::into_raw(Box::new(node))) }
+    }
+
+    /// The slots of a leaf; none otherwise.
+    pub fn slots(&self) -> &[Slot] {
+        match &self.below {
+            Below::Slots(slots) => slots,
+            Below::Nodes(_) => &[],
+        }
+    }
+
+    /// Somebody below has not signalled `phase`, as far as is known here.
+    #[inline]
+    pub fn is_behind(&self, phase: usize) -> bool {
+        // ORDERING: Acquire, pairs with Release in raise and store_gathered (N1).
+        self.gathered.load(Ordering::Acquire) <= phase
+    }
+
+    /// Everybody below has signalled `phase`. Any thread.
+    pub fn raise(&self, phase: usize) {
+        // ORDERING: AcqRel, pairs with Acquire in is_behind (N1); it may be read instead of another's, so it passes that
+        // one's on.
+        self.gathered.fetch_max(phase + 1, Ordering::AcqRel);
+    }
+
+    /// As [`raise`](Self::raise), by the fixed master, in its wait for `phase`: nobody can have raised it further, since the next
+    /// phase takes the master's own signal.
+    #[inline]
+    pub fn store_gathered(&self, phase: usize) {
+        // ORDERING: Release, pairs with Acquire in is_behind (N1).
+        self.gathered.store(phase + 1, Ordering::Release);
+    }
+
+    /// The node above; the root has none.
+    #[inline]
+    pub fn parent(&self) -> Option<NonNull<Self>> {
+        // ORDERING: Acquire, pairs with Release in hang (N2).
+        NonNull::new(self.parent.load(Ordering::Acquire))
+    }
+
+    /// Puts this node below `parent`, which has it as a child or will have.
+    pub fn hang(&self, parent: NonNull<Self>) {
+        // ORDERING: Release, pairs with Acquire in parent (N2).
+        self.parent.store(parent.as_ptr(), Ordering::Release);
+    }
+
+    /// Gives an inner node its child number `index`.
+    pub fn adopt(&self, index: usize, child: NonNull<Self>) {
+        if let Below::Nodes(nodes) = &self.below {
+            // ORDERING: Release, pairs with Acquire in child (N2).
+            nodes[index].store(child.as_ptr(), Ordering::Release);
+        }
+    }
+
+    /// The children that an inner node has so far.
+    #[inline]
+    pub fn children(&self) -> impl Iterator<Item = &Self> {
+        let nodes: &[AtomicPtr<Self>] = match &self.below {
+            Below::Slots(_) => &[],
+            Below::Nodes(nodes) => nodes,
+        };
+        nodes.iter().filter_map(|node| {
+            // ORDERING: Acquire, pairs with Release in adopt (N2).
+            let node = node.load(Ordering::Acquire);
+            // SAFETY: nodes live as long as the phaser, which lends this one.
+            unsafe { node.as_ref() }
+        })
+    }
+
+    /// Somebody gathers here every phase.
+    #[inline]
+    pub fn has_master(&self) -> bool {
+        // ORDERING: Relaxed: a hint; whoever relies on a master that is gone helps in the end.
+        !self.master.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Makes the task in `slot` the one who gathers here, if nobody is.
+    pub fn try_master(&self, slot: NonNull<Slot>) -> bool {
+        // ORDERING: Acquire, pairs with Release in leave (M1): what the old one stored comes before what the new one stores.
+        // ORDERING: failure Relaxed: nothing is read.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let master = &self.master;
+        !self.has_master()
+            && master
+                .compare_exchange(ptr::null_mut(), slot.as_ptr(), yes, no)
+                .is_ok()
+    }
+
+    /// The master goes.
+    pub fn leave(&self) {
+        // ORDERING: Release, pairs with Acquire in try_master (M1).
+        self.master.store(ptr::null_mut(), Ordering::Release);
+    }
+}

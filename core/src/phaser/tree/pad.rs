@@ -1,0 +1,156 @@
+//! The landing pad: who was registered lately, in order.
+//!
+//! A node may have been gathered before a newcomer got its slot below it, so newcomers are waited for here in their first phase.
+//!
+//! # Words
+//! `len`, `ring`, entries: whoever registers, under the lock. `start`: raised by whoever ends a phase.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | P1 | `append` | `newcomers` | the slot with its task | `registration` |
+//!
+//! An entry may be overwritten under the eyes of a thread that is late: it then reads a newer entry, does not end the phase for it or
+//! fails to end it since that was done.
+
+use super::node::Slot;
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+use alloc::boxed::Box;
+use core::ptr::{self, NonNull};
+
+/// Entries by ticket, modulo a power of two.
+#[derive(Debug)]
+struct Ring {
+    entries: Box<[AtomicPtr<Slot>]>,
+    older: *mut Ring,
+}
+
+impl Ring {
+    fn new(capacity: usize, older: *mut Self) -> *mut Self {
+        let entries = (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut()));
+        let entries = entries.collect();
+        Box::into_raw(Box::new(Self { entries, older }))
+    }
+
+    fn at(&self, ticket: usize) -> &AtomicPtr<Slot> {
+        &self.entries[ticket & (self.entries.len() - 1)]
+    }
+}
+
+/// See the head of the module.
+#[derive(Debug)]
+pub(in crate::phaser) struct Pad {
+    start: AtomicUsize,
+    len: AtomicUsize,
+    ring: AtomicPtr<Ring>,
+}
+
+impl Pad {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self {
+            start: AtomicUsize::new(0),
+            len: AtomicUsize::new(0),
+            ring: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Adds a newcomer; `phase` is the one that is going on. Under the lock of registrations.
+    pub fn append(&self, slot: NonNull<Slot>, phase: usize) {
+        // ORDERING: Relaxed: written under the lock.
+        let len = self.len.load(Ordering::Relaxed);
+        let ring = self.room(len, phase);
+        // SAFETY: rings live as long as the pad.
+        let entry = unsafe { (*ring).at(len) };
+        // ORDERING: Release, pairs with Acquire in newcomers (P1): for late threads, which may find it in place of an older entry.
+        entry.store(slot.as_ptr(), Ordering::Release);
+        // ORDERING: Release, pairs with Acquire in newcomers (P1).
+        self.len.store(len + 1, Ordering::Release);
+    }
+
+    /// A ring with a free place for ticket `len`.
+    fn room(&self, len: usize, phase: usize) -> *mut Ring {
+        // ORDERING: Relaxed: written under the lock.
+        let ring = self.ring.load(Ordering::Relaxed);
+        // SAFETY: rings live as long as the pad.
+        let capacity = unsafe { ring.as_ref() }.map_or(0, |r| r.entries.len());
+        if len - self.first() < capacity {
+            return ring;
+        }
+        self.retire(phase);
+        let first = self.first();
+        if len - first < capacity {
+            return ring;
+        }
+        let larger = Ring::new((2 * capacity).max(4), ring);
+        // SAFETY: both live as long as the pad.
+        if let (Some(old), new) = (unsafe { ring.as_ref() }, unsafe { &*larger }) {
+            for ticket in first..len {
+                // ORDERING: Relaxed both: written under the lock; published with the ring.
+                let slot = old.at(ticket).load(Ordering::Relaxed);
+                new.at(ticket).store(slot, Ordering::Relaxed);
+            }
+        }
+        // ORDERING: Release, pairs with Acquire in newcomers (P1).
+        self.ring.store(larger, Ordering::Release);
+        larger
+    }
+
+    #[inline]
+    fn first(&self) -> usize {
+        // ORDERING: Relaxed: too low costs a look at entries that are settled.
+        self.start.load(Ordering::Relaxed)
+    }
+
+    /// Nobody was registered lately: what a phase without registrations looks at.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in append (P1).
+        self.len.load(Ordering::Acquire) == self.first()
+    }
+
+    /// Those who may have been registered in a phase that is not over, in order.
+    pub fn newcomers(&self) -> impl Iterator<Item = &Slot> {
+        self.since(self.first())
+    }
+
+    fn since(&self, first: usize) -> impl Iterator<Item = &Slot> {
+        // ORDERING: Acquire, pairs with Release in append (P1).
+        let len = self.len.load(Ordering::Acquire);
+        // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the length.
+        let ring = self.ring.load(Ordering::Acquire);
+        // SAFETY: rings live as long as the pad.
+        let ring = unsafe { ring.as_ref() };
+        (first..len).filter_map(move |ticket| {
+            // ORDERING: Acquire, pairs with Release in append (P1).
+            let slot = ring?.at(ticket).load(Ordering::Acquire);
+            // SAFETY: slots live as long as the phaser.
+            unsafe { slot.as_ref() }
+        })
+    }
+
+    /// Forgets those whose first phase is over, `phase` being the one that is going on.
+    pub fn retire(&self, phase: usize) {
+        let first = self.first();
+        let old = self
+            .since(first)
+            .take_while(|slot| slot.start() < phase)
+            .count();
+        if old > 0 {
+            // ORDERING: Relaxed: see `first`. What is retired is over for everybody.
+            self.start.fetch_max(first + old, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Pad {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed: nobody else has the pad any more.
+        let mut ring = self.ring.load(Ordering::Relaxed);
+        while !ring.is_null() {
+            // SAFETY: made by Box::into_raw, and freed once.
+            let freed = unsafe { Box::from_raw(ring) };
+            ring = freed.older;
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Which phases the hardware carries.
+//!
+//! # Algorithm
+//! A phaser goes over to a barrier line, and back, at phases that all its tasks agree on. Chatterjee 2013, 6.4, says when it should;
+//! how is ours. Opening, by whoever ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include itself. Closing, by a task
+//! in phase p that has not arrived: p is the last phase on the line and *mixed*: whoever is released by the line waits in the tree
+//! too. As the task that closes is itself included, the line cannot complete before the closing is visible to all it releases.
+//!
+//! # Words
+//! `word`: opened by whoever ends a phase; closed by a task that is about to register another, or to signal early.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | H1 | `open`, `close`, `reset` | `state` | the line; the closing before the line completes (with the line's own ordering) | `window_*` |
+#![forbid(unsafe_code)]
+
+use crate::sync::{AtomicUsize, Ordering};
+
+const SOFTWARE: usize = 0;
+const OPEN: usize = 1;
+/// The last phase is also the first.
+const ONE: usize = 2;
+/// The last phase and the one before, at least.
+const MORE: usize = 3;
+
+/// What carries a phase, for a task that is included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// The tree.
+    Software,
+    /// The line.
+    Hardware,
+    /// The line, and then the tree.
+    Mixed,
+}
+
+/// The phases from one to another, if any. One word: the phase, with two bits that say which it is.
+#[derive(Debug)]
+pub struct Window(AtomicUsize);
+
+/// What a window was when it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State(usize);
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Window {
+    /// All phases in software.
+    pub fn new() -> Self {
+        Self(AtomicUsize::new(SOFTWARE))
+    }
+
+    /// What it is now.
+    #[inline]
+    pub fn state(&self) -> State {
+        // ORDERING: Acquire, pairs with Release in open, close and reset (H1).
+        State(self.0.load(Ordering::Acquire))
+    }
+
+    /// Opens it from `first` on, if it is shut.
+    pub fn open(&self, first: usize) -> bool {
+        // ORDERING: AcqRel: Release pairs with Acquire in state (H1); Acquire: after the reset. Failure Relaxed: nothing is read.
+        let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+        let open = first << 2 | OPEN;
+        self.0.compare_exchange(SOFTWARE, open, yes, no).is_ok()
+    }
+
+    /// Makes `phase`, which the caller has not arrived at, the last one, or shuts it if it has not begun.
+    pub fn close(&self, phase: usize) {
+        // ORDERING: Relaxed: the exchange decides.
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let closed = State(word).closed(phase);
+            if closed == word {
+                return;
+            }
+            // ORDERING: AcqRel: Release pairs with Acquire in state (H1); Acquire passes on what an earlier one released. Failure
+            // Relaxed: nothing is read.
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            match self.0.compare_exchange_weak(word, closed, yes, no) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Shuts it after its last phase, if it is still `state`.
+    pub fn reset(&self, state: State) {
+        // ORDERING: Release, pairs with Acquire in state (H1). Failure Relaxed: somebody else has.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        _ = self.0.compare_exchange(state.0, SOFTWARE, yes, no);
+    }
+}
+
+impl State {
+    fn phase(self) -> usize {
+        self.0 >> 2
+    }
+
+    /// Shut: no phase is, or will be, carried by the line as far as is known.
+    pub fn is_shut(self) -> bool {
+        self.0 == SOFTWARE
+    }
+
+    fn closed(self, phase: usize) -> usize {
+        match self.0 & 3 {
+            OPEN if self.phase() > phase => SOFTWARE,
+            OPEN if self.phase() == phase => phase << 2 | ONE,
+            OPEN => phase << 2 | MORE,
+            // It was closed for a later phase that has not begun.
+            ONE if self.phase() > phase => SOFTWARE,
+            MORE if self.phase() > phase => phase << 2 | MORE,
+            _ => self.0,
+        }
+    }
+
+    /// What carries `phase`, which is the caller's.
+    #[inline]
+    pub fn carrier(self, phase: usize) -> Carrier {
+        let last = self.phase();
+        match self.0 & 3 {
+            OPEN if last <= phase => Carrier::Hardware,
+            ONE | MORE if last == phase => Carrier::Mixed,
+            MORE if last == phase + 1 => Carrier::Hardware,
+            _ => Carrier::Software,
+        }
+    }
+
+    /// The phase after the next is the first one on the line: a task that leaves `phase` includes itself.
+    pub fn begins_after(self, phase: usize) -> bool {
+        matches!(self.0 & 3, OPEN | ONE) && self.phase() == phase + 2
+    }
+
+    /// It ends with `phase`, or before it.
+    pub fn ends_by(self, phase: usize) -> bool {
+        matches!(self.0 & 3, ONE | MORE) && self.phase() <= phase
+    }
+}
