@@ -42,6 +42,7 @@ const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
 const SAYS: &[&str] = &[
     "board: virt, ",
     "ports: 1000 early wake-ups, ",
+    "phasers: 10000 phases of the same harts, ",
     "finish: 200000 tasks, sum 19999900000, ",
     "deep: 30000 forks in each other, ",
     "uts: anl, 2859057 nodes, 1430528 leaves, depth 1933, ",

@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod phasers;
 mod ports;
 mod tasks;
 mod uts;
@@ -56,9 +57,10 @@ fn board_main(found: Found) -> ! {
     )));
     ports::claim(pool.port());
     // ORDERING: Release, pairs with Acquire in hart: the pool is whole.
-    POOL.store(ptr::from_mut(pool), Ordering::Release);
+    POOL.store(ptr::from_ref(pool).cast_mut(), Ordering::Release);
     Virt.start(harts, hart);
     say("ports", pool, || ports::run(pool.port(), 0));
+    say("phasers", pool, || phasers::run(pool.port(), 0));
     let seat = pool.seat(WorkerId(0)).expect("a free seat");
     for (name, part) in PARTS {
         say(name, pool, || seat.run(part));
@@ -75,6 +77,7 @@ fn hart(number: usize) {
     // SAFETY: it was leaked, and is shared from then on.
     let pool = unsafe { &*pool };
     ports::run(pool.port(), number);
+    phasers::run(pool.port(), number);
     let seat = pool.seat(WorkerId(number as u32));
     seat.expect("a free seat").attend();
 }

@@ -39,10 +39,10 @@ pub fn run(chip: &Chip, hart: usize) -> String {
     chip.be(Some(me.worker(hart)));
     assert_eq!(chip.here(), Some(me.worker(hart)));
     me.awake_before_suspend();
-    let relay = NS_A_TICK * me.time(|| me.relay()) / (ROUNDS * chip.harts()) as u64;
+    let relay = me.time_ns(|| me.relay()) / (ROUNDS * chip.harts()) as u64;
     let mut line = 0;
     for at in 0..LINES {
-        line += me.time(|| me.episodes(Line(at as u8)));
+        line += me.time_ns(|| me.episodes(Line(at as u8)));
         me.leave_and_return(Line(at as u8));
     }
     me.meet();
@@ -51,18 +51,22 @@ pub fn run(chip: &Chip, hart: usize) -> String {
     }
     chip.be(None);
     assert_eq!(chip.here(), None);
-    let line = NS_A_TICK * line / (LINES * 2 * EPISODES) as u64;
+    let line = line / (LINES * 2 * EPISODES) as u64;
     format!("{EARLY} early wake-ups, {relay} ns a wake-up, {LINES} lines, {line} ns an episode")
 }
 
+/// One of the harts.
 #[derive(Clone, Copy)]
-struct Hart<'c> {
-    chip: &'c Chip,
-    hart: usize,
+pub struct Hart<'c> {
+    /// The ports.
+    pub chip: &'c Chip,
+    /// Its number, and its worker's.
+    pub hart: usize,
 }
 
 impl Hart<'_> {
-    fn worker(self, hart: usize) -> WorkerId {
+    /// The worker that a hart is here.
+    pub fn worker(self, hart: usize) -> WorkerId {
         WorkerId(hart as u32)
     }
 
@@ -70,17 +74,20 @@ impl Hart<'_> {
         self.worker((self.hart + 1) % self.chip.harts())
     }
 
-    fn time(self, body: impl FnOnce()) -> u64 {
+    /// How long it takes.
+    pub fn time_ns(self, body: impl FnOnce()) -> u64 {
         let start = self.chip.now();
         body();
-        self.chip.now() - start
+        NS_A_TICK * (self.chip.now() - start)
     }
 
-    fn suspend(self) {
+    /// Sleeps until awoken.
+    pub fn suspend(self) {
         self.chip.park(PlaceId::HOME, self.worker(self.hart));
     }
 
-    fn awake(self, worker: WorkerId) {
+    /// Awakes.
+    pub fn awake(self, worker: WorkerId) {
         self.chip.unpark(PlaceId::HOME, worker);
     }
 
@@ -93,7 +100,7 @@ impl Hart<'_> {
     }
 
     /// All harts come here before any goes on.
-    fn meet(self) {
+    pub fn meet(self) {
         let harts = self.chip.harts();
         let all = MET.fetch_add(1, Ordering::AcqRel) / harts * harts + harts;
         self.wait(|| MET.load(Ordering::Acquire) >= all);
