@@ -4,7 +4,7 @@ use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What a program said and how it ended.
@@ -70,9 +70,11 @@ fn shown(command: &Command) -> String {
         let key = key.to_str().filter(|k| SAID.contains(k))?;
         Some(format!("{key}={:?} ", value?.to_string_lossy()))
     });
-    let words = command.get_args().map(|a| a.to_string_lossy());
+    let program = Path::new(command.get_program()).file_name();
+    let words = program.into_iter().chain(command.get_args());
+    let words = words.map(|a| a.to_string_lossy());
     format!(
-        "{}cargo {}",
+        "{}{}",
         set.collect::<String>(),
         words.collect::<Vec<_>>().join(" ")
     )

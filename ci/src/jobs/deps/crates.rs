@@ -31,6 +31,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
     Some(match folder {
         "core" | "ci" => &[],
         // The conformance suite judges a backend from the backend's own tests.
+        "backends/manycore/bare" => &[CORE, "tautline-manycore"],
         f if f.starts_with("backends/") && tests => &[CORE, "tautline-verify"],
         f if f.starts_with("backends/") => &[CORE],
         "platforms" => &[
