@@ -7,14 +7,17 @@
 //! take turns and a drift of the machine meets all of them alike; and [`Watch`] counts what others took meanwhile.
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod distance;
 mod kinds;
 mod ping_pong;
+mod program;
 mod spread;
 mod team;
 mod watch;
 mod yardstick;
 
+pub use comparison::{Comparison, Row, Setting, Verdict};
 pub use distance::{Distance, pairs};
 pub use kinds::kinds;
 pub use ping_pong::ping_pong;

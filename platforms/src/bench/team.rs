@@ -40,9 +40,16 @@ type Measure = dyn Fn(&Plan) -> io::Result<Sample>;
 impl Kind {
     /// The barriers that `make` makes for a number of tasks.
     pub fn new<B: Barrier>(name: impl Into<String>, make: impl Fn(usize) -> B + 'static) -> Self {
+        Self::measured(name, move |plan| sample(&make(plan.cpus.len()), plan))
+    }
+
+    pub(super) fn measured(
+        name: impl Into<String>,
+        sample: impl Fn(&Plan) -> io::Result<Sample> + 'static,
+    ) -> Self {
         Self {
             name: name.into(),
-            sample: Box::new(move |plan| sample(&make(plan.cpus.len()), plan)),
+            sample: Box::new(sample),
         }
     }
 
@@ -54,7 +61,7 @@ impl Kind {
     /// One sample, by threads and a barrier of its own.
     ///
     /// # Errors
-    /// A thread that the system would not start.
+    /// A thread that the system would not start, or a program without a figure.
     ///
     /// # Panics
     /// The barrier has another number of parties than was asked for.

@@ -34,9 +34,9 @@ pub struct Taken {
 
 impl AddAssign for Taken {
     fn add_assign(&mut self, other: Self) {
-        // What has watched nobody yet knows everything.
-        if self.of.is_zero() {
-            *self = other;
+        // Who has watched nobody has nothing to say.
+        if self.of.is_zero() || other.of.is_zero() {
+            *self = if self.of.is_zero() { other } else { *self };
             return;
         }
         self.waited = self.waited.zip(other.waited).map(|(a, b)| a + b);
@@ -204,6 +204,8 @@ impl Watch {
                 let share = waited.as_secs_f64() / self.lost.of.as_secs_f64();
                 doubts.extend((share > WAITED_MOST).then_some(Doubt::Waited(share)));
             }
+            // Programs alone have been measured.
+            None if self.lost.of.is_zero() => {}
             None => doubts.push(Doubt::Unknown),
         }
         let after = Ticks::now(&self.cpus);
