@@ -21,7 +21,7 @@ const SLOWER_IN: f64 = 0.75;
 pub struct Setting {
     /// The processors; the n-th task stays on the n-th of them, in turn.
     pub cpus: Vec<usize>,
-    /// How many of them there is processor time for.
+    /// So many tasks at once do not take turns.
     pub processors: usize,
     /// Samples of each.
     pub samples: usize,
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(seen.round_trips.len(), if one { 0 } else { 3 });
         // One task more than processors.
         assert!(matches!(seen.doubts[..], [Doubt::Crowded { .. }]));
-        let broken = [Kind::program("broken", "false")];
+        let broken = [Kind::program("broken", ["false"])];
         let error = setting.compare(&broken, 2).unwrap_err().to_string();
         assert!(error.starts_with("broken: "), "{error}");
     }

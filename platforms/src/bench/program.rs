@@ -3,26 +3,30 @@
 
 use super::{Kind, Plan, Sample, Taken};
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Command;
 
 impl Kind {
-    /// The barrier of a program, given as the program's path and its first words, with blanks between. It is called with a
-    /// number of episodes and one of threads, and prints the nanoseconds of an episode, before anything else. The
-    /// variable `OMP_PLACES` tells it the processors; the n-th thread is to stay on the n-th of them, in turn.
-    pub fn program(name: impl Into<String>, words: &str) -> Self {
-        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    /// The barrier of a program, given as its path and first words. It is called with a number of episodes and one of
+    /// threads after them, and prints the nanoseconds of an episode, before anything else. The variable `OMP_PLACES`
+    /// tells it the processors; its n-th thread is to stay on the n-th of them, in turn.
+    pub fn program(
+        name: impl Into<String>,
+        words: impl IntoIterator<Item: Into<OsString>>,
+    ) -> Self {
+        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
         Self::measured(name, move |plan| call(&words, plan))
     }
 }
 
-fn call(words: &[String], plan: &Plan) -> io::Result<Sample> {
+fn call(words: &[OsString], plan: &Plan) -> io::Result<Sample> {
     let mut places: Vec<String> = Vec::new();
     let mut seen = BTreeSet::new();
     for cpu in plan.cpus.iter().filter(|&&cpu| seen.insert(cpu)) {
         places.push(format!("{{{cpu}}}"));
     }
-    let mut command = Command::new(words.first().map_or("", String::as_str));
+    let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
     command.args(words.get(1..).unwrap_or_default());
     command.args([plan.iterations.to_string(), plan.cpus.len().to_string()]);
     let output = command.env("OMP_PLACES", places.join(",")).output()?;
@@ -66,18 +70,17 @@ mod tests {
             echo "$1$2.$(echo "$OMP_PLACES" | tr -cd 0-9) 2.0""#;
         let file = std::env::temp_dir().join(format!("tautline-program-{}", std::process::id()));
         std::fs::write(&file, told).unwrap();
-        let sample = Kind::program("told", &format!("sh {}", file.display())).sample(&plan());
+        let words = [OsString::from("sh"), file.clone().into()];
+        let sample = Kind::program("told", words).sample(&plan());
         std::fs::remove_file(&file).unwrap();
         assert_eq!(sample.unwrap().ns, 403.31);
     }
 
     #[test]
     fn a_program_that_fails_is_an_error() {
-        for words in ["false", "echo episodes", "/no/such/program", ""] {
-            assert!(
-                Kind::program("it", words).sample(&plan()).is_err(),
-                "{words:?}"
-            );
+        for words in [&["false"][..], &["echo", "episodes"], &["/no/such"], &[]] {
+            let sample = Kind::program("it", words).sample(&plan());
+            assert!(sample.is_err(), "{words:?}");
         }
     }
 }

@@ -43,7 +43,8 @@ impl Kind {
         Self::measured(name, move |plan| sample(&make(plan.cpus.len()), plan))
     }
 
-    pub(super) fn measured(
+    /// Whatever `sample` measures; it is given the plan and returns a sample of its own making.
+    pub fn measured(
         name: impl Into<String>,
         sample: impl Fn(&Plan) -> io::Result<Sample> + 'static,
     ) -> Self {

@@ -102,7 +102,7 @@ impl Barrier {
         }
         let programs = self.program.iter().map(|path| {
             let name = path.file_name().unwrap_or(path.as_os_str());
-            Kind::program(name.to_string_lossy(), &path.to_string_lossy())
+            Kind::program(name.to_string_lossy(), [path])
         });
         let kinds: Vec<Kind> = kinds(&degrees).into_iter().chain(programs).collect();
         let pairs = pairs(&machine, &setting.cpus, PAIRS);
