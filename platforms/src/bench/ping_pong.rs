@@ -14,8 +14,8 @@ use tautline_node::machine::pin;
 /// Failed looks after which a thread supposes that the other one has no processor.
 const LOOKS: u32 = 100_000;
 
-/// One line between two processors: [`Sample::ns`] is a round trip, which is two ways. No barrier of two tasks takes less
-/// than about one round trip: each must see what the other wrote.
+/// One line between two processors: [`Sample::ns`] is a round trip, which is two ways. A barrier of two tasks can hardly
+/// be faster: each task must see what the other wrote, though both ways may be taken at once.
 ///
 /// # Errors
 /// A thread that the system would not start.
