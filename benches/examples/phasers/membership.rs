@@ -11,7 +11,8 @@ use crate::barriers::{DEGREES, Hurdles};
 /// All ways to register a task and drop it, among as many as the plan has tasks; ours first.
 pub fn kinds() -> Vec<Kind> {
     vec![register("a counted reference", |live| {
-        let all: Vec<Arc<()>> = vec![Arc::new(()); live];
+        let one = Arc::new(());
+        let all = vec![one; live];
         move || drop(black_box(all[0].clone()))
     })]
 }

@@ -1,7 +1,7 @@
 //! Barriers beside each other and beside the way of one cache line, in turn.
 #![forbid(unsafe_code)]
 
-use super::{Doubt, Kind, Plan, Spread, Watch, delay_turns, ping_pong};
+use super::{Doubt, Kind, Plan, Sample, Spread, Watch, delay_turns, ping_pong};
 use std::io;
 use tautline_node::Machine;
 
@@ -13,6 +13,8 @@ const TURNS: [f64; 2] = [100.0, 1e6];
 const TRIAL_TURNS: u32 = 200;
 /// Round trips of a sample of the cache line.
 const ROUND_TRIPS: u32 = 20_000;
+/// How often a sample is taken anew whose threads had to wait for their processors.
+const AGAIN: usize = 4;
 /// One is slower than the other if it is in at least this part of the rounds: of 20 by chance in one case of 48.
 const SLOWER_IN: f64 = 0.75;
 
@@ -82,7 +84,8 @@ impl Setting {
         let mut all = vec![Vec::new(); pairs.len()];
         for _ in 0..self.samples {
             for (samples, &pair) in all.iter_mut().zip(pairs) {
-                samples.push(ping_pong(pair, ROUND_TRIPS)?.ns);
+                let one = undisturbed(AGAIN, || ping_pong(pair, ROUND_TRIPS))?;
+                samples.push(one.ns);
             }
         }
         Ok(all)
@@ -102,13 +105,14 @@ impl Setting {
             delay: delay_turns(self.delay_ns),
         };
         assert_eq!(plan.cpus.len(), tasks, "no processor");
+        let again = if tasks > self.processors { 0 } else { AGAIN };
         let sample = |kind: &Kind, iterations| {
             let plan = Plan {
                 iterations,
                 ..plan.clone()
             };
             let named = |error| io::Error::other(format!("{}: {error}", kind.name()));
-            kind.sample(&plan).map_err(named)
+            undisturbed(again, || kind.sample(&plan)).map_err(named)
         };
         let mut rows = Vec::new();
         for kind in kinds {
@@ -125,7 +129,7 @@ impl Setting {
         let (mut round_trips, mut watch) = (Vec::new(), Watch::start(&plan.cpus));
         for _ in 0..self.samples {
             if let Some(pair) = self.pair() {
-                let one = ping_pong(pair, ROUND_TRIPS)?;
+                let one = undisturbed(AGAIN, || ping_pong(pair, ROUND_TRIPS))?;
                 watch.add(&one);
                 round_trips.push(one.ns);
             }
@@ -142,6 +146,18 @@ impl Setting {
             doubts: watch.doubts(tasks, self.processors),
         })
     }
+}
+
+/// A sample, taken anew so often while its threads have to wait; the last one counts.
+fn undisturbed(again: usize, sample: impl Fn() -> io::Result<Sample>) -> io::Result<Sample> {
+    let mut one = sample()?;
+    for _ in 0..again {
+        if one.lost.too_much().is_none() {
+            break;
+        }
+        one = sample()?;
+    }
+    Ok(one)
 }
 
 /// As many turns as a sample is to have.
@@ -192,8 +208,10 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds;
+    use super::super::{Taken, kinds};
     use super::*;
+    use std::cell::Cell;
+    use std::time::Duration;
 
     fn row(samples: &[f64]) -> Row {
         Row {
@@ -235,6 +253,28 @@ mod tests {
     fn doubts_and_single_rows_have_no_verdict() {
         assert_eq!(comparison(rows(), vec![Doubt::Unpinned]).verdict(), None);
         assert_eq!(comparison(vec![row(&[1.0])], Vec::new()).verdict(), None);
+    }
+
+    #[test]
+    fn a_disturbed_sample_is_taken_again_but_not_for_ever() {
+        let taken_after = |disturbed: u32| {
+            let calls = Cell::new(0);
+            let one = undisturbed(4, || {
+                calls.set(calls.get() + 1);
+                let waited = Duration::from_millis(if calls.get() > disturbed { 0 } else { 500 });
+                Ok(Sample {
+                    ns: f64::from(calls.get()),
+                    pinned: true,
+                    lost: Taken {
+                        waited: Some(waited),
+                        switches: None,
+                        of: Duration::from_secs(1),
+                    },
+                })
+            });
+            one.unwrap().ns
+        };
+        assert_eq!([0, 2, 9].map(taken_after), [1.0, 3.0, 5.0]);
     }
 
     #[test]

@@ -32,6 +32,14 @@ pub struct Taken {
     pub of: Duration,
 }
 
+impl Taken {
+    /// The part of the time that they waited, if it is too much for a verdict.
+    pub(super) fn too_much(&self) -> Option<f64> {
+        let share = self.waited?.as_secs_f64() / self.of.as_secs_f64();
+        (share > WAITED_MOST).then_some(share)
+    }
+}
+
 impl AddAssign for Taken {
     fn add_assign(&mut self, other: Self) {
         // Who has watched nobody has nothing to say.
@@ -199,14 +207,10 @@ impl Watch {
         if self.unpinned {
             doubts.push(Doubt::Unpinned);
         }
-        match self.lost.waited {
-            Some(waited) => {
-                let share = waited.as_secs_f64() / self.lost.of.as_secs_f64();
-                doubts.extend((share > WAITED_MOST).then_some(Doubt::Waited(share)));
-            }
-            // Programs alone have been measured.
-            None if self.lost.of.is_zero() => {}
-            None => doubts.push(Doubt::Unknown),
+        doubts.extend(self.lost.too_much().map(Doubt::Waited));
+        // If programs alone were measured, there are no threads to ask.
+        if self.lost.waited.is_none() && !self.lost.of.is_zero() {
+            doubts.push(Doubt::Unknown);
         }
         let after = Ticks::now(&self.cpus);
         if let Some((before, after)) = self.before.zip(after) {
