@@ -160,7 +160,9 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         let cells = Cells::new(self.reduction.is_some(), 1 + degree);
-        let leaf = self.keep(Node::leaf(degree, start, cells));
+        // Not what its first task owes, which may be far ahead: the next one in the leaf, or in that slot, owes less.
+        let phase = self.phase().0;
+        let leaf = self.keep(Node::leaf(degree, phase, cells));
         registry.used = 1;
         // SAFETY: as above.
         let slot = NonNull::from(&unsafe { leaf.as_ref() }.slots()[0]);
