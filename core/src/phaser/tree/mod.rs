@@ -213,7 +213,7 @@ impl<P: Relax + Barrier> Tree<P> {
             .then(|| unsafe { by.slot.as_ref().leaf().as_ref() });
         match leaf.or_else(|| self.root()) {
             Some(node) => _ = self.pass(node, phase, by) && self.go_on(node, phase, by),
-            None => _ = self.finish(phase, by),
+            None => _ = self.finish(None, phase, by),
         }
     }
 
@@ -230,7 +230,7 @@ impl<P: Relax + Barrier> Tree<P> {
                 return false;
             }
         }
-        self.finish(phase, by)
+        self.finish(Some(node), phase, by)
     }
 
     /// Sees whether all below `node` have signalled `phase`, and raises it if so.
@@ -265,8 +265,9 @@ impl<P: Relax + Barrier> Tree<P> {
         }
     }
 
-    /// Ends `phase`, whose tree is complete, unless newcomers owe a signal or somebody else does what comes between two phases.
-    fn finish(&self, phase: usize, by: &mut Visitor<'_>) -> bool {
+    /// Ends `phase`, whose tree below `top` is complete, unless newcomers owe a signal or somebody else does what comes between two
+    /// phases.
+    fn finish(&self, top: Option<&Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
         let quiet = self.pad.is_empty();
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
             return false;
@@ -284,7 +285,11 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         if let Some(reduction) = &self.reduction {
-            reduction.conclude(self.root(), self.pad.newcomers(), phase);
+            // Once: whoever is late finds a tree that has grown, and newcomers that are none any more.
+            let mut conclude = || reduction.conclude(top, self.pad.newcomers(), phase);
+            if !self.between.once(phase, &mut conclude) {
+                return false;
+            }
         }
         if !quiet {
             self.pad.retire(phase + 1);
