@@ -142,7 +142,9 @@ impl<P: Relax + Barrier> Tree<P> {
             registry.free.insert(first, (slot, phase));
         }
         let (_, since) = *registry.free.front()?;
-        let ready = self.reduction.is_none() || since < phase;
+        // Its values are needed until the phase is over, and the pad may have it until the next one is: twice there, it would count
+        // twice.
+        let ready = self.reduction.is_none() || since + 1 < phase;
         ready
             .then(|| registry.free.pop_front())?
             .map(|(slot, _)| slot)
