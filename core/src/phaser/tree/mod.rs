@@ -272,7 +272,7 @@ impl<P: Relax + Barrier> Tree<P> {
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
             return false;
         }
-        if self.between.is_wanted(phase) {
+        if self.between.is_wanted(phase) && !self.between.is_done(phase) {
             let Some(single) = &mut by.single else {
                 // One of those who know what is to be done does it.
                 if self.sleepers().is_some() {
