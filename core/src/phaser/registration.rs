@@ -269,6 +269,7 @@ impl<P: Relax + Barrier> Registration<P> {
             slot,
             signals,
             helps,
+            bound: true,
             single,
         }
     }
@@ -451,6 +452,9 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         let tree = &*self.tree;
         if let Some(node) = self.master_of {
             tree.leave_node(node);
+        }
+        if self.shuts {
+            tree.shut_after(self.waited);
         }
         if self.hinders {
             tree.unhinder();

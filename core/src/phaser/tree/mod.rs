@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|
 //! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
+//! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_early_drop` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
 
 mod grow;
@@ -80,6 +81,8 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
+    /// A member: the phase after this one does not end without it.
+    pub bound: bool,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
 }
@@ -294,8 +297,13 @@ impl<P: Relax + Barrier> Tree<P> {
         if !quiet {
             self.pad.retire(phase + 1);
         }
-        self.open_window(phase + 2);
-        self.publish(phase, by.slot)
+        let opened = by.bound && self.open_window(phase + 2);
+        let ended = self.publish(phase, by.slot);
+        if opened && !ended {
+            // Tasks have left the phase that have not seen it, and do not include themselves.
+            self.window.withdraw(phase + 2);
+        }
+        ended
     }
 
     /// Lets everybody go on to the next phase.
@@ -376,6 +384,7 @@ impl<P: Relax + Barrier> Tree<P> {
                         slot,
                         signals,
                         helps,
+                        bound,
                         single: None,
                     },
                 );
@@ -410,14 +419,13 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
-    fn open_window(&self, first: usize) {
-        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1).
-        if self.hindrances.load(Ordering::Relaxed) != 0 || !self.window.state().is_shut() {
-            return;
+    fn open_window(&self, first: usize) -> bool {
+        if self.is_hindered() || !self.window.state().is_shut() {
+            return false;
         }
         if self.line().is_none() {
             let Some(Line(line)) = self.port.claim() else {
-                return;
+                return false;
             };
             // ORDERING: Relaxed both: published by opening the window (H1).
             let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -426,7 +434,28 @@ impl<P: Relax + Barrier> Tree<P> {
                 self.port.give_back(Line(line));
             }
         }
-        self.window.open(first);
+        if !self.window.open(first) {
+            return false;
+        }
+        // Either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        full_fence();
+        if self.is_hindered() {
+            self.window.withdraw(first);
+            return false;
+        }
+        true
+    }
+
+    fn is_hindered(&self) -> bool {
+        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1), or after a fence (Z2).
+        self.hindrances.load(Ordering::Relaxed) != 0
+    }
+
+    /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
+    pub fn shut_after(&self, phase: usize) {
+        // Either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        full_fence();
+        self.window.close(phase + 1);
     }
 
     /// The line has carried `phase`.
