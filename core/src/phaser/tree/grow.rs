@@ -239,7 +239,7 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 }
 
-impl<P> Tree<P> {
+impl<P: Barrier> Tree<P> {
     /// Puts a node among those that are freed with the tree.
     fn keep(&self, node: NonNull<Node>) -> NonNull<Node> {
         // ORDERING: Relaxed: written under the lock.
@@ -264,8 +264,11 @@ impl<P> Tree<P> {
     }
 }
 
-impl<P> Drop for Tree<P> {
+impl<P: Barrier> Drop for Tree<P> {
     fn drop(&mut self) {
+        if let Some(line) = self.line() {
+            self.port.give_back(line);
+        }
         // ORDERING: Relaxed: nobody else has the tree any more.
         let mut next = self.newest.load(Ordering::Relaxed);
         while !next.is_null() {

@@ -47,7 +47,7 @@ const ASLEEP: usize = 1;
 
 /// What all tasks of a phaser share.
 #[derive(Debug)]
-pub(super) struct Tree<P> {
+pub(super) struct Tree<P: Barrier> {
     word: CachePadded<AtomicUsize>,
     claim: CachePadded<AtomicUsize>,
     root: AtomicPtr<Node>,
@@ -69,9 +69,9 @@ pub(super) struct Tree<P> {
 }
 
 // SAFETY: what pointers in it lead to is freed only with it, and is Sync; the lock guards the rest.
-unsafe impl<P: Sync> Sync for Tree<P> {}
+unsafe impl<P: Barrier + Sync> Sync for Tree<P> {}
 // SAFETY: as above; a slot's waker may be dropped anywhere.
-unsafe impl<P: Send> Send for Tree<P> {}
+unsafe impl<P: Barrier + Send> Send for Tree<P> {}
 
 /// Who passes through the tree.
 pub(super) struct Visitor<'a> {
@@ -410,13 +410,6 @@ impl<P: Relax + Barrier> Tree<P> {
         self.hindrances.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The line that carries phases of this phaser.
-    pub fn line(&self) -> Option<Line> {
-        // ORDERING: Relaxed: set before the window was opened (H1).
-        let line = self.line.load(Ordering::Relaxed);
-        u8::try_from(line.checked_sub(1)?).ok().map(Line)
-    }
-
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
     fn open_window(&self, first: usize) -> bool {
@@ -473,7 +466,14 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 }
 
-impl<P> Tree<P> {
+impl<P: Barrier> Tree<P> {
+    /// The line that carries phases of this phaser.
+    pub fn line(&self) -> Option<Line> {
+        // ORDERING: Relaxed: set before the window was opened (H1).
+        let line = self.line.load(Ordering::Relaxed);
+        u8::try_from(line.checked_sub(1)?).ok().map(Line)
+    }
+
     /// Wakes all that sleep, but `by`.
     fn wake(&self, by: NonNull<Slot>) {
         for node in self.nodes() {
