@@ -48,7 +48,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// A new phaser, with the caller registered on it, alone.
     ///
     /// # Errors
-    /// [`PhaserError::Degree`].
+    /// [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(port: P, mode: Mode, config: Config) -> Result<Self, PhaserError> {
         Self::found(port, mode, config, None)
     }
@@ -62,6 +62,9 @@ impl<P: Relax + Barrier> Registration<P> {
         if !(2..=1024).contains(&config.degree) {
             let degree = config.degree;
             return Err(PhaserError::Degree { degree });
+        }
+        if config.first > Phase::LAST {
+            return Err(PhaserError::Overflow);
         }
         let first = config.first.0;
         let tree = Arc::new(Tree::new(port, config, reduction));

@@ -121,7 +121,7 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
     /// the operator's identity.
     ///
     /// # Errors
-    /// [`PhaserError::Operator`], [`PhaserError::Degree`].
+    /// [`PhaserError::Operator`], [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(
         port: P,
         op: Op,
