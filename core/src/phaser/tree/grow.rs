@@ -23,6 +23,7 @@ use crate::sync::{AtomicPtr, Ordering};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 use core::ptr::{self, NonNull};
 
 /// What registrations know, under the lock.
@@ -138,8 +139,11 @@ impl<P: Relax + Barrier> Tree<P> {
     fn reuse(&self, registry: &mut Registry) -> Option<NonNull<Slot>> {
         let phase = self.phase().0;
         let first = registry.free.len();
-        for slot in self.free.take() {
-            registry.free.insert(first, (slot, phase));
+        let taken = self.free.take().map(|slot| (slot, phase));
+        registry.free.extend(taken);
+        let mut taken = registry.free.range_mut(first..);
+        while let (Some(last), Some(early)) = (taken.next(), taken.next_back()) {
+            mem::swap(last, early);
         }
         let (_, since) = *registry.free.front()?;
         // Its values are needed until the phase is over, and the pad may have it until the next one is: twice there, it would count
