@@ -216,7 +216,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// are registered so must call it in the same phase, with the same statement.
     ///
     /// # Errors
-    /// [`PhaserError::Single`], [`PhaserError::Overflow`].
+    /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an early signal the phase may be over.
     ///
     /// # Panics
     /// With the panic of the statement, in the task that ran it; the others go on.
@@ -234,6 +234,10 @@ impl<P: Relax + Barrier> Registration<P> {
     fn want_single(&self) -> Result<(), PhaserError> {
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
+        }
+        if self.is_early() {
+            let phase = Phase(self.waited);
+            return Err(PhaserError::Signalled { phase });
         }
         self.tree.between.want(self.waited);
         Ok(())
