@@ -4,8 +4,12 @@
 mod late;
 #[path = "phaser/lines.rs"]
 mod lines;
+#[path = "phaser/modes.rs"]
+mod modes;
 #[path = "phaser/ports.rs"]
 mod ports;
+#[path = "phaser/tree.rs"]
+mod tree;
 
 use ports::Yield;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

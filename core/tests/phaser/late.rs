@@ -138,7 +138,7 @@ fn a_late_helper_does_not_change_a_result() {
 fn a_newcomer_in_the_place_of_a_newcomer_counts_once() {
     let (sum, mut ahead) = Accumulator::create(Yield, Op::Sum, None, config(4, 0)).unwrap();
     let mut other = ahead.register(Mode::SignalWait).unwrap();
-    let mut gone = |other: &mut Registration<Yield>, value: u64| {
+    let gone = |other: &mut Registration<Yield>, value: u64| {
         let mut child = other.register(Mode::SignalWait).unwrap();
         sum.put(&mut child, value).unwrap();
         child.signal().unwrap();

@@ -1,6 +1,6 @@
 //! Phases that barrier lines carry, on a machine that has five.
 
-use super::ports::{Port, Way, Yield, config, is_released, tasks};
+use super::ports::{Way, Yield, config, is_released, on_threads, tasks};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -32,7 +32,7 @@ impl Wire {
 }
 
 #[derive(Debug, Default)]
-struct Machine {
+pub struct Machine {
     wires: [Mutex<Wire>; LINES],
     /// Somebody has been stopped while it claimed a line.
     stopped: AtomicBool,
@@ -43,7 +43,7 @@ thread_local! {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Lines(Arc<Machine>);
+pub struct Lines(Arc<Machine>);
 
 impl Lines {
     fn on<T>(&self, line: Line, act: impl FnOnce(&mut Wire, ThreadId) -> T) -> T {
@@ -122,20 +122,6 @@ impl Barrier for Lines {
     fn is_done(&self, line: Line) -> bool {
         self.on(line, |wire, me| !wire.threads[&me])
     }
-}
-
-/// Each of the tasks on a thread of its own.
-fn on_threads<P: Port, T: Send>(
-    tasks: Vec<Registration<P>>,
-    act: impl Fn(usize, Registration<P>) -> T + Sync,
-) -> Vec<T> {
-    thread::scope(|s| {
-        let act = &act;
-        let threads = tasks.into_iter().enumerate();
-        let threads = threads.map(|(me, task)| s.spawn(move || act(me, task)));
-        let threads: Vec<_> = threads.collect();
-        threads.into_iter().map(|t| t.join().unwrap()).collect()
-    })
 }
 
 /// Fact 50: a barrier of threads goes over to a line, and gives it back in the end.

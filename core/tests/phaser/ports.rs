@@ -1,8 +1,9 @@
 //! The machines that the tests run on, and the ways to wait there.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use tautline_core::phaser::{Config, Mode, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
@@ -55,44 +56,81 @@ pub fn alarm() -> (Arc<Alarm>, Waker) {
 pub enum Way {
     /// On its thread, looking.
     Blocking,
-    /// On its thread, parked until woken.
+    /// Signals, then parked until woken.
     Parked,
-    /// Either, by turns.
-    Both,
+    /// As a future, parked until woken.
+    Awaited,
 }
 
 impl Way {
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Parked, Self::Both];
+    pub const ALL: [Self; 3] = [Self::Blocking, Self::Parked, Self::Awaited];
 
     /// Signals and waits, each if the mode lets it.
     pub fn next<P: Port>(self, task: &mut Registration<P>) {
-        if self.blocks() {
-            return task.next_blocking().unwrap();
+        match self {
+            Self::Blocking => task.next_blocking().unwrap(),
+            Self::Parked => {
+                task.signal().unwrap();
+                self.wait(task);
+            }
+            Self::Awaited => block_on(task.next()).unwrap(),
         }
-        task.signal().unwrap();
-        self.wait(task);
     }
 
     pub fn wait<P: Port>(self, task: &mut Registration<P>) {
-        if self.blocks() {
-            return task.wait_blocking().unwrap();
+        match self {
+            Self::Blocking => task.wait_blocking().unwrap(),
+            Self::Parked => {
+                let (_, waker) = alarm();
+                while task.poll_wait(&waker).map(Result::unwrap).is_pending() {
+                    thread::park();
+                }
+            }
+            Self::Awaited => block_on(task.wait()).unwrap(),
         }
-        let (_, waker) = alarm();
-        while task.poll_wait(&waker).map(Result::unwrap).is_pending() {
-            thread::park();
+    }
+}
+
+/// What comes of a future, on this thread, which is parked until woken.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let (_, waker) = alarm();
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
         }
+        thread::park();
+    }
+}
+
+/// Numbers that look random: xorshift.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
     }
 
-    fn blocks(self) -> bool {
-        thread_local! {
-            static TURN: AtomicUsize = const { AtomicUsize::new(0) };
-        }
-        match self {
-            Self::Blocking => true,
-            Self::Parked => false,
-            Self::Both => TURN.with(|t| t.fetch_add(1, SeqCst)) % 3 != 0,
-        }
+    pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
     }
+}
+
+/// Each of the tasks on a thread of its own.
+pub fn on_threads<P: Port, T: Send>(
+    tasks: Vec<Registration<P>>,
+    act: impl Fn(usize, Registration<P>) -> T + Sync,
+) -> Vec<T> {
+    thread::scope(|s| {
+        let act = &act;
+        let threads = tasks.into_iter().enumerate();
+        let threads = threads.map(|(me, task)| s.spawn(move || act(me, task)));
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
 }
 
 /// A phaser that is built like this, and nothing else said.
