@@ -1,5 +1,7 @@
 //! Phasers on real threads.
 
+#[path = "phaser/churn.rs"]
+mod churn;
 #[path = "phaser/late.rs"]
 mod late;
 #[path = "phaser/lines.rs"]
