@@ -53,7 +53,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// A new phaser, with the caller registered on it, alone.
     ///
     /// # Errors
-    /// [`PhaserError::Degree`].
+    /// [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(port: P, mode: Mode, config: Config) -> Result<Self, PhaserError> {
         Self::found(port, mode, config, None)
     }
@@ -67,6 +67,9 @@ impl<P: Relax + Barrier> Registration<P> {
         if !(2..=1024).contains(&config.degree) {
             let degree = config.degree;
             return Err(PhaserError::Degree { degree });
+        }
+        if config.first > Phase::LAST {
+            return Err(PhaserError::Overflow);
         }
         let first = config.first.0;
         let tree = Arc::new(Tree::new(port, config, reduction));
@@ -219,7 +222,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// are registered so must call it in the same phase, with the same statement.
     ///
     /// # Errors
-    /// [`PhaserError::Single`], [`PhaserError::Overflow`].
+    /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an early signal the phase may be over.
     ///
     /// # Panics
     /// With the panic of the statement, in the task that ran it; the others go on.
@@ -237,6 +240,10 @@ impl<P: Relax + Barrier> Registration<P> {
     fn want_single(&self) -> Result<(), PhaserError> {
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
+        }
+        if self.is_early() {
+            let phase = Phase(self.waited);
+            return Err(PhaserError::Signalled { phase });
         }
         self.tree.between.want(self.waited);
         Ok(())
@@ -275,6 +282,7 @@ impl<P: Relax + Barrier> Registration<P> {
             slot,
             signals,
             helps,
+            bound: true,
             suspect: self.suspect,
             single,
         }
@@ -293,15 +301,19 @@ impl<P: Relax + Barrier> Registration<P> {
             self.suspect = by.suspect;
             return;
         }
-        let (mut turn, mut gathering) = (0, self.master_of.filter(|_| patience > 0));
+        let mut gathering = self.master_of.filter(|_| patience > 0);
+        let (mut turn, mut watches) = (0, false);
         while !tree.is_past(phase) {
             if let Some(node) = gathering {
                 if tree.gather(node, phase, &mut by) {
                     gathering = None;
                     continue;
                 }
-            } else if self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase) {
-                tree.advance(phase, &mut by);
+            } else if self.master_of.is_none() && tree.is_unwatched() {
+                watches = watches || tree.claim(phase);
+                if watches {
+                    tree.advance(phase, &mut by);
+                }
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
@@ -470,6 +482,9 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         let tree = &*self.tree;
         if let Some(node) = self.master_of {
             tree.leave_node(node);
+        }
+        if self.shuts {
+            tree.shut_after(self.waited);
         }
         if self.hinders {
             tree.unhinder();

@@ -7,7 +7,7 @@
 
 use super::Tree;
 use crate::port::{Barrier, Line, Relax};
-use crate::sync::Ordering;
+use crate::sync::{Ordering, full_fence};
 
 impl<P: Relax + Barrier> Tree<P> {
     /// Somebody came who keeps the phaser off the hardware.
@@ -22,23 +22,15 @@ impl<P: Relax + Barrier> Tree<P> {
         self.hindrances.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The line that carries phases of this phaser.
-    pub fn line(&self) -> Option<Line> {
-        // ORDERING: Relaxed: set before the window was opened (H1).
-        let line = self.line.load(Ordering::Relaxed);
-        u8::try_from(line.checked_sub(1)?).ok().map(Line)
-    }
-
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
-    pub(super) fn open_window(&self, first: usize) {
-        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1).
-        if self.hindrances.load(Ordering::Relaxed) != 0 || !self.window.state().is_shut() {
-            return;
+    pub(super) fn open_window(&self, first: usize) -> bool {
+        if self.is_hindered() || !self.window.state().is_shut() {
+            return false;
         }
         if self.line().is_none() {
             let Some(Line(line)) = self.port.claim() else {
-                return;
+                return false;
             };
             // ORDERING: Relaxed both: published by opening the window (H1).
             let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -47,7 +39,28 @@ impl<P: Relax + Barrier> Tree<P> {
                 self.port.give_back(Line(line));
             }
         }
-        self.window.open(first);
+        if !self.window.open(first) {
+            return false;
+        }
+        // Either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        full_fence();
+        if self.is_hindered() {
+            self.window.withdraw(first);
+            return false;
+        }
+        true
+    }
+
+    fn is_hindered(&self) -> bool {
+        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1), or after a fence (Z2).
+        self.hindrances.load(Ordering::Relaxed) != 0
+    }
+
+    /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
+    pub fn shut_after(&self, phase: usize) {
+        // Either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        full_fence();
+        self.window.close(phase + 1);
     }
 
     /// The line has carried `phase`.
@@ -62,5 +75,14 @@ impl<P: Relax + Barrier> Tree<P> {
     pub fn in_hardware(&self) -> usize {
         // ORDERING: Relaxed: a count.
         self.carried.load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Barrier> Tree<P> {
+    /// The line that carries phases of this phaser.
+    pub fn line(&self) -> Option<Line> {
+        // ORDERING: Relaxed: set before the window was opened (H1).
+        let line = self.line.load(Ordering::Relaxed);
+        u8::try_from(line.checked_sub(1)?).ok().map(Line)
     }
 }

@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|
 //! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
+//! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_early_drop` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
 
 mod grow;
@@ -49,7 +50,7 @@ const ASLEEP: usize = 1;
 
 /// What all tasks of a phaser share.
 #[derive(Debug)]
-pub(super) struct Tree<P> {
+pub(super) struct Tree<P: Barrier> {
     word: CachePadded<AtomicUsize>,
     claim: CachePadded<AtomicUsize>,
     root: AtomicPtr<Node>,
@@ -72,9 +73,9 @@ pub(super) struct Tree<P> {
 }
 
 // SAFETY: what pointers in it lead to is freed only with it, and is Sync; the lock guards the rest.
-unsafe impl<P: Sync> Sync for Tree<P> {}
+unsafe impl<P: Barrier + Sync> Sync for Tree<P> {}
 // SAFETY: as above; a slot's waker may be dropped anywhere.
-unsafe impl<P: Send> Send for Tree<P> {}
+unsafe impl<P: Barrier + Send> Send for Tree<P> {}
 
 /// Who passes through the tree.
 pub(super) struct Visitor<'a> {
@@ -84,6 +85,8 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
+    /// A member: the phase after this one does not end without it.
+    pub bound: bool,
     /// The slot of its leaf to look at first: nobody's line is taken from it for nothing.
     pub suspect: usize,
     /// What it would have run between two phases.
@@ -212,9 +215,10 @@ impl<P: Relax + Barrier> Tree<P> {
                 return false;
             }
             self.combine(this, phase);
-            if this.parent().is_some() {
-                this.store_gathered(phase);
+            if this.parent().is_none() {
+                return self.finish(Some(this), phase, by);
             }
+            this.store_gathered(phase);
         }
         self.go_on(this, phase, by)
     }
@@ -296,7 +300,7 @@ impl<P: Relax + Barrier> Tree<P> {
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
             return false;
         }
-        if self.between.is_wanted(phase) {
+        if self.between.is_wanted(phase) && !self.between.is_done(phase) {
             let Some(single) = &mut by.single else {
                 // One of those who know what is to be done does it.
                 if self.sleepers().is_some() {
@@ -309,13 +313,22 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         if let Some(reduction) = &self.reduction {
-            reduction.conclude(top, self.pad.newcomers(), phase);
+            // Once: whoever is late finds a tree that has grown, and newcomers that are none any more.
+            let mut conclude = || reduction.conclude(top, self.pad.newcomers(), phase);
+            if !self.between.once(phase, &mut conclude) {
+                return false;
+            }
         }
         if !quiet {
             self.pad.retire(phase + 1);
         }
-        self.open_window(phase + 2);
-        self.publish(phase, Some(by.slot))
+        let opened = by.bound && self.open_window(phase + 2);
+        let ended = self.publish(phase, Some(by.slot));
+        if opened && !ended {
+            // Tasks have left the phase that have not seen it, and do not include themselves.
+            self.window.withdraw(phase + 2);
+        }
+        ended
     }
 
     /// Lets everybody go on to the next phase.
@@ -401,6 +414,7 @@ impl<P: Relax + Barrier> Tree<P> {
                         slot,
                         signals,
                         helps,
+                        bound,
                         suspect: 0,
                         single: None,
                     },
@@ -413,7 +427,7 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 }
 
-impl<P> Tree<P> {
+impl<P: Barrier> Tree<P> {
     /// Wakes all that sleep, but `by`.
     fn wake(&self, by: Option<NonNull<Slot>>) {
         for node in self.nodes() {

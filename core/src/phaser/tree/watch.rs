@@ -63,6 +63,7 @@ impl<P: Relax + Barrier> Tree<P> {
         };
         if let Below::Slots(slots) = &root.below
             && root.parent().is_none()
+            && root.has_master()
             && self.reduction.is_none()
             && let Some(phase) = slots.iter().filter_map(|slot| slot.signalled()).min()
             && phase > 0
