@@ -43,11 +43,21 @@ pub fn quick_release(command: &mut Command) -> &mut Command {
 
 /// Builds with loom behind `tautline_core::sync`.
 pub fn with_loom(command: &mut Command) -> &mut Command {
+    with_cfg(command, "tautline_loom")
+}
+
+/// Builds with shuttle behind `tautline_core::sync`.
+pub fn with_shuttle(command: &mut Command) -> &mut Command {
+    with_cfg(command, "tautline_shuttle")
+}
+
+fn with_cfg<'a>(command: &'a mut Command, name: &str) -> &'a mut Command {
     let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     if !flags.is_empty() {
         flags.push(' ');
     }
-    flags.push_str("--cfg tautline_loom");
+    flags.push_str("--cfg ");
+    flags.push_str(name);
     command
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env("RUSTFLAGS", flags)

@@ -91,6 +91,11 @@ pub const JOBS: &[Job] = &[
         models::models,
     ),
     job(
+        "schedules",
+        "random schedules find nothing, and show the canary's bug",
+        models::schedules,
+    ),
+    job(
         "explore",
         "the message explorer finds nothing and looks far enough",
         models::explore,
