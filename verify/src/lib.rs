@@ -6,5 +6,6 @@ pub mod conform;
 pub mod explore;
 #[cfg(tautline_loom)]
 pub mod model;
+pub mod phased;
 #[cfg(tautline_shuttle)]
 pub mod schedules;
