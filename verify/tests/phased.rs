@@ -21,15 +21,15 @@ fn check(name: &'static str, count: u64, way: Way) {
 
 #[test]
 fn helping() {
-    check("helping", 500, Way::Spinning { help_after: 0 });
+    check("helping", 20_000, Way::Spinning { help_after: 0 });
 }
 
 #[test]
 fn parked() {
-    check("parked", 500, Way::Parked);
+    check("parked", 20_000, Way::Parked);
 }
 
 #[test]
 fn masters() {
-    check("masters", 500, Way::Spinning { help_after: 50 });
+    check("masters", 20_000, Way::Spinning { help_after: 50 });
 }
