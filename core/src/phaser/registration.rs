@@ -274,6 +274,7 @@ impl<P: Relax + Barrier> Registration<P> {
         let tree = &*self.tree;
         let mut by = self.visitor(false, single);
         let (mut turn, mut gathering) = (0, self.master_of);
+        let mut watches = false;
         while !tree.is_past(phase) {
             if turn >= tree.config.help_after {
                 by.helps = true;
@@ -283,12 +284,18 @@ impl<P: Relax + Barrier> Registration<P> {
                     gathering = None;
                     continue;
                 }
-            } else if self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase) {
+            } else if watches || self.watches(phase) {
+                watches = true;
                 tree.advance(phase, &mut by);
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
         }
+    }
+
+    /// Becomes the one who watches a root that has no master.
+    fn watches(&self, phase: usize) -> bool {
+        self.master_of.is_none() && self.tree.is_unwatched() && self.tree.claim(phase)
     }
 
     /// Waits until all have signalled the phase, without a thread.
