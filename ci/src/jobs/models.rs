@@ -13,7 +13,7 @@ const CANARY: &str = "canary";
 pub const EXPLORE: &str = "explore";
 
 /// The files that run with shuttle: words under random schedules.
-const SCHEDULES: &[&str] = &["schedules"];
+const SCHEDULES: &[&str] = &["schedules", "phased"];
 
 /// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's or runs with shuttle.
 pub fn test_command(tree: &Tree, file: &str) -> Command {

@@ -15,7 +15,7 @@ mod window;
 pub use check::{Table, Violations};
 pub use lines::Lines;
 pub use perform::run;
-pub use real::{Real, Way};
+pub use real::{Blocking, Real, Way};
 pub use scenario::{Scenario, Step, all};
 pub use window::windows;
 

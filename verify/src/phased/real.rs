@@ -1,4 +1,4 @@
-//! The shipped phaser as a subject.
+//! The shipped phasers as subjects.
 
 use super::Subject;
 use core::future::Future;
@@ -6,6 +6,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use std::task::Wake;
+use tautline_core::phaser::baseline::Member;
 use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Relax, Spin};
 use tautline_core::sync::{AtomicBool, Ordering};
@@ -93,6 +94,32 @@ impl<P: Relax + Barrier + Send + Sync + 'static> Subject for Real<P> {
             }
         }
         .expect("phases can be counted");
+    }
+}
+
+/// Any phaser whose tasks wait on their threads.
+#[derive(Debug)]
+pub struct Blocking<M>(pub M);
+
+impl<M: Member + Send + 'static> Subject for Blocking<M> {
+    fn register(&mut self, mode: Mode) -> Self {
+        Self(self.0.register(mode).expect("the parent may do as much"))
+    }
+
+    fn signal(&mut self) {
+        self.0.signal().expect("phases can be counted");
+    }
+
+    fn signal_early(&mut self) {
+        self.signal();
+    }
+
+    fn wait(&mut self) {
+        self.0.wait_blocking().expect("the phase is signalled");
+    }
+
+    fn next(&mut self) {
+        self.0.next_blocking().expect("phases can be counted");
     }
 }
 

@@ -36,6 +36,13 @@ pub struct Scenario {
     pub needs_help: bool,
 }
 
+impl Scenario {
+    /// One of the tasks that are there from the start is registered so.
+    pub fn has_mode(&self, mode: Mode) -> bool {
+        self.tasks.iter().any(|(has, _)| *has == mode)
+    }
+}
+
 /// How often a task does what in [`phases`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habit {
@@ -111,7 +118,6 @@ fn producers_and_consumers() -> Scenario {
     let mut tasks = vec![(SignalWait, Arc::default())];
     tasks.extend(rest);
     Scenario {
-        needs_help: true,
         tasks,
         ..barrier("producers_and_consumers", [])
     }
