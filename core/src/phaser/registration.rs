@@ -274,7 +274,6 @@ impl<P: Relax + Barrier> Registration<P> {
         let tree = &*self.tree;
         let mut by = self.visitor(false, single);
         let (mut turn, mut gathering) = (0, self.master_of);
-        let mut watches = false;
         while !tree.is_past(phase) {
             if turn >= tree.config.help_after {
                 by.helps = true;
@@ -284,18 +283,12 @@ impl<P: Relax + Barrier> Registration<P> {
                     gathering = None;
                     continue;
                 }
-            } else if watches || self.watches(phase) {
-                watches = true;
+            } else if self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase) {
                 tree.advance(phase, &mut by);
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
         }
-    }
-
-    /// Becomes the one who watches a root that has no master.
-    fn watches(&self, phase: usize) -> bool {
-        self.master_of.is_none() && self.tree.is_unwatched() && self.tree.claim(phase)
     }
 
     /// Waits until all have signalled the phase, without a thread.
