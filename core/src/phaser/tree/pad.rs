@@ -109,33 +109,23 @@ impl Pad {
         self.len.load(Ordering::Acquire) == self.first()
     }
 
-    /// Those who may have been registered in a phase that is not over, in order; those too that are registered while one looks: who
-    /// is looked at may have registered others before it signalled.
+    /// Those who may have been registered in a phase that is not over, in order.
     pub fn newcomers(&self) -> impl Iterator<Item = &Slot> {
         self.since(self.first())
     }
 
     fn since(&self, first: usize) -> impl Iterator<Item = &Slot> {
-        let mut tickets = first..first;
-        let mut ring = None;
-        core::iter::from_fn(move || {
-            loop {
-                if tickets.is_empty() {
-                    // ORDERING: Acquire, pairs with Release in append (P1).
-                    tickets.end = self.len.load(Ordering::Acquire);
-                    // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the length.
-                    let now = self.ring.load(Ordering::Acquire);
-                    // SAFETY: rings live as long as the pad.
-                    ring = unsafe { now.as_ref() };
-                }
-                let entry = ring?.at(tickets.next()?);
-                // ORDERING: Acquire, pairs with Release in append (P1).
-                let slot = entry.load(Ordering::Acquire);
-                // SAFETY: slots live as long as the phaser.
-                if let Some(slot) = unsafe { slot.as_ref() } {
-                    return Some(slot);
-                }
-            }
+        // ORDERING: Acquire, pairs with Release in append (P1).
+        let len = self.len.load(Ordering::Acquire);
+        // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the length.
+        let ring = self.ring.load(Ordering::Acquire);
+        // SAFETY: rings live as long as the pad.
+        let ring = unsafe { ring.as_ref() };
+        (first..len).filter_map(move |ticket| {
+            // ORDERING: Acquire, pairs with Release in append (P1).
+            let slot = ring?.at(ticket).load(Ordering::Acquire);
+            // SAFETY: slots live as long as the phaser.
+            unsafe { slot.as_ref() }
         })
     }
 
