@@ -1,23 +1,19 @@
 //! Phasers on real threads.
 
+#[path = "phaser/late.rs"]
+mod late;
+#[path = "phaser/lines.rs"]
+mod lines;
+#[path = "phaser/modes.rs"]
+mod modes;
+#[path = "phaser/ports.rs"]
+mod ports;
+#[path = "phaser/tree.rs"]
+mod tree;
+
+use ports::Yield;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline_core::phaser::{Accumulator, Config, Mode, Op, Registration};
-use tautline_core::port::{Barrier, Relax};
-
-#[derive(Clone, Copy, Debug)]
-struct Yield;
-
-impl Relax for Yield {
-    fn relax(&self, turn: u32) {
-        if turn < 20 {
-            std::hint::spin_loop();
-        } else {
-            std::thread::yield_now();
-        }
-    }
-}
-
-impl Barrier for Yield {}
 
 #[test]
 fn nobody_leaves_a_phase_before_all_have_signalled() {

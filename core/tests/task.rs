@@ -12,6 +12,8 @@ mod ends;
 mod future_ends;
 #[path = "task/futures.rs"]
 mod futures;
+#[path = "task/phased.rs"]
+mod phased;
 #[path = "task/places.rs"]
 mod places;
 #[path = "task/trees.rs"]

@@ -6,7 +6,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | C1 | `done` | `begin` | what was done, to whoever ends the phase instead | `collective` |
+//! | C1 | `done` | `begin`, `is_done` | what was done, to whoever ends the phase instead | `collective` |
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};
@@ -59,6 +59,12 @@ impl Collective {
     pub fn is_wanted(&self, phase: usize) -> bool {
         // ORDERING: Relaxed: after all signals, see `want`.
         self.wanted.load(Ordering::Relaxed) == phase + 1
+    }
+
+    /// It has been done at the end of `phase`: whoever did it may be gone without ending the phase, by a panic.
+    pub fn is_done(&self, phase: usize) -> bool {
+        // ORDERING: Acquire, pairs with Release in done (C1).
+        self.state.load(Ordering::Acquire) >= 3 * phase + DONE
     }
 
     /// Lets exactly one caller do it, for each phase.

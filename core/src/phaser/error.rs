@@ -19,7 +19,7 @@ pub enum PhaserError {
         /// The child's mode.
         asked: Mode,
     },
-    /// A value for a phase that the task has signalled already.
+    /// A value or a statement for a phase that the task has signalled already.
     Signalled {
         /// That phase.
         phase: Phase,
@@ -78,7 +78,10 @@ impl fmt::Display for PhaserError {
                 )
             }
             Self::Signalled { phase } => {
-                write!(f, "a value for phase {phase}, which the task has signalled")
+                write!(
+                    f,
+                    "too late for phase {phase}, which the task has signalled"
+                )
             }
             Self::Operator { op } => write!(f, "{op:?} is no operator for this type of value"),
             Self::Scope => f.write_str(

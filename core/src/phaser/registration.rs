@@ -48,7 +48,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// A new phaser, with the caller registered on it, alone.
     ///
     /// # Errors
-    /// [`PhaserError::Degree`].
+    /// [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(port: P, mode: Mode, config: Config) -> Result<Self, PhaserError> {
         Self::found(port, mode, config, None)
     }
@@ -62,6 +62,9 @@ impl<P: Relax + Barrier> Registration<P> {
         if !(2..=1024).contains(&config.degree) {
             let degree = config.degree;
             return Err(PhaserError::Degree { degree });
+        }
+        if config.first > Phase::LAST {
+            return Err(PhaserError::Overflow);
         }
         let first = config.first.0;
         let tree = Arc::new(Tree::new(port, config, reduction));
@@ -113,6 +116,11 @@ impl<P: Relax + Barrier> Registration<P> {
     /// The phaser that it is registered on.
     pub fn phaser(&self) -> Phaser<P> {
         Phaser(Arc::clone(&self.tree))
+    }
+
+    /// It is on this phaser.
+    pub fn is_on(&self, phaser: &Phaser<P>) -> bool {
+        Arc::ptr_eq(&self.tree, &phaser.0)
     }
 
     pub(super) fn tree(&self) -> &Arc<Tree<P>> {
@@ -208,7 +216,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// are registered so must call it in the same phase, with the same statement.
     ///
     /// # Errors
-    /// [`PhaserError::Single`], [`PhaserError::Overflow`].
+    /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an early signal the phase may be over.
     ///
     /// # Panics
     /// With the panic of the statement, in the task that ran it; the others go on.
@@ -227,11 +235,15 @@ impl<P: Relax + Barrier> Registration<P> {
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
         }
+        if self.is_early() {
+            let phase = Phase(self.waited);
+            return Err(PhaserError::Signalled { phase });
+        }
         self.tree.between.want(self.waited);
         Ok(())
     }
 
-    /// The signal of `next`.
+    /// The signal of `next`; the wait that follows at once does what is due after it.
     #[inline]
     fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {
@@ -264,6 +276,7 @@ impl<P: Relax + Barrier> Registration<P> {
             slot,
             signals,
             helps,
+            bound: true,
             single,
         }
     }
@@ -273,7 +286,7 @@ impl<P: Relax + Barrier> Registration<P> {
     fn wait_in_tree(&mut self, phase: usize, single: Option<&mut dyn FnMut()>) {
         let tree = &*self.tree;
         let mut by = self.visitor(false, single);
-        let (mut turn, mut gathering) = (0, self.master_of);
+        let (mut turn, mut gathering, mut watches) = (0, self.master_of, false);
         while !tree.is_past(phase) {
             if turn >= tree.config.help_after {
                 by.helps = true;
@@ -283,8 +296,11 @@ impl<P: Relax + Barrier> Registration<P> {
                     gathering = None;
                     continue;
                 }
-            } else if self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase) {
-                tree.advance(phase, &mut by);
+            } else if self.master_of.is_none() && tree.is_unwatched() {
+                watches = watches || tree.claim(phase);
+                if watches {
+                    tree.advance(phase, &mut by);
+                }
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
@@ -446,6 +462,9 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         let tree = &*self.tree;
         if let Some(node) = self.master_of {
             tree.leave_node(node);
+        }
+        if self.shuts {
+            tree.shut_after(self.waited);
         }
         if self.hinders {
             tree.unhinder();

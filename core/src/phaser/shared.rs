@@ -63,9 +63,9 @@ pub struct Census {
 
 /// A phaser, to be looked at. Keeps nobody waiting.
 #[derive(Debug)]
-pub struct Phaser<P>(pub(super) Arc<Tree<P>>);
+pub struct Phaser<P: Barrier>(pub(super) Arc<Tree<P>>);
 
-impl<P> Clone for Phaser<P> {
+impl<P: Barrier> Clone for Phaser<P> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
@@ -102,12 +102,12 @@ impl<P: Relax + Barrier> Phaser<P> {
 
 /// A phaser's reduction: values that tasks bring in before they signal, as one when the phase is over.
 #[derive(Debug)]
-pub struct Accumulator<T, P> {
+pub struct Accumulator<T, P: Barrier> {
     tree: Arc<Tree<P>>,
     of: PhantomData<fn(T) -> T>,
 }
 
-impl<T, P> Clone for Accumulator<T, P> {
+impl<T, P: Barrier> Clone for Accumulator<T, P> {
     fn clone(&self) -> Self {
         Self {
             tree: Arc::clone(&self.tree),
@@ -121,7 +121,7 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
     /// the operator's identity.
     ///
     /// # Errors
-    /// [`PhaserError::Operator`], [`PhaserError::Degree`].
+    /// [`PhaserError::Operator`], [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(
         port: P,
         op: Op,
@@ -157,6 +157,11 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
         }
         reduction.put(task.slot(), task.signalled().0, value.pack());
         Ok(())
+    }
+
+    /// Its phaser.
+    pub fn phaser(&self) -> Phaser<P> {
+        Phaser(Arc::clone(&self.tree))
     }
 
     /// The result of the phase that ended last; before that, what comes out of no values. A task that is registered may ask until it

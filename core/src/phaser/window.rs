@@ -2,17 +2,17 @@
 //!
 //! # Algorithm
 //! A phaser goes over to a barrier line, and back, at phases that all its tasks agree on. Chatterjee 2013, 6.4, says when it should;
-//! how is ours. Opening, by whoever ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include itself. Closing, by a task
+//! how is ours. Opening, by a member that ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include itself. Closing, by a task
 //! in phase p that has not arrived: p is the last phase on the line and *mixed*: whoever is released by the line waits in the tree
 //! too. As the task that closes is itself included, the line cannot complete before the closing is visible to all it releases.
 //!
 //! # Words
-//! `word`: opened by whoever ends a phase; closed by a task that is about to register another, or to signal early.
+//! `word`: opened by whoever is about to end a phase, and withdrawn if somebody else has; closed by a task that is about to register another, or to signal early.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | H1 | `open`, `close`, `reset` | `state` | the line; the closing before the line completes (with the line's own ordering) | `window_*` |
+//! | H1 | `open`, `withdraw`, `close`, `reset` | `state` | the line; the closing before the line completes (with the line's own ordering) | `window_*` |
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};
@@ -68,6 +68,14 @@ impl Window {
         let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
         let open = first << 2 | OPEN;
         self.0.compare_exchange(SOFTWARE, open, yes, no).is_ok()
+    }
+
+    /// Takes back that it was opened from `first` on. By a task that has not signalled the phase before that.
+    pub fn withdraw(&self, first: usize) {
+        let open = first << 2 | OPEN;
+        // ORDERING: Release, pairs with Acquire in state (H1). Failure Relaxed: it was closed.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        _ = self.0.compare_exchange(open, SOFTWARE, yes, no);
     }
 
     /// Makes `phase`, which the caller has not arrived at, the last one, or shuts it if it has not begun.

@@ -1,6 +1,7 @@
 //! Async code among tasks: futures that wait without holding a worker.
 
 use super::job::{Spawned, Task, spawn_future};
+use super::phased::ScopeId;
 use super::pool::Pool;
 use super::scope::{Await, Cause, Owner, Scope};
 use super::{Awaited, Cancelled, Cx};
@@ -13,7 +14,7 @@ use alloc::task::Wake;
 use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
 use core::pin::{Pin, pin};
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::task::{Context, Poll, Waker};
 
 /// What async code is given instead of a [`Cx`]: it stays the same when a suspended task goes on elsewhere.
@@ -66,6 +67,10 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
             Held::Blocking(scope) => scope,
             Held::Suspending(scope) => scope,
         }
+    }
+
+    pub(super) fn scope_id(&self) -> ScopeId {
+        ScopeId(ptr::from_ref(self.scope()).addr())
     }
 
     /// The scope for as long as a child of it is under way.

@@ -4,19 +4,18 @@
 //! Habanero's async and finish (Chatterjee 2013, 4.1) in help-first order over work stealing; a two-way fork is
 //! work-first. Forks live on the stack of the one who forks, in a [split deque](crate::deque::split).
 
-mod bins;
 mod cx;
 mod future;
-mod idle;
 mod job;
+mod phased;
 mod pool;
 mod scope;
 mod worker;
 
 pub use cx::Cx;
 pub use future::TaskCx;
-pub use idle::Idle;
-pub use pool::{Pool, Seat};
+pub use phased::{Member, Phased, Request};
+pub use pool::{Idle, Pool, Seat};
 
 use crate::deque::split::Index;
 use crate::finish::{Counter, Reason};

@@ -8,8 +8,8 @@
 //! bits however the tasks run.
 //!
 //! # Words
-//! Cells of a slot: its task, before it signals. Cells of a node and the result: whoever gathers; several write the same, since all
-//! they read is fixed.
+//! Cells of a slot: its task, before it signals. Cells of a node: whoever gathers; several write the same, since all they read is
+//! fixed until the phase is over. The result: the one who concludes the phase.
 //!
 //! Nobody reads a cell while it is written for a later phase: that takes the reader's own signal of the phase in between. So only
 //! tasks registered signal-wait take part.
@@ -140,14 +140,14 @@ impl Reduction {
         node.cells.node(phase).set(phase, value);
     }
 
-    /// Adds the newcomers' values to those of the tree.
+    /// Adds the newcomers' values to those of the tree below `top`. One thread for each phase.
     pub fn conclude<'a>(
         &self,
-        root: Option<&Node>,
+        top: Option<&Node>,
         newcomers: impl Iterator<Item = &'a Slot>,
         phase: usize,
     ) {
-        let tree = root.and_then(|root| root.cells.node(phase).get(phase));
+        let tree = top.and_then(|top| top.cells.node(phase).get(phase));
         let late = newcomers.filter(|slot| slot.start() == phase);
         let late = late.filter_map(|slot| {
             let (leaf, index) = slot.place();

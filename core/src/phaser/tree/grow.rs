@@ -23,6 +23,7 @@ use crate::sync::{AtomicPtr, Ordering};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 use core::ptr::{self, NonNull};
 
 /// What registrations know, under the lock.
@@ -138,11 +139,16 @@ impl<P: Relax + Barrier> Tree<P> {
     fn reuse(&self, registry: &mut Registry) -> Option<NonNull<Slot>> {
         let phase = self.phase().0;
         let first = registry.free.len();
-        for slot in self.free.take() {
-            registry.free.insert(first, (slot, phase));
+        let taken = self.free.take().map(|slot| (slot, phase));
+        registry.free.extend(taken);
+        let mut taken = registry.free.range_mut(first..);
+        while let (Some(last), Some(early)) = (taken.next(), taken.next_back()) {
+            mem::swap(last, early);
         }
         let (_, since) = *registry.free.front()?;
-        let ready = self.reduction.is_none() || since < phase;
+        // Its values are needed until the phase is over, and the pad may have it until the next one is: twice there, it would count
+        // twice.
+        let ready = self.reduction.is_none() || since + 1 < phase;
         ready
             .then(|| registry.free.pop_front())?
             .map(|(slot, _)| slot)
@@ -160,7 +166,9 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         let cells = Cells::new(self.reduction.is_some(), 1 + degree);
-        let leaf = self.keep(Node::leaf(degree, start, cells));
+        // Not what its first task owes, which may be far ahead: the next one in the leaf, or in that slot, owes less.
+        let phase = self.phase().0;
+        let leaf = self.keep(Node::leaf(degree, phase, cells));
         registry.used = 1;
         // SAFETY: as above.
         let slot = NonNull::from(&unsafe { leaf.as_ref() }.slots()[0]);
@@ -235,7 +243,7 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 }
 
-impl<P> Tree<P> {
+impl<P: Barrier> Tree<P> {
     /// Puts a node among those that are freed with the tree.
     fn keep(&self, node: NonNull<Node>) -> NonNull<Node> {
         // ORDERING: Relaxed: written under the lock.
@@ -260,8 +268,11 @@ impl<P> Tree<P> {
     }
 }
 
-impl<P> Drop for Tree<P> {
+impl<P: Barrier> Drop for Tree<P> {
     fn drop(&mut self) {
+        if let Some(line) = self.line() {
+            self.port.give_back(line);
+        }
         // ORDERING: Relaxed: nobody else has the tree any more.
         let mut next = self.newest.load(Ordering::Relaxed);
         while !next.is_null() {

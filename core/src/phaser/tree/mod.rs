@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|
 //! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
+//! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_early_drop` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
 
 mod grow;
@@ -46,7 +47,7 @@ const ASLEEP: usize = 1;
 
 /// What all tasks of a phaser share.
 #[derive(Debug)]
-pub(super) struct Tree<P> {
+pub(super) struct Tree<P: Barrier> {
     word: CachePadded<AtomicUsize>,
     claim: CachePadded<AtomicUsize>,
     root: AtomicPtr<Node>,
@@ -68,9 +69,9 @@ pub(super) struct Tree<P> {
 }
 
 // SAFETY: what pointers in it lead to is freed only with it, and is Sync; the lock guards the rest.
-unsafe impl<P: Sync> Sync for Tree<P> {}
+unsafe impl<P: Barrier + Sync> Sync for Tree<P> {}
 // SAFETY: as above; a slot's waker may be dropped anywhere.
-unsafe impl<P: Send> Send for Tree<P> {}
+unsafe impl<P: Barrier + Send> Send for Tree<P> {}
 
 /// Who passes through the tree.
 pub(super) struct Visitor<'a> {
@@ -80,6 +81,8 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
+    /// A member: the phase after this one does not end without it.
+    pub bound: bool,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
 }
@@ -213,7 +216,7 @@ impl<P: Relax + Barrier> Tree<P> {
             .then(|| unsafe { by.slot.as_ref().leaf().as_ref() });
         match leaf.or_else(|| self.root()) {
             Some(node) => _ = self.pass(node, phase, by) && self.go_on(node, phase, by),
-            None => _ = self.finish(phase, by),
+            None => _ = self.finish(None, phase, by),
         }
     }
 
@@ -230,7 +233,7 @@ impl<P: Relax + Barrier> Tree<P> {
                 return false;
             }
         }
-        self.finish(phase, by)
+        self.finish(Some(node), phase, by)
     }
 
     /// Sees whether all below `node` have signalled `phase`, and raises it if so.
@@ -265,13 +268,14 @@ impl<P: Relax + Barrier> Tree<P> {
         }
     }
 
-    /// Ends `phase`, whose tree is complete, unless newcomers owe a signal or somebody else does what comes between two phases.
-    fn finish(&self, phase: usize, by: &mut Visitor<'_>) -> bool {
+    /// Ends `phase`, whose tree below `top` is complete, unless newcomers owe a signal or somebody else does what comes between two
+    /// phases.
+    fn finish(&self, top: Option<&Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
         let quiet = self.pad.is_empty();
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
             return false;
         }
-        if self.between.is_wanted(phase) {
+        if self.between.is_wanted(phase) && !self.between.is_done(phase) {
             let Some(single) = &mut by.single else {
                 // One of those who know what is to be done does it.
                 if self.sleepers().is_some() {
@@ -284,13 +288,22 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         if let Some(reduction) = &self.reduction {
-            reduction.conclude(self.root(), self.pad.newcomers(), phase);
+            // Once: whoever is late finds a tree that has grown, and newcomers that are none any more.
+            let mut conclude = || reduction.conclude(top, self.pad.newcomers(), phase);
+            if !self.between.once(phase, &mut conclude) {
+                return false;
+            }
         }
         if !quiet {
             self.pad.retire(phase + 1);
         }
-        self.open_window(phase + 2);
-        self.publish(phase, by.slot)
+        let opened = by.bound && self.open_window(phase + 2);
+        let ended = self.publish(phase, by.slot);
+        if opened && !ended {
+            // Tasks have left the phase that have not seen it, and do not include themselves.
+            self.window.withdraw(phase + 2);
+        }
+        ended
     }
 
     /// Lets everybody go on to the next phase.
@@ -371,6 +384,7 @@ impl<P: Relax + Barrier> Tree<P> {
                         slot,
                         signals,
                         helps,
+                        bound,
                         single: None,
                     },
                 );
@@ -396,23 +410,15 @@ impl<P: Relax + Barrier> Tree<P> {
         self.hindrances.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The line that carries phases of this phaser.
-    pub fn line(&self) -> Option<Line> {
-        // ORDERING: Relaxed: set before the window was opened (H1).
-        let line = self.line.load(Ordering::Relaxed);
-        u8::try_from(line.checked_sub(1)?).ok().map(Line)
-    }
-
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
-    fn open_window(&self, first: usize) {
-        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1).
-        if self.hindrances.load(Ordering::Relaxed) != 0 || !self.window.state().is_shut() {
-            return;
+    fn open_window(&self, first: usize) -> bool {
+        if self.is_hindered() || !self.window.state().is_shut() {
+            return false;
         }
         if self.line().is_none() {
             let Some(Line(line)) = self.port.claim() else {
-                return;
+                return false;
             };
             // ORDERING: Relaxed both: published by opening the window (H1).
             let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -421,7 +427,28 @@ impl<P: Relax + Barrier> Tree<P> {
                 self.port.give_back(Line(line));
             }
         }
-        self.window.open(first);
+        if !self.window.open(first) {
+            return false;
+        }
+        // Either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        full_fence();
+        if self.is_hindered() {
+            self.window.withdraw(first);
+            return false;
+        }
+        true
+    }
+
+    fn is_hindered(&self) -> bool {
+        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1), or after a fence (Z2).
+        self.hindrances.load(Ordering::Relaxed) != 0
+    }
+
+    /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
+    pub fn shut_after(&self, phase: usize) {
+        // Either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        full_fence();
+        self.window.close(phase + 1);
     }
 
     /// The line has carried `phase`.
@@ -439,7 +466,14 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 }
 
-impl<P> Tree<P> {
+impl<P: Barrier> Tree<P> {
+    /// The line that carries phases of this phaser.
+    pub fn line(&self) -> Option<Line> {
+        // ORDERING: Relaxed: set before the window was opened (H1).
+        let line = self.line.load(Ordering::Relaxed);
+        u8::try_from(line.checked_sub(1)?).ok().map(Line)
+    }
+
     /// Wakes all that sleep, but `by`.
     fn wake(&self, by: NonNull<Slot>) {
         for node in self.nodes() {

@@ -129,10 +129,10 @@ pub(in crate::phaser) struct Node {
 }
 
 impl Node {
-    /// A leaf of `degree` free slots, whose first task will owe `start`. To be freed with `Box::from_raw`.
-    pub fn leaf(degree: usize, start: usize, cells: Cells) -> NonNull<Self> {
+    /// A leaf of `degree` free slots, made in `phase`. To be freed with `Box::from_raw`.
+    pub fn leaf(degree: usize, phase: usize, cells: Cells) -> NonNull<Self> {
         let slots = (0..degree).map(|_| CacheLine(SlotWords::new())).collect();
-        let leaf = Self::make(Below::Slots(slots), start, cells);
+        let leaf = Self::make(Below::Slots(slots), phase, cells);
         // SAFETY: just made.
         for slot in unsafe { leaf.as_ref() }.slots() {
             // ORDERING: Relaxed: nobody else knows the slot.

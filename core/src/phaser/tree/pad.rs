@@ -109,21 +109,25 @@ impl Pad {
         self.len.load(Ordering::Acquire) == self.first()
     }
 
-    /// Those who may have been registered in a phase that is not over, in order.
+    /// Those who may have been registered in a phase that is not over, in order; those too whom one of them has registered before
+    /// it was looked at.
     pub fn newcomers(&self) -> impl Iterator<Item = &Slot> {
         self.since(self.first())
     }
 
     fn since(&self, first: usize) -> impl Iterator<Item = &Slot> {
-        // ORDERING: Acquire, pairs with Release in append (P1).
-        let len = self.len.load(Ordering::Acquire);
-        // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the length.
-        let ring = self.ring.load(Ordering::Acquire);
-        // SAFETY: rings live as long as the pad.
-        let ring = unsafe { ring.as_ref() };
-        (first..len).filter_map(move |ticket| {
+        (first..).map_while(|ticket| {
+            // Anew each time: the signal that was seen last may come after a registration.
             // ORDERING: Acquire, pairs with Release in append (P1).
-            let slot = ring?.at(ticket).load(Ordering::Acquire);
+            if ticket >= self.len.load(Ordering::Acquire) {
+                return None;
+            }
+            // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the length.
+            let ring = self.ring.load(Ordering::Acquire);
+            // SAFETY: rings live as long as the pad.
+            let ring = unsafe { ring.as_ref() }?;
+            // ORDERING: Acquire, pairs with Release in append (P1).
+            let slot = ring.at(ticket).load(Ordering::Acquire);
             // SAFETY: slots live as long as the phaser.
             unsafe { slot.as_ref() }
         })

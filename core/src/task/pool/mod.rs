@@ -1,7 +1,10 @@
 //! The pool: all workers of one node, and the way in.
 
-use super::bins::Bins;
-use super::idle::Idle;
+mod bins;
+mod idle;
+
+pub use idle::Idle;
+
 use super::job::Task;
 use super::worker::Worker;
 use super::{Cx, Outside};
@@ -13,6 +16,7 @@ use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use bins::Bins;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::NonNull;

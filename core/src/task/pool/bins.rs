@@ -17,12 +17,12 @@
 //! | N2 | `look` changes `waiting` | `push` changes it | that the one who looked is about to sleep | `placed_*` |
 //! | N3 | `push` changes `waiting` | `look` changes it | that there is a task; its push follows | `placed_*` |
 
-use super::Outside;
-use super::job::Task;
 use crate::deque::{BucketDeque, Inbox, Steal};
 use crate::hierarchy::{Hierarchy, Place};
 use crate::port::{Host, Relax};
 use crate::sync::{AtomicPtr, AtomicUsize, CachePadded, Ordering};
+use crate::task::Outside;
+use crate::task::job::Task;
 use alloc::boxed::Box;
 use core::ptr;
 
@@ -32,7 +32,7 @@ const FIRST: (usize, usize) = (16, 4);
 type Deque<P> = BucketDeque<Task<P>>;
 
 /// All tasks of a pool that are bound to places.
-pub(super) struct Bins<P: Host> {
+pub(in crate::task) struct Bins<P: Host> {
     seats: usize,
     outside: Outside,
     places: Box<[Bin<P>]>,

@@ -1,0 +1,163 @@
+//! The machines that the tests run on, and the ways to wait there.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use tautline_core::phaser::{Config, Mode, PhaserError, Registration};
+use tautline_core::port::{Barrier, Relax};
+
+/// What all tests ask of a port.
+pub trait Port: Relax + Barrier + Send + Sync + 'static {}
+
+impl<P: Relax + Barrier + Send + Sync + 'static> Port for P {}
+
+/// Spins a little, then lets other threads run.
+#[derive(Clone, Copy, Debug)]
+pub struct Yield;
+
+impl Relax for Yield {
+    fn relax(&self, turn: u32) {
+        if turn < 20 {
+            std::hint::spin_loop();
+        } else {
+            thread::yield_now();
+        }
+    }
+}
+
+impl Barrier for Yield {}
+
+/// Wakes a thread, and counts how often.
+pub struct Alarm {
+    pub rung: AtomicUsize,
+    thread: Thread,
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.rung.fetch_add(1, SeqCst);
+        self.thread.unpark();
+    }
+}
+
+/// One for the calling thread.
+pub fn alarm() -> (Arc<Alarm>, Waker) {
+    let alarm = Arc::new(Alarm {
+        rung: AtomicUsize::new(0),
+        thread: thread::current(),
+    });
+    (Arc::clone(&alarm), Waker::from(alarm))
+}
+
+/// How a task waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// On its thread, looking.
+    Blocking,
+    /// Signals, then parked until woken.
+    Parked,
+    /// As a future, parked until woken.
+    Awaited,
+}
+
+impl Way {
+    pub const ALL: [Self; 3] = [Self::Blocking, Self::Parked, Self::Awaited];
+
+    /// Signals and waits, each if the mode lets it.
+    pub fn next<P: Port>(self, task: &mut Registration<P>) {
+        match self {
+            Self::Blocking => task.next_blocking().unwrap(),
+            Self::Parked => {
+                task.signal().unwrap();
+                self.wait(task);
+            }
+            Self::Awaited => block_on(task.next()).unwrap(),
+        }
+    }
+
+    pub fn wait<P: Port>(self, task: &mut Registration<P>) {
+        match self {
+            Self::Blocking => task.wait_blocking().unwrap(),
+            Self::Parked => {
+                let (_, waker) = alarm();
+                while task.poll_wait(&waker).map(Result::unwrap).is_pending() {
+                    thread::park();
+                }
+            }
+            Self::Awaited => block_on(task.wait()).unwrap(),
+        }
+    }
+}
+
+/// What comes of a future, on this thread, which is parked until woken.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let (_, waker) = alarm();
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        thread::park();
+    }
+}
+
+/// Numbers that look random: xorshift.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// Each of the tasks on a thread of its own.
+pub fn on_threads<P: Port, T: Send>(
+    tasks: Vec<Registration<P>>,
+    act: impl Fn(usize, Registration<P>) -> T + Sync,
+) -> Vec<T> {
+    thread::scope(|s| {
+        let act = &act;
+        let threads = tasks.into_iter().enumerate();
+        let threads = threads.map(|(me, task)| s.spawn(move || act(me, task)));
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+/// A phaser that is built like this, and nothing else said.
+pub fn config(degree: usize, help_after: u32) -> Config {
+    Config {
+        degree,
+        help_after,
+        ..Config::default()
+    }
+}
+
+/// Tasks registered so, the first one having created the phaser and registered the others.
+pub fn tasks<P: Port>(port: P, config: Config, modes: &[Mode]) -> Vec<Registration<P>> {
+    let mut first = Registration::create(port, modes[0], config).unwrap();
+    let rest: Vec<_> = modes[1..]
+        .iter()
+        .map(|&mode| first.register(mode).unwrap())
+        .collect();
+    [first].into_iter().chain(rest).collect()
+}
+
+/// Whether the phase is over for a task, seen without waiting.
+pub fn is_released<P: Port>(task: &mut Registration<P>) -> bool {
+    polled(task).map(Result::unwrap).is_ready()
+}
+
+/// What a task that does not wait is told.
+pub fn polled<P: Port>(task: &mut Registration<P>) -> Poll<Result<(), PhaserError>> {
+    task.poll_wait(Waker::noop())
+}

@@ -1,0 +1,156 @@
+//! The shape of the tree, and who gathers its nodes.
+
+use super::ports::{Yield, config, is_released, on_threads, tasks};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
+use tautline_core::phaser::Registration;
+
+/// Fact 42: ceil(n / D) leaves, and as many levels as it takes D-fold to get from n to one, at least one.
+#[test]
+fn the_tree_is_as_low_as_it_can_be() {
+    for degree in 2..=8 {
+        let mut first = Registration::create(Yield, SignalWait, config(degree, 0)).unwrap();
+        let phaser = first.phaser();
+        let mut rest = Vec::new();
+        for n in 1..=200usize {
+            let (mut levels, mut reach) = (1, degree);
+            while reach < n {
+                reach *= degree;
+                levels += 1;
+            }
+            let census = phaser.census();
+            assert_eq!(census.leaves, n.div_ceil(degree), "n = {n}, D = {degree}");
+            assert_eq!(census.levels, levels, "n = {n}, D = {degree}");
+            // Those who only wait have no place in the tree.
+            drop(first.register(Wait).unwrap());
+            let mode = if n % 3 == 0 { Signal } else { SignalWait };
+            rest.push(first.register(mode).unwrap());
+        }
+    }
+}
+
+/// Fact 42, 43: places are used again, so the tree of a phaser whose tasks come and go does not grow.
+#[test]
+fn places_are_used_again() {
+    for drops_early in [false, true] {
+        let mut first = Registration::create(Yield, SignalWait, config(2, 0)).unwrap();
+        let phaser = first.phaser();
+        for _ in 0..200 {
+            for _ in 0..7 {
+                let mut child = first.register(SignalWait).unwrap();
+                if drops_early {
+                    child.signal().unwrap();
+                }
+            }
+            first.next_blocking().unwrap();
+        }
+        assert_eq!(phaser.census().phases, 200);
+        assert_eq!(
+            phaser.census().leaves,
+            1,
+            "one place is enough for one at a time"
+        );
+    }
+}
+
+/// Fact 41: any number of producers in trees of any degree; each is waited for.
+#[test]
+fn any_number_of_producers() {
+    for degree in [2, 3, 4, 8, 1024] {
+        let mut modes = vec![Signal; 1 + 300];
+        modes[0] = SignalWait;
+        let mut all = tasks(Yield, config(degree, 0), &modes);
+        let mut member = all.remove(0);
+        assert!(!all.iter().any(Registration::is_master));
+        for round in 0..3 {
+            member.signal().unwrap();
+            let last = all.len() - 1;
+            for (i, producer) in all.iter_mut().enumerate() {
+                if i % 37 == 0 || i == last {
+                    assert!(
+                        !is_released(&mut member),
+                        "D = {degree}, round {round}, {i}"
+                    );
+                }
+                producer.signal().unwrap();
+            }
+            assert!(is_released(&mut member), "D = {degree}, round {round}");
+        }
+    }
+}
+
+/// Fact 44: at most one node a task, only on its way to the root, only for those who signal and wait. Fact 45: a later signaler
+/// takes the place of one who goes.
+#[test]
+fn masters_gather_on_their_own_way() {
+    let modes = [
+        SignalWait, Signal, Signal, Signal, SignalWait, SignalWait, SignalWait,
+    ];
+    let mut all = tasks(Yield, config(4, 0), &modes);
+    let masters = |all: &[Registration<Yield>]| -> Vec<bool> {
+        all.iter().map(Registration::is_master).collect()
+    };
+    let phase = |all: &mut [Registration<Yield>]| {
+        all.iter_mut().for_each(|t| t.signal().unwrap());
+        assert!(all.iter_mut().all(is_released));
+    };
+    // The first leaf, the second one, the root; for the last task there is none.
+    assert_eq!(
+        masters(&all),
+        [true, false, false, false, true, true, false]
+    );
+    drop(all.remove(0));
+    for _ in 0..5 {
+        phase(&mut all);
+        assert_eq!(
+            masters(&all),
+            [false, false, false, true, true, false],
+            "the first leaf is none of its business"
+        );
+    }
+    drop(all.remove(3));
+    assert_eq!(masters(&all), [false, false, false, true, false]);
+    phase(&mut all);
+    assert_eq!(
+        masters(&all),
+        [false, false, false, true, true],
+        "it has the second leaf now"
+    );
+    // A newcomer in the first leaf.
+    let new = all[3].register(SignalWait).unwrap();
+    assert!(new.is_master());
+}
+
+/// Fact 44: in a barrier whose nodes all have masters nobody raises a node by a compare-and-swap.
+#[test]
+fn a_steady_barrier_needs_no_help() {
+    for (degree, n) in [(2, 4), (3, 9), (4, 4), (8, 2)] {
+        let all = tasks(Yield, config(degree, u32::MAX), &vec![SignalWait; n]);
+        let phaser = all[0].phaser();
+        on_threads(all, |_, mut task| {
+            (0..300).for_each(|_| task.next_blocking().unwrap());
+        });
+        let census = phaser.census();
+        assert_eq!((census.phases, census.helped), (300, 0), "D = {degree}");
+    }
+}
+
+/// Fact 45: masters go one after the other, with threads.
+#[test]
+fn masters_go_one_after_the_other() {
+    const N: usize = 8;
+    let all = tasks(Yield, config(2, 50), &[SignalWait; N]);
+    let come: [AtomicUsize; N] = Default::default();
+    on_threads(all, |me, mut task| {
+        for phase in 0..50 * (me + 1) {
+            come[me].store(phase + 1, SeqCst);
+            task.next_blocking().unwrap();
+            let there = come
+                .iter()
+                .enumerate()
+                .filter(|(who, _)| phase < 50 * (who + 1));
+            there.for_each(|(_, c)| assert!(c.load(SeqCst) > phase));
+        }
+        assert!(me < N - 1 || task.is_master(), "alone, it has a node");
+    });
+}
