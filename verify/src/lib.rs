@@ -6,6 +6,8 @@ pub mod conform;
 pub mod explore;
 #[cfg(tautline_loom)]
 pub mod model;
+pub mod phased;
+pub mod printed;
 #[cfg(tautline_shuttle)]
 pub mod schedules;
 #[cfg(tautline_shuttle)]

@@ -12,8 +12,8 @@ const CANARY: &str = "canary";
 /// The file that runs without loom.
 pub const EXPLORE: &str = "explore";
 
-/// The files that run with shuttle: words under random schedules, and in virtual time.
-const SCHEDULES: &[&str] = &["schedules", "virtual_time"];
+/// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
+const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
 
 /// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's or runs with shuttle.
 pub fn test_command(tree: &Tree, file: &str) -> Command {
