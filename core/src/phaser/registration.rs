@@ -317,7 +317,9 @@ impl<P: Relax + Barrier> Registration<P> {
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
-            if turn >= patience && turn % HELP_EVERY == 0 {
+            // Whoever sleeps leaves it to others to look again.
+            let late = turn >= patience || tree.sleepers().is_some();
+            if late && turn % HELP_EVERY == 0 {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             }
@@ -387,6 +389,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Signals and waits, each if its mode lets it.
     ///
     /// Gives the errors of [`next_blocking`](Self::next_blocking).
+    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> Next<'_, P> {
         Next {
             task: self,
