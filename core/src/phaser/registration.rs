@@ -288,7 +288,8 @@ impl<P: Relax + Barrier> Registration<P> {
         let mut by = self.visitor(false, single);
         let (mut turn, mut gathering, mut watches) = (0, self.master_of, false);
         while !tree.is_past(phase) {
-            if turn >= tree.config.help_after {
+            // Who sleeps gathers nothing.
+            if turn >= tree.config.help_after || tree.sleepers().is_some() {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             } else if let Some(node) = gathering {
