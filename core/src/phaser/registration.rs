@@ -16,6 +16,23 @@ use core::task::{Context, Poll, Waker};
 /// The phaser lives as long as somebody is registered, or has a [`Phaser`] or an accumulator of it.
 ///
 /// A task that waits by [`next_blocking`](Self::next_blocking) must stay on its thread: the hardware may carry its phases.
+///
+/// Who has dropped it cannot use it, and who waits cannot register anybody:
+///
+/// ```compile_fail,E0382
+/// # use tautline_core::{phaser::{Config, Mode, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default()).unwrap();
+/// drop(task);
+/// task.next_blocking().unwrap();
+/// ```
+///
+/// ```compile_fail,E0499
+/// # use tautline_core::{phaser::{Config, Mode, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default()).unwrap();
+/// let next = task.next();
+/// let child = task.register(Mode::SignalWait);
+/// drop(next);
+/// ```
 #[derive(Debug)]
 pub struct Registration<P: Relax + Barrier> {
     tree: Arc<Tree<P>>,
