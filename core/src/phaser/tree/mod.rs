@@ -81,7 +81,7 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
-    /// A member: the phase after this one does not end without it.
+    /// Registered: the phase after this one does not end without it, or it keeps the phaser off the hardware.
     pub bound: bool,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
@@ -430,7 +430,7 @@ impl<P: Relax + Barrier> Tree<P> {
         if !self.window.open(first) {
             return false;
         }
-        // Either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        // ORDERING: either this sees who hinders, or the fence of shut_after comes later and the window is seen open there (Z2).
         full_fence();
         if self.is_hindered() {
             self.window.withdraw(first);
@@ -446,7 +446,7 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
     pub fn shut_after(&self, phase: usize) {
-        // Either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        // ORDERING: either whoever ends the phase sees that they hinder, or this closes what open_window has opened (Z2).
         full_fence();
         self.window.close(phase + 1);
     }
