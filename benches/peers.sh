@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds peers that are no Rust crates of this workspace, out of the tree, and lists their programs for
 #   cargo run --release -p tautline-bench --example tasks -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #
@@ -8,13 +9,14 @@
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork include/libfork.hpp (a g++ or clang++ with C++20 coroutines)
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
-# OpenMP is that of $CC. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
+# OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
+# of javac. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used. Paths must have no spaces.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -191,6 +193,163 @@ else
     without libfork "no $sources/libfork/single_header/libfork.hpp"
 fi
 
+# Barriers. A program is called with a number of episodes and one of threads, prints the nanoseconds of an episode, and
+# keeps its n-th thread on the n-th processor of OMP_PLACES, or of those allowed, in turn.
+cat >"$out/barrier.h" <<'C'
+#pragma once
+#include "timed.h"
+#include <ctype.h>
+#include <sched.h>
+
+static int processors[CPU_SETSIZE], known;
+
+static void find_processors(void) {
+    const char *at = getenv("OMP_PLACES");
+    while (at && *at && known < CPU_SETSIZE) {
+        char *end = (char *)at + 1;
+        if (isdigit((unsigned char)*at)) processors[known++] = (int)strtol(at, &end, 10);
+        at = end;
+    }
+    cpu_set_t allowed;
+    if (known || sched_getaffinity(0, sizeof allowed, &allowed)) return;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &allowed)) processors[known++] = i;
+}
+
+static void pin(int thread) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processors[thread % known], &one);
+    if (sched_setaffinity(0, sizeof one, &one)) exit(1);
+}
+
+/* One thread's part; thread 0 prints. */
+#define TIMED_EPISODES(episodes, thread, wait)                                              \
+    do {                                                                                    \
+        pin(thread);                                                                        \
+        for (long i = 0; i < (episodes) / 10 + 1; i++) { wait; }                            \
+        double start = seconds(CLOCK_MONOTONIC);                                            \
+        for (long i = 0; i < (episodes); i++) __asm__ volatile("" : : "r"(i));              \
+        double alone = seconds(CLOCK_MONOTONIC) - start;                                    \
+        { wait; }                                                                           \
+        double used = seconds(CLOCK_PROCESS_CPUTIME_ID);                                    \
+        start = seconds(CLOCK_MONOTONIC);                                                   \
+        for (long i = 0; i < (episodes); i++) { __asm__ volatile("" : : "r"(i)); wait; }    \
+        double wall = seconds(CLOCK_MONOTONIC) - start;                                     \
+        used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;                                    \
+        if ((thread) == 0) printf("%.2f %.3f\n", 1e9 * (wall - alone) / (episodes), used / wall); \
+    } while (0)
+C
+
+cat >"$out/omp_barrier.c" <<'C'
+#include "barrier.h"
+#include <omp.h>
+
+int main(int argc, char **argv) {
+    long episodes = atol(argv[argc - 2]);
+    int threads = atoi(argv[argc - 1]);
+    find_processors();
+    omp_set_dynamic(0);
+#pragma omp parallel num_threads(threads)
+    {
+        if (omp_get_num_threads() != threads) exit(1);
+        TIMED_EPISODES(episodes, omp_get_thread_num(), _Pragma("omp barrier"));
+    }
+}
+C
+for compiler in ${OPENMP:-$CC clang-19 clang}; do
+    command -v "$compiler" >/dev/null || { without "OpenMP barrier of $compiler" 'no such compiler'; continue; }
+    build "barrier-$compiler" "$compiler" $flags -D_GNU_SOURCE -fopenmp "$out/omp_barrier.c" -o "$out/barrier-$compiler" &&
+        list barrier "OpenMP ($("$compiler" --version | head -1))" "env OMP_WAIT_POLICY=active $out/barrier-$compiler"
+done
+
+cat >"$out/std_barrier.cpp" <<'C'
+#include "barrier.h"
+#include <barrier>
+#include <thread>
+#include <vector>
+
+int main(int argc, char **argv) {
+    long episodes = atol(argv[argc - 2]);
+    int threads = atoi(argv[argc - 1]);
+    find_processors();
+    std::barrier meet(threads);
+    std::vector<std::jthread> all;
+    for (int i = 0; i < threads; i++)
+        all.emplace_back([&meet, episodes, i] { TIMED_EPISODES(episodes, i, meet.arrive_and_wait()); });
+}
+C
+build std-barrier $CXX -std=c++20 $flags -D_GNU_SOURCE "$out/std_barrier.cpp" -o "$out/std-barrier" &&
+    list barrier "C++ std::barrier ($($CXX --version | head -1))" "$out/std-barrier"
+
+# Threads of Java stay where the system puts them.
+cat >"$out/Phasers.java" <<'JAVA'
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.Phaser;
+
+/** What, a size and a number of parties: episodes of that many threads, or registrations beside so many. */
+final class Phasers {
+    static final int WARM_UP = 5_000;
+    static final OperatingSystemMXBean SYSTEM = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+    static long used, start;
+
+    public static void main(String[] words) throws Exception {
+        int size = Integer.parseInt(words[1]), parties = Integer.parseInt(words[2]);
+        Phaser phaser = new Phaser(parties);
+        if (words[0].equals("register")) {
+            register(phaser, size);
+        } else {
+            meet(phaser, size, parties);
+        }
+    }
+
+    static void meet(Phaser phaser, int episodes, int parties) throws Exception {
+        Thread[] all = new Thread[parties];
+        for (int i = 0; i < parties; i++) {
+            boolean first = i == 0;
+            all[i] = new Thread(() -> {
+                for (int k = 0; k < WARM_UP; k++) phaser.arriveAndAwaitAdvance();
+                if (first) start();
+                for (int k = 0; k < episodes; k++) phaser.arriveAndAwaitAdvance();
+                if (first) print(episodes);
+            });
+            all[i].start();
+        }
+        for (Thread thread : all) thread.join();
+    }
+
+    static void register(Phaser phaser, int times) {
+        for (int k = -20 * WARM_UP; k < times; k++) {
+            if (k == 0) start();
+            phaser.register();
+            phaser.arriveAndDeregister();
+        }
+        print(times);
+    }
+
+    static void start() {
+        used = SYSTEM.getProcessCpuTime();
+        start = System.nanoTime();
+    }
+
+    static void print(int times) {
+        double wall = System.nanoTime() - start;
+        System.out.println(wall / times + " " + (SYSTEM.getProcessCpuTime() - used) / wall);
+    }
+}
+JAVA
+if command -v javac >/dev/null; then
+    build java javac -d "$out" "$out/Phasers.java" && {
+        who="Java Phaser ($(javac -version 2>&1), not pinned)"
+        list barrier "$who" "java -cp $out Phasers barrier"
+        list register "$who" "java -cp $out Phasers register"
+    }
+else
+    without 'Java Phaser' 'no javac'
+fi
+
 # A crate of its own, of the same bodies as in the table.
 [ -n "$CARGO" ] || { without forte 'no $CARGO'; exit 0; }
 mkdir -p "$out/forte/src"
@@ -219,7 +378,7 @@ codegen-units = 1
 TOML
 cat >"$out/forte/src/main.rs" <<RUST
 #![allow(dead_code)]
-#[path = "$here/examples/tasks/allocations.rs"]
+#[path = "$here/common/allocations.rs"]
 mod allocations;
 #[path = "$here/common/forks.rs"]
 mod forks;

@@ -4,7 +4,7 @@ use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What a program said and how it ended.
@@ -43,11 +43,21 @@ pub fn quick_release(command: &mut Command) -> &mut Command {
 
 /// Builds with loom behind `tautline_core::sync`.
 pub fn with_loom(command: &mut Command) -> &mut Command {
+    with_cfg(command, "tautline_loom")
+}
+
+/// Builds with shuttle behind `tautline_core::sync`.
+pub fn with_shuttle(command: &mut Command) -> &mut Command {
+    with_cfg(command, "tautline_shuttle")
+}
+
+fn with_cfg<'a>(command: &'a mut Command, name: &str) -> &'a mut Command {
     let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     if !flags.is_empty() {
         flags.push(' ');
     }
-    flags.push_str("--cfg tautline_loom");
+    flags.push_str("--cfg ");
+    flags.push_str(name);
     command
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env("RUSTFLAGS", flags)
@@ -60,9 +70,11 @@ fn shown(command: &Command) -> String {
         let key = key.to_str().filter(|k| SAID.contains(k))?;
         Some(format!("{key}={:?} ", value?.to_string_lossy()))
     });
-    let words = command.get_args().map(|a| a.to_string_lossy());
+    let program = Path::new(command.get_program()).file_name();
+    let words = program.into_iter().chain(command.get_args());
+    let words = words.map(|a| a.to_string_lossy());
     format!(
-        "{}cargo {}",
+        "{}{}",
         set.collect::<String>(),
         words.collect::<Vec<_>>().join(" ")
     )

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum Skip {
     /// Items that exist only under `cfg(test)`.
     Tests,
-    /// Those, and items that exist only under `cfg(tautline_loom)`.
+    /// Those, and items that exist only under `cfg(tautline_loom)` or `cfg(tautline_shuttle)`.
     TestsAndModels,
 }
 
@@ -160,7 +160,7 @@ fn holds(tokens: &[Token], at: &mut usize, skip: Skip) -> Option<bool> {
     if text(tokens, *at) != "(" {
         return match name.as_str() {
             "test" => Some(false),
-            "tautline_loom" if skip == Skip::TestsAndModels => Some(false),
+            "tautline_loom" | "tautline_shuttle" if skip == Skip::TestsAndModels => Some(false),
             _ => None,
         };
     }
@@ -249,6 +249,10 @@ mod tests {
         let gone = "#[cfg(all(test, not(tautline_loom)))] #[derive(X)] struct A<B, C>(u8); z";
         assert_eq!(live(gone, Skip::Tests), "z");
         assert_eq!(live("#![cfg(tautline_loom)] a", Skip::TestsAndModels), "");
+        let shuttle = "#[cfg(tautline_shuttle)] a; b";
+        assert_eq!(live(shuttle, Skip::TestsAndModels), "b");
+        let door = "#[cfg(not(any(tautline_loom, tautline_shuttle)))] a;";
+        assert!(live(door, Skip::TestsAndModels).ends_with("a ;"));
     }
 
     #[test]

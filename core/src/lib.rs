@@ -4,7 +4,7 @@
 //! the tree of memories ([`hierarchy`]), then protocols as state machines without I/O ([`lifeline`],
 //! [`finish`], [`flow`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
-#![cfg_attr(not(tautline_loom), no_std)]
+#![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
     clippy::std_instead_of_core,
     clippy::std_instead_of_alloc,

@@ -6,6 +6,7 @@
 
 pub mod backtrack;
 pub mod bc;
+pub mod bench;
 pub mod choice;
 mod deadline;
 mod error;

@@ -1,4 +1,4 @@
-//! What is checked about Tautline: the harness that loom models of the words run in, the exhaustive
+//! What is checked about Tautline: the harnesses that loom models and random schedules of the words run in, the exhaustive
 //! explorer of the protocols, and what every backend must do alike.
 #![forbid(unsafe_code)]
 
@@ -6,3 +6,9 @@ pub mod conform;
 pub mod explore;
 #[cfg(tautline_loom)]
 pub mod model;
+pub mod phased;
+pub mod printed;
+#[cfg(tautline_shuttle)]
+pub mod schedules;
+#[cfg(tautline_shuttle)]
+pub mod virtual_time;

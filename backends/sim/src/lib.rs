@@ -13,6 +13,7 @@
 
 mod agenda;
 mod machine;
+pub mod memory;
 mod network;
 mod run;
 mod world;

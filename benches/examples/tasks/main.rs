@@ -8,13 +8,18 @@
 //! with the row's size and number of workers and prints the figure and the number of processors it used. `benches/peers.sh`
 //! builds them.
 
-mod allocations;
 mod measure;
 mod rows;
 mod table;
 
+#[path = "../../common/allocations.rs"]
+mod allocations;
 #[path = "../../common/forks.rs"]
 mod forks;
+#[path = "../../common/machine.rs"]
+mod machine;
+#[path = "../../common/programs.rs"]
+mod programs;
 #[allow(dead_code, reason = "the benches of deques use all of it")]
 #[path = "../../common/rivals.rs"]
 mod rivals;
@@ -23,6 +28,7 @@ mod work;
 
 use clap::Parser;
 use measure::{Case, Sample};
+use programs::Program;
 use rows::{ROWS, Row};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -62,10 +68,10 @@ fn main() {
     if let Some(words) = &options.measure {
         return measure_here(words, options.quick);
     }
-    let peers = options
-        .peers
-        .as_ref()
-        .map_or(Vec::new(), |file| programs(file));
+    let peers = options.peers.as_ref().map(|file| programs::listed(file));
+    let peers = peers.unwrap_or(Ok(Vec::new()));
+    let mut peers = peers.unwrap_or_else(|complaint| exit(&complaint));
+    peers.retain(|peer| rows::find(&peer.row).is_some());
     let rounds = options
         .rounds
         .unwrap_or(if options.quick { 2 } else { 5 })
@@ -127,30 +133,6 @@ fn measure_here(words: &[String], quick: bool) {
 fn exit(complaint: &str) -> ! {
     eprintln!("{complaint}");
     std::process::exit(2)
-}
-
-/// A program of a peer.
-struct Program {
-    row: String,
-    who: String,
-    path: String,
-}
-
-fn programs(file: &std::path::Path) -> Vec<Program> {
-    let text = std::fs::read_to_string(file);
-    let text = text.unwrap_or_else(|e| exit(&format!("{}: {e}", file.display())));
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let program = |line: &str| {
-        let words: Vec<&str> = line.split('\t').collect();
-        let [row, who, path] = words[..] else {
-            exit(&format!(
-                "{line:?}: a row, a name and a program, with tabs between"
-            ));
-        };
-        let [row, who, path] = [row, who, path].map(str::to_owned);
-        Program { row, who, path }
-    };
-    lines.map(program).collect()
 }
 
 fn contenders(row: &Row, peers: &[Program]) -> Vec<Cell> {

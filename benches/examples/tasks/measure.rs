@@ -190,7 +190,7 @@ pub fn push_steal<D: Rival>(case: &Case) -> Sample {
 }
 
 fn allocations_each(things: u64, work: impl FnOnce()) -> Sample {
-    let figure = allocations::during(work) as f64 / things as f64;
+    let figure = allocations::during(work).times as f64 / things as f64;
     Sample {
         figure,
         processors: 1.0,

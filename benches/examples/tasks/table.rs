@@ -1,7 +1,8 @@
 //! The table, and whether what is wanted holds.
 
-use crate::Program;
+use crate::machine::{load, version};
 use crate::measure::Sample;
+use crate::programs::Program;
 use crate::rows::{Better, Row, Wanted};
 use std::fmt::Write;
 
@@ -224,21 +225,6 @@ pub fn print(lines: &[Line], rounds: usize, quick: bool) {
             line.verdict(lines, rounds)
         );
     }
-}
-
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
-}
-
-/// The version of a crate that this program was built with.
-fn version(name: &str) -> &'static str {
-    let lock = include_str!("../../../Cargo.lock");
-    let mut lines = lock
-        .lines()
-        .skip_while(|line| *line != format!("name = {name:?}"));
-    let version = lines.nth(1).and_then(|line| line.split('"').nth(1));
-    version.unwrap_or("of unknown version")
 }
 
 pub fn print_head(peers: &[Program], rounds: usize) {

@@ -24,9 +24,11 @@ pub fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
         return Ok(lack);
     }
     run(&mut cargo(tree, ["fmt", "--all", "--check"]))?;
-    // A workspace of its own, so `--all` does not reach it.
-    let words = "fmt --manifest-path verify/nostd/Cargo.toml --check";
-    run(&mut cargo(tree, words.split(' ')))?;
+    // Workspaces of their own, so `--all` does not reach them.
+    for folder in ["verify/nostd", "backends/manycore/bare"] {
+        let words = format!("fmt --manifest-path {folder}/Cargo.toml --check");
+        run(&mut cargo(tree, words.split(' ')))?;
+    }
     holds()
 }
 

@@ -1,5 +1,6 @@
 //! The jobs, in the order in which `cargo ci` runs them.
 
+mod bare;
 mod cargo;
 mod counted;
 mod deps;
@@ -84,11 +85,21 @@ pub const JOBS: &[Job] = &[
         "the core links and runs without std, libc and allocator",
         nostd::run,
     ),
+    job(
+        "bare",
+        "the core boots and runs on a board without an operating system, under emulation",
+        bare::run_all,
+    ),
     job("test", "all tests pass", cargo::test),
     job(
         "models",
         "loom finds nothing, looks often enough, and catches the canary",
         models::models,
+    ),
+    job(
+        "schedules",
+        "random schedules find nothing, and show the canary's bug",
+        models::schedules,
     ),
     job(
         "explore",

@@ -1,7 +1,7 @@
-//! Loom over the words, and the explorer over the protocols.
+//! Loom over the words, random schedules of them, and the explorer over the protocols.
 
 use super::{Verdict, counted, judge};
-use crate::shell::{Said, cargo, quick_release, target_dir, tee, with_loom};
+use crate::shell::{Said, cargo, quick_release, target_dir, tee, with_loom, with_shuttle};
 use crate::tree::Tree;
 use anyhow::{Result, anyhow};
 use std::process::Command;
@@ -12,13 +12,19 @@ const CANARY: &str = "canary";
 /// The file that runs without loom.
 pub const EXPLORE: &str = "explore";
 
-/// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's.
+/// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
+const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
+
+/// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's or runs with shuttle.
 pub fn test_command(tree: &Tree, file: &str) -> Command {
     let words = ["test", "--release", "-p", "tautline-verify", "--test", file];
     let mut command = cargo(tree, words);
     quick_release(&mut command);
-    if file != EXPLORE {
-        with_loom(&mut command).env("CARGO_TARGET_DIR", target_dir(tree).join("models"));
+    let own = |folder| target_dir(tree).join(folder);
+    if SCHEDULES.contains(&file) {
+        with_shuttle(&mut command).env("CARGO_TARGET_DIR", own("schedules"));
+    } else if file != EXPLORE {
+        with_loom(&mut command).env("CARGO_TARGET_DIR", own("models"));
     }
     command
 }
@@ -32,7 +38,7 @@ pub fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut lines = Vec::new();
     let mut findings = Vec::new();
     for file in tree.programs(TESTS) {
-        if file == CANARY || file == EXPLORE {
+        if file == CANARY || file == EXPLORE || SCHEDULES.contains(&file.as_str()) {
             continue;
         }
         let said = said(tree, &file)?;
@@ -59,6 +65,34 @@ pub fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
         findings,
         format!("{} models, {total} executions", lines.len()),
     )
+}
+
+/// The canary is among them: a barrier with a bug, which fails its test when no schedule shows it.
+pub fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mut lines = Vec::new();
+    let mut findings = Vec::new();
+    for file in SCHEDULES {
+        if !tree.has(format!("{TESTS}/{file}.rs")) {
+            return Err(anyhow!("{TESTS}/{file}.rs: missing"));
+        }
+        let said = said(tree, file)?;
+        let (own, wrong) = judge_file(file, &said, "SCHEDULES", "schedules");
+        lines.extend(own);
+        findings.extend(wrong);
+    }
+    findings.extend(schedules_canary(&lines));
+    findings.extend(counted::findings(&lines, "program", "schedules"));
+    println!("\n{}", counted::table(&lines, "program", "schedules"));
+    let total = counted::total(&lines);
+    judge(
+        findings,
+        format!("{} programs, {total} schedules", lines.len()),
+    )
+}
+
+fn schedules_canary(lines: &[counted::Counted]) -> Option<String> {
+    let caught = lines.iter().any(|line| line.name == CANARY);
+    (!caught).then(|| format!("{TESTS}: no `SCHEDULES {CANARY} …`: shuttle sees no atomics"))
 }
 
 pub fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -122,7 +156,8 @@ fn judge_canary(said: &Said) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{judge_canary, judge_file};
+    use super::{judge_canary, judge_file, schedules_canary};
+    use crate::jobs::counted;
     use crate::shell::Said;
 
     fn said(ok: bool, out: &str) -> Said {
@@ -147,6 +182,16 @@ mod tests {
         assert_eq!(wrong(&said(true, &two)), 1);
         assert_eq!(wrong(&said(true, "test result: ok. 0 passed; 0 failed")), 1);
         assert_eq!(wrong(&said(false, &one)), 1);
+    }
+
+    #[test]
+    fn the_canary_of_the_schedules_must_be_caught() {
+        let lines = |name: &str| {
+            let line = format!("SCHEDULES {name} schedules=9 floor=1 seconds=0.1");
+            counted::parse(&line, "SCHEDULES", "schedules").unwrap()
+        };
+        assert_eq!(schedules_canary(&lines("canary")), None);
+        assert!(schedules_canary(&lines("lock")).is_some());
     }
 
     #[test]

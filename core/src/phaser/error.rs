@@ -50,6 +50,18 @@ pub enum PhaserError {
         /// What was asked for.
         degree: usize,
     },
+    /// More leaves than a tiered phaser can have, or no tier.
+    Tiers {
+        /// How many tiers were asked for.
+        tiers: usize,
+        /// Of which degree.
+        degree: usize,
+    },
+    /// A tiered phaser takes only tasks that wait, so that each leaf has somebody who gathers it.
+    NobodyGathers {
+        /// How the task would be registered.
+        asked: Mode,
+    },
 }
 
 impl fmt::Display for PhaserError {
@@ -91,6 +103,15 @@ impl fmt::Display for PhaserError {
             Self::NotRegistered => f.write_str("the task is not registered on this phaser"),
             Self::Overflow => write!(f, "phase {} is the last one", Phase::LAST),
             Self::Degree { degree } => write!(f, "degree {degree}: allowed are 2 to 1024"),
+            Self::Tiers { tiers, degree } => {
+                write!(
+                    f,
+                    "{tiers} tiers of degree {degree}: allowed are 1 and more, and 65536 leaves"
+                )
+            }
+            Self::NobodyGathers { asked } => {
+                write!(f, "a tiered phaser takes tasks that wait, not {asked}")
+            }
         }
     }
 }

@@ -17,6 +17,7 @@
 //! Loom does not explore load buffering.
 
 mod accumulator;
+pub mod baseline;
 mod collective;
 mod error;
 mod mode;

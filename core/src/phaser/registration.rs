@@ -11,6 +11,9 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
+/// A task that is past its patience helps once in so many turns.
+const HELP_EVERY: u32 = 8;
+
 /// One task's registration on one phaser. Dropping it takes the task off the phaser: it owes no signal any more.
 ///
 /// The phaser lives as long as somebody is registered, or has a [`Phaser`] or an accumulator of it.
@@ -44,6 +47,8 @@ pub struct Registration<P: Relax + Barrier> {
     waited: usize,
     /// The node that it gathers.
     master_of: Option<NonNull<Node>>,
+    /// The slot of its leaf that was behind when it last looked.
+    suspect: usize,
     /// How many vacancies there were when it looked for a node.
     vacancies: usize,
     /// It may sleep in its slot.
@@ -98,6 +103,7 @@ impl<P: Relax + Barrier> Registration<P> {
             signalled,
             waited,
             master_of,
+            suspect: 0,
             asleep: false,
             hinders: true,
             line: None,
@@ -294,6 +300,7 @@ impl<P: Relax + Barrier> Registration<P> {
             signals,
             helps,
             bound: true,
+            suspect: self.suspect,
             single,
         }
     }
@@ -302,14 +309,19 @@ impl<P: Relax + Barrier> Registration<P> {
     #[inline]
     fn wait_in_tree(&mut self, phase: usize, single: Option<&mut dyn FnMut()>) {
         let tree = &*self.tree;
-        let mut by = self.visitor(false, single);
-        let (mut turn, mut gathering, mut watches) = (0, self.master_of, false);
+        let patience = tree.config.help_after;
+        let mut by = self.visitor(patience == 0, single);
+        if patience == 0 {
+            // The last one to come sees that it is: nobody need look at the others' slots again.
+            tree.look_again(phase, &mut by);
+        } else if tree.watch(phase, patience, &mut by) {
+            self.suspect = by.suspect;
+            return;
+        }
+        let mut gathering = self.master_of.filter(|_| patience > 0);
+        let (mut turn, mut watches) = (0, false);
         while !tree.is_past(phase) {
-            // Who sleeps gathers nothing.
-            if turn >= tree.config.help_after || tree.sleepers().is_some() {
-                by.helps = true;
-                tree.advance(phase, &mut by);
-            } else if let Some(node) = gathering {
+            if let Some(node) = gathering {
                 if tree.gather(node, phase, &mut by) {
                     gathering = None;
                     continue;
@@ -322,7 +334,14 @@ impl<P: Relax + Barrier> Registration<P> {
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
+            // Who sleeps gathers nothing.
+            let helps = turn >= patience || tree.sleepers().is_some();
+            if helps && turn % HELP_EVERY == 0 {
+                by.helps = true;
+                tree.advance(phase, &mut by);
+            }
         }
+        self.suspect = by.suspect;
     }
 
     /// Waits until all have signalled the phase, without a thread.
@@ -348,9 +367,11 @@ impl<P: Relax + Barrier> Registration<P> {
             self.asleep = true;
             self.slot().sleeper.sleep(waker, &tree.port);
             let mut by = self.visitor(true, single);
-            if tree.fall_asleep(phase) {
+            if tree.fall_asleep(phase, self.slot) {
                 tree.look_again(phase, &mut by);
             }
+            self.suspect = by.suspect;
+            let tree = &*self.tree;
             if !tree.is_past(phase) {
                 return Poll::Pending;
             }
@@ -486,6 +507,9 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         }
         if self.hinders {
             tree.unhinder();
+        }
+        if self.mode.waits() {
+            tree.leave_behind(self.waited);
         }
         tree.leave(self.slot, self.mode);
         if let Some(line) = self.line {

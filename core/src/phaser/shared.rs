@@ -74,7 +74,7 @@ impl<P: Barrier> Clone for Phaser<P> {
 impl<P: Relax + Barrier> Phaser<P> {
     /// The phase that is going on.
     pub fn phase(&self) -> Phase {
-        self.0.phase()
+        self.0.catch_up()
     }
 
     /// How it was built.

@@ -11,6 +11,11 @@ pub struct Line(pub u8);
 ///
 /// What was done before `arrive` is visible after the `is_done` that it leads to: `arrive` releases, `is_done` acquires.
 pub trait Barrier {
+    /// How many lines the machine has.
+    fn lines(&self) -> usize {
+        0
+    }
+
     /// A line for the caller alone to hand out, if one is free. Nobody is included in it.
     fn claim(&self) -> Option<Line> {
         None

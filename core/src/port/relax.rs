@@ -16,10 +16,12 @@ pub struct Spin;
 impl Relax for Spin {
     #[inline]
     fn relax(&self, _turn: u32) {
-        #[cfg(not(tautline_loom))]
+        #[cfg(not(any(tautline_loom, tautline_shuttle)))]
         core::hint::spin_loop();
         #[cfg(tautline_loom)]
         loom::thread::yield_now();
+        #[cfg(tautline_shuttle)]
+        shuttle::thread::yield_now();
     }
 }
 

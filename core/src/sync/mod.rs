@@ -1,21 +1,29 @@
 //! The one door to atomics, cells and locks.
 //!
 //! Everything in this crate that threads share goes through here, so that a build with
-//! `--cfg tautline_loom` puts the loom model checker behind the same names.
+//! `--cfg tautline_loom` puts the loom model checker behind the same names, and one with
+//! `--cfg tautline_shuttle` the shuttle scheduler, in whose runs every access can be watched.
 //! SeqCst *accesses* are not used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
 
 mod cache_line;
 mod fence;
 mod lock;
 mod permit;
+#[cfg(tautline_shuttle)]
+mod watched;
 
 pub use cache_line::CacheLine;
 pub use fence::full_fence;
 pub use lock::{Guard, Lock};
 pub use permit::Permit;
 
-#[cfg(not(tautline_loom))]
+#[cfg(not(any(tautline_loom, tautline_shuttle)))]
 pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+
+#[cfg(tautline_shuttle)]
+pub use watched::{
+    Access, AtomicBool, AtomicPtr, AtomicUsize, Ordering, UnsafeCell, Watch, fence, point, watch,
+};
 
 #[cfg(tautline_loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
@@ -26,11 +34,11 @@ pub use crossbeam_utils::CachePadded;
 pub use loom::cell::UnsafeCell;
 
 /// A cell whose accesses loom can see. Without loom it is `core::cell::UnsafeCell`.
-#[cfg(not(tautline_loom))]
+#[cfg(not(any(tautline_loom, tautline_shuttle)))]
 #[derive(Debug, Default)]
 pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
 
-#[cfg(not(tautline_loom))]
+#[cfg(not(any(tautline_loom, tautline_shuttle)))]
 impl<T> UnsafeCell<T> {
     /// A cell that holds `value`.
     pub const fn new(value: T) -> Self {

@@ -444,9 +444,8 @@ impl<P: Host> Scope<P> {
         let mut scope = Some(self);
         while let Some(this) = scope {
             // ORDERING: Acquire, pairs with Release in fail.
-            if this.ended.load(Ordering::Acquire)
-                && let Some(reason) = this.own_reason()
-            {
+            let ended = this.ended.load(Ordering::Acquire);
+            if let Some(reason) = ended.then(|| this.own_reason()).flatten() {
                 return Some(reason);
             }
             scope = this.parent();

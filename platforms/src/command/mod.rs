@@ -7,6 +7,7 @@
 mod app;
 mod balancer;
 mod bc;
+mod bench;
 mod nqueens;
 mod pentomino;
 mod show;
@@ -33,6 +34,7 @@ EXAMPLES:
   tautline uts T1WL --deadline 10    as much of a huge one as ten seconds allow
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
+  tautline bench barrier             what barriers cost on it
 
 EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.";
@@ -72,6 +74,7 @@ enum Command {
     Application(Chosen<false>),
     Simulate(simulate::Simulate),
     Topo(topo::Topo),
+    Bench(bench::Bench),
 }
 
 /// Why a command ends without its result.
@@ -117,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::Application(application) => application.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
+        Command::Bench(bench) => bench.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

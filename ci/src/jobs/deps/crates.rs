@@ -8,12 +8,30 @@ const CORE: &str = "tautline-core";
 /// What the core may be built on. None of them may bring std.
 const CORE_EXTERNALS: &[&str] = &["async-task", "crossbeam-utils", "bitvec"];
 
+/// What stands behind the door to atomics in some builds only.
+struct Checker {
+    package: &'static str,
+    cfg: &'static str,
+}
+
+const CHECKERS: &[Checker] = &[
+    Checker {
+        package: "loom",
+        cfg: "cfg(tautline_loom)",
+    },
+    Checker {
+        package: "shuttle",
+        cfg: "cfg(tautline_shuttle)",
+    },
+];
+
 /// Which of our crates the crate in `folder` may import; `None` where no floor is set for it.
 /// `tests` asks for what its tests may use.
 fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
     Some(match folder {
         "core" | "ci" => &[],
         // The conformance suite judges a backend from the backend's own tests.
+        "backends/manycore/bare" => &[CORE, "tautline-manycore"],
         f if f.starts_with("backends/") && tests => &[CORE, "tautline-verify"],
         f if f.starts_with("backends/") => &[CORE],
         "platforms" => &[
@@ -59,8 +77,8 @@ pub fn check(tree: &Tree) -> Result<Vec<String>> {
 /// One entry of a dependency table, with what it inherits from the workspace.
 struct Dependency {
     package: String,
-    /// Under `[target.'cfg(tautline_loom)'…]`.
-    loom_only: bool,
+    /// The cfg of the checker under whose `[target.'cfg(…)'…]` it stands.
+    checker: Option<&'static Checker>,
     tests: bool,
     may_bring_std: bool,
 }
@@ -78,13 +96,14 @@ fn one(folder: &str, manifest: &Table, shared: Option<&Table>) -> Vec<String> {
         if ours && !floor.contains(&name.as_str()) {
             out.push(format!("{folder} may not import {name}"));
         }
-        if name == "loom" && !d.loom_only {
-            out.push("loom only under [target.'cfg(tautline_loom)']".into());
+        let checker = CHECKERS.iter().find(|c| c.package == name);
+        if let Some(c) = checker.filter(|c| d.checker.is_none_or(|d| d.package != c.package)) {
+            out.push(format!("{} only under [target.'{}']", c.package, c.cfg));
         }
         if name == "anyhow" && folder != "ci" {
             out.push("anyhow only in ci; errors that users see have types".into());
         }
-        if folder == "core" && !d.tests && !ours && name != "loom" {
+        if folder == "core" && !d.tests && !ours && checker.is_none() {
             if !CORE_EXTERNALS.contains(&name.as_str()) {
                 out.push(format!("the core may not import {name}"));
             } else if d.may_bring_std {
@@ -116,16 +135,21 @@ fn std_features(manifest: &Table) -> Vec<String> {
 }
 
 fn dependencies(manifest: &Table, shared: Option<&Table>) -> Vec<Dependency> {
-    let mut out = section(manifest, false, shared);
+    let mut out = section(manifest, None, shared);
     for (cfg, table) in walk(manifest, &["target"]).into_iter().flatten() {
         if let Some(table) = table.as_table() {
-            out.extend(section(table, cfg == "cfg(tautline_loom)", shared));
+            let checker = CHECKERS.iter().find(|c| c.cfg == cfg);
+            out.extend(section(table, checker, shared));
         }
     }
     out
 }
 
-fn section(table: &Table, loom_only: bool, shared: Option<&Table>) -> Vec<Dependency> {
+fn section(
+    table: &Table,
+    checker: Option<&'static Checker>,
+    shared: Option<&Table>,
+) -> Vec<Dependency> {
     let mut out = Vec::new();
     for (key, tests) in [
         ("dependencies", false),
@@ -141,7 +165,7 @@ fn section(table: &Table, loom_only: bool, shared: Option<&Table>) -> Vec<Depend
                 .find_map(|e| e.get("package").and_then(Value::as_str));
             out.push(Dependency {
                 package: package.unwrap_or(name).to_owned(),
-                loom_only,
+                checker,
                 tests,
                 may_bring_std: may_bring_std(entry, base),
             });
@@ -193,6 +217,7 @@ loom = "0.7"
     fn what_is_allowed_is_silent() {
         let core = "[dependencies]\ncrossbeam-utils.workspace = true\n\
             [target.'cfg(tautline_loom)'.dependencies]\nloom.workspace = true\n\
+            [target.'cfg(tautline_shuttle)'.dependencies]\nshuttle = \"0.9\"\n\
             [dev-dependencies]\nproptest = \"1\"";
         assert_eq!(found("core", core), [""; 0]);
         let sim = "[dependencies]\ntautline-core.workspace = true\nrand = \"1\"\n\
@@ -214,6 +239,12 @@ loom = "0.7"
     fn the_core_stays_small_and_without_std() {
         assert_eq!(found("core", "[dependencies]\nserde = \"1\"").len(), 1);
         assert_eq!(found("core", "[dependencies]\nloom = \"0.7\"").len(), 1);
+        assert_eq!(
+            found("verify", "[dependencies]\nshuttle = \"0.9\"").len(),
+            1
+        );
+        let crossed = "[target.'cfg(tautline_loom)'.dependencies]\nshuttle = \"0.9\"";
+        assert_eq!(found("core", crossed).len(), 1);
         assert_eq!(found("core", "[dependencies]\nbitvec = \"1\"").len(), 1);
         let std = "[dependencies]\nbitvec = { version = \"1\", default-features = false, features = [\"std\"] }";
         assert_eq!(found("core", std).len(), 1);

@@ -218,6 +218,8 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// A slot for a task that only waits.
     fn bench(&self, registry: &mut Registry) -> NonNull<Slot> {
+        // ORDERING: Relaxed: see has_audience.
+        self.audience.store(true, Ordering::Relaxed);
         registry.benches.pop().unwrap_or_else(|| {
             let cells = Cells::new(false, 0);
             let bench = self.keep(Node::leaf(self.config.degree, 0, cells));

@@ -13,7 +13,7 @@
 //!   path again when the count has changed.
 //!
 //! # Words
-//! `word`: the phase, doubled, plus 1 while somebody may sleep in it; the end of a phase clears that. `root`: whoever registers, under
+//! `word`: the phase, doubled, plus 1 while somebody may sleep in it; the end of a phase clears that. It may be behind: see `watch`. `root`: whoever registers, under
 //! the lock. `vacancies`: raised by whoever leaves a node or makes one without a master. `claim`: whoever, of several that have no
 //! node, watches the root in a phase.
 //!
@@ -26,16 +26,19 @@
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
 
 mod grow;
+mod lines;
 mod node;
 mod pad;
 mod sleeper;
+mod watch;
 
 use super::accumulator::Reduction;
 use super::collective::Collective;
 use super::window::Window;
 use super::{Config, Phase};
-use crate::port::{Barrier, Line, Relax};
-use crate::sync::{AtomicPtr, AtomicUsize, CachePadded, Lock, Ordering, full_fence};
+use crate::port::{Barrier, Relax};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, CachePadded, Lock, Ordering, full_fence};
+use core::cmp::Ordering::{Equal, Greater, Less};
 use core::ptr::{self, NonNull};
 pub(super) use grow::Seat;
 use grow::{FreeSlots, Registry};
@@ -60,8 +63,9 @@ pub(super) struct Tree<P: Barrier> {
     pub between: Collective,
     registry: Lock<Registry>,
     newest: AtomicPtr<Node>,
+    /// Some tasks only wait.
+    audience: AtomicBool,
     free: FreeSlots,
-    helped: AtomicUsize,
     pub window: Window,
     line: AtomicUsize,
     hindrances: AtomicUsize,
@@ -83,6 +87,8 @@ pub(super) struct Visitor<'a> {
     pub helps: bool,
     /// Registered: the phase after this one does not end without it, or it keeps the phaser off the hardware.
     pub bound: bool,
+    /// The slot of its leaf to look at first: nobody's line is taken from it for nothing.
+    pub suspect: usize,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
 }
@@ -102,8 +108,8 @@ impl<P: Relax + Barrier> Tree<P> {
             between: Collective::new(),
             registry: Lock::new(Registry::new()),
             newest: AtomicPtr::new(ptr::null_mut()),
+            audience: AtomicBool::new(false),
             free: FreeSlots::new(),
-            helped: AtomicUsize::new(0),
             window: Window::new(),
             line: AtomicUsize::new(0),
             hindrances: AtomicUsize::new(0),
@@ -111,7 +117,7 @@ impl<P: Relax + Barrier> Tree<P> {
         }
     }
 
-    /// The phase that is going on.
+    /// The phase that is going on, or one before that.
     #[inline]
     pub fn phase(&self) -> Phase {
         // ORDERING: Acquire, pairs with Release in publish (B1).
@@ -148,10 +154,9 @@ impl<P: Relax + Barrier> Tree<P> {
         self.vacancies.fetch_add(1, Ordering::Release);
     }
 
-    /// Raises of nodes by others than their masters, since the beginning.
+    /// How often nodes were raised by others than their masters.
     pub fn helped(&self) -> usize {
-        // ORDERING: Relaxed: a count.
-        self.helped.load(Ordering::Relaxed)
+        self.nodes().map(Node::helped).sum()
     }
 
     /// Of those without a node who wait for `phase`, lets one watch the root.
@@ -164,6 +169,13 @@ impl<P: Relax + Barrier> Tree<P> {
                 .claim
                 .compare_exchange(claim, phase + 1, yes, no)
                 .is_ok()
+    }
+
+    /// Tasks that only wait are, or were, registered.
+    #[inline]
+    fn has_audience(&self) -> bool {
+        // ORDERING: Relaxed: the registrar's signal makes it visible to whoever sees all signals (S1).
+        self.audience.load(Ordering::Relaxed)
     }
 
     /// The root has nobody who gathers there.
@@ -203,18 +215,23 @@ impl<P: Relax + Barrier> Tree<P> {
                 return false;
             }
             self.combine(this, phase);
+            if this.parent().is_none() {
+                return self.finish(Some(this), phase, by);
+            }
             this.store_gathered(phase);
         }
         self.go_on(this, phase, by)
     }
 
+    fn leaf_of(&self, by: &Visitor<'_>) -> Option<&Node> {
+        // SAFETY: slots and nodes live as long as the phaser.
+        by.signals
+            .then(|| unsafe { by.slot.as_ref().leaf().as_ref() })
+    }
+
     /// From the slot's leaf, or from the root, as far up as all have signalled `phase`.
     pub fn advance(&self, phase: usize, by: &mut Visitor<'_>) {
-        // SAFETY: slots and nodes live as long as the phaser.
-        let leaf = by
-            .signals
-            .then(|| unsafe { by.slot.as_ref().leaf().as_ref() });
-        match leaf.or_else(|| self.root()) {
+        match self.leaf_of(by).or_else(|| self.root()) {
             Some(node) => _ = self.pass(node, phase, by) && self.go_on(node, phase, by),
             None => _ = self.finish(None, phase, by),
         }
@@ -236,23 +253,31 @@ impl<P: Relax + Barrier> Tree<P> {
         self.finish(Some(node), phase, by)
     }
 
-    /// Sees whether all below `node` have signalled `phase`, and raises it if so.
-    fn pass(&self, node: &Node, phase: usize, by: &Visitor<'_>) -> bool {
+    /// Sees whether all below `node` have signalled `phase`, and raises it if so: the root, which nobody is above, excepted.
+    fn pass(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
         if node.is_behind(phase) {
             if !self.is_complete(node, phase, by) {
                 return false;
             }
             self.combine(node, phase);
-            node.raise(phase);
-            // ORDERING: Relaxed: a count.
-            self.helped.fetch_add(1, Ordering::Relaxed);
+            if node.parent().is_some() {
+                node.raise(phase);
+            }
         }
         true
     }
 
-    fn is_complete(&self, node: &Node, phase: usize, by: &Visitor<'_>) -> bool {
+    fn is_complete(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
         match &node.below {
-            Below::Slots(slots) => !slots.iter().any(|slot| slot.owes(phase)),
+            Below::Slots(slots) => {
+                let suspect = slots.get(by.suspect).is_some_and(|slot| slot.owes(phase));
+                let behind = || slots.iter().position(|slot| slot.owes(phase));
+                match if suspect { Some(by.suspect) } else { behind() } {
+                    Some(index) => by.suspect = index,
+                    None => return true,
+                }
+                false
+            }
             Below::Nodes(_) => node.children().all(|child| {
                 !child.is_behind(phase)
                     || ((by.helps || !child.has_master()) && self.pass(child, phase, by))
@@ -268,8 +293,8 @@ impl<P: Relax + Barrier> Tree<P> {
         }
     }
 
-    /// Ends `phase`, whose tree below `top` is complete, unless newcomers owe a signal or somebody else does what comes between two
-    /// phases.
+    /// Ends `phase`, whose tree is complete, unless newcomers owe a signal or somebody else does what comes between two phases.
+    /// `top` is the root, as it was when the tree was seen complete: what came above it since holds newcomers only.
     fn finish(&self, top: Option<&Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
         let quiet = self.pad.is_empty();
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
@@ -279,7 +304,7 @@ impl<P: Relax + Barrier> Tree<P> {
             let Some(single) = &mut by.single else {
                 // One of those who know what is to be done does it.
                 if self.sleepers().is_some() {
-                    self.wake(by.slot);
+                    self.wake(Some(by.slot));
                 }
                 return false;
             };
@@ -298,7 +323,7 @@ impl<P: Relax + Barrier> Tree<P> {
             self.pad.retire(phase + 1);
         }
         let opened = by.bound && self.open_window(phase + 2);
-        let ended = self.publish(phase, by.slot);
+        let ended = self.publish(phase, Some(by.slot));
         if opened && !ended {
             // Tasks have left the phase that have not seen it, and do not include themselves.
             self.window.withdraw(phase + 2);
@@ -307,7 +332,7 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 
     /// Lets everybody go on to the next phase.
-    fn publish(&self, phase: usize, by: NonNull<Slot>) -> bool {
+    fn publish(&self, phase: usize, by: Option<NonNull<Slot>>) -> bool {
         let word = self.end(phase);
         if word.is_some_and(|word| word & ASLEEP != 0) {
             self.wake(by);
@@ -319,7 +344,7 @@ impl<P: Relax + Barrier> Tree<P> {
     fn end(&self, phase: usize) -> Option<usize> {
         // ORDERING: Relaxed: the exchange decides.
         let mut word = self.word.load(Ordering::Relaxed);
-        while word >> 1 == phase {
+        while word >> 1 <= phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
             // seen. Failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
@@ -342,26 +367,31 @@ impl<P: Relax + Barrier> Tree<P> {
         (word & ASLEEP != 0).then_some(word >> 1)
     }
 
-    /// Says that somebody sleeps in `phase`; false if that is over.
-    pub fn fall_asleep(&self, phase: usize) -> bool {
-        // ORDERING: Acquire, pairs with Release in publish (B1).
+    /// Says that somebody sleeps in `phase`, whose predecessors are over; false if it is over too.
+    pub fn fall_asleep(&self, phase: usize, by: NonNull<Slot>) -> bool {
+        // ORDERING: Acquire, pairs with Release in end (B1).
         let mut word = self.word.load(Ordering::Acquire);
-        while word >> 1 == phase {
-            if word & ASLEEP != 0 {
-                return true;
+        loop {
+            match (word >> 1).cmp(&phase) {
+                Less => _ = self.publish(phase - 1, Some(by)),
+                Greater => return false,
+                Equal if word & ASLEEP != 0 => return true,
+                Equal => {
+                    // ORDERING: AcqRel: Release pairs with Acquire in end: the waker is seen. Failure Relaxed: it is loaded again.
+                    let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+                    let asleep = word | ASLEEP;
+                    if self
+                        .word
+                        .compare_exchange_weak(word, asleep, yes, no)
+                        .is_ok()
+                    {
+                        return true;
+                    }
+                }
             }
-            // ORDERING: AcqRel: Release pairs with Acquire in publish: the waker is seen. Acquire, also on failure, pairs with
-            // Release in publish (B1).
-            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
-            match self
-                .word
-                .compare_exchange_weak(word, word | ASLEEP, yes, no)
-            {
-                Ok(_) => return true,
-                Err(now) => word = now,
-            }
+            // ORDERING: as above.
+            word = self.word.load(Ordering::Acquire);
         }
-        false
     }
 
     /// Looks once more, having said that somebody sleeps.
@@ -385,100 +415,24 @@ impl<P: Relax + Barrier> Tree<P> {
                         signals,
                         helps,
                         bound,
+                        suspect: 0,
                         single: None,
                     },
                 );
             } else {
                 // Values are brought together only by those who cannot be left behind.
-                self.wake(slot);
+                self.wake(Some(slot));
             }
         }
-    }
-}
-
-/// What the hardware has to do with it.
-impl<P: Relax + Barrier> Tree<P> {
-    /// Somebody came who keeps the phaser off the hardware.
-    pub fn hinder(&self) {
-        // ORDERING: Relaxed: who ends a phase sees it by the signal that follows (S1).
-        self.hindrances.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// One of those does not any more.
-    pub fn unhinder(&self) {
-        // ORDERING: Relaxed: seen late, the hardware is used later.
-        self.hindrances.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Lets the line carry the phases from `first` on, if nothing stands against it.
-    #[inline]
-    fn open_window(&self, first: usize) -> bool {
-        if self.is_hindered() || !self.window.state().is_shut() {
-            return false;
-        }
-        if self.line().is_none() {
-            let Some(Line(line)) = self.port.claim() else {
-                return false;
-            };
-            // ORDERING: Relaxed both: published by opening the window (H1).
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-            let line_word = usize::from(line) + 1;
-            if self.line.compare_exchange(0, line_word, yes, no).is_err() {
-                self.port.give_back(Line(line));
-            }
-        }
-        if !self.window.open(first) {
-            return false;
-        }
-        // ORDERING: either this sees who hinders, or the fence of shut_after comes later and the window is seen open there (Z2).
-        full_fence();
-        if self.is_hindered() {
-            self.window.withdraw(first);
-            return false;
-        }
-        true
-    }
-
-    fn is_hindered(&self) -> bool {
-        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1), or after a fence (Z2).
-        self.hindrances.load(Ordering::Relaxed) != 0
-    }
-
-    /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
-    pub fn shut_after(&self, phase: usize) {
-        // ORDERING: either whoever ends the phase sees that they hinder, or this closes what open_window has opened (Z2).
-        full_fence();
-        self.window.close(phase + 1);
-    }
-
-    /// The line has carried `phase`.
-    pub fn carried(&self, phase: usize) {
-        if !self.is_past(phase) && self.end(phase).is_some() {
-            // ORDERING: Relaxed: a count.
-            self.carried.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Phases that the hardware has carried.
-    pub fn in_hardware(&self) -> usize {
-        // ORDERING: Relaxed: a count.
-        self.carried.load(Ordering::Relaxed)
     }
 }
 
 impl<P: Barrier> Tree<P> {
-    /// The line that carries phases of this phaser.
-    pub fn line(&self) -> Option<Line> {
-        // ORDERING: Relaxed: set before the window was opened (H1).
-        let line = self.line.load(Ordering::Relaxed);
-        u8::try_from(line.checked_sub(1)?).ok().map(Line)
-    }
-
     /// Wakes all that sleep, but `by`.
-    fn wake(&self, by: NonNull<Slot>) {
+    fn wake(&self, by: Option<NonNull<Slot>>) {
         for node in self.nodes() {
             for slot in node.slots() {
-                if by != NonNull::from(slot) {
+                if by != Some(NonNull::from(slot)) {
                     slot.sleeper.wake();
                 }
             }

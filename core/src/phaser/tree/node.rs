@@ -76,6 +76,13 @@ impl SlotWords {
         self.signalled.load(Ordering::Acquire) <= phase
     }
 
+    /// How many phases are signalled; none if nothing is owed.
+    pub fn signalled(&self) -> Option<usize> {
+        // ORDERING: Acquire, pairs with Release in signal and drop_out (S1).
+        let signalled = self.signalled.load(Ordering::Acquire);
+        (signalled != GONE).then_some(signalled)
+    }
+
     /// The first phase that its task owes.
     pub fn start(&self) -> usize {
         // ORDERING: Relaxed: whoever asks has seen the registration (P1, or S1 of the registrar).
@@ -121,6 +128,7 @@ pub(in crate::phaser) struct Node {
     /// The slot of the task that gathers here.
     master: AtomicPtr<Slot>,
     parent: AtomicPtr<Node>,
+    helped: AtomicUsize,
     pub below: Below,
     /// The node made before this one.
     pub older: *mut Node,
@@ -167,6 +175,7 @@ impl Node {
             gathered: AtomicUsize::new(gathered),
             master: AtomicPtr::new(ptr::null_mut()),
             parent: AtomicPtr::new(ptr::null_mut()),
+            helped: AtomicUsize::new(0),
             below,
             older: ptr::null_mut(),
             cells,
@@ -192,9 +201,18 @@ impl Node {
 
     /// Everybody below has signalled `phase`. Any thread.
     pub fn raise(&self, phase: usize) {
+        // ORDERING: Relaxed both: a count, of which some may be lost.
+        let helped = self.helped.load(Ordering::Relaxed);
+        self.helped.store(helped + 1, Ordering::Relaxed);
         // ORDERING: AcqRel, pairs with Acquire in is_behind (N1); it may be read instead of another's, so it passes that
         // one's on.
         self.gathered.fetch_max(phase + 1, Ordering::AcqRel);
+    }
+
+    /// How often somebody else than the master gathered here, about.
+    pub fn helped(&self) -> usize {
+        // ORDERING: Relaxed: a count.
+        self.helped.load(Ordering::Relaxed)
     }
 
     /// As [`raise`](Self::raise), by the fixed master, in its wait for `phase`: nobody can have raised it further, since the next

@@ -1,0 +1,90 @@
+//! The core on a board: what the board lends is tried, then tasks run on it.
+//!
+//! One line a part, with its ticks of 0.1 microseconds; the last says PASS, or FAIL after what went wrong, and the machine
+//! ends with that as its exit code.
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+mod phasers;
+mod ports;
+mod tasks;
+mod uts;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use tautline_core::WorkerId;
+use tautline_core::port::Clock;
+use tautline_core::task::{Cx, Pool};
+use tautline_manycore::virt::{Found, Virt};
+use tautline_manycore::{Heap, Manycore};
+
+/// What tasks run on.
+type Chip = Manycore<Virt>;
+
+/// Runs as a task, panics if anything is not as it must be, and says what was seen.
+type Part = fn(&mut Cx<'_, '_, Chip>) -> String;
+
+/// What runs on the pool, in this order.
+const PARTS: &[(&str, Part)] = &[
+    #[cfg(feature = "overflow")]
+    ("overflow", tasks::overflow),
+    ("finish", tasks::finish),
+    ("deep", tasks::deep),
+    ("uts", uts::anl),
+];
+
+#[global_allocator]
+static HEAP: Heap<Virt> = Heap::new(Virt);
+
+/// Set before the other harts start.
+static POOL: AtomicPtr<Pool<Chip>> = AtomicPtr::new(ptr::null_mut());
+
+/// What hart 0 does.
+#[unsafe(no_mangle)]
+fn board_main(found: Found) -> ! {
+    let (harts, megabytes) = (found.harts, found.memory.len() >> 20);
+    Virt.say(format_args!(
+        "board: virt, {harts} harts, {megabytes} MB free\n"
+    ));
+    HEAP.give(found.memory, harts);
+    let pool = Box::leak(Box::new(Pool::new(
+        Manycore::new(Virt, harts, harts),
+        harts,
+    )));
+    ports::claim(pool.port());
+    // ORDERING: Release, pairs with Acquire in hart: the pool is whole.
+    POOL.store(ptr::from_ref(pool).cast_mut(), Ordering::Release);
+    Virt.start(harts, hart);
+    say("ports", pool, || ports::run(pool.port(), 0));
+    say("phasers", pool, || phasers::run(pool.port(), 0));
+    let seat = pool.seat(WorkerId(0)).expect("a free seat");
+    for (name, part) in PARTS {
+        say(name, pool, || seat.run(part));
+    }
+    pool.close();
+    Virt.say(format_args!("PASS\n"));
+    Virt.exit(0)
+}
+
+/// What the others do.
+fn hart(number: usize) {
+    // ORDERING: Acquire, pairs with Release in board_main.
+    let pool = POOL.load(Ordering::Acquire);
+    // SAFETY: it was leaked, and is shared from then on.
+    let pool = unsafe { &*pool };
+    ports::run(pool.port(), number);
+    phasers::run(pool.port(), number);
+    let seat = pool.seat(WorkerId(number as u32));
+    seat.expect("a free seat").attend();
+}
+
+fn say(name: &str, pool: &Pool<Chip>, part: impl FnOnce() -> String) {
+    let start = pool.port().now();
+    let said = part();
+    let ticks = pool.port().now() - start;
+    Virt.say(format_args!("{name}: {said}, {ticks} ticks\n"));
+}

@@ -1,0 +1,134 @@
+//! The memory of a board as the global allocator.
+//!
+//! # Algorithm
+//! Two-level segregated fit (the crate `rlsf`): constant time, so that no hart holds a lock for long. The memory is cut
+//! into one arena a hart, each under its lock. A hart asks its own arena first, the others in turn if that is full; what
+//! is given back goes to the arena that it lies in.
+
+use crate::Board;
+use crate::line::MOST_HARTS;
+use core::alloc::{GlobalAlloc, Layout};
+use core::mem::MaybeUninit;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use crossbeam_utils::CachePadded;
+use rlsf::Tlsf;
+use tautline_core::sync::Lock;
+
+/// Doublings of the smallest block, 32 bytes: blocks of up to 256 MB.
+const DOUBLINGS: usize = 23;
+/// Steps to a doubling.
+const STEPS: usize = 16;
+
+struct Arena(Tlsf<'static, u32, u16, DOUBLINGS, STEPS>);
+
+// SAFETY: its pointers lead into memory that is the arena's alone.
+unsafe impl Send for Arena {}
+
+/// A global allocator over memory that it is given at the start; nothing can be had before.
+pub struct Heap<B> {
+    board: B,
+    arenas: [CachePadded<Lock<Arena>>; MOST_HARTS],
+    /// Where the memory begins and how many bytes an arena has; `count` is written last.
+    start: AtomicUsize,
+    bytes: AtomicUsize,
+    count: AtomicUsize,
+}
+
+impl<B: Board> Heap<B> {
+    /// A heap without memory.
+    pub const fn new(board: B) -> Self {
+        Self {
+            board,
+            arenas: [const { CachePadded::new(Lock::new(Arena(Tlsf::new()))) }; MOST_HARTS],
+            start: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            count: AtomicUsize::new(0),
+        }
+    }
+
+    /// Gives it its memory, to be cut into `arenas` arenas. Once, before anybody asks for any.
+    ///
+    /// # Panics
+    /// At the second call; with no arena, or more than 64.
+    pub fn give(&self, memory: &'static mut [MaybeUninit<u8>], arenas: usize) {
+        assert!(
+            (1..=MOST_HARTS).contains(&arenas),
+            "{arenas} arenas: 1 to {MOST_HARTS}"
+        );
+        // ORDERING: Relaxed: one hart gives.
+        assert_eq!(
+            self.count.load(Ordering::Relaxed),
+            0,
+            "memory is given once"
+        );
+        let bytes = memory.len() / arenas;
+        // ORDERING: Relaxed: `count` carries it.
+        self.start.store(memory.as_ptr().addr(), Ordering::Relaxed);
+        // ORDERING: Relaxed: `count` carries it.
+        self.bytes.store(bytes, Ordering::Relaxed);
+        for (arena, part) in self.arenas.iter().zip(memory.chunks_exact_mut(bytes)) {
+            arena.lock(&self.board).0.insert_free_block(part);
+        }
+        // ORDERING: Release, pairs with Acquire in arenas: what was given is in place.
+        self.count.store(arenas, Ordering::Release);
+    }
+
+    /// The arenas with memory, the caller's first.
+    fn in_turn(&self) -> impl Iterator<Item = &Lock<Arena>> {
+        // ORDERING: Acquire, pairs with Release in give.
+        let count = self.count.load(Ordering::Acquire);
+        let first = self.board.hart();
+        (0..count).map(move |turn| &*self.arenas[(first + turn) % count])
+    }
+
+    /// The arena that lent this memory.
+    fn owner(&self, memory: *mut u8) -> &Lock<Arena> {
+        // ORDERING: Relaxed: whoever has memory of ours saw it, or got it from one who did.
+        let start = self.start.load(Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        &self.arenas[(memory.addr() - start) / bytes]
+    }
+}
+
+// SAFETY: an arena gives out parts of its memory that nobody has, and gets back by address what it gave.
+unsafe impl<B: Board> GlobalAlloc for Heap<B> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let mut arenas = self.in_turn();
+        let found = arenas.find_map(|arena| arena.lock(&self.board).0.allocate(layout));
+        found.map_or(ptr::null_mut(), NonNull::as_ptr)
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        let arena = self.owner(memory);
+        // SAFETY: the caller gives back what this arena lent, with its layout; so it is not null.
+        unsafe {
+            let memory = NonNull::new_unchecked(memory);
+            arena.lock(&self.board).0.deallocate(memory, layout.align());
+        }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller owes that the new size, rounded up to the alignment, does not overflow.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        // SAFETY: as in dealloc.
+        let same = unsafe {
+            let memory = NonNull::new_unchecked(memory);
+            let mut arena = self.owner(memory.as_ptr()).lock(&self.board);
+            arena.0.reallocate(memory, wanted)
+        };
+        if let Some(same) = same {
+            return same.as_ptr();
+        }
+        // SAFETY: the layout is valid, and has a size as the caller owes; old and new do not overlap.
+        unsafe {
+            let other = self.alloc(wanted);
+            if !other.is_null() {
+                ptr::copy_nonoverlapping(memory, other, layout.size().min(size));
+                self.dealloc(memory, layout);
+            }
+            other
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The ports of the core on any board.
+//!
+//! # Words
+//! `worker`, one a hart, its own: the worker that it is. `hart`, one a worker: written by the hart that becomes it, read by
+//! whoever wakes it. `permit`, one a worker: given by whoever wakes it, taken by the hart that is it.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | P1 | `unpark`: permit, full fence, hart | `be`: hart, full fence, permit | to the waker the hart, or to the hart the permit | `tests/port.rs` |
+
+use crate::{Board, Lines};
+use alloc::boxed::Box;
+use core::convert::Infallible;
+use core::sync::atomic::{AtomicU32, Ordering};
+use crossbeam_utils::CachePadded;
+use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unwind};
+use tautline_core::sync::{Permit, full_fence};
+use tautline_core::{PlaceId, WorkerId};
+
+const NOBODY: u32 = u32::MAX;
+
+/// One worker: its permit, and the hart that it is, if any.
+#[derive(Debug)]
+struct Post {
+    permit: Permit,
+    hart: AtomicU32,
+}
+
+/// Harts that run one pool's workers, and the barrier lines between them.
+///
+#[derive(Debug)]
+pub struct Manycore<B> {
+    board: B,
+    lines: Lines,
+    worker: Box<[CachePadded<AtomicU32>]>,
+    posts: Box<[CachePadded<Post>]>,
+}
+
+impl<B: Board> Manycore<B> {
+    /// The ports of `harts` harts for `workers` workers of one place.
+    ///
+    /// # Panics
+    /// More than 64 harts.
+    pub fn new(board: B, harts: usize, workers: usize) -> Self {
+        let nobody = || AtomicU32::new(NOBODY);
+        let post = || Post {
+            permit: Permit::new(),
+            hart: nobody(),
+        };
+        Self {
+            board,
+            lines: Lines::new(harts),
+            worker: (0..harts).map(|_| CachePadded::new(nobody())).collect(),
+            posts: (0..workers).map(|_| CachePadded::new(post())).collect(),
+        }
+    }
+
+    /// The board.
+    pub fn board(&self) -> &B {
+        &self.board
+    }
+
+    /// How many harts there are.
+    pub fn harts(&self) -> usize {
+        self.worker.len()
+    }
+}
+
+impl<B: Board> Clock for Manycore<B> {
+    fn now(&self) -> u64 {
+        self.board.now()
+    }
+}
+
+impl<B: Board> Relax for Manycore<B> {
+    fn relax(&self, turn: u32) {
+        self.board.relax(turn);
+    }
+}
+
+/// Suspend and awake. The wake-up bit of the hart is no permit by itself, since barrier lines set it too: a hart that is
+/// woken looks for its permit, and rests on if there is none.
+impl<B: Board> Park for Manycore<B> {
+    fn park(&self, _place: PlaceId, worker: WorkerId) {
+        while !self.posts[worker.index()].permit.try_take() {
+            self.board.rest(None);
+        }
+    }
+
+    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
+        let post = &self.posts[worker.index()];
+        post.permit.give();
+        // ORDERING: full fence, pairs with the one in be (P1): the permit is given before the hart is read.
+        full_fence();
+        // ORDERING: Relaxed: after the fence (P1).
+        match post.hart.load(Ordering::Relaxed) {
+            NOBODY => {}
+            hart => self.board.ring(hart as usize),
+        }
+    }
+
+    fn patience(&self, _place: PlaceId, _worker: WorkerId) -> u64 {
+        B::WAKE_TICKS
+    }
+}
+
+impl<B: Board> Thread for Manycore<B> {
+    fn here(&self) -> Option<WorkerId> {
+        // ORDERING: Relaxed: the hart's own.
+        let worker = self.worker.get(self.board.hart())?.load(Ordering::Relaxed);
+        (worker != NOBODY).then_some(WorkerId(worker))
+    }
+
+    fn be(&self, worker: Option<WorkerId>) {
+        let hart = self.board.hart();
+        let before = self.here();
+        let now = worker.map_or(NOBODY, |worker| worker.0);
+        // ORDERING: Relaxed: the hart's own.
+        self.worker[hart].store(now, Ordering::Relaxed);
+        if let Some(before) = before {
+            // ORDERING: Relaxed: who sees it late rings a hart for nothing.
+            self.posts[before.index()]
+                .hart
+                .store(NOBODY, Ordering::Relaxed);
+        }
+        if let Some(worker) = worker {
+            // ORDERING: Relaxed: before the fence (P1).
+            self.posts[worker.index()]
+                .hart
+                .store(hart as u32, Ordering::Relaxed);
+            // ORDERING: full fence, pairs with the one in unpark (P1): the hart is named before it looks for its permit.
+            full_fence();
+        }
+    }
+
+    fn stack_floor(&self) -> usize {
+        self.board.stack_floor()
+    }
+
+    fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        self.board.on_more_stack(body);
+    }
+}
+
+/// There is no unwinding: a panic ends the board.
+impl<B: Board> Unwind for Manycore<B> {
+    type Payload = Infallible;
+
+    fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Infallible> {
+        Ok(body())
+    }
+
+    fn resume(&self, payload: Infallible) -> ! {
+        match payload {}
+    }
+}
+
+impl<B: Board> Barrier for Manycore<B> {
+    fn claim(&self) -> Option<Line> {
+        self.lines.claim()
+    }
+
+    fn give_back(&self, line: Line) {
+        self.lines.give_back(line);
+    }
+
+    fn include(&self, line: Line) {
+        self.lines.include(self.board.hart(), line);
+    }
+
+    fn exclude(&self, line: Line) {
+        self.lines.exclude(self.board.hart(), line, &self.board);
+    }
+
+    fn arrive(&self, line: Line) {
+        self.lines.arrive(self.board.hart(), line, &self.board);
+    }
+
+    fn is_done(&self, line: Line) -> bool {
+        self.lines.is_done(self.board.hart(), line)
+    }
+}

@@ -1,0 +1,130 @@
+//! The machine `virt` of QEMU, in machine mode, without firmware: 1 to 64 RISC-V harts.
+//!
+//! What carries what: a hart's wake-up bit is its software interrupt, pending; rest is `wfi`, which a pending interrupt
+//! ends though interrupts are off, so there are no handlers; the clock is the machine's timer, and each hart's compare
+//! register bounds its rest. There is no barrier wire: a line is a word in memory, and its end is told by software
+//! interrupts.
+//!
+//! A program is linked with `link.ld` beside this crate, and has a function
+//! `#[unsafe(no_mangle)] fn board_main(found: Found) -> !`, called on hart 0. The other harts rest until
+//! [`Virt::start`].
+
+mod hart;
+mod stack;
+mod start;
+
+pub use start::Found;
+
+use crate::Board;
+use crate::device::{Clint, Finisher, Uart};
+use core::fmt::{self, Write};
+use core::ptr::NonNull;
+use tautline_core::port::{Clock, Relax};
+use tautline_core::sync::Lock;
+
+/// So many harts are used; others never leave the entry.
+pub const MOST_HARTS: usize = crate::line::MOST_HARTS;
+
+const FINISHER: usize = 0x10_0000;
+const CLINT: usize = 0x200_0000;
+const UART: usize = 0x1000_0000;
+
+/// Bytes of stack of each hart, as a power of two; the lowest page traps.
+const STACK_SHIFT: usize = 18;
+
+/// Turns for which a hart that panics waits for the line to be free.
+const MOST_TURNS: u32 = 1 << 20;
+
+/// The board.
+#[derive(Clone, Copy, Debug)]
+pub struct Virt;
+
+const fn device(address: usize) -> NonNull<u8> {
+    NonNull::new(address as *mut u8).expect("no device at 0")
+}
+
+fn clint() -> Clint {
+    // SAFETY: it is there for every hart, and only this module uses it.
+    unsafe { Clint::at(device(CLINT)) }
+}
+
+// SAFETY: it is there, at one byte a register.
+static LINE: Lock<Uart> = Lock::new(unsafe { Uart::at(device(UART)) });
+
+impl Clock for Virt {
+    fn now(&self) -> u64 {
+        hart::time()
+    }
+}
+
+impl Relax for Virt {
+    fn relax(&self, turn: u32) {
+        self.doze(turn);
+    }
+}
+
+/// Ticks are of 0.1 microseconds.
+impl Board for Virt {
+    const REST_TICKS: u64 = 200;
+    const WAKE_TICKS: u64 = 200;
+
+    fn hart(&self) -> usize {
+        hart::number()
+    }
+
+    fn ring(&self, hart: usize) {
+        hart::order_devices();
+        clint().set_software(hart, true);
+    }
+
+    fn rest(&self, within: Option<u64>) {
+        let me = hart::number();
+        if let Some(ticks) = within {
+            clint().set_timer(me, hart::time().saturating_add(ticks));
+        }
+        if hart::wait(within.is_some()) {
+            clint().set_software(me, false);
+        }
+        hart::order_devices();
+    }
+
+    fn stack_floor(&self) -> usize {
+        stack::floor()
+    }
+
+    fn on_more_stack(&self, body: &mut dyn FnMut()) {
+        stack::on_more(body);
+    }
+}
+
+impl Virt {
+    /// Writes to the serial line, all of it or, if the machine is in a panic, mixed with others' words.
+    pub fn say(&self, text: fmt::Arguments<'_>) {
+        let said = LINE.lock(self).write_fmt(text);
+        said.expect("a line without errors");
+    }
+
+    /// As [`say`](Self::say), though a hart that will never go on may be saying something.
+    pub fn cry(&self, text: fmt::Arguments<'_>) {
+        let held = (0..MOST_TURNS).find_map(|_| LINE.try_lock());
+        // SAFETY: it is there, at one byte a register.
+        let mut line = unsafe { Uart::at(device(UART)) };
+        _ = line.write_fmt(text);
+        drop(held);
+    }
+
+    /// Ends the machine with that exit code.
+    pub fn exit(&self, code: u16) -> ! {
+        // SAFETY: it is there, and only this function uses it.
+        unsafe { Finisher::at(device(FINISHER)) }.end(code);
+        loop {
+            self.rest(None);
+        }
+    }
+
+    /// Starts the harts 1 to `harts` - 1, which call `entry` with their number, once.
+    pub fn start(&self, harts: usize, entry: fn(usize)) {
+        start::set_entry(entry);
+        (1..harts).for_each(|hart| self.ring(hart));
+    }
+}

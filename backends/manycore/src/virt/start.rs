@@ -1,0 +1,151 @@
+//! From power-on to the program, and from a panic or a trap to the end.
+
+use super::{CLINT, MOST_HARTS, STACK_SHIFT, Virt, stack};
+use crate::Board;
+use core::arch::global_asm;
+use core::mem::{MaybeUninit, transmute};
+use core::panic::PanicInfo;
+use core::ptr;
+use core::slice;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use fdt::Fdt;
+
+// Each hart: its number into the thread pointer; traps, floating point, a stack whose lowest page is locked by the first
+// entry of the physical memory protection. Hart 0 clears what must be zero and goes on with the address of the device
+// tree; the others sleep until their software interrupt is pending, and take it.
+global_asm!(
+    ".section .text.start, \"ax\"",
+    ".globl _start",
+    "_start:",
+    "csrw mie, zero",
+    "csrr tp, mhartid",
+    "li t0, {harts}",
+    "bgeu tp, t0, 9f",
+    "la t0, __trap",
+    "csrw mtvec, t0",
+    "li t0, 0x2000",
+    "csrs mstatus, t0",
+    "csrw fcsr, zero",
+    "la t1, __stacks",
+    "slli t0, tp, {shift}",
+    "add t1, t1, t0",
+    "li sp, 1 << {shift}",
+    "add sp, sp, t1",
+    "srli t0, t1, 2",
+    "ori t0, t0, 0x1ff",
+    "csrw pmpaddr0, t0",
+    "li t0, 0x98",
+    "csrw pmpcfg0, t0",
+    "bnez tp, 2f",
+    "la t0, __zero_start",
+    "la t1, __zero_end",
+    "1: bgeu t0, t1, 1f",
+    "sd zero, 0(t0)",
+    "addi t0, t0, 8",
+    "j 1b",
+    "1: mv a0, a1",
+    "call {first}",
+    "2: li t0, 8",
+    "csrw mie, t0",
+    "3: wfi",
+    "csrr t0, mip",
+    "andi t0, t0, 8",
+    "beqz t0, 3b",
+    "li t0, {clint}",
+    "slli t1, tp, 2",
+    "add t0, t0, t1",
+    "sw zero, 0(t0)",
+    "fence iorw, iorw",
+    "call {other}",
+    "9: wfi",
+    "j 9b",
+    harts = const MOST_HARTS,
+    shift = const STACK_SHIFT,
+    clint = const CLINT,
+    first = sym first,
+    other = sym other,
+);
+
+// SAFETY (the contract of the linker script): the program defines it so.
+unsafe extern "Rust" {
+    safe fn board_main(found: Found) -> !;
+}
+
+/// What the machine is, by its own description.
+#[derive(Debug)]
+pub struct Found {
+    /// How many harts, 64 at most.
+    pub harts: usize,
+    /// The memory that neither the program nor its stacks use.
+    pub memory: &'static mut [MaybeUninit<u8>],
+}
+
+static ENTRY: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+/// Says what harts other than 0 call when they are rung.
+pub(super) fn set_entry(entry: fn(usize)) {
+    // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible.
+    ENTRY.store(entry as *mut (), Ordering::Release);
+}
+
+extern "C" fn first(tree: *const u8) -> ! {
+    // SAFETY: the machine hands the address of its tree to every hart; nothing has been written behind the stacks.
+    let described = unsafe { Fdt::from_ptr(tree) };
+    let described = described.unwrap_or_else(|error| panic!("device tree at {tree:p}: {error}"));
+    let harts = described.cpus().count().min(MOST_HARTS);
+    let start = stack::lowest(harts);
+    let memory = described.memory();
+    let mut regions = memory.regions();
+    let end = regions.find_map(|region| {
+        let from = region.starting_address.addr();
+        let to = from + region.size?;
+        (from..to).contains(&start).then_some(to)
+    });
+    let bytes = end.expect("the program lies in memory that the tree names") - start;
+    let start = ptr::with_exposed_provenance_mut(start);
+    // SAFETY: behind the stacks nothing is in use: the tree, which may lie there, is not read any more.
+    let memory = unsafe { slice::from_raw_parts_mut(start, bytes) };
+    board_main(Found { harts, memory })
+}
+
+extern "C" fn other() {
+    // ORDERING: Acquire, pairs with Release in set_entry.
+    let entry = ENTRY.load(Ordering::Acquire);
+    if !entry.is_null() {
+        // SAFETY: `set_entry` stored such a function.
+        let entry = unsafe { transmute::<*mut (), fn(usize)>(entry) };
+        entry(Virt.hart());
+    }
+}
+
+// The vector must be a multiple of 4, and the stack may be what trapped: its top is as good as any, since nobody comes back.
+global_asm!(
+    ".section .text.trap, \"ax\"",
+    ".balign 4",
+    "__trap:",
+    "la sp, __stacks",
+    "addi t0, tp, 1",
+    "slli t0, t0, {shift}",
+    "add sp, sp, t0",
+    "csrr a0, mcause",
+    "csrr a1, mepc",
+    "csrr a2, mtval",
+    "j {trapped}",
+    shift = const STACK_SHIFT,
+    trapped = sym trapped,
+);
+
+extern "C" fn trapped(cause: usize, at: usize, value: usize) -> ! {
+    let hart = Virt.hart();
+    let floor = stack::lowest(hart);
+    if (floor..floor + 4096).contains(&value) {
+        panic!("hart {hart}: its stack is full, at {at:#x}");
+    }
+    panic!("hart {hart}: trap {cause} at {at:#x}, value {value:#x}");
+}
+
+#[panic_handler]
+fn panic(panic: &PanicInfo<'_>) -> ! {
+    Virt.cry(format_args!("{panic}\nFAIL\n"));
+    Virt.exit(1)
+}

@@ -1,0 +1,78 @@
+//! Threads as harts, condition variables as their wake-up bits.
+
+use std::cell::Cell;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tautline_core::port::{Clock, Relax};
+use tautline_manycore::Board;
+
+thread_local! {
+    static HART: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The calling thread is that hart from now on.
+pub fn be(hart: usize) {
+    HART.set(hart);
+}
+
+#[derive(Debug, Default)]
+struct Bit {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// A board of threads; its ticks are nanoseconds.
+#[derive(Debug)]
+pub struct Threads {
+    origin: Instant,
+    bits: Vec<Bit>,
+}
+
+impl Threads {
+    pub fn new(harts: usize) -> Self {
+        Self {
+            origin: Instant::now(),
+            bits: (0..harts).map(|_| Bit::default()).collect(),
+        }
+    }
+}
+
+impl Clock for Threads {
+    fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+impl Relax for Threads {
+    fn relax(&self, turn: u32) {
+        self.doze(turn);
+    }
+}
+
+impl Board for Threads {
+    const REST_TICKS: u64 = 20_000;
+    const WAKE_TICKS: u64 = 20_000;
+
+    fn hart(&self) -> usize {
+        HART.get()
+    }
+
+    fn ring(&self, hart: usize) {
+        let bit = &self.bits[hart];
+        *bit.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        bit.changed.notify_one();
+    }
+
+    fn rest(&self, within: Option<u64>) {
+        let bit = &self.bits[HART.get()];
+        let is_set = bit.is_set.lock().unwrap_or_else(PoisonError::into_inner);
+        // A test that hangs shall fail: nothing here waits for minutes.
+        let within = within.map_or(Duration::from_secs(60), Duration::from_nanos);
+        let waited = bit
+            .changed
+            .wait_timeout_while(is_set, within, |is_set| !*is_set);
+        let (mut is_set, end) = waited.unwrap_or_else(PoisonError::into_inner);
+        assert!(!end.timed_out() || within.as_secs() < 60, "nobody rings");
+        *is_set = false;
+    }
+}

@@ -1,0 +1,133 @@
+//! Machines, and where their figures come from.
+//!
+//! Published: in Chatterjee 2013. Reported: known from the literature on the machine, not compared with it here. Assumed: no
+//! source gave the figure; it is of the right kind at best.
+
+use super::{Banks, Coherent, Machine, Memory, ScratchPad, Seats, Signals};
+
+/// IBM Cyclops64: 80 cores of two thread units each, without data caches. What is reported is in papers on its system
+/// software from the University of Delaware, 2005 to 2010.
+pub const CYCLOPS64: Machine = Machine {
+    name: "Cyclops64",
+    // Published.
+    threads: 160,
+    // Published.
+    clock_mhz: 500,
+    memory: Memory::ScratchPad(ScratchPad {
+        on_chip: Banks {
+            // Reported: one bank a thread unit.
+            count: 160,
+            // Assumed.
+            interleave_bytes: 64,
+            // Reported.
+            store_cycles: 20,
+            // Reported.
+            load_cycles: 31,
+            // From the crossbar's published 384 GB/s over its reported 96 ports: 8 bytes a cycle each.
+            busy_cycles: 1,
+            // Assumed: read, add, write. That it is done at the memory is reported.
+            update_busy_cycles: 3,
+        },
+        off_chip: Banks {
+            // Reported.
+            count: 4,
+            // Assumed.
+            interleave_bytes: 64,
+            // Reported.
+            store_cycles: 36,
+            // Reported.
+            load_cycles: 57,
+            // By how much a load from here is longer than from the chip's memory, both reported: what the DRAM itself takes,
+            // and a row cycle of such parts (DDR2: 55 ns). That it serves one word at a time, with no row left open, is
+            // assumed; long bursts at the reported 16 GB/s would be 8 bytes a cycle and bank.
+            busy_cycles: 26,
+            // Assumed: a write follows in the open row.
+            update_busy_cycles: 34,
+        },
+        // Reported.
+        pad_load_cycles: 2,
+        // Reported.
+        pad_store_cycles: 1,
+    }),
+    // Assumed: compare, branch.
+    spin_cycles: 2,
+    signals: Signals {
+        // Published.
+        lines: 5,
+        // Assumed: a special register.
+        signal_cycles: 2,
+        // Published: less than 10.
+        bus_cycles: 8,
+        // Assumed; published are tens of cycles for both together.
+        send_cycles: 20,
+        wake_cycles: 30,
+    },
+};
+
+/// A node of four POWER7 chips of 8 cores, 4 threads a core.
+pub const POWER7: Machine = Machine {
+    name: "POWER7",
+    // Published.
+    threads: 128,
+    // Reported for such nodes: 3.3 to 3.9 GHz.
+    clock_mhz: 3_300,
+    memory: Memory::Coherent(Coherent {
+        // Reported.
+        line_bytes: 128,
+        // Published.
+        cores: 32,
+        // Published.
+        core_threads: 4,
+        // Reported.
+        chip_cores: 8,
+        // Assumed: as a scheduler does that leaves no core idle.
+        seats: Seats::Spread,
+        // Reported: of the first level.
+        hit_cycles: 2,
+        // Assumed: a pair of load and store with reservation, at the second level.
+        update_cycles: 20,
+        // Assumed: some 30 ns to another core's caches.
+        chip_cycles: 100,
+        // Assumed: some 100 ns to another chip's.
+        far_cycles: 330,
+        // Assumed: some 100 ns.
+        memory_cycles: 350,
+        // Assumed: a third of a transfer.
+        share_cycles: 30,
+    }),
+    // Assumed: compare, branch.
+    spin_cycles: 10,
+    signals: NO_SIGNALS,
+};
+
+/// A node of two x86 processors of 32 cores, two threads a core. All assumed, after what such nodes are measured at.
+pub const XEON: Machine = Machine {
+    name: "Xeon",
+    threads: 128,
+    clock_mhz: 2_500,
+    memory: Memory::Coherent(Coherent {
+        line_bytes: 64,
+        cores: 64,
+        core_threads: 2,
+        chip_cores: 32,
+        seats: Seats::Spread,
+        hit_cycles: 5,
+        update_cycles: 20,
+        chip_cycles: 150,
+        far_cycles: 350,
+        memory_cycles: 250,
+        share_cycles: 40,
+    }),
+    // Reported of the instruction made for it, since 2017.
+    spin_cycles: 140,
+    signals: NO_SIGNALS,
+};
+
+/// Threads call each other through the system: microseconds, assumed. There are no lines.
+const NO_SIGNALS: Signals = Signals {
+    lines: 0,
+    signal_cycles: 0,
+    bus_cycles: 0,
+    send_cycles: 5_000,
+    wake_cycles: 10_000,
+};

@@ -1,0 +1,66 @@
+//! Barriers that bring a sum: each task gives a number and gets the sum of all.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use tautline::bench::{Barrier, Central, Episodes, Kind};
+use tautline_core::sync::CachePadded;
+
+/// All ways, ours first.
+pub fn kinds() -> Vec<Kind> {
+    let counter = |tasks| Summed::new(Central::new(tasks), tasks);
+    vec![Kind::new("central counter and a shared sum", counter)]
+}
+
+/// A barrier beside sums that all add to.
+struct Summed<B> {
+    meets: B,
+    tasks: u64,
+    /// In turn: the one read after an episode, the one added to before the next, and the one that is cleared.
+    sums: [CachePadded<AtomicU64>; 3],
+}
+
+impl<B> Summed<B> {
+    fn new(meets: B, tasks: usize) -> Self {
+        Self {
+            meets,
+            tasks: tasks as u64,
+            sums: Default::default(),
+        }
+    }
+}
+
+impl<B: Barrier + Sync> Barrier for Summed<B> {
+    type Party<'a>
+        = AtSummed<'a, B>
+    where
+        B: 'a;
+
+    fn parties(&self) -> Vec<AtSummed<'_, B>> {
+        let parties = self.meets.parties().into_iter();
+        let party = |meets| AtSummed {
+            meets,
+            at: self,
+            episode: 0,
+        };
+        parties.map(party).collect()
+    }
+}
+
+struct AtSummed<'a, B: Barrier + 'a> {
+    meets: B::Party<'a>,
+    at: &'a Summed<B>,
+    episode: u64,
+}
+
+impl<B: Barrier> Episodes for AtSummed<'_, B> {
+    fn wait(&mut self) {
+        let sum = |episode: u64| &self.at.sums[(episode % 3) as usize];
+        // The barrier orders all of it; everybody gives the number of the episode.
+        sum(self.episode).fetch_add(self.episode, Ordering::Relaxed);
+        self.meets.wait();
+        let got = sum(self.episode).load(Ordering::Relaxed);
+        assert_eq!(got, self.episode * self.at.tasks);
+        // All have read the sum of the episode before this one, and nobody adds to it before all have read this one.
+        sum(self.episode + 2).store(0, Ordering::Relaxed);
+        self.episode += 1;
+    }
+}

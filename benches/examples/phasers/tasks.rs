@@ -1,0 +1,115 @@
+//! Barriers of async tasks, many more than there are workers.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+use tautline::Runtime;
+use tautline::bench::{Kind, Plan, Sample, Taken};
+
+/// A task's handle of a barrier that holds no worker.
+trait Episodes: Send + 'static {
+    /// Ends when all parties have called it once more.
+    fn wait(&mut self) -> impl Future<Output = ()> + Send;
+}
+
+/// All ways, ours first.
+pub fn kinds(workers: usize) -> Vec<Kind> {
+    vec![kind("a lock and wakers", workers, Wakers::parties)]
+}
+
+/// What `parties` makes for a number of tasks, on so many workers.
+fn kind<E: Episodes>(
+    name: &str,
+    workers: usize,
+    parties: impl Fn(usize) -> Vec<E> + 'static,
+) -> Kind {
+    Kind::measured(name, move |plan| {
+        let runtime = Runtime::builder().workers(workers).build();
+        let runtime = runtime.map_err(std::io::Error::other)?;
+        Ok(sample(&runtime, parties(plan.cpus.len()), plan))
+    })
+}
+
+/// Tasks that meet as often as the plan says, and once before; the first looks at the clock.
+fn sample<E: Episodes>(runtime: &Runtime, parties: Vec<E>, plan: &Plan) -> Sample {
+    let (iterations, elapsed) = (plan.iterations, Mutex::new(Duration::ZERO));
+    let elapsed = &elapsed;
+    runtime.run(|cx| {
+        cx.scope(|cx| {
+            for (task, mut party) in parties.into_iter().enumerate() {
+                cx.spawn_async(move |_| async move {
+                    party.wait().await;
+                    let start = Instant::now();
+                    for _ in 0..iterations {
+                        party.wait().await;
+                    }
+                    if task == 0 {
+                        *elapsed.lock().expect("nobody panics here") = start.elapsed();
+                    }
+                });
+            }
+        })
+    });
+    let elapsed = *elapsed.lock().expect("nobody panics here");
+    Sample {
+        ns: elapsed.as_nanos() as f64 / f64::from(iterations),
+        pinned: true,
+        lost: Taken::default(),
+    }
+}
+
+/// What one writes by hand: the last to come wakes all the others.
+struct Wakers {
+    shared: Arc<Mutex<Shared>>,
+}
+
+struct Shared {
+    tasks: usize,
+    missing: usize,
+    episode: u64,
+    waiting: Vec<Waker>,
+}
+
+impl Wakers {
+    fn parties(tasks: usize) -> Vec<Self> {
+        let shared = Arc::new(Mutex::new(Shared {
+            tasks,
+            missing: tasks,
+            episode: 0,
+            waiting: Vec::with_capacity(tasks),
+        }));
+        let party = |_| Self {
+            shared: shared.clone(),
+        };
+        (0..tasks).map(party).collect()
+    }
+}
+
+impl Episodes for Wakers {
+    async fn wait(&mut self) {
+        let mut came_in = None;
+        poll_fn(|cx| {
+            let mut shared = self.shared.lock().expect("nobody panics here");
+            match came_in {
+                Some(episode) if shared.episode > episode => return Poll::Ready(()),
+                Some(_) => {}
+                None => {
+                    came_in = Some(shared.episode);
+                    shared.missing -= 1;
+                }
+            }
+            if shared.missing > 0 {
+                shared.waiting.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            shared.missing = shared.tasks;
+            shared.episode += 1;
+            let woken: Vec<Waker> = shared.waiting.drain(..).collect();
+            drop(shared);
+            woken.into_iter().for_each(Waker::wake);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}

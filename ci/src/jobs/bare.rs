@@ -1,0 +1,227 @@
+//! The core on a board without an operating system, under emulation: ports, barrier lines, tasks.
+//!
+//! The board has four harts that run at once, then sixteen whose clock counts instructions: twice, and tick for tick the
+//! same. The same program with a task that fills its stack must fail, or the job would prove nothing.
+
+use super::Verdict;
+use crate::shell::{Said, quiet, target_dir, tee};
+use crate::tree::Tree;
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const FOLDER: &str = "backends/manycore/bare";
+const PROGRAM: &str = "riscv64gc-unknown-none-elf/release/tautline-bare";
+
+/// What is needed, how it is found, and the packages of Debian that bring it.
+const NEEDS: &[(&str, &str, &[&str])] = &[
+    (
+        "a compiler with its library's source",
+        "/usr/lib/rustlib/src/rust/library/core/Cargo.toml",
+        &["rustc-web", "cargo-web", "rust-web-src"],
+    ),
+    ("a linker", "/usr/bin/ld.lld", &["lld"]),
+    (
+        "an emulator",
+        "/usr/bin/qemu-system-riscv64",
+        &["qemu-system-misc"],
+    ),
+];
+
+/// May go when the emulator comes: a tool for disk images, of another version on some machines.
+const MAY_GO: &str = "qemu-utils";
+
+/// Seconds after which a run hangs.
+const LIMIT: &str = "120";
+
+/// Four harts at once; sixteen in a fixed order.
+const AT_ONCE: (&str, &[&str]) = ("4", &[]);
+const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
+
+/// What each line of a run begins with; what follows is times.
+const SAYS: &[&str] = &[
+    "board: virt, ",
+    "ports: 1000 early wake-ups, ",
+    "phasers: 10000 phases of the same harts, ",
+    "finish: 200000 tasks, sum 19999900000, ",
+    "deep: 30000 forks in each other, ",
+    "uts: anl, 2859057 nodes, 1430528 leaves, depth 1933, ",
+    "PASS",
+];
+
+pub fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    if let Some(why) = install()? {
+        return Ok(Verdict::CannotRun(why));
+    }
+    build(tree, &["--features", "overflow"])?;
+    refused(&boot(tree, AT_ONCE)?)?;
+    build(tree, &[])?;
+    passed(&boot(tree, AT_ONCE)?, AT_ONCE.0)?;
+    let (first, second) = (boot(tree, IN_ORDER)?, boot(tree, IN_ORDER)?);
+    passed(&first, IN_ORDER.0)?;
+    if first.out != second.out {
+        bail!("two runs in the same order differ");
+    }
+    Ok(Verdict::Holds("4 harts at once, 16 in order".into()))
+}
+
+/// Installs what is missing, or says why not.
+fn install() -> Result<Option<String>> {
+    let missing: Vec<_> = NEEDS.iter().filter(|n| !Path::new(n.1).exists()).collect();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<_> = missing.iter().map(|n| n.0).collect();
+    let packages: Vec<_> = missing.iter().flat_map(|n| n.2).copied().collect();
+    let why = format!(
+        "lacks {}: apt-get install {}",
+        names.join(", "),
+        packages.join(" ")
+    );
+    let is_root = quiet(Command::new("id").arg("-u")).is_ok_and(|said| said.out.trim() == "0");
+    if !is_root || !Path::new("/usr/bin/apt-get").exists() {
+        return Ok(Some(why));
+    }
+    let mut plan = apt(&["-s"], &packages)?;
+    if !plan.ok {
+        quiet(Command::new("apt-get").arg("update"))?;
+        plan = apt(&["-s"], &packages)?;
+    }
+    if !plan.ok || removed(&plan.out).any(|package| package != MAY_GO) {
+        return Ok(Some(why));
+    }
+    println!("installing {}", packages.join(" "));
+    let done = apt(&["-y"], &packages)?;
+    match NEEDS.iter().all(|n| Path::new(n.1).exists()) {
+        true => Ok(None),
+        false => bail!("{}: {}", packages.join(" "), done.err),
+    }
+}
+
+fn apt(how: &[&str], packages: &[&str]) -> Result<Said> {
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--no-install-recommends"]);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    quiet(command.args(how).args(packages))
+}
+
+/// What a plan of apt's takes away.
+fn removed(plan: &str) -> impl Iterator<Item = &str> {
+    let lines = plan.lines().filter_map(|line| line.strip_prefix("Remv "));
+    lines.filter_map(|line| line.split(' ').next())
+}
+
+fn folder(tree: &Tree) -> PathBuf {
+    target_dir(tree).join("bare")
+}
+
+/// The distribution's own compiler, whose library's source is beside it. Run in the program's folder, where it finds how
+/// the board is built for.
+fn build(tree: &Tree, words: &[&str]) -> Result<()> {
+    let mut command = Command::new("/usr/bin/cargo");
+    command
+        .current_dir(tree.path(FOLDER))
+        .args(["build", "--release"])
+        .args(words)
+        // Set by the cargo that runs this, for another compiler.
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env("RUSTC", "/usr/bin/rustc")
+        // The library is built from source, which the compiler calls unstable.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_DIR", folder(tree));
+    let built = quiet(&mut command)?;
+    if !built.ok || built.err.contains("warning: ") {
+        print!("{}", built.err);
+        bail!("{FOLDER} does not build without a warning");
+    }
+    Ok(())
+}
+
+fn boot(tree: &Tree, (harts, words): (&str, &[&str])) -> Result<Said> {
+    let mut command = Command::new("timeout");
+    command
+        .args([LIMIT, "qemu-system-riscv64", "-machine", "virt"])
+        .args(["-m", "128M", "-nographic", "-bios", "none", "-smp", harts])
+        .args(words)
+        .arg("-kernel")
+        .arg(folder(tree).join(PROGRAM))
+        .stdin(Stdio::null());
+    tee(&mut command)
+}
+
+/// Every line is there, in this order, and the machine says so too.
+fn passed(said: &Said, harts: &str) -> Result<()> {
+    let mut lines = said.out.lines().map(|line| line.trim_end_matches('\r'));
+    for expected in SAYS {
+        let line = lines.next().unwrap_or("nothing");
+        if !line.starts_with(expected) {
+            bail!("{harts} harts: `{line}` instead of `{expected}…`");
+        }
+    }
+    if let Some(line) = lines.next() {
+        bail!("{harts} harts: `{line}` after the end");
+    }
+    if !said.out.contains(&format!("{}{harts} harts, ", SAYS[0])) {
+        bail!("not {harts} harts");
+    }
+    match said.ok {
+        true => Ok(()),
+        false => bail!("{harts} harts: the exit code says that it failed"),
+    }
+}
+
+/// A stack that is full must end the machine, and say so.
+fn refused(said: &Said) -> Result<()> {
+    if said.ok || !said.out.contains("its stack is full") || !said.out.contains("FAIL") {
+        bail!("a stack that is full is not noticed: the job sees no failure");
+    }
+    println!("a full stack is noticed, as it must be");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SAYS, passed, refused, removed};
+    use crate::shell::Said;
+
+    fn said(ok: bool, out: &str) -> Said {
+        Said {
+            ok,
+            out: out.to_owned(),
+            err: String::new(),
+        }
+    }
+
+    #[test]
+    fn every_line_counts() {
+        let lines: Vec<_> = SAYS
+            .iter()
+            .map(|says| format!("{says}4 harts, 1\r\n"))
+            .collect();
+        assert!(passed(&said(true, &lines.concat()), "4").is_ok());
+        assert!(passed(&said(false, &lines.concat()), "4").is_err());
+        assert!(passed(&said(true, &lines.concat()), "16").is_err());
+        for gone in 0..lines.len() {
+            let mut left = lines.clone();
+            left.remove(gone);
+            assert!(passed(&said(true, &left.concat()), "4").is_err());
+        }
+        let more = lines.concat() + "FAIL\n";
+        assert!(passed(&said(true, &more), "4").is_err());
+    }
+
+    #[test]
+    fn only_the_right_failure_counts() {
+        let right = "panicked at start.rs: hart 1: its stack is full, at 0x80\nFAIL\n";
+        assert!(refused(&said(false, right)).is_ok());
+        assert!(refused(&said(true, right)).is_err());
+        assert!(refused(&said(false, "FAIL\n")).is_err());
+    }
+
+    #[test]
+    fn what_goes_is_read_from_the_plan() {
+        let plan = "Inst a (1)\nRemv qemu-utils [1:10.0.2]\nRemv b [2]\nConf a (1)\n";
+        assert_eq!(removed(plan).collect::<Vec<_>>(), ["qemu-utils", "b"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Barrier lines: which one carries the phaser's phases, and whether it may.
+//!
+//! # Words
+//! `hindrances`: how many are registered that the hardware cannot carry, or that have not shown that they block a thread. `line`: the
+//! number of the claimed line plus 1; set once, by whoever ends a phase, and kept.
+#![forbid(unsafe_code)]
+
+use super::Tree;
+use crate::port::{Barrier, Line, Relax};
+use crate::sync::{Ordering, full_fence};
+
+impl<P: Relax + Barrier> Tree<P> {
+    /// Somebody came who keeps the phaser off the hardware.
+    pub fn hinder(&self) {
+        // ORDERING: Relaxed: who ends a phase sees it by the signal that follows (S1).
+        self.hindrances.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One of those does not any more.
+    pub fn unhinder(&self) {
+        // ORDERING: Relaxed: seen late, the hardware is used later.
+        self.hindrances.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Lets the line carry the phases from `first` on, if nothing stands against it.
+    #[inline]
+    pub(super) fn open_window(&self, first: usize) -> bool {
+        if self.is_hindered() || !self.window.state().is_shut() {
+            return false;
+        }
+        if self.line().is_none() {
+            let Some(Line(line)) = self.port.claim() else {
+                return false;
+            };
+            // ORDERING: Relaxed both: published by opening the window (H1).
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+            let line_word = usize::from(line) + 1;
+            if self.line.compare_exchange(0, line_word, yes, no).is_err() {
+                self.port.give_back(Line(line));
+            }
+        }
+        if !self.window.open(first) {
+            return false;
+        }
+        // ORDERING: either this sees who hinders, or the fence of shut_after comes later and the window is seen open there (Z2).
+        full_fence();
+        if self.is_hindered() {
+            self.window.withdraw(first);
+            return false;
+        }
+        true
+    }
+
+    fn is_hindered(&self) -> bool {
+        // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1), or after a fence (Z2).
+        self.hindrances.load(Ordering::Relaxed) != 0
+    }
+
+    /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
+    pub fn shut_after(&self, phase: usize) {
+        // ORDERING: either whoever ends the phase sees that they hinder, or this closes what open_window has opened (Z2).
+        full_fence();
+        self.window.close(phase + 1);
+    }
+
+    /// The line has carried `phase`.
+    pub fn carried(&self, phase: usize) {
+        if !self.is_past(phase) && self.end(phase).is_some() {
+            // ORDERING: Relaxed: a count.
+            self.carried.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Phases that the hardware has carried.
+    pub fn in_hardware(&self) -> usize {
+        // ORDERING: Relaxed: a count.
+        self.carried.load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Barrier> Tree<P> {
+    /// The line that carries phases of this phaser.
+    pub fn line(&self) -> Option<Line> {
+        // ORDERING: Relaxed: set before the window was opened (H1).
+        let line = self.line.load(Ordering::Relaxed);
+        u8::try_from(line.checked_sub(1)?).ok().map(Line)
+    }
+}

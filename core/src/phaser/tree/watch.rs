@@ -1,0 +1,78 @@
+//! Few tasks with processors of their own: each watches the others' slots itself.
+//!
+//! # Algorithm
+//! As long as the tree is one small leaf, a signal is seen by all at once, and who has seen all signals goes on: no second transfer, of
+//! the word that says that the phase is over. So that word stays behind. Whoever needs it brings it up: a task that is about to sleep,
+//! or to leave, and whoever asks for the phase. While somebody sleeps, or only waits, nobody goes on in this way.
+//!
+//! # Orderings
+//! The fence of Z1 stands here too: either this task sees that somebody sleeps, before it goes on, or the sleeper sees its signal.
+#![forbid(unsafe_code)]
+
+use super::node::{Below, Node};
+use super::{Tree, Visitor};
+use crate::phaser::Phase;
+use crate::port::{Barrier, Relax};
+use crate::sync::full_fence;
+
+/// How many slots are few enough for everybody to watch all of them.
+const FEW: usize = 4;
+
+impl<P: Relax + Barrier> Tree<P> {
+    /// The root, if it is the visitor's leaf and small, and nothing is to be done when a phase ends.
+    fn watched(&self, by: &Visitor<'_>) -> Option<&Node> {
+        let simple = self.reduction.is_none() && self.port.lines() == 0 && !self.has_audience();
+        let leaf = self.leaf_of(by).filter(|_| simple && by.single.is_none())?;
+        (leaf.slots().len() <= FEW && leaf.parent().is_none()).then_some(leaf)
+    }
+
+    /// Waits for `phase`, which the visitor has signalled, for at most `patience` turns; true if it is over.
+    #[inline]
+    pub fn watch(&self, phase: usize, patience: u32, by: &mut Visitor<'_>) -> bool {
+        let Some(leaf) = self.watched(by) else {
+            return false;
+        };
+        for turn in 0..patience {
+            if self.is_complete(leaf, phase, by) {
+                // Not sooner: the signal is on its way while the others' are looked for.
+                full_fence();
+                let awake = self.sleepers().is_none();
+                return awake && self.pad.is_empty() && !self.between.is_wanted(phase);
+            }
+            if self.is_past(phase) || self.sleepers().is_some() {
+                return false;
+            }
+            self.port.relax(turn);
+        }
+        false
+    }
+
+    /// A task that has left all phases before `phase` is about to go, and what it knows with it.
+    pub fn leave_behind(&self, phase: usize) {
+        if let Some(last) = phase.checked_sub(1)
+            && !self.is_past(last)
+        {
+            self.publish(last, None);
+        }
+    }
+
+    /// Brings the word up to what the slots say.
+    pub fn catch_up(&self) -> Phase {
+        let Some(root) = self.root().filter(|root| root.slots().len() <= FEW) else {
+            return self.phase();
+        };
+        if let Below::Slots(slots) = &root.below
+            && root.parent().is_none()
+            && root.has_master()
+            && self.reduction.is_none()
+            && let Some(phase) = slots.iter().filter_map(|slot| slot.signalled()).min()
+            && phase > 0
+            && !self.is_past(phase - 1)
+            && !self.pad.newcomers().any(|slot| slot.owes(phase - 1))
+            && !self.between.is_wanted(phase - 1)
+        {
+            self.publish(phase - 1, None);
+        }
+        self.phase()
+    }
+}

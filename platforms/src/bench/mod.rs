@@ -1,0 +1,27 @@
+//! What synchronisation costs on this machine: barriers beside the way of one cache line.
+//!
+//! # Algorithm
+//! The overhead of a barrier is measured as the EPCC suite does (J. M. Bull, Measuring synchronisation and scheduling
+//! overheads in OpenMP, EWOMP 1999): a loop with the barrier less the same loop without, by the number of turns. One such
+//! difference is a sample. What differs: every sample is taken by threads of its own, so that the barriers compared can
+//! take turns and a drift of the machine meets all of them alike; and [`Watch`] counts what others took meanwhile.
+#![forbid(unsafe_code)]
+
+mod comparison;
+mod distance;
+mod kinds;
+mod ping_pong;
+mod program;
+mod spread;
+mod team;
+mod watch;
+mod yardstick;
+
+pub use comparison::{Comparison, Row, Setting, Verdict};
+pub use distance::{Distance, pairs};
+pub use kinds::kinds;
+pub use ping_pong::ping_pong;
+pub use spread::Spread;
+pub use team::{Barrier, Episodes, Kind, Plan, Sample, delay_turns};
+pub use watch::{Doubt, Taken, Watch};
+pub use yardstick::{Central, CombiningTree};

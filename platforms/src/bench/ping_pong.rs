@@ -1,0 +1,61 @@
+//! The way of one cache line to another processor and back.
+#![forbid(unsafe_code)]
+
+use super::Sample;
+use super::team::together;
+use super::watch::Own;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::yield_now;
+use std::time::Instant;
+use tautline_core::sync::CachePadded;
+use tautline_node::machine::pin;
+
+/// Failed looks after which a thread supposes that the other one has no processor.
+const LOOKS: u32 = 100_000;
+
+/// One line between two processors: [`Sample::ns`] is a round trip, which is two ways. A barrier of two tasks can hardly
+/// be faster: each task must see what the other wrote, though both ways may be taken at once.
+///
+/// # Errors
+/// A thread that the system would not start.
+pub fn ping_pong(cpus: [usize; 2], round_trips: u32) -> io::Result<Sample> {
+    let ball = CachePadded::new(AtomicU32::new(0));
+    let ball = &ball;
+    let bodies =
+        [0, 1].map(|player| move || play(ball, player, cpus[player as usize], round_trips));
+    let [first, second]: [Sample; 2] = together(bodies.into())?.try_into().expect("two threads");
+    let mut lost = first.lost;
+    lost += second.lost;
+    Ok(Sample {
+        ns: first.ns,
+        pinned: first.pinned && second.pinned,
+        lost,
+    })
+}
+
+/// The ball is a count of hits: `player` may hit when it is even or odd as the player is.
+fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32) -> Sample {
+    let pinned = pin(cpu);
+    let hit = |count: u32| {
+        let mut looks = 0;
+        // Acquire and release as a barrier needs them: what was done before the hit is seen after it.
+        while ball.load(Ordering::Acquire) != count {
+            looks += 1;
+            if looks > LOOKS {
+                yield_now();
+            }
+        }
+        ball.store(count.wrapping_add(1), Ordering::Release);
+    };
+    // The first hits wait for the threads to arrive.
+    let warm_up = round_trips / 10 + 1;
+    (0..warm_up).for_each(|turn| hit(2 * turn + player));
+    let (watch, start) = (Own::start(), Instant::now());
+    (warm_up..warm_up + round_trips).for_each(|turn| hit(turn.wrapping_mul(2) + player));
+    Sample {
+        ns: start.elapsed().as_nanos() as f64 / f64::from(round_trips),
+        pinned,
+        lost: watch.taken(),
+    }
+}

@@ -1,0 +1,51 @@
+//! Samples in four numbers.
+#![forbid(unsafe_code)]
+
+/// How samples are spread, in their unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The smallest.
+    pub least: f64,
+    /// The middle one; of an even number the mean of the two in the middle.
+    pub median: f64,
+    /// The largest.
+    pub most: f64,
+    /// The standard deviation of the population that they were taken from, by their mean; 0 for one sample.
+    pub deviation: f64,
+    /// How many there are.
+    pub samples: usize,
+}
+
+impl Spread {
+    /// That of `samples`; none of no sample.
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        let mut all = samples.to_vec();
+        all.sort_by(f64::total_cmp);
+        let (least, most, count) = (*all.first()?, *all.last()?, all.len());
+        let mean = all.iter().sum::<f64>() / count as f64;
+        let squares: f64 = all.iter().map(|one| (one - mean).powi(2)).sum();
+        Some(Self {
+            least,
+            median: (all[(count - 1) / 2] + all[count / 2]) / 2.0,
+            most,
+            deviation: (squares / (count.max(2) - 1) as f64).sqrt(),
+            samples: count,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spread;
+
+    #[test]
+    fn known_samples_have_known_spreads() {
+        let spread = Spread::of(&[4.0, 2.0, 9.0, 5.0]).unwrap();
+        assert_eq!((spread.least, spread.median, spread.most), (2.0, 4.5, 9.0));
+        // The squares about the mean of 5 add up to 26.
+        assert!((spread.deviation - (26.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        let one = Spread::of(&[7.0]).unwrap();
+        assert_eq!((one.median, one.deviation, one.samples), (7.0, 0.0, 1));
+        assert_eq!(Spread::of(&[]), None);
+    }
+}

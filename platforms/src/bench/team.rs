@@ -1,0 +1,206 @@
+//! Threads that meet at a barrier again and again, and a clock.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::hint::black_box;
+use std::io;
+use std::sync::{Condvar, Mutex};
+use std::thread;
+use std::time::Instant;
+use tautline_node::machine::pin;
+
+/// Episodes that are not measured, one for each so many that are.
+const WARM_UP: u32 = 10;
+
+/// One thread's handle of a barrier.
+pub trait Episodes {
+    /// Returns when all parties have called it once more.
+    fn wait(&mut self);
+}
+
+/// A barrier with all its parties.
+pub trait Barrier {
+    /// The handle of one party.
+    type Party<'a>: Episodes + Send
+    where
+        Self: 'a;
+
+    /// The handles of all parties, the first thread's first. Called once.
+    fn parties(&self) -> Vec<Self::Party<'_>>;
+}
+
+/// A sort of barrier, by name.
+pub struct Kind {
+    name: String,
+    sample: Box<Measure>,
+}
+
+type Measure = dyn Fn(&Plan) -> io::Result<Sample>;
+
+impl Kind {
+    /// The barriers that `make` makes for a number of tasks.
+    pub fn new<B: Barrier>(name: impl Into<String>, make: impl Fn(usize) -> B + 'static) -> Self {
+        Self::measured(name, move |plan| sample(&make(plan.cpus.len()), plan))
+    }
+
+    /// Whatever `sample` measures; it is given the plan and returns a sample of its own making.
+    pub fn measured(
+        name: impl Into<String>,
+        sample: impl Fn(&Plan) -> io::Result<Sample> + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            sample: Box::new(sample),
+        }
+    }
+
+    /// What reports call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One sample, by threads and a barrier of its own.
+    ///
+    /// # Errors
+    /// A thread that the system would not start, or a program without a figure.
+    ///
+    /// # Panics
+    /// The barrier has another number of parties than was asked for.
+    pub fn sample(&self, plan: &Plan) -> io::Result<Sample> {
+        (self.sample)(plan)
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Kind").field(&self.name).finish()
+    }
+}
+
+/// What one sample is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The processor of each task.
+    pub cpus: Vec<usize>,
+    /// Turns of the loop.
+    pub iterations: u32,
+    /// What each task does between two episodes, as [`delay_turns`] counts it.
+    pub delay: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The overhead of an episode, in nanoseconds; below zero if the loop without was the slower one.
+    pub ns: f64,
+    /// All threads stayed on their processors.
+    pub pinned: bool,
+    /// What the threads lost to others.
+    pub lost: super::Taken,
+}
+
+/// How many turns of the work between episodes take so many nanoseconds here.
+pub fn delay_turns(ns: u64) -> u64 {
+    const TURNS: u64 = 1_000_000;
+    let start = Instant::now();
+    delay(TURNS);
+    let turn_ns = start.elapsed().as_nanos() as f64 / TURNS as f64;
+    (ns as f64 / turn_ns.max(1e-3)).round() as u64
+}
+
+/// Work that no compiler leaves out and that touches no memory.
+#[inline(always)]
+fn delay(turns: u64) {
+    let mut state = turns;
+    for _ in 0..turns {
+        state = black_box(state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
+    }
+}
+
+/// Nanoseconds of the whole loop.
+#[inline(always)]
+fn timed(plan: &Plan, mut episode: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    for turn in 0..plan.iterations {
+        black_box(turn);
+        delay(plan.delay);
+        episode();
+    }
+    start.elapsed().as_nanos() as f64
+}
+
+/// Where threads wait until all are there, or one is missing.
+#[derive(Default)]
+pub(super) struct Gate {
+    open: Mutex<Option<bool>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Lets all through; says to them whether all are there.
+    pub(super) fn open(&self, complete: bool) {
+        *self.open.lock().expect("nobody panics here") = Some(complete);
+        self.changed.notify_all();
+    }
+
+    /// Waits; false if somebody is missing.
+    pub(super) fn pass(&self) -> bool {
+        let mut open = self.open.lock().expect("nobody panics here");
+        loop {
+            match *open {
+                Some(complete) => return complete,
+                None => open = self.changed.wait(open).expect("nobody panics here"),
+            }
+        }
+    }
+}
+
+/// Runs each of `bodies` on a thread of its own, all or none, and returns what they return, in their order.
+pub(super) fn together<R: Send>(bodies: Vec<impl FnOnce() -> R + Send>) -> io::Result<Vec<R>> {
+    let gate = Gate::default();
+    thread::scope(|scope| {
+        let gate = &gate;
+        let start = |body| {
+            let passed = move || gate.pass().then(body);
+            thread::Builder::new().spawn_scoped(scope, passed)
+        };
+        let threads: io::Result<Vec<_>> = bodies.into_iter().map(start).collect();
+        gate.open(threads.is_ok());
+        let ended = threads?.into_iter().map(|thread| {
+            let result = thread.join().expect("it says itself why it panicked");
+            result.expect("all are there")
+        });
+        Ok(ended.collect())
+    })
+}
+
+fn sample<B: Barrier>(barrier: &B, plan: &Plan) -> io::Result<Sample> {
+    let parties = barrier.parties();
+    assert_eq!(parties.len(), plan.cpus.len(), "a party for each task");
+    let bodies = parties.into_iter().zip(&plan.cpus);
+    let bodies = bodies.map(|(party, &cpu)| move || attend(party, cpu, plan));
+    let all = together(bodies.collect())?;
+    let mut whole = all[0];
+    for other in &all[1..] {
+        whole.pinned &= other.pinned;
+        whole.lost += other.lost;
+    }
+    Ok(whole)
+}
+
+/// One thread's part, and its view of the time.
+fn attend(mut party: impl Episodes, cpu: usize, plan: &Plan) -> Sample {
+    let pinned = pin(cpu);
+    for _ in 0..plan.iterations / WARM_UP + 1 {
+        party.wait();
+    }
+    let watch = super::watch::Own::start();
+    let alone = timed(plan, || ());
+    party.wait();
+    let together = timed(plan, || party.wait());
+    Sample {
+        ns: (together - alone) / f64::from(plan.iterations),
+        pinned,
+        lost: watch.taken(),
+    }
+}

@@ -1,0 +1,356 @@
+//! What others take of the processors while something is measured.
+//!
+//! # Algorithm
+//! Linux counts for each thread how long it stood in the queue of its processor, ready to run
+//! (`/proc/thread-self/schedstat`), for each processor the time that was used and that the host gave to somebody else
+//! (`/proc/stat`), and for each process what it used (`/proc/self/stat`). The first is exact; the others count
+//! ticks of a hundredth of a second, so that a few of them say nothing.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::fs::read_to_string;
+use std::ops::AddAssign;
+use std::time::{Duration, Instant};
+
+/// The part of the time that may be lost without a doubt.
+const WAITED_MOST: f64 = 0.02;
+/// The same where it is counted in ticks, that of the process by another rule than that of the processors.
+const TICKED_MOST: f64 = 0.05;
+/// Ticks that say nothing.
+const TICKS_MOST: u64 = 4;
+/// What the kernel calls `USER_HZ`: ticks a second in these tables, whatever its clock does.
+const TICKS_PER_S: f64 = 100.0;
+
+/// What threads lost to others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Taken {
+    /// How long they stood in the queue of their processor; none if the system does not tell.
+    pub waited: Option<Duration>,
+    /// How often the processor was taken from them; none if the system does not tell.
+    pub switches: Option<u64>,
+    /// How long they were watched, all together.
+    pub of: Duration,
+}
+
+impl Taken {
+    /// The part of the time that they waited, if it is too much for a verdict.
+    pub(super) fn too_much(&self) -> Option<f64> {
+        let share = self.waited?.as_secs_f64() / self.of.as_secs_f64();
+        (share > WAITED_MOST).then_some(share)
+    }
+}
+
+impl AddAssign for Taken {
+    fn add_assign(&mut self, other: Self) {
+        // Who has watched nobody has nothing to say.
+        if self.of.is_zero() || other.of.is_zero() {
+            *self = if self.of.is_zero() { other } else { *self };
+            return;
+        }
+        self.waited = self.waited.zip(other.waited).map(|(a, b)| a + b);
+        self.switches = self.switches.zip(other.switches).map(|(a, b)| a + b);
+        self.of += other.of;
+    }
+}
+
+/// The calling thread, from a moment on.
+pub(super) struct Own {
+    start: Instant,
+    waited: Option<Duration>,
+    switches: Option<u64>,
+}
+
+impl Own {
+    pub(super) fn start() -> Self {
+        let (waited, switches) = (waited(), switches());
+        let start = Instant::now();
+        Self {
+            start,
+            waited,
+            switches,
+        }
+    }
+
+    pub(super) fn taken(&self) -> Taken {
+        let of = self.start.elapsed();
+        let since = |(now, then): (Duration, Duration)| now.saturating_sub(then);
+        Taken {
+            waited: waited().zip(self.waited).map(since),
+            switches: switches().zip(self.switches).map(|(now, then)| now - then),
+            of,
+        }
+    }
+}
+
+fn waited() -> Option<Duration> {
+    let text = read_to_string("/proc/thread-self/schedstat").ok()?;
+    let mut numbers = text.split_whitespace().map(str::parse);
+    let mut number = || -> Option<u64> { numbers.next()?.ok() };
+    let (_ran, waited, slices) = (number()?, number()?, number()?);
+    // A kernel that does not count shows zeros.
+    (slices > 0).then(|| Duration::from_nanos(waited))
+}
+
+fn switches() -> Option<u64> {
+    let text = read_to_string("/proc/thread-self/status").ok()?;
+    let mut lines = text.lines();
+    let count = lines.find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
+    count.trim().parse().ok()
+}
+
+/// Some processors, in ticks since the system started, and this process with the programs that it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ticks {
+    busy: u64,
+    stolen: u64,
+    own: u64,
+}
+
+impl Ticks {
+    fn now(cpus: &[usize]) -> Option<Self> {
+        let table = read_to_string("/proc/stat").ok()?;
+        Self::read(&table, &read_to_string("/proc/self/stat").ok()?, cpus)
+    }
+
+    fn read(processors: &str, process: &str, cpus: &[usize]) -> Option<Self> {
+        let (mut busy, mut stolen) = (0, 0);
+        for cpu in cpus {
+            let name = format!("cpu{cpu} ");
+            let row = processors.lines().find_map(|row| row.strip_prefix(&name))?;
+            let numbers: Result<Vec<u64>, _> = row.split_whitespace().map(str::parse).collect();
+            // user nice system idle iowait irq softirq steal
+            let numbers = numbers.ok().filter(|numbers| numbers.len() >= 8)?;
+            busy += numbers[..3].iter().sum::<u64>() + numbers[5] + numbers[6];
+            stolen += numbers[7];
+        }
+        // The name of the program, in parentheses, may have any character. The first word after it is field 3; fields 14
+        // to 17 are the time used, by programs that have ended too.
+        let (_, fields) = process.rsplit_once(')')?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        let used = fields
+            .get(11..15)?
+            .iter()
+            .map(|field| field.parse::<u64>().ok());
+        Some(Self {
+            busy,
+            stolen,
+            own: used.sum::<Option<u64>>()?,
+        })
+    }
+}
+
+/// Looks on while samples are taken, and says why they are no ground for a verdict.
+#[derive(Debug)]
+pub struct Watch {
+    cpus: Vec<usize>,
+    start: Instant,
+    before: Option<Ticks>,
+    unpinned: bool,
+    lost: Taken,
+}
+
+/// Why figures are no ground for a verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Doubt {
+    /// Tasks took turns on processors.
+    Crowded {
+        /// How many tasks.
+        tasks: usize,
+        /// On how many processors.
+        processors: usize,
+    },
+    /// The system would not keep threads on their processors.
+    Unpinned,
+    /// This part of their time threads were ready and did not run.
+    Waited(f64),
+    /// This part of the processors' time went to other programs.
+    Others(f64),
+    /// This part of the processors' time went to other guests of the host.
+    Stolen(f64),
+    /// The system does not tell what others take.
+    Unknown,
+}
+
+impl Watch {
+    /// From now on, over these processors.
+    pub fn start(cpus: &[usize]) -> Self {
+        let mut cpus = cpus.to_vec();
+        cpus.sort_unstable();
+        cpus.dedup();
+        Self {
+            before: Ticks::now(&cpus),
+            cpus,
+            start: Instant::now(),
+            unpinned: false,
+            lost: Taken::default(),
+        }
+    }
+
+    /// Takes account of what a sample's threads saw.
+    pub fn add(&mut self, sample: &super::Sample) {
+        self.unpinned |= !sample.pinned;
+        self.lost += sample.lost;
+    }
+
+    /// What the threads of all samples lost.
+    pub fn lost(&self) -> Taken {
+        self.lost
+    }
+
+    /// Why there is no verdict on what `tasks` tasks did on so many processors since the start; empty if there is one.
+    pub fn doubts(&self, tasks: usize, processors: usize) -> Vec<Doubt> {
+        // Tasks that take turns wait for each other: nobody can tell for whom else.
+        if tasks > processors {
+            return vec![Doubt::Crowded { tasks, processors }];
+        }
+        let mut doubts = Vec::new();
+        if self.unpinned {
+            doubts.push(Doubt::Unpinned);
+        }
+        doubts.extend(self.lost.too_much().map(Doubt::Waited));
+        // If programs alone were measured, there are no threads to ask.
+        if self.lost.waited.is_none() && !self.lost.of.is_zero() {
+            doubts.push(Doubt::Unknown);
+        }
+        let after = Ticks::now(&self.cpus);
+        if let Some((before, after)) = self.before.zip(after) {
+            let all = self.start.elapsed().as_secs_f64() * self.cpus.len() as f64;
+            doubts.extend(ticked(before, after, all));
+        } else if !doubts.contains(&Doubt::Unknown) {
+            doubts.push(Doubt::Unknown);
+        }
+        doubts
+    }
+}
+
+/// What the ticks of so many seconds say.
+fn ticked(before: Ticks, after: Ticks, seconds: f64) -> impl Iterator<Item = Doubt> {
+    let share = move |ticks: u64| {
+        let share = ticks as f64 / TICKS_PER_S / seconds;
+        (ticks > TICKS_MOST && share > TICKED_MOST).then_some(share)
+    };
+    let since = |part: fn(&Ticks) -> u64| part(&after).saturating_sub(part(&before));
+    let others = since(|ticks| ticks.busy).saturating_sub(since(|ticks| ticks.own));
+    let stolen = since(|ticks| ticks.stolen);
+    let others = share(others).map(Doubt::Others);
+    others.into_iter().chain(share(stolen).map(Doubt::Stolen))
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| format!("{:.0} %", (share * 100.0).ceil());
+        match *self {
+            Self::Crowded { tasks, processors } => {
+                let s = if processors == 1 { "" } else { "s" };
+                write!(f, "{tasks} tasks take turns on {processors} processor{s}")
+            }
+            Self::Unpinned => f.write_str("threads could not be kept on their processors"),
+            Self::Waited(share) => {
+                let share = percent(share);
+                write!(
+                    f,
+                    "threads had to wait for their processors for {share} of the time"
+                )
+            }
+            Self::Others(share) => {
+                write!(
+                    f,
+                    "other programs used {} of the processors",
+                    percent(share)
+                )
+            }
+            Self::Stolen(share) => {
+                write!(f, "the host took {} of the processors away", percent(share))
+            }
+            Self::Unknown => f.write_str("this system does not tell what other programs do"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sample;
+    use super::*;
+
+    const PROCESSORS: &str = "cpu  9 9 9 9 9 9 9 9 9 9\n\
+        cpu0 100 10 20 1000 5 1 2 7 0 0\n\
+        cpu1 200 0 0 1000 0 0 0 1 0 0\n\
+        cpu10 9000 0 0 0 0 0 0 0 0 0\nintr 1\n";
+
+    fn process(used: [u64; 4]) -> String {
+        let [user, system, user_ended, system_ended] = used;
+        format!(
+            "7 (a) b (c) R 1 1 1 0 -1 4 5 0 0 0 {user} {system} {user_ended} {system_ended} 20 0 1"
+        )
+    }
+
+    #[test]
+    fn tables_are_read() {
+        let read = |cpus: &[usize]| Ticks::read(PROCESSORS, &process([30, 4, 200, 1]), cpus);
+        let ticks = read(&[0, 1]).unwrap();
+        assert_eq!((ticks.busy, ticks.stolen, ticks.own), (333, 8, 235));
+        assert_eq!(read(&[2]), None);
+        assert_eq!(Ticks::read(PROCESSORS, "7 (cut) R 1", &[0]), None);
+    }
+
+    #[test]
+    fn ticks_of_others_and_of_the_host_are_told_apart() {
+        let before = Ticks::read(PROCESSORS, &process([0; 4]), &[0, 1]).unwrap();
+        let later = |busy, stolen, own| Ticks {
+            busy: before.busy + busy,
+            stolen: before.stolen + stolen,
+            own: before.own + own,
+        };
+        let seen = |after| ticked(before, after, 2.0).collect::<Vec<_>>();
+        assert_eq!(seen(later(190, 0, 190)), []);
+        // A tick is 0.5 %.
+        assert_eq!(seen(later(199, 4, 190)), []);
+        assert_eq!(seen(later(200, 0, 150)), [Doubt::Others(0.25)]);
+        assert_eq!(seen(later(100, 40, 150)), [Doubt::Stolen(0.2)]);
+        // Few ticks of a short time say nothing.
+        let short: Vec<_> = ticked(before, later(4, 4, 0), 0.02).collect();
+        assert_eq!(short, []);
+    }
+
+    #[test]
+    fn what_a_sample_saw_makes_doubts() {
+        let mut watch = Watch::start(&[]);
+        let sample = |pinned, waited_ms: Option<u64>| Sample {
+            ns: 100.0,
+            pinned,
+            lost: Taken {
+                waited: waited_ms.map(Duration::from_millis),
+                switches: Some(1),
+                of: Duration::from_secs(1),
+            },
+        };
+        watch.add(&sample(true, Some(10)));
+        watch.add(&sample(true, Some(25)));
+        assert_eq!(watch.doubts(2, 2), []);
+        let crowded = Doubt::Crowded {
+            tasks: 3,
+            processors: 2,
+        };
+        assert_eq!(watch.doubts(3, 2), [crowded]);
+        assert_eq!(crowded.to_string(), "3 tasks take turns on 2 processors");
+        watch.add(&sample(false, Some(340)));
+        assert_eq!(watch.doubts(2, 2), [Doubt::Unpinned, Doubt::Waited(0.125)]);
+        assert_eq!(watch.lost().switches, Some(3));
+        watch.add(&sample(true, None));
+        assert!(watch.doubts(2, 2).contains(&Doubt::Unknown));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_that_shares_its_processor_waits() {
+        let plan = super::super::Plan {
+            cpus: vec![tautline_node::Machine::discover().cpus()[0]; 2],
+            iterations: 100,
+            delay: 100_000,
+        };
+        let kind = &super::super::kinds(&[])[1];
+        let sample = kind.sample(&plan).expect("two threads");
+        let waited = sample.lost.waited.expect("Linux tells");
+        assert!(waited > sample.lost.of / 10, "{sample:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Barriers written by hand: what the shipped ones are compared with, each over the words of the core.
+
+use tautline_core::port::{Barrier, Line, Relax};
+use tautline_core::sync::{AtomicUsize, CachePadded, Ordering};
+use tautline_verify::virtual_time::Port;
+
+/// A way for `threads` threads to wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// All count in one word, and look at another one until the last has come.
+    Central,
+    /// The first looks at one word of each; the others look at one that it writes.
+    Flat,
+    /// As flat, a tree of so many children a node.
+    Tree(usize),
+    /// As the tree, but the others sleep until the first calls them one after the other.
+    Awake(usize),
+    /// A line of the hardware.
+    Hardware,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+pub struct Place {
+    threads: usize,
+    count: CachePadded<AtomicUsize>,
+    phase: CachePadded<AtomicUsize>,
+    come: Vec<CachePadded<AtomicUsize>>,
+}
+
+impl Place {
+    /// Nobody has come.
+    pub fn new(threads: usize) -> Self {
+        let word = || CachePadded::new(AtomicUsize::new(0));
+        Self {
+            threads,
+            count: word(),
+            phase: word(),
+            come: (0..threads).map(|_| word()).collect(),
+        }
+    }
+
+    /// Goes through `episodes` barriers; all threads do.
+    pub fn pass(&self, way: Way, episodes: usize, port: &Port) {
+        // All claims are the same line: this is the only program on the machine.
+        let line = Line(0);
+        if way == Way::Hardware {
+            if port.thread() == 0 {
+                assert_eq!(port.claim(), Some(line));
+                self.phase.store(1, Ordering::Release);
+            }
+            look(port, || self.phase.load(Ordering::Acquire) == 1);
+            port.include(line);
+            self.central(1, port);
+        }
+        for episode in 1..=episodes {
+            match way {
+                Way::Central => self.central(episode, port),
+                Way::Flat => self.tree(self.threads, episode, port),
+                Way::Tree(degree) => self.tree(degree, episode, port),
+                Way::Awake(degree) => {
+                    self.gather(degree, episode, port);
+                    if port.thread() > 0 {
+                        port.suspend();
+                    } else {
+                        (1..self.threads).for_each(|other| port.awake(other));
+                    }
+                }
+                Way::Hardware => {
+                    port.arrive(line);
+                    look(port, || port.is_done(line));
+                }
+            }
+        }
+    }
+
+    fn central(&self, episode: usize, port: &Port) {
+        if self.count.fetch_add(1, Ordering::AcqRel) + 1 == episode * self.threads {
+            self.phase.store(episode, Ordering::Release);
+        } else {
+            look(port, || self.phase.load(Ordering::Acquire) >= episode);
+        }
+    }
+
+    fn gather(&self, degree: usize, episode: usize, port: &Port) {
+        let me = port.thread();
+        for child in (me * degree + 1..=me * degree + degree).take_while(|c| *c < self.threads) {
+            look(port, || self.come[child].load(Ordering::Acquire) >= episode);
+        }
+        if me > 0 {
+            self.come[me].store(episode, Ordering::Release);
+        }
+    }
+
+    fn tree(&self, degree: usize, episode: usize, port: &Port) {
+        self.gather(degree, episode, port);
+        if port.thread() > 0 {
+            look(port, || self.phase.load(Ordering::Acquire) >= episode);
+        } else {
+            self.phase.store(episode, Ordering::Release);
+        }
+    }
+}
+
+fn look(port: &Port, mut done: impl FnMut() -> bool) {
+    let mut turn = 0;
+    while !done() {
+        port.relax(turn);
+        turn += 1;
+    }
+}

@@ -1,0 +1,311 @@
+//! Shipped code in virtual time: on a machine that is not at hand, with as many hardware threads as it has.
+//!
+//! # Algorithm
+//! Each hardware thread is a task of shuttle. A scheduling point comes before every access through the door of the core,
+//! and the task whose clock is least goes on; the access is told to [`Hardware`], which moves the clock to when it is
+//! done. So accesses are made in the order of virtual time, and the run is the same every time. What a thread computes
+//! between accesses takes no time but what it says itself ([`Port::work`]).
+
+use shuttle::current::{me, try_get_current_task};
+use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
+use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tautline_core::port::{Barrier, Clock, Line, Park, Relax};
+use tautline_core::sync::{Access, point, watch};
+use tautline_core::{PlaceId, WorkerId};
+use tautline_sim::memory::{Access as Kind, Hardware, Machine, Region};
+
+/// A program to be run on a machine in virtual time.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Virtual {
+    machine: Machine,
+    everything: Option<Region>,
+    placed: Vec<(Range<usize>, Region)>,
+    patient: bool,
+    stack_bytes: usize,
+    steps: usize,
+}
+
+/// What a run has taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Each thread's clock at its end, in cycles.
+    pub cycles: Vec<u64>,
+    /// The accesses that each thread has made.
+    pub accesses: Vec<u64>,
+}
+
+impl Taken {
+    /// The clock of the last thread, in cycles.
+    pub fn last(&self) -> u64 {
+        self.cycles.iter().copied().max().unwrap_or(0)
+    }
+}
+
+impl Virtual {
+    /// On this machine, all objects on the chip if that makes a difference.
+    pub fn new(machine: Machine) -> Self {
+        Self {
+            machine,
+            everything: None,
+            placed: Vec::new(),
+            patient: false,
+            stack_bytes: 1 << 16,
+            steps: 1 << 28,
+        }
+    }
+
+    /// Where all objects lie that are not placed.
+    pub fn place_all(mut self, region: Region) -> Self {
+        self.everything = Some(region);
+        self
+    }
+
+    /// Where `object` lies, without what it points to.
+    pub fn place<T>(self, object: &T, region: Region) -> Self {
+        self.place_slice(std::slice::from_ref(object), region)
+    }
+
+    /// Where these objects lie, without what they point to.
+    pub fn place_slice<T>(mut self, objects: &[T], region: Region) -> Self {
+        let range = objects.as_ptr_range();
+        self.placed
+            .push((range.start.addr()..range.end.addr(), region));
+        self
+    }
+
+    /// Waits are not played look by look: [`Hardware::be_patient`], which says when that is right. Looks left out are not
+    /// among the accesses.
+    pub fn patient(mut self) -> Self {
+        self.patient = true;
+        self
+    }
+
+    /// The stack of a thread, in bytes. Provided: 65 536.
+    pub fn stack_bytes(mut self, bytes: usize) -> Self {
+        self.stack_bytes = bytes;
+        self
+    }
+
+    /// A run that takes more scheduling points is a failure. Provided: 268 million.
+    pub fn steps(mut self, most: usize) -> Self {
+        self.steps = most;
+        self
+    }
+
+    /// Runs `body` once on each of the machine's first `threads` threads, all at moment 0, to the end of them all.
+    ///
+    /// # Panics
+    /// More threads than the machine has, a panic in `body`, threads that are all suspended, or too many steps.
+    pub fn run(&self, threads: usize, body: impl Fn(&Port) + Send + Sync + 'static) -> Taken {
+        let mut hardware = Hardware::new(self.machine, threads);
+        if let Some(region) = self.everything {
+            hardware.place_all(region);
+        }
+        for (range, region) in &self.placed {
+            hardware.place(range.clone(), *region);
+        }
+        if self.patient {
+            hardware.be_patient();
+        }
+        let hardware = Shared(Arc::new(Mutex::new(hardware)));
+        let mut config = Config::new();
+        config.max_steps = MaxSteps::FailAfter(self.steps);
+        config.stack_size = self.stack_bytes;
+        config.failure_persistence = FailurePersistence::None;
+        config.silence_warnings = true;
+        let least = Least {
+            hardware: hardware.clone(),
+            begun: false,
+        };
+        let told = hardware.clone();
+        let watch = watch(move |address, access| told.access(address, access));
+        let (body, lent) = (Arc::new(body), hardware.clone());
+        Runner::new(least, config).run(move || start(threads, &lent, &body));
+        drop(watch);
+        let hardware = hardware.lock();
+        Taken {
+            cycles: (0..threads).map(|thread| hardware.now(thread)).collect(),
+            accesses: (0..threads)
+                .map(|thread| hardware.accesses(thread))
+                .collect(),
+        }
+    }
+}
+
+fn start(threads: usize, hardware: &Shared, body: &Arc<impl Fn(&Port) + Send + Sync + 'static>) {
+    let spawned: Vec<_> = (0..threads)
+        .map(|thread| {
+            let body = Arc::clone(body);
+            let port = Port {
+                thread,
+                hardware: hardware.clone(),
+            };
+            shuttle::thread::spawn(move || {
+                assert_eq!(task_of(thread), me().into(), "tasks are numbered in order");
+                body(&port);
+            })
+        })
+        .collect();
+    for thread in spawned {
+        thread.join().expect("shuttle ends the run at a panic");
+    }
+}
+
+/// The task that starts the others is the first.
+fn task_of(thread: usize) -> usize {
+    thread + 1
+}
+
+#[derive(Clone, Debug)]
+struct Shared(Arc<Mutex<Hardware>>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Hardware> {
+        // A panic in a task ends the run anyway.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn access(&self, address: usize, access: Access) {
+        // The task that starts the others is no thread of the machine, and outside a run there is none.
+        let task = try_get_current_task().map_or(0, usize::from);
+        let Some(thread) = task.checked_sub(1) else {
+            return;
+        };
+        let mut hardware = self.lock();
+        match access {
+            Access::Load => hardware.access(thread, address, Kind::Load),
+            Access::Store => hardware.access(thread, address, Kind::Store),
+            Access::Update => hardware.access(thread, address, Kind::Update),
+            Access::Fence => hardware.fence(thread),
+        }
+    }
+}
+
+/// Who has the least clock goes on.
+#[derive(Debug)]
+struct Least {
+    hardware: Shared,
+    begun: bool,
+}
+
+impl Scheduler for Least {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        let first = !std::mem::replace(&mut self.begun, true);
+        first.then(|| Schedule::new(0))
+    }
+
+    fn next_task(&mut self, runnable: &[&Task], _: Option<TaskId>, _: bool) -> Option<TaskId> {
+        let hardware = self.hardware.lock();
+        let due = |task: &&&Task| match usize::from(task.id()).checked_sub(1) {
+            None => (false, 0),
+            Some(thread) => (hardware.is_waiting(thread), hardware.now(thread)),
+        };
+        runnable.iter().min_by_key(due).map(|task| task.id())
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        0
+    }
+}
+
+/// What the machine lends to one of its threads.
+#[derive(Debug)]
+pub struct Port {
+    thread: usize,
+    hardware: Shared,
+}
+
+impl Port {
+    /// The number of the thread, from 0.
+    pub fn thread(&self) -> usize {
+        self.thread
+    }
+
+    fn own(&self) -> MutexGuard<'_, Hardware> {
+        let task = usize::from(me());
+        assert_eq!(task, task_of(self.thread), "another thread's port is used");
+        self.hardware.lock()
+    }
+
+    /// As [`own`](Self::own), when nobody's clock is less.
+    fn due(&self) -> MutexGuard<'_, Hardware> {
+        point();
+        self.own()
+    }
+
+    /// Computes for so many cycles.
+    pub fn work(&self, cycles: u64) {
+        self.own().work(self.thread, cycles);
+    }
+
+    /// Sleeps until somebody calls [`awake`](Self::awake); goes on at once if that has happened since the last sleep.
+    ///
+    /// # Panics
+    /// If all threads sleep.
+    pub fn suspend(&self) {
+        let mut asleep = self.due().suspend(self.thread);
+        while asleep {
+            point();
+            asleep = self.hardware.lock().is_waiting(self.thread);
+            assert!(!asleep, "all threads are suspended: nobody will call them");
+        }
+    }
+
+    /// Calls a thread by an interrupt. What was done before is visible to it when it goes on.
+    pub fn awake(&self, thread: usize) {
+        self.due().awake(self.thread, thread);
+    }
+}
+
+impl Relax for Port {
+    fn relax(&self, _turn: u32) {
+        self.own().relax(self.thread);
+    }
+}
+
+impl Clock for Port {
+    fn now(&self) -> u64 {
+        self.own().now(self.thread)
+    }
+}
+
+/// Worker `n` of any place is thread `n`.
+impl Park for Port {
+    fn park(&self, _place: PlaceId, worker: WorkerId) {
+        assert_eq!(worker.0 as usize, self.thread, "a thread parks itself");
+        self.suspend();
+    }
+
+    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
+        self.awake(worker.0 as usize);
+    }
+}
+
+impl Barrier for Port {
+    fn claim(&self) -> Option<Line> {
+        self.due().claim().map(Line)
+    }
+
+    fn give_back(&self, line: Line) {
+        self.due().give_back(line.0);
+    }
+
+    fn include(&self, line: Line) {
+        self.due().include(line.0, self.thread);
+    }
+
+    fn exclude(&self, line: Line) {
+        self.due().exclude(line.0, self.thread);
+    }
+
+    fn arrive(&self, line: Line) {
+        self.due().arrive(line.0, self.thread);
+    }
+
+    fn is_done(&self, line: Line) -> bool {
+        self.due().is_done(line.0, self.thread)
+    }
+}

@@ -1,0 +1,166 @@
+//! Phasers under random schedules: the order of phases, and that everybody goes on, for up to a dozen tasks.
+#![cfg(tautline_shuttle)]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
+use tautline_core::phaser::{Mode, Phaser};
+use tautline_core::port::Spin;
+use tautline_verify::phased::{
+    Blocking, Lines, Real, Scenario, Subject, Violations, Way, all, run, windows,
+};
+use tautline_verify::printed::Printed;
+use tautline_verify::schedules::Schedules;
+
+/// More steps than any schedule takes in which nobody waits for ever.
+const STEPS: usize = 50_000;
+
+fn schedules(way: &str, scenario: &Scenario, count: u64) -> Schedules {
+    let name = format!("{way}_{}", scenario.name);
+    Schedules::new(name.leak()).count(count).steps(STEPS)
+}
+
+/// Each of them, two at a time.
+fn each(scenarios: Vec<Scenario>, check: impl Fn(Scenario) + Sync) {
+    let left = Mutex::new(scenarios);
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let work = || {
+        while let Some(scenario) = next() {
+            check(scenario);
+        }
+    };
+    thread::scope(|s| {
+        s.spawn(work);
+        work();
+    });
+}
+
+fn check<S: Subject>(
+    way: &str,
+    scenario: Scenario,
+    count: u64,
+    create: impl Fn(usize, Mode) -> S + Send + Sync + 'static,
+) {
+    let violations = Violations::default();
+    schedules(way, &scenario, count).check(move || run(&scenario, &violations, &create));
+}
+
+fn real(scenario: Scenario, name: &str, way: Way) {
+    check(name, scenario, 20_000, move |degree, mode| {
+        Real::create(Spin, degree, mode, way)
+    });
+}
+
+#[test]
+fn who_waits_helps_at_once() {
+    let way = Way::Spinning { help_after: 0 };
+    each(all(), |scenario| real(scenario, "helping", way));
+}
+
+#[test]
+fn masters_gather() {
+    each(all(), |scenario| {
+        let help_after = if scenario.needs_help { 50 } else { u32::MAX };
+        real(scenario, "masters", Way::Spinning { help_after });
+    });
+}
+
+#[test]
+fn who_sleeps_is_woken() {
+    each(all(), |scenario| real(scenario, "parked", Way::Parked));
+}
+
+/// A line comes to carry phases, and whatever happens then, nobody goes on too early or waits for ever.
+#[test]
+fn lines_carry_phases() {
+    each(windows(), |scenario| {
+        let phases = Arc::new(AtomicUsize::new(0));
+        let (sum, name, violations) = (phases.clone(), scenario.name, Violations::default());
+        let count = 20_000;
+        schedules("lines", &scenario, count).check(move || {
+            let phaser: Mutex<Option<Phaser<Lines>>> = Mutex::default();
+            run(&scenario, &violations, |degree, mode| {
+                let way = Way::Spinning { help_after: 0 };
+                let task = Real::create(Lines::default(), degree, mode, way);
+                *phaser.lock().unwrap() = Some(task.task().phaser());
+                task
+            });
+            let phaser = phaser.into_inner().unwrap().expect("one was made");
+            let carried = phaser.census().in_hardware;
+            sum.fetch_add(carried, Ordering::Relaxed);
+        });
+        let mean = phases.load(Ordering::Relaxed) as f64 / count as f64;
+        println!("{name}: {mean:.2} phases in hardware a schedule");
+        // Not in every schedule: who opens the window too late takes that back.
+        assert!(mean > 1.0, "{name}: {mean} phases in hardware");
+    });
+}
+
+#[test]
+fn the_flat_phaser() {
+    each(all(), |scenario| {
+        check("flat", scenario, 2_000, |_, mode| {
+            Blocking(Flat::create(Spin, mode))
+        });
+    });
+}
+
+#[test]
+fn the_tiered_phaser() {
+    let mut scenarios = all();
+    scenarios.retain(|s| !s.has_mode(Mode::Signal));
+    each(scenarios, |scenario| {
+        for tiers in [1, 2, 3] {
+            let name = format!("tiered_{tiers}");
+            check(&name, scenario.clone(), 2_000, move |degree, mode| {
+                let help_after = 0;
+                Blocking(
+                    Tiered::create(
+                        Spin,
+                        mode,
+                        Tiers {
+                            tiers,
+                            degree,
+                            help_after,
+                        },
+                    )
+                    .unwrap(),
+                )
+            });
+        }
+    });
+}
+
+/// A schedule in which the printed phaser fails in this scenario, by tasks that go on too early or by tasks that do not.
+fn printed_fails(name: &str, early: bool) {
+    let scenario = all().into_iter().find(|s| s.name == name);
+    let scenario = scenario.expect("there is such a scenario");
+    let violations = Violations::default();
+    let counted = violations.clone();
+    let found = schedules("printed", &scenario, 20_000)
+        .find(move || run(&scenario, &counted, Printed::create));
+    found.expect("the printed phaser has this bug");
+    assert_eq!(violations.count() > 0, early, "it fails otherwise");
+}
+
+#[test]
+fn printed_forgets_a_newcomer() {
+    printed_fails("spawn_into_a_leaf", true);
+}
+
+#[test]
+fn printed_counts_twice() {
+    printed_fails("drop_masters_5", true);
+}
+
+#[test]
+fn printed_crosses() {
+    printed_fails("crossed", false);
+}
+
+#[test]
+fn printed_has_no_split_phase() {
+    printed_fails("split_phase", false);
+}
