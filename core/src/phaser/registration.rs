@@ -48,7 +48,7 @@ pub struct Registration<P: Relax + Barrier> {
     /// The node that it gathers.
     master_of: Option<NonNull<Node>>,
     /// The slot of its leaf that was behind when it last looked.
-    suspect: usize,
+    suspect: u16,
     /// How many vacancies there were when it looked for a node.
     vacancies: usize,
     /// It may sleep in its slot.
