@@ -25,7 +25,7 @@ impl<P: Relax + Barrier> Tree<P> {
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
     pub(super) fn open_window(&self, first: usize) -> bool {
-        if self.is_hindered() || !self.window.state().is_shut() {
+        if self.port.lines() == 0 || self.is_hindered() || !self.window.state().is_shut() {
             return false;
         }
         if self.line().is_none() {
