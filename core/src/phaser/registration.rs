@@ -19,6 +19,23 @@ const HELP_EVERY: u32 = 8;
 /// The phaser lives as long as somebody is registered, or has a [`Phaser`] or an accumulator of it.
 ///
 /// A task that waits by [`next_blocking`](Self::next_blocking) must stay on its thread: the hardware may carry its phases.
+///
+/// Who has dropped it cannot use it, and who waits cannot register anybody:
+///
+/// ```compile_fail,E0382
+/// # use tautline_core::{phaser::{Config, Mode, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default()).unwrap();
+/// drop(task);
+/// task.next_blocking().unwrap();
+/// ```
+///
+/// ```compile_fail,E0499
+/// # use tautline_core::{phaser::{Config, Mode, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default()).unwrap();
+/// let next = task.next();
+/// let child = task.register(Mode::SignalWait);
+/// drop(next);
+/// ```
 #[derive(Debug)]
 pub struct Registration<P: Relax + Barrier> {
     tree: Arc<Tree<P>>,
@@ -31,7 +48,7 @@ pub struct Registration<P: Relax + Barrier> {
     /// The node that it gathers.
     master_of: Option<NonNull<Node>>,
     /// The slot of its leaf that was behind when it last looked.
-    suspect: usize,
+    suspect: u16,
     /// How many vacancies there were when it looked for a node.
     vacancies: usize,
     /// It may sleep in its slot.
@@ -317,9 +334,9 @@ impl<P: Relax + Barrier> Registration<P> {
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
-            // Whoever sleeps leaves it to others to look again.
-            let late = turn >= patience || tree.sleepers().is_some();
-            if late && turn % HELP_EVERY == 0 {
+            // Who sleeps gathers nothing.
+            let helps = turn >= patience || tree.sleepers().is_some();
+            if helps && turn % HELP_EVERY == 0 {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             }

@@ -25,7 +25,7 @@ impl<P: Relax + Barrier> Tree<P> {
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
     pub(super) fn open_window(&self, first: usize) -> bool {
-        if self.is_hindered() || !self.window.state().is_shut() {
+        if self.port.lines() == 0 || self.is_hindered() || !self.window.state().is_shut() {
             return false;
         }
         if self.line().is_none() {
@@ -42,7 +42,7 @@ impl<P: Relax + Barrier> Tree<P> {
         if !self.window.open(first) {
             return false;
         }
-        // ORDERING: SeqCst, pairs with that of shut_after: either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        // ORDERING: either this sees who hinders, or the fence of shut_after comes later and the window is seen open there (Z2).
         full_fence();
         if self.is_hindered() {
             self.window.withdraw(first);
@@ -58,7 +58,7 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
     pub fn shut_after(&self, phase: usize) {
-        // ORDERING: SeqCst, pairs with that of open_window: either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        // ORDERING: either whoever ends the phase sees that they hinder, or this closes what open_window has opened (Z2).
         full_fence();
         self.window.close(phase + 1);
     }
