@@ -1,6 +1,6 @@
 //! What loom must find: the failures of the tree phaser as printed; and models of the phasers that are not trees.
 //!
-//! The same programs hold for the shipped phaser in `phaser.rs`.
+//! A newcomer that is forgotten takes more threads than loom gets through: random schedules find it (`phased.rs`). The same programs hold for the shipped phaser in `phaser.rs`.
 #![cfg(tautline_loom)]
 
 use std::sync::Arc;
@@ -22,12 +22,6 @@ fn scenario(name: &'static str, phasers: usize, tasks: &[&[Step]]) -> Scenario {
     }
 }
 
-/// Three tasks in two leaves; the first one registers another in the second leaf, which has room.
-fn newcomer() -> Scenario {
-    let child = Spawn(0, SignalWait, Arc::from([Next(0)]));
-    scenario("newcomer", 1, &[&[child, Next(0)], &[Next(0)], &[Next(0)]])
-}
-
 /// Three tasks in two leaves; the first one, which gathers one of them, goes.
 fn master_drops() -> Scenario {
     scenario(
@@ -40,17 +34,22 @@ fn master_drops() -> Scenario {
 /// Two tasks that wait on two phasers in opposite orders; each gathers one of the trees that the other waits for.
 fn crossed() -> Scenario {
     let task = |[a, b]: [usize; 2]| [Signal(a), Signal(b), Wait(a), Wait(b)];
-    scenario("crossed", 2, &[&[], &task([0, 1]), &task([1, 0])])
+    scenario("crossed", 2, &[&task([0, 1]), &task([1, 0])])
+}
+
+/// The master of the first leaf is gone.
+fn second_of_two(degree: usize, mode: Mode) -> Printed {
+    Printed::create(degree, mode).register(mode)
 }
 
 /// The printed phaser fails, by a task that goes on too early or by tasks that never do.
-fn fails(scenario: Scenario, bound: usize, early: bool) {
+fn fails(scenario: Scenario, bound: usize, early: bool, create: fn(usize, Mode) -> Printed) {
     let (name, start) = (scenario.name, Instant::now());
     let violations = Violations::default();
     let counted = violations.clone();
     let found = Model::new(name)
         .bound(bound)
-        .find(move || run(&scenario, &counted, Printed::create));
+        .find(move || run(&scenario, &counted, create));
     let executions = found.expect("the printed phaser has this bug");
     let seconds = start.elapsed().as_secs_f64();
     println!(
@@ -60,18 +59,13 @@ fn fails(scenario: Scenario, bound: usize, early: bool) {
 }
 
 #[test]
-fn printed_newcomer() {
-    fails(newcomer(), 2, true);
-}
-
-#[test]
 fn printed_master_drops() {
-    fails(master_drops(), 2, true);
+    fails(master_drops(), 2, true, Printed::create);
 }
 
 #[test]
 fn printed_crossed() {
-    fails(crossed(), 1, false);
+    fails(crossed(), 1, false, second_of_two);
 }
 
 fn holds<S: Subject>(
@@ -97,7 +91,7 @@ fn tiered(degree: usize, mode: Mode) -> Blocking<Tiered<Turns>> {
 }
 
 fn steady() -> Scenario {
-    let phases: &[Step] = &[Next(0), Next(0)];
+    let phases: &[Step] = &[Next(0)];
     scenario("steady", 1, &[phases; 3])
 }
 
@@ -117,7 +111,7 @@ fn registers() -> Scenario {
 #[test]
 fn flat_barrier() {
     holds(
-        Model::new("flat_barrier").bound(2).floor(100),
+        Model::new("flat_barrier").bound(2).floor(20_000),
         steady(),
         flat,
     );
@@ -126,7 +120,7 @@ fn flat_barrier() {
 #[test]
 fn flat_registers() {
     holds(
-        Model::new("flat_registers").bound(2).floor(100),
+        Model::new("flat_registers").bound(2).floor(15_000),
         registers(),
         flat,
     );
@@ -135,7 +129,7 @@ fn flat_registers() {
 #[test]
 fn tiered_barrier() {
     holds(
-        Model::new("tiered_barrier").bound(2).floor(100),
+        Model::new("tiered_barrier").bound(1).floor(5_000),
         steady(),
         tiered,
     );
@@ -144,7 +138,7 @@ fn tiered_barrier() {
 #[test]
 fn tiered_drops() {
     holds(
-        Model::new("tiered_drops").bound(2).floor(100),
+        Model::new("tiered_drops").bound(2).floor(15_000),
         drops(),
         tiered,
     );
@@ -153,7 +147,7 @@ fn tiered_drops() {
 #[test]
 fn tiered_registers() {
     holds(
-        Model::new("tiered_registers").bound(2).floor(100),
+        Model::new("tiered_registers").bound(1).floor(5_000),
         registers(),
         tiered,
     );
