@@ -8,5 +8,5 @@ mod run;
 
 pub use machine::Machine;
 pub use park::wakes;
-pub use phaser::{SpinThenYield, Waiter};
+pub use phaser::{Sleeps, SpinThenYield, Waiter};
 pub use run::{PlaceRun, Run, run};

@@ -51,6 +51,18 @@ struct Bed {
     sleeps: AtomicU64,
 }
 
+/// A count of the times that a [`Waiter`] went to sleep.
+#[derive(Clone, Debug)]
+pub struct Sleeps(Arc<Bed>);
+
+impl Sleeps {
+    /// So often so far. It counts before it sleeps, so it may yet find that it need not.
+    pub fn count(&self) -> u64 {
+        // ORDERING: Relaxed: a count.
+        self.0.sleeps.load(Ordering::Relaxed)
+    }
+}
+
 impl Wake for Bed {
     fn wake(self: Arc<Self>) {
         self.parker.unpark();
@@ -91,10 +103,9 @@ impl Waiter {
         self.sleep_unless(over, task)
     }
 
-    /// How often it went to sleep.
-    pub fn sleeps(&self) -> u64 {
-        // ORDERING: Relaxed: the thread's own.
-        self.bed.sleeps.load(Ordering::Relaxed)
+    /// How often it goes to sleep: for any thread to look at.
+    pub fn sleeps(&self) -> Sleeps {
+        Sleeps(Arc::clone(&self.bed))
     }
 
     fn patience(&self) -> impl FnMut(u32) -> bool + use<> {
@@ -122,80 +133,5 @@ impl Waiter {
             self.bed.sleeps.fetch_add(1, Ordering::Relaxed);
             self.bed.parker.sleep();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc::channel;
-    use tautline_core::phaser::{Config, Mode};
-
-    fn two() -> (Registration<SpinThenYield>, Registration<SpinThenYield>) {
-        let one = Registration::create(SpinThenYield, Mode::SignalWait, Config::default());
-        let mut one = one.unwrap();
-        let other = one.register(Mode::SignalWait).unwrap();
-        (one, other)
-    }
-
-    /// Returns when `bed`'s owner has gone to sleep more than so often.
-    fn until_asleep(bed: &Bed, before: u64) {
-        while bed.sleeps.load(Ordering::Relaxed) <= before {
-            thread::yield_now();
-        }
-    }
-
-    /// The other comes only when the one sleeps, each time.
-    #[test]
-    fn who_waits_long_sleeps_and_is_woken() {
-        const PHASES: u64 = 50;
-        let (mut one, mut other) = two();
-        thread::scope(|scope| {
-            let (here, bed) = channel();
-            let sleeper = scope.spawn(move || {
-                let waiter = Waiter::here();
-                here.send(Arc::clone(&waiter.bed)).unwrap();
-                for _ in 0..PHASES {
-                    waiter.next(&mut one).unwrap();
-                }
-                waiter.sleeps()
-            });
-            let bed = bed.recv().unwrap();
-            for phase in 0..PHASES {
-                until_asleep(&bed, phase);
-                other.next_blocking().unwrap();
-                assert_eq!(other.signalled().0 as u64, phase + 1);
-            }
-            let sleeps = sleeper.join().unwrap();
-            assert!(sleeps >= PHASES, "{sleeps}");
-            assert!(bed.parker.wake_ns() > 0);
-        });
-    }
-
-    /// One sleep is not followed by others: after it, two threads that meet again and again sleep at most once in a hundred
-    /// phases, as soon as nobody takes their processors away for as long as that.
-    #[test]
-    fn a_sleep_is_not_followed_by_others() {
-        const PHASES: u64 = 1000;
-        const ROUNDS: usize = 2000;
-        let worst = (0..ROUNDS).map(|_| {
-            let (mut one, mut other) = two();
-            thread::scope(|scope| {
-                let (here, bed) = channel();
-                let late = scope.spawn(move || {
-                    let waiter = Waiter::here();
-                    let bed: Arc<Bed> = bed.recv().unwrap();
-                    until_asleep(&bed, 0);
-                    (0..PHASES).for_each(|_| waiter.next(&mut other).unwrap());
-                    waiter.sleeps()
-                });
-                let waiter = Waiter::here();
-                here.send(Arc::clone(&waiter.bed)).unwrap();
-                (0..PHASES).for_each(|_| waiter.next(&mut one).unwrap());
-                waiter.sleeps() + late.join().unwrap()
-            })
-        });
-        let mut sleeps = worst.inspect(|&sleeps| assert!(sleeps > 0, "the first one"));
-        assert!(sleeps.any(|sleeps| sleeps <= 1 + PHASES / 100));
     }
 }

@@ -52,7 +52,7 @@ use tautline_node::pool::Node;
 
 pub use tautline_core::phaser::{At, Census, Config, Element, Mode, Op, Phase, PhaserError};
 pub use tautline_core::task::{Member, Request};
-pub use tautline_node::{SpinThenYield, Waiter};
+pub use tautline_node::{Sleeps, SpinThenYield, Waiter};
 
 /// A thread's place on a phaser; see [`phaser::Registration`].
 pub type Registration<Q = SpinThenYield> = phaser::Registration<Q>;
