@@ -39,13 +39,14 @@ fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32) -> Sample {
     let pinned = pin(cpu);
     let hit = |count: u32| {
         let mut looks = 0;
-        // Acquire and release as a barrier needs them: what was done before the hit is seen after it.
+        // ORDERING: Acquire, pairs with Release below, as a barrier needs them: what was done before the hit is seen after it.
         while ball.load(Ordering::Acquire) != count {
             looks += 1;
             if looks > LOOKS {
                 yield_now();
             }
         }
+        // ORDERING: Release, pairs with Acquire above.
         ball.store(count.wrapping_add(1), Ordering::Release);
     };
     // The first hits wait for the threads to arrive.

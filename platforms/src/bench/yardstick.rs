@@ -34,20 +34,23 @@ impl Central {
 
     /// Whether the caller is the last of this episode, in which case the counter counts the next one.
     fn is_last(&self) -> bool {
-        // What each did before it came is acquired by the last, which releases it with the sense.
+        // ORDERING: AcqRel: what each did before it came is acquired by the last, which releases it with the sense.
         let last = self.missing.fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
+            // ORDERING: Relaxed: released with the sense.
             self.missing.store(self.tasks, Ordering::Relaxed);
         }
         last
     }
 
     fn let_go(&self, sense: bool) {
+        // ORDERING: Release, pairs with Acquire in await_sense.
         self.sense.store(sense, Ordering::Release);
     }
 
     fn await_sense(&self, sense: bool) {
         let mut looks = 0;
+        // ORDERING: Acquire, pairs with Release in let_go.
         while self.sense.load(Ordering::Acquire) != sense {
             looks += 1;
             if looks > LOOKS {

@@ -55,10 +55,11 @@ impl Cell {
     }
 
     fn get(&self, phase: usize) -> Option<u128> {
-        // ORDERING: Relaxed both: see `set`.
+        // ORDERING: Relaxed: see `set`.
         let there = self.stamp.load(Ordering::Relaxed) == phase + 1;
         let words = self.words.iter().enumerate();
         let word = |(i, w): (usize, &AtomicUsize)| {
+            // ORDERING: Relaxed: see `set`.
             (w.load(Ordering::Relaxed) as u128) << (i * usize::BITS as usize)
         };
         there.then(|| words.map(word).fold(0, |a, b| a | b))

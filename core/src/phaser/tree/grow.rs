@@ -78,10 +78,11 @@ impl FreeSlots {
 
     /// All of them, the last one first.
     fn take(&self) -> impl Iterator<Item = NonNull<Slot>> {
-        // ORDERING: Relaxed look first; the Acquire of the swap pairs with Release in push (G2).
+        // ORDERING: Relaxed: a look first, so that registrations do not write the line for nothing.
         let empty = self.0.load(Ordering::Relaxed).is_null();
         let mut next = match empty {
             true => ptr::null_mut(),
+            // ORDERING: Acquire, pairs with Release in push (G2).
             false => self.0.swap(ptr::null_mut(), Ordering::Acquire),
         };
         core::iter::from_fn(move || {
@@ -173,6 +174,7 @@ impl<P: Relax + Barrier> Tree<P> {
         // SAFETY: as above.
         let slot = NonNull::from(&unsafe { leaf.as_ref() }.slots()[0]);
         // Before the node is linked: nobody must find it without its task.
+        // SAFETY: as above.
         unsafe { slot.as_ref() }.seat(start);
         (slot, 1 + self.grow(registry, leaf))
     }
@@ -234,7 +236,7 @@ impl<P: Relax + Barrier> Tree<P> {
     pub fn leave(&self, slot: NonNull<Slot>, mode: Mode) {
         // SAFETY: slots live as long as the phaser.
         let this = unsafe { slot.as_ref() };
-        this.sleeper.rise(&self.port);
+        self.run_errand(this.sleeper.rise(&self.port), slot);
         if mode.signals() {
             this.drop_out();
             self.after_signal(slot, false);

@@ -42,7 +42,7 @@ impl<P: Relax + Barrier> Tree<P> {
         if !self.window.open(first) {
             return false;
         }
-        // Either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        // ORDERING: SeqCst, pairs with that of shut_after: either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
         full_fence();
         if self.is_hindered() {
             self.window.withdraw(first);
@@ -58,7 +58,7 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
     pub fn shut_after(&self, phase: usize) {
-        // Either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        // ORDERING: SeqCst, pairs with that of open_window: either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
         full_fence();
         self.window.close(phase + 1);
     }

@@ -24,12 +24,14 @@
 //! | R1 | `plant` | `root` | the nodes | `growth` |
 //! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_early_drop` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
+//! | Z3 | the sleeper's fence | `publish`'s fence | the same, if it was not the first to sleep | `parked_3` |
 
 mod grow;
 mod lines;
 mod node;
 mod pad;
 mod sleeper;
+mod wake;
 mod watch;
 
 use super::accumulator::Reduction;
@@ -161,8 +163,9 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Of those without a node who wait for `phase`, lets one watch the root.
     pub fn claim(&self, phase: usize) -> bool {
-        // ORDERING: Relaxed both: who is chosen changes nothing but the cost.
+        // ORDERING: Relaxed: who is chosen changes nothing but the cost.
         let claim = self.claim.load(Ordering::Relaxed);
+        // ORDERING: Relaxed, on failure too: as above.
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         claim <= phase
             && self
@@ -335,6 +338,8 @@ impl<P: Relax + Barrier> Tree<P> {
     fn publish(&self, phase: usize, by: Option<NonNull<Slot>>) -> bool {
         let word = self.end(phase);
         if word.is_some_and(|word| word & ASLEEP != 0) {
+            // ORDERING: SeqCst, pairs with that of look_again: either this sees who sleeps, or the sleeper sees that the phase is over (Z3).
+            full_fence();
             self.wake(by);
         }
         word.is_some()
@@ -396,14 +401,15 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Looks once more, having said that somebody sleeps.
     pub fn look_again(&self, phase: usize, by: &mut Visitor<'_>) {
-        // Either this sees the signal, or whoever signals sees that somebody sleeps (Z1).
+        // ORDERING: SeqCst, pairs with those of after_signal and watch: either this sees the signal, or whoever signals sees that
+        // somebody sleeps (Z1); and with that of publish (Z3).
         full_fence();
         self.advance(phase, by);
     }
 
     /// Does what is due after a signal or a drop, if somebody sleeps: nobody else may look again.
     pub fn after_signal(&self, slot: NonNull<Slot>, bound: bool) {
-        // Either this sees that somebody sleeps, or the sleeper sees the signal (Z1).
+        // ORDERING: SeqCst, pairs with that of look_again: either this sees that somebody sleeps, or the sleeper sees the signal (Z1).
         full_fence();
         if let Some(phase) = self.sleepers() {
             if bound || self.reduction.is_none() {
@@ -422,19 +428,6 @@ impl<P: Relax + Barrier> Tree<P> {
             } else {
                 // Values are brought together only by those who cannot be left behind.
                 self.wake(Some(slot));
-            }
-        }
-    }
-}
-
-impl<P: Barrier> Tree<P> {
-    /// Wakes all that sleep, but `by`.
-    fn wake(&self, by: Option<NonNull<Slot>>) {
-        for node in self.nodes() {
-            for slot in node.slots() {
-                if by != Some(NonNull::from(slot)) {
-                    slot.sleeper.wake();
-                }
             }
         }
     }

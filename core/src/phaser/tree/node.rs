@@ -51,8 +51,9 @@ impl SlotWords {
 
     /// Takes a task in that owes `start` next.
     pub fn seat(&self, start: usize) {
-        // ORDERING: Relaxed both: the registrar's signal (S1) or the landing pad (P1) makes it visible.
+        // ORDERING: Relaxed: the registrar's signal (S1) or the landing pad (P1) makes it visible.
         self.start.store(start, Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
         self.signalled.store(start, Ordering::Relaxed);
     }
 
@@ -201,8 +202,9 @@ impl Node {
 
     /// Everybody below has signalled `phase`. Any thread.
     pub fn raise(&self, phase: usize) {
-        // ORDERING: Relaxed both: a count, of which some may be lost.
+        // ORDERING: Relaxed: a count, of which some may be lost.
         let helped = self.helped.load(Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
         self.helped.store(helped + 1, Ordering::Relaxed);
         // ORDERING: AcqRel, pairs with Acquire in is_behind (N1); it may be read instead of another's, so it passes that
         // one's on.

@@ -86,8 +86,9 @@ impl Pad {
         // SAFETY: both live as long as the pad.
         if let (Some(old), new) = (unsafe { ring.as_ref() }, unsafe { &*larger }) {
             for ticket in first..len {
-                // ORDERING: Relaxed both: written under the lock; published with the ring.
+                // ORDERING: Relaxed: written under the lock.
                 let slot = old.at(ticket).load(Ordering::Relaxed);
+                // ORDERING: Relaxed: published with the ring.
                 new.at(ticket).store(slot, Ordering::Relaxed);
             }
         }

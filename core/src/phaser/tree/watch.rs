@@ -41,7 +41,8 @@ impl<P: Relax + Barrier> Tree<P> {
         };
         for turn in 0..patience {
             if self.is_complete(leaf, phase, by) {
-                // Not sooner: the signal is on its way while the others' are looked for.
+                // ORDERING: SeqCst, pairs with that of look_again (Z1). Not sooner: the signal is on its way while the others' are
+                // looked for.
                 full_fence();
                 let awake = self.sleepers().is_none();
                 return awake && self.pad.is_empty() && !self.between.is_wanted(phase);
