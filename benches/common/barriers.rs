@@ -3,7 +3,7 @@
 use tautline::bench::{Barrier, Episodes, Kind, kinds};
 
 /// Degrees of the trees.
-pub const DEGREES: &[usize] = &[2, 4];
+pub const DEGREES: &[usize] = &[2, 4, 8];
 
 /// All barriers for threads, ours first.
 pub fn for_threads() -> Vec<Kind> {

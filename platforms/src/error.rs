@@ -25,6 +25,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A misuse of a phaser.
+    #[error(transparent)]
+    Phaser(#[from] tautline_core::phaser::PhaserError),
 }
 
 /// What the facade's functions return.

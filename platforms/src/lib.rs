@@ -14,6 +14,7 @@ pub mod glb;
 pub mod machines;
 pub mod nqueens;
 pub mod pentomino;
+pub mod phaser;
 pub mod pinning;
 pub mod platform;
 mod random;
@@ -37,5 +38,6 @@ pub mod prelude {
         Steal, Task, Tasks, WorkerId,
     };
     pub use crate::machines;
+    pub use crate::phaser::{At, Member, Mode, Op, Phased, PhaserError};
     pub use crate::runtime::{Cancelled, Cx, Ddf, DdfList, Runtime, TaskCx, Wait};
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::hierarchy::Hierarchy;
+use crate::phaser;
 use crate::pinning::Pinning;
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
@@ -49,6 +50,7 @@ pub struct Builder {
     pinning: Option<Pinning>,
     platform: Option<Platform>,
     outside: Outside,
+    phasers: Option<phaser::Config>,
 }
 
 impl Runtime {
@@ -71,6 +73,7 @@ impl Runtime {
             pinning: None,
             platform: None,
             outside: Outside::default(),
+            phasers: None,
         }
     }
 
@@ -156,12 +159,18 @@ impl Builder {
         self
     }
 
+    /// How phasers of tasks are built. Default: by the [rule](phaser::rule), and as the environment asks for.
+    pub fn phasers(mut self, config: phaser::Config) -> Self {
+        self.phasers = Some(config);
+        self
+    }
+
     /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and a line on
     /// standard error says so.
     ///
     /// # Errors
-    /// No worker, or more than 4096; a `TAUTLINE_WORKERS` that is no number; a pinning in the environment that is
-    /// malformed.
+    /// No worker, or more than 4096; a `TAUTLINE_WORKERS` or a [degree](phaser::DEGREE_VARIABLE) that is none; a
+    /// pinning in the environment that is malformed.
     pub fn build(self) -> Result<Runtime> {
         let pinning = match self.pinning {
             Some(pinning) => pinning,
@@ -175,6 +184,10 @@ impl Builder {
             None => from_environment()?.unwrap_or(default),
         };
         allowed("workers", workers, MOST)?;
+        let phasers = match self.phasers {
+            Some(phasers) => phasers,
+            None => phaser::config(&self.machine, None)?,
+        };
         pinning.warn(workers, self.pinned);
         let known =
             |platform: &Platform| (0..workers as u32).map_while(|w| platform.cpu(w)).collect();
@@ -193,6 +206,7 @@ impl Builder {
             tree: tree.expect("there is a worker"),
             outside: self.outside,
             cpus,
+            phasers,
         });
         if threads.workers() < workers {
             let got = threads.workers();

@@ -42,6 +42,8 @@ fn what_would_be_chosen_on_another_machine() {
     assert_eq!(topo["default_places"], 1);
     assert_eq!(topo["cores"], 8);
     assert_eq!(topo["sha_hardware"], Value::Null);
+    let phaser = serde_json::json!({"tasks": 16, "degree": 8, "help_after": 1000});
+    assert_eq!(topo["phaser"], phaser);
     assert_eq!(topo["config"]["lifelines"], "hypercube:2");
     assert_eq!(topo["cpus"][9]["package"], 0);
     let places = topo["hierarchy"]["places"].as_array().unwrap();
@@ -74,10 +76,35 @@ fn the_table_shows_tree_workers_and_victims() {
     }
     assert!(!table.contains("random steals    "), "{table}");
     let (_, explained, _) = output(tautline(XEON).arg("--explain"));
+    for part in [
+        "phaser degree    8, of the 8 processors that share L3\n",
+        "phaser help      after 1000 looks, ",
+        "phaser words     anywhere: ",
+    ] {
+        assert!(explained.contains(part), "no {part:?} in\n{explained}");
+    }
     assert!(
         explained.contains("random steals    1, one for each doubling"),
         "{explained}"
     );
+}
+
+#[test]
+fn the_degree_of_phasers_can_be_asked_for() {
+    let with = |degree: &str, args: &str| {
+        let mut command = tautline(args);
+        command.env("TAUTLINE_PHASER_DEGREE", degree);
+        output(&mut command)
+    };
+    let (code, explained, talk) = with("3", "topo --explain");
+    assert_eq!((code, talk.as_str()), (Some(0), ""));
+    assert!(
+        explained.contains("phaser degree    3, as asked; else "),
+        "{explained}"
+    );
+    let (code, _, talk) = with("1", "topo");
+    assert_eq!(code, Some(2));
+    assert_eq!(talk, "tautline: TAUTLINE_PHASER_DEGREE 1: 2 to 1024\n");
 }
 
 #[test]

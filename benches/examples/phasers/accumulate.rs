@@ -1,13 +1,70 @@
 //! Barriers that bring a sum: each task gives a number and gets the sum of all.
 
+use crate::barriers::DEGREES;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tautline::bench::{Barrier, Central, Episodes, Kind};
+use tautline::bench::{Barrier, Central, Episodes, Kind, help_after};
+use tautline::phaser::{Accumulator, Config, Mode, Op, Registration, SpinThenYield};
 use tautline_core::sync::CachePadded;
 
 /// All ways, ours first.
 pub fn kinds() -> Vec<Kind> {
     let counter = |tasks| Summed::new(Central::new(tasks), tasks);
-    vec![Kind::new("central counter and a shared sum", counter)]
+    let mut all: Vec<Kind> = DEGREES.iter().map(|&degree| accumulator(degree)).collect();
+    all.push(Kind::new("central counter and a shared sum", counter));
+    all
+}
+
+fn accumulator(degree: usize) -> Kind {
+    Kind::placed(format!("accumulator, degree {degree}"), move |plan| Sums {
+        tasks: plan.cpus.len(),
+        config: Config {
+            degree,
+            help_after: help_after(plan),
+            ..Config::default()
+        },
+    })
+}
+
+/// A phaser that accumulates, made with its tasks.
+struct Sums {
+    tasks: usize,
+    config: Config,
+}
+
+impl Barrier for Sums {
+    type Party<'a> = AtSums;
+
+    fn parties(&self) -> Vec<AtSums> {
+        let (sum, mut first) = Accumulator::create(SpinThenYield, Op::Sum, None, self.config)
+            .expect("a degree of the list");
+        let register = |_| first.register(Mode::SignalWait).expect("its own mode");
+        let mut all: Vec<_> = (1..self.tasks).map(register).collect();
+        all.push(first);
+        let party = |task| AtSums {
+            sum: sum.clone(),
+            task,
+            episode: 0,
+            tasks: self.tasks as u64,
+        };
+        all.into_iter().map(party).collect()
+    }
+}
+
+struct AtSums {
+    sum: Accumulator<u64>,
+    task: Registration,
+    episode: u64,
+    tasks: u64,
+}
+
+impl Episodes for AtSums {
+    fn wait(&mut self) {
+        let put = self.sum.put(&mut self.task, self.episode);
+        put.and_then(|()| self.task.next_blocking())
+            .expect("phases to come");
+        assert_eq!(self.sum.get(), self.episode * self.tasks);
+        self.episode += 1;
+    }
 }
 
 /// A barrier beside sums that all add to.

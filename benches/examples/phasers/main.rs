@@ -130,6 +130,11 @@ fn sections(workers: usize) -> Vec<Section> {
             kinds: membership::kinds(),
             threads: false,
         },
+        threads(
+            "churn",
+            "Barrier in which each task registers and drops another, ns an episode",
+            membership::churn(),
+        ),
     ]
 }
 

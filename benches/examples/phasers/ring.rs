@@ -1,8 +1,10 @@
 //! Point to point: each task goes on when its left neighbour has come.
 
+use crate::barriers::DEGREES;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::yield_now;
-use tautline::bench::{Barrier, Episodes, Kind};
+use tautline::bench::{Barrier, Episodes, Kind, help_after, tree};
+use tautline::phaser::{Mode, Registration};
 use tautline_core::sync::CachePadded;
 
 /// As of the central counter.
@@ -10,7 +12,49 @@ const LOOKS: u32 = 100;
 
 /// All ways, ours first.
 pub fn kinds() -> Vec<Kind> {
-    vec![Kind::new("a flag a task", Flags::new)]
+    vec![
+        Kind::placed("a phaser a task", |plan| Ring {
+            tasks: plan.cpus.len(),
+            help_after: help_after(plan),
+        }),
+        Kind::new("a flag a task", Flags::new),
+    ]
+}
+
+/// A phaser for each task: signalled by it, waited for by its right neighbour.
+struct Ring {
+    tasks: usize,
+    help_after: u32,
+}
+
+impl Barrier for Ring {
+    type Party<'a> = AtRing;
+
+    fn parties(&self) -> Vec<AtRing> {
+        let pair = |_| {
+            let mut first = tree(DEGREES[0], self.help_after);
+            [Mode::Signal, Mode::Wait].map(|mode| first.register(mode).expect("less than it has"))
+        };
+        let (own, mut left): (Vec<_>, Vec<_>) = (0..self.tasks)
+            .map(pair)
+            .map(|[own, left]| (own, left))
+            .unzip();
+        left.rotate_right(1);
+        let all = own.into_iter().zip(left);
+        all.map(|(own, left)| AtRing { own, left }).collect()
+    }
+}
+
+struct AtRing {
+    own: Registration,
+    left: Registration,
+}
+
+impl Episodes for AtRing {
+    fn wait(&mut self) {
+        self.own.signal().expect("phases to come");
+        self.left.wait_blocking().expect("phases to come");
+    }
 }
 
 /// A counter of episodes for each task, on a line of its own: the least that can be written and read.

@@ -25,7 +25,9 @@ pub fn print_head(
         println!("Quick: few samples, whose figures say nothing.\n");
     }
     let known = |program: &&Program| sections.iter().any(|section| section.name == program.row);
-    let mut peers = vec![format!("hurdles {}", version("hurdles"))];
+    let mut peers = ["hurdles", "tokio"]
+        .map(|name| format!("{name} {}", version(name)))
+        .to_vec();
     for program in programs.iter().filter(known) {
         if !peers.contains(&program.who) {
             peers.push(program.who.clone());

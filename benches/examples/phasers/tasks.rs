@@ -6,6 +6,9 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 use tautline::Runtime;
 use tautline::bench::{Kind, Plan, Sample, Taken};
+use tautline::phaser::{Config, Mode};
+
+use crate::barriers::DEGREES;
 
 /// A task's handle of a barrier that holds no worker.
 trait Episodes: Send + 'static {
@@ -15,7 +18,56 @@ trait Episodes: Send + 'static {
 
 /// All ways, ours first.
 pub fn kinds(workers: usize) -> Vec<Kind> {
-    vec![kind("a lock and wakers", workers, Wakers::parties)]
+    let mut all: Vec<Kind> = DEGREES
+        .iter()
+        .map(|&degree| phased(degree, workers))
+        .collect();
+    all.push(kind("tokio::sync::Barrier", workers, tokio_parties));
+    all.push(kind("a lock and wakers", workers, Wakers::parties));
+    all
+}
+
+/// Tasks spawned on a phaser, on so many workers.
+fn phased(degree: usize, workers: usize) -> Kind {
+    Kind::measured(format!("phased tasks, degree {degree}"), move |plan| {
+        let config = Config {
+            degree,
+            help_after: 0,
+            ..Config::default()
+        };
+        let runtime = Runtime::builder().workers(workers).phasers(config).build();
+        let runtime = runtime.map_err(std::io::Error::other)?;
+        let (iterations, elapsed) = (plan.iterations, &Mutex::new(Duration::ZERO));
+        runtime.run(|cx| {
+            cx.scope(|cx| {
+                let mut ph = cx.phaser(Mode::SignalWait).expect("a degree of the list");
+                for at in 0..plan.cpus.len() {
+                    let spawned = cx.spawn_phased([ph.signal_wait()], move |mut task| async move {
+                        task.next().await.expect("phases to come");
+                        let start = Instant::now();
+                        for _ in 0..iterations {
+                            task.next().await.expect("phases to come");
+                        }
+                        if at == 0 {
+                            *elapsed.lock().expect("nobody panics here") = start.elapsed();
+                        }
+                    });
+                    spawned.expect("its own mode, in its scope");
+                }
+            })
+        });
+        Ok(overhead(elapsed, iterations))
+    })
+}
+
+fn tokio_parties(tasks: usize) -> Vec<Arc<tokio::sync::Barrier>> {
+    vec![Arc::new(tokio::sync::Barrier::new(tasks)); tasks]
+}
+
+impl Episodes for Arc<tokio::sync::Barrier> {
+    async fn wait(&mut self) {
+        tokio::sync::Barrier::wait(self).await;
+    }
 }
 
 /// What `parties` makes for a number of tasks, on so many workers.
@@ -51,6 +103,10 @@ fn sample<E: Episodes>(runtime: &Runtime, parties: Vec<E>, plan: &Plan) -> Sampl
             }
         })
     });
+    overhead(elapsed, iterations)
+}
+
+fn overhead(elapsed: &Mutex<Duration>, iterations: u32) -> Sample {
     let elapsed = *elapsed.lock().expect("nobody panics here");
     Sample {
         ns: elapsed.as_nanos() as f64 / f64::from(iterations),

@@ -266,6 +266,40 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(())
     }
 
+    /// As [`wait_blocking`](Self::wait_blocking) for as long as `goes_on` says so, which is asked after each failed look, with the
+    /// number of those before it. If it says no, the result is false, and this or any other wait may follow, or none. The
+    /// hardware does not carry the phase.
+    ///
+    /// # Errors
+    /// As [`wait_blocking`](Self::wait_blocking).
+    pub fn wait_while(
+        &mut self,
+        mut goes_on: impl FnMut(u32) -> bool,
+    ) -> Result<bool, PhaserError> {
+        if !self.mode.waits() {
+            return Ok(true);
+        }
+        let phase = self.due()?;
+        self.hinder();
+        let over = self.wait_in_tree(phase, None, &mut goes_on);
+        if over {
+            self.waited = phase + 1;
+            self.follow_window(phase);
+        } else {
+            self.tree.after_signal(self.slot, true);
+        }
+        Ok(over)
+    }
+
+    /// As [`next_blocking`](Self::next_blocking), with the end of [`wait_while`](Self::wait_while).
+    ///
+    /// # Errors
+    /// As [`next_blocking`](Self::next_blocking).
+    pub fn next_while(&mut self, goes_on: impl FnMut(u32) -> bool) -> Result<bool, PhaserError> {
+        self.arrive()?;
+        self.wait_while(goes_on)
+    }
+
     /// The signal of `next`; the wait that follows at once does what is due after it.
     #[inline]
     fn arrive(&mut self) -> Result<(), PhaserError> {
@@ -285,7 +319,7 @@ impl<P: Relax + Barrier> Registration<P> {
         let phase = self.due()?;
         match self.line {
             Some(line) => self.wait_on_line(line, phase, single),
-            None => self.wait_in_tree(phase, single),
+            None => _ = self.wait_in_tree(phase, single, &mut |_| true),
         }
         self.waited = phase + 1;
         self.show_willing();
@@ -307,19 +341,24 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// Waits in the tree, gathering what is its own to gather and, after a while, what others should have.
     #[inline]
-    fn wait_in_tree(&mut self, phase: usize, single: Option<&mut dyn FnMut()>) {
+    fn wait_in_tree(
+        &mut self,
+        phase: usize,
+        single: Option<&mut dyn FnMut()>,
+        goes_on: &mut impl FnMut(u32) -> bool,
+    ) -> bool {
         let tree = &*self.tree;
         let patience = tree.config.help_after;
         let mut by = self.visitor(patience == 0, single);
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
-        } else if tree.watch(phase, patience, &mut by) {
+        } else if tree.watch(phase, patience, &mut by, goes_on) {
             self.suspect = by.suspect;
-            return;
+            return true;
         }
         let mut gathering = self.master_of.filter(|_| patience > 0);
-        let (mut turn, mut watches) = (0, false);
+        let (mut turn, mut watches, mut over) = (0, false, true);
         while !tree.is_past(phase) {
             if let Some(node) = gathering {
                 if tree.gather(node, phase, &mut by) {
@@ -332,6 +371,10 @@ impl<P: Relax + Barrier> Registration<P> {
                     tree.advance(phase, &mut by);
                 }
             }
+            if !goes_on(turn) {
+                over = false;
+                break;
+            }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
             // Who sleeps gathers nothing.
@@ -342,6 +385,7 @@ impl<P: Relax + Barrier> Registration<P> {
             }
         }
         self.suspect = by.suspect;
+        over
     }
 
     /// Waits until all have signalled the phase, without a thread. Once woken, poll again, or [`rise`](Self::rise).
@@ -441,7 +485,7 @@ impl<P: Relax + Barrier> Registration<P> {
                 return tree.carried(phase);
             }
         }
-        self.wait_in_tree(phase, single);
+        self.wait_in_tree(phase, single, &mut |_| true);
     }
 
     /// Goes where the window says, leaving `phase`.

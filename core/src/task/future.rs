@@ -7,6 +7,7 @@ use super::scope::{Await, Cause, Owner, Scope};
 use super::{Awaited, Cancelled, Cx};
 use crate::finish::Reason;
 use crate::id::{PlaceId, WorkerId};
+use crate::phaser::Config;
 use crate::port::{Host, Spin};
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use alloc::sync::Arc;
@@ -71,6 +72,11 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 
     pub(super) fn scope_id(&self) -> ScopeId {
         ScopeId(ptr::from_ref(self.scope()).addr())
+    }
+
+    /// How phasers are built here.
+    pub(super) fn phasers(&self) -> Config {
+        self.scope().pool().phasers()
     }
 
     /// The scope for as long as a child of it is under way.

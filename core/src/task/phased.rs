@@ -8,7 +8,7 @@
 
 use super::cx::Cx;
 use super::future::TaskCx;
-use crate::phaser::{Accumulator, Config, Element, Mode, Phaser, PhaserError, Registration};
+use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
 use crate::port::{Barrier, Host, Relax, Spin};
 use alloc::vec::Vec;
 use core::future::Future;
@@ -199,13 +199,25 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
 }
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
-    /// A new phaser of this task's scope, with the caller registered on it, alone.
+    /// A new phaser of this task's scope, built as the pool says, with the caller registered on it, alone.
     ///
     /// # Errors
     /// As [`Registration::create`].
-    pub fn phaser(&self, mode: Mode, config: Config) -> Result<Member<'scope>, PhaserError> {
-        let registration = Registration::create(Spin, mode, config)?;
+    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope>, PhaserError> {
+        let registration = Registration::create(Spin, mode, self.phasers())?;
         Ok(self.adopt(registration))
+    }
+
+    /// As [`phaser`](Self::phaser), signal-wait, with a reduction: `op` makes one of the values of a phase.
+    ///
+    /// # Errors
+    /// As [`Accumulator::create`].
+    pub fn accumulator<T: Element>(
+        &self,
+        op: Op,
+    ) -> Result<(Accumulator<T, Spin>, Member<'scope>), PhaserError> {
+        let (accumulator, registration) = Accumulator::create(Spin, op, None, self.phasers())?;
+        Ok((accumulator, self.adopt(registration)))
     }
 
     /// Makes a registration that nobody else has one of a phaser of this task's scope.
@@ -237,12 +249,29 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 }
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
-    /// A new phaser of the enclosing scope, with the caller registered on it, alone. It is gone when the body of the scope ends.
+    /// A new phaser of the enclosing scope, built as the pool says, with the caller registered on it, alone. It is gone when the
+    /// body of the scope ends.
     ///
     /// # Errors
     /// As [`Registration::create`].
-    pub fn phaser(&self, mode: Mode, config: Config) -> Result<Member<'scope>, PhaserError> {
-        self.task().phaser(mode, config)
+    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope>, PhaserError> {
+        self.task().phaser(mode)
+    }
+
+    /// As [`phaser`](Self::phaser), signal-wait, with a reduction: `op` makes one of the values of a phase.
+    ///
+    /// # Errors
+    /// As [`Accumulator::create`].
+    pub fn accumulator<T: Element>(
+        &self,
+        op: Op,
+    ) -> Result<(Accumulator<T, Spin>, Member<'scope>), PhaserError> {
+        self.task().accumulator(op)
+    }
+
+    /// As [`TaskCx::adopt`], for a phaser that is built in any other way.
+    pub fn adopt<Q: Relax + Barrier>(&self, registration: Registration<Q>) -> Member<'scope, Q> {
+        self.task().adopt(registration)
     }
 
     /// Lets the future that `body` gives run some time before the enclosing scope ends, registered as `on` says before it

@@ -14,7 +14,7 @@ fn barrier(cx: &mut Cx, tasks: usize, phases: usize) {
     let arrived: Vec<_> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
     let arrived = &arrived;
     cx.scope(|cx| {
-        let mut ph = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
+        let mut ph = cx.phaser(Mode::SignalWait).unwrap();
         for me in arrived {
             cx.spawn_phased([ph.signal_wait()], move |mut task| async move {
                 for phase in 1..=phases {
@@ -52,7 +52,7 @@ fn children_wait_for_their_parent_once() {
     on(2, |cx| {
         let (begun, over) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
         cx.scope(|cx| {
-            let mut ph = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
+            let mut ph = cx.phaser(Mode::SignalWait).unwrap();
             for _ in 0..5 {
                 cx.spawn_phased([ph.same()], move |mut task| async move {
                     begun.fetch_add(1, SeqCst);
@@ -81,7 +81,7 @@ fn a_phaser_belongs_to_its_scope() {
     on(2, |cx| {
         let task = cx.task();
         cx.block_on(async {
-            let mut ph = task.phaser(Mode::SignalWait, Config::default()).unwrap();
+            let mut ph = task.phaser(Mode::SignalWait).unwrap();
             let inner = task.finish(|inner| async move {
                 let refused = inner.spawn_phased([ph.same()], |_| async {});
                 assert_eq!(refused, Err(PhaserError::Scope));
@@ -98,7 +98,7 @@ fn a_phaser_belongs_to_its_scope() {
 fn a_refused_child_is_not_spawned() {
     on(1, |cx| {
         cx.scope(|cx| {
-            let mut ph = cx.phaser(Mode::Signal, Config::default()).unwrap();
+            let mut ph = cx.phaser(Mode::Signal).unwrap();
             let (held, asked) = (Mode::Signal, Mode::SignalWait);
             let refused = cx.spawn_phased([ph.signal_wait()], |_| async { unreachable!() });
             assert_eq!(refused, Err(PhaserError::Capability { held, asked }));
@@ -111,8 +111,8 @@ fn a_task_on_several_phasers() {
     for workers in WORKERS {
         on(workers, |cx| {
             cx.scope(|cx| {
-                let mut a = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
-                let mut b = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
+                let mut a = cx.phaser(Mode::SignalWait).unwrap();
+                let mut b = cx.phaser(Mode::SignalWait).unwrap();
                 let phaser = a.phaser();
                 for turn in 0..20 {
                     let (first, second) = match turn % 2 {
@@ -160,7 +160,7 @@ fn tasks_register_tasks() {
         let count = &count;
         on(workers, |cx| {
             cx.scope(|cx| {
-                let mut ph = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
+                let mut ph = cx.phaser(Mode::SignalWait).unwrap();
                 cx.spawn_phased([ph.same()], |task| grow(task, 4, count))
                     .unwrap();
             });
@@ -178,7 +178,7 @@ fn a_panic_reaches_the_owner_and_the_others_go_on() {
         let payload = panic_of(|| {
             on(workers, |cx| {
                 cx.scope(|cx| {
-                    let mut ph = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
+                    let mut ph = cx.phaser(Mode::SignalWait).unwrap();
                     for me in 0..10 {
                         cx.spawn_phased([ph.same()], move |mut task| async move {
                             for phase in 0..100 {
@@ -202,7 +202,7 @@ fn a_cancelled_finish_ends_phased_tasks() {
     for workers in WORKERS {
         on(workers, |cx| {
             let ended = cx.finish(|cx| {
-                let mut ph = cx.phaser(Mode::SignalWait, Config::default()).unwrap();
+                let mut ph = cx.phaser(Mode::SignalWait).unwrap();
                 for me in 0..10 {
                     cx.spawn_phased([ph.same()], move |mut task| async move {
                         for phase in 0.. {

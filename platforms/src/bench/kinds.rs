@@ -1,7 +1,11 @@
 //! The list of barriers.
 #![forbid(unsafe_code)]
 
-use super::{Central, CombiningTree, Kind};
+use super::{Central, CombiningTree, Kind, Meeting, Plan};
+use crate::phaser::{Config, Mode, SpinThenYield, rule};
+use std::collections::BTreeSet;
+use tautline_core::phaser::Registration;
+use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
 
 /// All barriers of this library and of the standard one that are compared, a tree for each of `degrees`.
 pub fn kinds(degrees: &[usize]) -> Vec<Kind> {
@@ -14,9 +18,69 @@ pub fn kinds(degrees: &[usize]) -> Vec<Kind> {
             CombiningTree::new(tasks, degree)
         })
     }));
+    all.extend(phasers(degrees));
     all
 }
 
 fn std_barrier(tasks: usize) -> (std::sync::Barrier, usize) {
     (std::sync::Barrier::new(tasks), tasks)
+}
+
+/// The phasers, on which all are registered signal-wait: Habanero's two, and this library's.
+pub fn phasers(degrees: &[usize]) -> Vec<Kind> {
+    let mut all = vec![Kind::placed("flat phaser", |plan| {
+        Meeting::new(plan.cpus.len(), flat)
+    })];
+    all.extend(degrees.iter().map(|&degree| {
+        Kind::placed(format!("tiered phaser, degree {degree}"), move |plan| {
+            let (tasks, help_after) = (plan.cpus.len(), help_after(plan));
+            Meeting::new(tasks, move || tiered(tasks, degree, help_after))
+        })
+    }));
+    all.extend(degrees.iter().map(|&degree| {
+        Kind::placed(format!("phaser, degree {degree}"), move |plan| {
+            let help_after = help_after(plan);
+            Meeting::new(plan.cpus.len(), move || tree(degree, help_after))
+        })
+    }));
+    all
+}
+
+/// What the rule says of tasks on these processors.
+pub fn help_after(plan: &Plan) -> u32 {
+    let processors: BTreeSet<usize> = plan.cpus.iter().copied().collect();
+    rule::help_after(plan.cpus.len(), processors.len())
+}
+
+/// The first on a flat phaser.
+pub fn flat() -> Flat<SpinThenYield> {
+    Flat::create(SpinThenYield, Mode::SignalWait)
+}
+
+/// The first on a tiered phaser that has a leaf for each `degree` of so many tasks.
+///
+/// # Panics
+/// A degree that is none.
+pub fn tiered(tasks: usize, degree: usize, help_after: u32) -> Tiered<SpinThenYield> {
+    let leaves = tasks.div_ceil(degree);
+    let tiers = (0..).find(|&above| degree.checked_pow(above).is_none_or(|n| n >= leaves));
+    let shape = Tiers {
+        tiers: 1 + tiers.unwrap_or_default() as usize,
+        degree,
+        help_after,
+    };
+    Tiered::create(SpinThenYield, Mode::SignalWait, shape).expect("a degree")
+}
+
+/// The first on a phaser.
+///
+/// # Panics
+/// A degree that is none.
+pub fn tree(degree: usize, help_after: u32) -> Registration<SpinThenYield> {
+    let config = Config {
+        degree,
+        help_after,
+        ..Config::default()
+    };
+    Registration::create(SpinThenYield, Mode::SignalWait, config).expect("a degree")
 }

@@ -10,6 +10,7 @@
 mod comparison;
 mod distance;
 mod kinds;
+mod meeting;
 mod ping_pong;
 mod program;
 mod spread;
@@ -19,7 +20,8 @@ mod yardstick;
 
 pub use comparison::{Comparison, Row, Setting, Verdict};
 pub use distance::{Distance, pairs};
-pub use kinds::kinds;
+pub use kinds::{flat, help_after, kinds, phasers, tiered, tree};
+pub use meeting::{AtMeeting, Meeting};
 pub use ping_pong::ping_pong;
 pub use spread::Spread;
 pub use team::{Barrier, Episodes, Kind, Plan, Sample, delay_turns};

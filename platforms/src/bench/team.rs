@@ -40,7 +40,15 @@ type Measure = dyn Fn(&Plan) -> io::Result<Sample>;
 impl Kind {
     /// The barriers that `make` makes for a number of tasks.
     pub fn new<B: Barrier>(name: impl Into<String>, make: impl Fn(usize) -> B + 'static) -> Self {
-        Self::measured(name, move |plan| sample(&make(plan.cpus.len()), plan))
+        Self::placed(name, move |plan| make(plan.cpus.len()))
+    }
+
+    /// The barriers that `make` makes for the tasks of a plan.
+    pub fn placed<B: Barrier>(
+        name: impl Into<String>,
+        make: impl Fn(&Plan) -> B + 'static,
+    ) -> Self {
+        Self::measured(name, move |plan| sample(&make(plan), plan))
     }
 
     /// Whatever `sample` measures; it is given the plan and returns a sample of its own making.

@@ -191,8 +191,8 @@ impl Episodes for &std::sync::Barrier {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds;
     use super::super::team::together;
+    use super::super::{Meeting, flat, kinds, tiered, tree};
     use super::*;
 
     /// No task is an episode ahead of another: each finds the counts of all at its own or one further.
@@ -226,7 +226,12 @@ mod tests {
             holds(&Central::new(tasks));
             for degree in 2..=4 {
                 holds(&CombiningTree::new(tasks, degree));
+                for help_after in [0, 10] {
+                    holds(&Meeting::new(tasks, || tiered(tasks, degree, help_after)));
+                    holds(&Meeting::new(tasks, || tree(degree, help_after)));
+                }
             }
+            holds(&Meeting::new(tasks, flat));
         }
     }
 

@@ -3,6 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::process::ExitCode;
+use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
 
 /// Prints help and version as they are, and any error as one line that names option, value and what is
@@ -111,7 +112,9 @@ pub fn warn_of_unknown_variables(command: &clap::Command) {
     let unknown: Vec<String> = std::env::vars_os()
         .map(|(name, _)| name)
         .filter(|name| name.to_string_lossy().starts_with("TAUTLINE_"))
-        .filter(|name| name != WARN_VARIABLE && !known.contains(&name.as_os_str()))
+        .filter(|name| {
+            name != WARN_VARIABLE && name != DEGREE_VARIABLE && !known.contains(&name.as_os_str())
+        })
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
     if !unknown.is_empty() {
@@ -122,7 +125,7 @@ pub fn warn_of_unknown_variables(command: &clap::Command) {
                 all.push(name);
             }
         }
-        all.push(WARN_VARIABLE.into());
+        all.extend([WARN_VARIABLE.into(), DEGREE_VARIABLE.into()]);
         eprintln!(
             "tautline: {names}: unknown and ignored; the variables are {}",
             all.join(" ")

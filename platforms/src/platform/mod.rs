@@ -33,7 +33,8 @@
 //!
 //! `num` is how many copies there are under each copy of the place above; 1 unless said. Workers hang on
 //! the innermost places. `type` is `mem`, `cache`, `core`, `node`, `device` or another word; `tuning`,
-//! `name`, `bytes` and `cpus`, the processor of each worker in order, are ours and may be left out.
+//! `name`, `bytes` and `cpus`, the processor of each worker in order, are ours and may be left out. `scratch` is memory near its
+//! workers that software fills.
 #![forbid(unsafe_code)]
 
 mod discover;

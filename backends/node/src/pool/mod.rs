@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use tautline_core::WorkerId;
 use tautline_core::hierarchy::Hierarchy;
+use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool, Seat};
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
@@ -32,6 +33,8 @@ pub struct Plan {
     pub outside: Outside,
     /// The processor of each worker, in turn; none: not pinned.
     pub cpus: Vec<usize>,
+    /// How phasers of tasks are built.
+    pub phasers: phaser::Config,
 }
 
 impl Plan {
@@ -46,6 +49,7 @@ impl Plan {
             tree: Hierarchy::single(workers as u32).expect("at least one worker"),
             outside: Outside::default(),
             cpus: Vec::new(),
+            phasers: phaser::Config::default(),
         }
     }
 }
@@ -75,6 +79,7 @@ impl Threads {
         let stands: Vec<u32> = (0..CALLERS + most - 1).map(stands).collect();
         let node = Node::new(stands.len());
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
+        let pool = pool.with_phasers(plan.phasers);
         let threads = Self {
             pool: Arc::new(pool),
             cpus: plan.cpus.clone(),

@@ -26,9 +26,16 @@ impl<P: Relax + Barrier> Tree<P> {
         (leaf.slots().len() <= FEW && leaf.parent().is_none()).then_some(leaf)
     }
 
-    /// Waits for `phase`, which the visitor has signalled, for at most `patience` turns; true if it is over.
+    /// Waits for `phase`, which the visitor has signalled, for at most `patience` turns and as long as `goes_on` says so; true if it
+    /// is over.
     #[inline]
-    pub fn watch(&self, phase: usize, patience: u32, by: &mut Visitor<'_>) -> bool {
+    pub fn watch(
+        &self,
+        phase: usize,
+        patience: u32,
+        by: &mut Visitor<'_>,
+        goes_on: &mut impl FnMut(u32) -> bool,
+    ) -> bool {
         let Some(leaf) = self.watched(by) else {
             return false;
         };
@@ -40,7 +47,7 @@ impl<P: Relax + Barrier> Tree<P> {
                 let awake = self.sleepers().is_none();
                 return awake && self.pad.is_empty() && !self.between.is_wanted(phase);
             }
-            if self.is_past(phase) || self.sleepers().is_some() {
+            if self.is_past(phase) || self.sleepers().is_some() || !goes_on(turn) {
                 return false;
             }
             self.port.relax(turn);

@@ -11,6 +11,7 @@ use super::{Cx, Outside};
 use crate::deque::Inbox;
 use crate::hierarchy::{Hierarchy, Place};
 use crate::id::{PlaceId, WorkerId};
+use crate::phaser;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use alloc::boxed::Box;
@@ -45,6 +46,8 @@ pub struct Pool<P: Host> {
     closed: AtomicBool,
     /// Threads from outside that are bringing a task in.
     visitors: AtomicUsize,
+    /// How phasers of tasks are built.
+    phasers: phaser::Config,
 }
 
 /// Whom a seat robs, in groups that are equally far.
@@ -92,7 +95,20 @@ impl<P: Host> Pool<P> {
             wanted: AtomicUsize::new(seats),
             closed: AtomicBool::new(false),
             visitors: AtomicUsize::new(0),
+            phasers: phaser::Config::default(),
         }
+    }
+
+    /// Phasers of tasks are built so, unless they are asked for otherwise.
+    #[must_use]
+    pub fn with_phasers(mut self, phasers: phaser::Config) -> Self {
+        self.phasers = phasers;
+        self
+    }
+
+    /// How phasers of tasks are built.
+    pub fn phasers(&self) -> phaser::Config {
+        self.phasers
     }
 
     /// The memories of the node.

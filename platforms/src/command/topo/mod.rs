@@ -11,6 +11,8 @@ use std::path::PathBuf;
 use tautline::Machine;
 use tautline::glb::{Config, Glb};
 use tautline::machine::{Cache, Node};
+use tautline::phaser;
+use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline::platform::{Platform, machine_from_file};
 
@@ -54,6 +56,10 @@ struct Choice {
     /// The processor of each worker.
     cpus: Vec<usize>,
     platform: Platform,
+    /// For as many tasks as processors.
+    phasers: Rules,
+    /// The degree that somebody asked for instead.
+    degree: Option<usize>,
 }
 
 fn list(text: &str) -> Result<PlaceList, String> {
@@ -68,7 +74,8 @@ impl Topo {
             json(&choice)
         } else {
             let reasons = if self.explain {
-                reasons(&choice.config)
+                let all = [reasons(&choice.config), phasers(&choice)];
+                all.concat()
             } else {
                 Vec::new()
             };
@@ -95,14 +102,30 @@ impl Topo {
         };
         let platform = Platform::pinned(&machine, &pinning);
         let glb = Glb::on(&machine).pinning(pinning);
+        let (site, elsewhere) = (Site::of(&machine), self.what_if.is_some());
+        let degree = if elsewhere { None } else { phaser::asked()? };
         Ok(Choice {
+            phasers: rule(&site, Some(site.processors)),
+            degree,
             config: glb.config()?,
             cpus: glb.cpus()?,
-            elsewhere: self.what_if.is_some(),
+            elsewhere,
             platform,
             machine,
         })
     }
+}
+
+fn phasers(choice: &Choice) -> Vec<(&'static str, String)> {
+    let asked = choice.degree;
+    let row = |choice: tautline::choice::Choice| match asked.filter(|_| !choice.chosen) {
+        Some(degree) => (
+            choice.setting,
+            format!("{degree}, as asked; else {}", choice.why),
+        ),
+        None => (choice.setting, choice.why),
+    };
+    choice.phasers.explain(asked).into_iter().map(row).collect()
 }
 
 fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
@@ -206,6 +229,11 @@ fn json(choice: &Choice) -> String {
         "default_places": choice.config.places,
         "default_workers": choice.config.workers,
         "config": balancer::json(&choice.config),
+        "phaser": {
+            "tasks": choice.machine.cpus().len(),
+            "degree": choice.degree.unwrap_or(choice.phasers.config.degree),
+            "help_after": choice.phasers.config.help_after,
+        },
         "pinning": choice.cpus,
         "hierarchy": tree::json(&choice.platform),
     });

@@ -1,0 +1,137 @@
+//! Phasers between threads: the port, and a way to wait that ends in sleep.
+//!
+//! # Algorithm
+//! A thread that waits looks for twice as long as a wake-up costs, then sleeps. No shorter: whoever has just been woken is
+//! that late at the next phase, and if the others sleep over it, they are late in turn, and so on for ever.
+#![forbid(unsafe_code)]
+
+use crate::park::{Parker, relax};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline_core::phaser::{PhaserError, Registration};
+use tautline_core::port::{Barrier, Relax};
+
+/// Wake-ups' worth of looking before a thread sleeps.
+const PATIENCE: u32 = 2;
+
+/// Looks between two at the clock.
+const CLOCK_EVERY: u32 = 16;
+
+/// The port of phasers between threads: waits spin a little, then offer the processor to others. No barrier lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpinThenYield;
+
+impl Relax for SpinThenYield {
+    #[inline]
+    fn relax(&self, turn: u32) {
+        relax(turn);
+    }
+}
+
+impl Barrier for SpinThenYield {}
+
+/// The calling thread as one that waits at phasers: for short by looking, for long asleep. It allocates nothing once made; one
+/// serves all phasers of its thread.
+#[derive(Debug)]
+pub struct Waiter {
+    bed: Arc<Bed>,
+    waker: Waker,
+    /// It stays on its thread.
+    thread: PhantomData<*const ()>,
+}
+
+#[derive(Debug, Default)]
+struct Bed {
+    parker: Parker,
+    /// Written by the owner.
+    sleeps: AtomicU64,
+}
+
+/// A count of the times that a [`Waiter`] went to sleep.
+#[derive(Clone, Debug)]
+pub struct Sleeps(Arc<Bed>);
+
+impl Sleeps {
+    /// So often so far. It counts before it sleeps, so it may yet find that it need not.
+    pub fn count(&self) -> u64 {
+        // ORDERING: Relaxed: a count.
+        self.0.sleeps.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for Bed {
+    fn wake(self: Arc<Self>) {
+        self.parker.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.parker.unpark();
+    }
+}
+
+impl Waiter {
+    /// For the calling thread.
+    pub fn here() -> Self {
+        let bed = Arc::new(Bed::default());
+        bed.parker.belongs_to(thread::current());
+        Self {
+            waker: Waker::from(Arc::clone(&bed)),
+            bed,
+            thread: PhantomData,
+        }
+    }
+
+    /// Signals and waits, each if the mode lets it: [`Registration::next_blocking`], asleep if it takes long.
+    ///
+    /// # Errors
+    /// As [`Registration::next_blocking`].
+    pub fn next<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
+        let over = task.next_while(self.patience())?;
+        self.sleep_unless(over, task)
+    }
+
+    /// Waits until all have signalled the phase: [`Registration::wait_blocking`], asleep if it takes long.
+    ///
+    /// # Errors
+    /// As [`Registration::wait_blocking`].
+    pub fn wait<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
+        let over = task.wait_while(self.patience())?;
+        self.sleep_unless(over, task)
+    }
+
+    /// How often it goes to sleep: for any thread to look at.
+    pub fn sleeps(&self) -> Sleeps {
+        Sleeps(Arc::clone(&self.bed))
+    }
+
+    fn patience(&self) -> impl FnMut(u32) -> bool + use<> {
+        let patience = Duration::from_nanos(self.bed.parker.wake_ns()) * PATIENCE;
+        let mut start = None;
+        move |turn| {
+            turn % CLOCK_EVERY != CLOCK_EVERY - 1
+                || start.get_or_insert_with(Instant::now).elapsed() < patience
+        }
+    }
+
+    fn sleep_unless<P: Relax + Barrier>(
+        &self,
+        over: bool,
+        task: &mut Registration<P>,
+    ) -> Result<(), PhaserError> {
+        if over {
+            return Ok(());
+        }
+        loop {
+            if let Poll::Ready(result) = task.poll_wait(&self.waker) {
+                return result;
+            }
+            // ORDERING: Relaxed: a count.
+            self.bed.sleeps.fetch_add(1, Ordering::Relaxed);
+            self.bed.parker.sleep();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Threads that wait at phasers, awake or asleep.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::mpsc::channel;
+use std::thread;
+use tautline_core::phaser::{Config, Mode, Registration};
+use tautline_node::{Sleeps, SpinThenYield, Waiter};
+
+#[global_allocator]
+static COUNTER: Counter = Counter;
+
+thread_local! {
+    /// How often this thread has asked for memory.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counter;
+
+// SAFETY: all is done by the system's allocator.
+unsafe impl GlobalAlloc for Counter {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+fn two() -> [Registration<SpinThenYield>; 2] {
+    let first = Registration::create(SpinThenYield, Mode::SignalWait, Config::default());
+    let mut first = first.unwrap();
+    let other = first.register(Mode::SignalWait).unwrap();
+    [first, other]
+}
+
+/// Returns when the other has gone to sleep more often than that.
+fn until_asleep(sleeps: &Sleeps, before: u64) {
+    while sleeps.count() <= before {
+        thread::yield_now();
+    }
+}
+
+/// The other comes only when the one sleeps, each time. Neither needs memory for it.
+#[test]
+fn who_waits_long_sleeps_and_is_woken() {
+    const PHASES: u64 = 30;
+    let [mut one, mut other] = two();
+    thread::scope(|scope| {
+        let (here, sleeps) = channel();
+        let sleeper = scope.spawn(move || {
+            let waiter = Waiter::here();
+            here.send(waiter.sleeps()).unwrap();
+            waiter.next(&mut one).unwrap();
+            let asked = ASKED.get();
+            (1..PHASES).for_each(|_| waiter.next(&mut one).unwrap());
+            ASKED.get() - asked
+        });
+        let sleeps: Sleeps = sleeps.recv().unwrap();
+        let asked = ASKED.get();
+        for phase in 0..PHASES {
+            until_asleep(&sleeps, phase);
+            other.next_blocking().unwrap();
+            assert_eq!(other.phaser().phase().0 as u64, phase + 1);
+        }
+        assert_eq!((ASKED.get() - asked, sleeper.join().unwrap()), (0, 0));
+    });
+}
+
+/// The same by split phases, and with a consumer that only waits.
+#[test]
+fn a_consumer_sleeps_until_the_producer_signals() {
+    const PHASES: u64 = 30;
+    let [mut first, _] = two();
+    let mut consumer = first.register(Mode::Wait).unwrap();
+    let mut producer = first.register(Mode::Signal).unwrap();
+    drop(first);
+    thread::scope(|scope| {
+        let (here, sleeps) = channel();
+        scope.spawn(move || {
+            let waiter = Waiter::here();
+            here.send(waiter.sleeps()).unwrap();
+            (0..PHASES).for_each(|_| waiter.wait(&mut consumer).unwrap());
+        });
+        let sleeps: Sleeps = sleeps.recv().unwrap();
+        for phase in 0..PHASES {
+            until_asleep(&sleeps, phase);
+            producer.signal().unwrap();
+        }
+    });
+}
+
+/// One sleep is not followed by others: after it, two threads that meet again and again sleep at most once in a hundred phases,
+/// as soon as nobody takes their processors away for as long as that.
+#[test]
+fn a_sleep_is_not_followed_by_others() {
+    const PHASES: u64 = 1000;
+    const ROUNDS: usize = 2000;
+    let mut rounds = (0..ROUNDS).map(|_| {
+        let [mut one, mut other] = two();
+        thread::scope(|scope| {
+            let waiter = Waiter::here();
+            let first = waiter.sleeps();
+            let late = scope.spawn(move || {
+                let waiter = Waiter::here();
+                until_asleep(&first, 0);
+                (0..PHASES).for_each(|_| waiter.next(&mut other).unwrap());
+                waiter.sleeps().count()
+            });
+            (0..PHASES).for_each(|_| waiter.next(&mut one).unwrap());
+            let sleeps = waiter.sleeps().count();
+            assert!(sleeps > 0, "the first one");
+            sleeps + late.join().unwrap()
+        })
+    });
+    assert!(rounds.any(|sleeps| sleeps <= 1 + PHASES / 100));
+}
+
+/// The waits that give up leave the task where a signal does: whoever sleeps is woken all the same.
+#[test]
+fn who_gives_up_has_signalled() {
+    let [mut one, mut other] = two();
+    assert_eq!(one.next_while(|turn| turn < 20), Ok(false));
+    assert_eq!((one.signalled().0, other.signalled().0), (1, 0));
+    assert_eq!(one.wait_while(|_| false), Ok(false));
+    other.next_blocking().unwrap();
+    assert_eq!(one.wait_while(|_| unreachable!("it is over")), Ok(true));
+    one.wait_while(|_| true).unwrap_err();
+    thread::scope(|scope| {
+        let (here, sleeps) = channel();
+        let sleeper = scope.spawn(move || {
+            let waiter = Waiter::here();
+            here.send(waiter.sleeps()).unwrap();
+            waiter.next(&mut other)
+        });
+        until_asleep(&sleeps.recv().unwrap(), 0);
+        _ = one.next_while(|_| false).unwrap();
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+}

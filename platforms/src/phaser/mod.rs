@@ -1,0 +1,125 @@
+//! Phasers: barriers, point-to-point synchronization and reductions for tasks or threads that come and go.
+//!
+//! Among tasks a phaser belongs to a scope, and waiting holds no worker:
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! Runtime::new()?.run(|cx| {
+//!     let (largest, mut ph) = cx.accumulator::<u64>(Op::Max)?;
+//!     for i in 0..1000u64 {
+//!         let largest = largest.clone();
+//!         cx.spawn_phased([ph.signal_wait()], move |mut task| async move {
+//!             for phase in 0..3 {
+//!                 task.accum_next(&largest, i * phase).await.unwrap();
+//!                 assert_eq!(largest.get(), 999 * phase);
+//!             }
+//!         })?;
+//!     }
+//!     Ok(())
+//! })
+//! # .map_err(|error: PhaserError| tautline::Error::from(error))
+//! ```
+//!
+//! Among threads each holds a registration, and waits by looking at memory, or asleep if that takes long ([`Waiter`]):
+//!
+//! ```
+//! use tautline::phaser::{self, Mode};
+//!
+//! let mut first = phaser::for_threads(4, Mode::SignalWait)?;
+//! std::thread::scope(|scope| {
+//!     for _ in 1..4 {
+//!         let mut one = first.register(Mode::SignalWait)?;
+//!         scope.spawn(move || (0..100).try_for_each(|_| one.next_blocking()));
+//!     }
+//!     (0..100).try_for_each(|_| first.next_blocking())
+//! })?;
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! How they are built follows from the machine ([`rule`]); [`DEGREE_VARIABLE`] overrides the degree.
+#![forbid(unsafe_code)]
+
+pub mod rule;
+
+use crate::{Error, Result};
+use rule::{Site, rule};
+use std::borrow::Cow;
+use tautline_core::phaser;
+use tautline_core::port::Spin;
+use tautline_node::Machine;
+use tautline_node::pool::Node;
+
+pub use tautline_core::phaser::{At, Census, Config, Element, Mode, Op, Phase, PhaserError};
+pub use tautline_core::task::{Member, Request};
+pub use tautline_node::{Sleeps, SpinThenYield, Waiter};
+
+/// A thread's place on a phaser; see [`phaser::Registration`].
+pub type Registration<Q = SpinThenYield> = phaser::Registration<Q>;
+
+/// A phaser, to be looked at; see [`phaser::Phaser`].
+pub type Phaser<Q = SpinThenYield> = phaser::Phaser<Q>;
+
+/// A phaser's reduction; see [`phaser::Accumulator`].
+pub type Accumulator<T, Q = SpinThenYield> = phaser::Accumulator<T, Q>;
+
+/// What a phased task is given on this machine; see [`task::Phased`](tautline_core::task::Phased).
+pub type Phased<'scope, 'env, Q = Spin> = tautline_core::task::Phased<'scope, 'env, Node, Q>;
+
+/// The variable that overrides the degree of the trees.
+pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
+
+/// A new phaser for so many threads of this machine, the caller's registration among them; it registers the others. More, or
+/// fewer, can come.
+///
+/// # Errors
+/// A [`DEGREE_VARIABLE`] that is none.
+pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
+    let config = config(&Machine::discover(), Some(threads))?;
+    Ok(Registration::create(SpinThenYield, mode, config)?)
+}
+
+/// A new phaser for so many threads that brings the values of a phase together by `op`, with the caller's registration,
+/// signal-wait.
+///
+/// # Errors
+/// As [`for_threads`]; an operator that is none for values of this type.
+pub fn accumulator_for_threads<T: Element>(
+    threads: usize,
+    op: Op,
+) -> Result<(Accumulator<T>, Registration)> {
+    let config = config(&Machine::discover(), Some(threads))?;
+    Ok(Accumulator::create(SpinThenYield, op, None, config)?)
+}
+
+/// How phasers of so many tasks are built on `machine`: by the [`rule`], but for what the environment asks for.
+///
+/// # Errors
+/// A [`DEGREE_VARIABLE`] that is none.
+pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
+    let rules = rule(&Site::of(machine), tasks);
+    Ok(Config {
+        degree: asked()?.unwrap_or(rules.config.degree),
+        ..rules.config
+    })
+}
+
+/// The degree that the environment asks for.
+///
+/// # Errors
+/// A [`DEGREE_VARIABLE`] that is none.
+pub fn asked() -> Result<Option<usize>> {
+    let Ok(value) = std::env::var(DEGREE_VARIABLE) else {
+        return Ok(None);
+    };
+    let degree = value
+        .parse()
+        .ok()
+        .filter(|degree| (2..=1024).contains(degree));
+    let refused = || Error::Setting {
+        setting: DEGREE_VARIABLE,
+        value,
+        allowed: Cow::from("2 to 1024"),
+    };
+    degree.map(Some).ok_or_else(refused)
+}
