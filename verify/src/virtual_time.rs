@@ -285,6 +285,10 @@ impl Park for Port {
 }
 
 impl Barrier for Port {
+    fn lines(&self) -> usize {
+        self.own().lines()
+    }
+
     fn claim(&self) -> Option<Line> {
         self.due().claim().map(Line)
     }
