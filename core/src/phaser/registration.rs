@@ -325,7 +325,7 @@ impl<P: Relax + Barrier> Registration<P> {
         self.suspect = by.suspect;
     }
 
-    /// Waits until all have signalled the phase, without a thread.
+    /// Waits until all have signalled the phase, without a thread. Once woken, poll again, or [`rise`](Self::rise).
     ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
@@ -342,11 +342,12 @@ impl<P: Relax + Barrier> Registration<P> {
             return Poll::Ready(Ok(()));
         }
         let phase = self.due()?;
+        self.rise();
         self.hinder();
         let tree = &*self.tree;
         if !tree.is_past(phase) {
             self.asleep = true;
-            self.slot().sleeper.sleep(waker, &tree.port);
+            self.slot().sleeper.sleep(waker);
             let mut by = self.visitor(true, single);
             if tree.fall_asleep(phase, self.slot) {
                 tree.look_again(phase, &mut by);
@@ -363,10 +364,12 @@ impl<P: Relax + Barrier> Registration<P> {
         Poll::Ready(Ok(()))
     }
 
-    fn rise(&mut self) {
+    /// Ends a wait that [`poll_wait`](Self::poll_wait) began, if it is not to be polled again: it may have been woken to wake others.
+    pub fn rise(&mut self) {
         if self.asleep {
             self.asleep = false;
-            self.slot().sleeper.rise(&self.tree.port);
+            let errand = self.slot().sleeper.rise(&self.tree.port);
+            self.tree.run_errand(errand, self.slot);
         }
     }
 
@@ -512,6 +515,12 @@ pub struct Next<'a, P: Relax + Barrier, F = fn()> {
 enum Stage {
     Signal,
     Wait,
+}
+
+impl<P: Relax + Barrier, F> Drop for Next<'_, P, F> {
+    fn drop(&mut self) {
+        self.task.rise();
+    }
 }
 
 impl<P: Relax + Barrier, F> Unpin for Next<'_, P, F> {}

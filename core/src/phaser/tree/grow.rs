@@ -234,7 +234,7 @@ impl<P: Relax + Barrier> Tree<P> {
     pub fn leave(&self, slot: NonNull<Slot>, mode: Mode) {
         // SAFETY: slots live as long as the phaser.
         let this = unsafe { slot.as_ref() };
-        this.sleeper.rise(&self.port);
+        self.run_errand(this.sleeper.rise(&self.port), slot);
         if mode.signals() {
             this.drop_out();
             self.after_signal(slot, false);

@@ -24,12 +24,14 @@
 //! | R1 | `plant` | `root` | the nodes | `growth` |
 //! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_early_drop` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
+//! | Z3 | the sleeper's fence | `publish`'s fence | the same, if it was not the first to sleep | `parked_3` |
 
 mod grow;
 mod lines;
 mod node;
 mod pad;
 mod sleeper;
+mod wake;
 mod watch;
 
 use super::accumulator::Reduction;
@@ -335,6 +337,8 @@ impl<P: Relax + Barrier> Tree<P> {
     fn publish(&self, phase: usize, by: Option<NonNull<Slot>>) -> bool {
         let word = self.end(phase);
         if word.is_some_and(|word| word & ASLEEP != 0) {
+            // Either this sees who sleeps, or the sleeper sees that the phase is over (Z3).
+            full_fence();
             self.wake(by);
         }
         word.is_some()
@@ -422,19 +426,6 @@ impl<P: Relax + Barrier> Tree<P> {
             } else {
                 // Values are brought together only by those who cannot be left behind.
                 self.wake(Some(slot));
-            }
-        }
-    }
-}
-
-impl<P: Barrier> Tree<P> {
-    /// Wakes all that sleep, but `by`.
-    fn wake(&self, by: Option<NonNull<Slot>>) {
-        for node in self.nodes() {
-            for slot in node.slots() {
-                if by != Some(NonNull::from(slot)) {
-                    slot.sleeper.wake();
-                }
             }
         }
     }

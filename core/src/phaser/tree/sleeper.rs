@@ -1,16 +1,20 @@
 //! Whom to wake when a phase is over.
 //!
+//! A sleeper can be woken with an errand: to wake all below a node before it goes on.
+//!
 //! # Words
-//! `state`: the task goes from awake to asleep; from asleep, the task or a waker goes through busy to awake. `waker`: whoever made
-//! the state busy, or the task while it is awake.
+//! `state`: the task goes from awake to asleep; from asleep, the task or a waker goes through busy to awake. `waker`, `errand`: whoever
+//! made the state busy, or the task while it is awake.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | W1 | `sleep`, `wake`, `rise` | `sleep`, `wake`, `rise` | the waker as the other side left it | `parked_2` |
+//! | W1 | `sleep`, `wake`, `rise` | `wake`, `rise` | the waker as the other side left it | `parked_2` |
 
+use super::node::Node;
 use crate::port::Relax;
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
+use core::ptr::NonNull;
 use core::task::Waker;
 
 const AWAKE: usize = 0;
@@ -22,9 +26,10 @@ const BUSY: usize = 2;
 pub(in crate::phaser) struct Sleeper {
     state: AtomicUsize,
     waker: UnsafeCell<Option<Waker>>,
+    errand: UnsafeCell<Option<NonNull<Node>>>,
 }
 
-// SAFETY: the waker is touched only as the head says, by one thread at a time.
+// SAFETY: waker and errand are touched only as the head says, by one thread at a time.
 unsafe impl Sync for Sleeper {}
 
 impl Sleeper {
@@ -32,59 +37,59 @@ impl Sleeper {
         Self {
             state: AtomicUsize::new(AWAKE),
             waker: UnsafeCell::new(None),
+            errand: UnsafeCell::new(None),
         }
     }
 
-    /// Wants `waker` to be woken from now on. The task only.
-    pub fn sleep(&self, waker: &Waker, relax: &impl Relax) {
+    /// Wants `waker` to be woken from now on. The task only, when it has risen.
+    pub fn sleep(&self, waker: &Waker) {
         let waker = Some(waker.clone());
-        let old = self.take(relax);
-        // SAFETY: awake, or made busy by `take`.
+        // SAFETY: awake.
         self.waker.with_mut(|w| unsafe { *w = waker });
         // ORDERING: Release, pairs with Acquire in try_busy (W1).
         self.state.store(ASLEEP, Ordering::Release);
-        drop(old);
     }
 
-    /// Does not want to be woken any more. The task only.
-    pub fn rise(&self, relax: &impl Relax) {
-        let old = self.take(relax);
-        // ORDERING: Release, pairs with Acquire in take (W1), by a later task of this slot.
-        self.state.store(AWAKE, Ordering::Release);
-        drop(old);
-    }
-
-    /// Wakes the task, if it sleeps. Any thread.
-    #[inline]
-    pub fn wake(&self) {
-        // ORDERING: Relaxed look first: whoever needs waking has set it before the fence that this look comes after (V18).
-        if self.state.load(Ordering::Relaxed) != ASLEEP || !self.try_busy() {
-            return;
-        }
-        // SAFETY: made busy.
-        let waker = self.waker.with_mut(|w| unsafe { (*w).take() });
-        // ORDERING: Release, pairs with Acquire in take (W1).
-        self.state.store(AWAKE, Ordering::Release);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    /// The waker, with the right to put another one in its place: the state is awake or busy then, by nobody else.
-    fn take(&self, relax: &impl Relax) -> Option<Waker> {
+    /// Does not want to be woken any more, and takes the errand that it was woken with. The task only.
+    #[must_use]
+    pub fn rise(&self, relax: &impl Relax) -> Option<NonNull<Node>> {
         let mut turn = 0;
         loop {
-            // ORDERING: Acquire, pairs with Release in wake and rise (W1).
+            // ORDERING: Acquire, pairs with Release in wake (W1).
             match self.state.load(Ordering::Acquire) {
-                AWAKE => return None,
+                // SAFETY: awake.
+                AWAKE => return self.errand.with_mut(|e| unsafe { (*e).take() }),
                 ASLEEP if self.try_busy() => {
                     // SAFETY: made busy.
-                    return self.waker.with_mut(|w| unsafe { (*w).take() });
+                    let old = self.waker.with_mut(|w| unsafe { (*w).take() });
+                    // ORDERING: Release, pairs with Acquire in rise (W1), by a later task of this slot.
+                    self.state.store(AWAKE, Ordering::Release);
+                    drop(old);
+                    return None;
                 }
                 _ => relax.relax(turn),
             }
             turn = turn.saturating_add(1);
         }
+    }
+
+    /// Wakes the task, with an errand or without, if it sleeps; else returns false. Any thread.
+    #[inline]
+    pub fn wake(&self, errand: Option<NonNull<Node>>) -> bool {
+        // ORDERING: Relaxed look first: whoever needs waking has set it before the fence that this look comes after (Z3).
+        if self.state.load(Ordering::Relaxed) != ASLEEP || !self.try_busy() {
+            return false;
+        }
+        // SAFETY: made busy.
+        self.errand.with_mut(|e| unsafe { *e = errand });
+        // SAFETY: as above.
+        let waker = self.waker.with_mut(|w| unsafe { (*w).take() });
+        // ORDERING: Release, pairs with Acquire in rise (W1).
+        self.state.store(AWAKE, Ordering::Release);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
     }
 
     fn try_busy(&self) -> bool {
