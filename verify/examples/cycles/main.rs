@@ -13,7 +13,9 @@ mod table;
 
 #[cfg(tautline_shuttle)]
 fn main() {
-    if std::env::args().nth(1).as_deref() == Some("probe") { return table::probe(); }
+    if std::env::args().nth(1).as_deref() == Some("probe") {
+        return table::probe();
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let threads: Result<Vec<usize>, String> = words.iter().map(|word| count(word)).collect();
     match threads {

@@ -35,7 +35,7 @@ pub struct Reading {
     pub cycles: u64,
     /// Accesses of a thread, on average.
     pub accesses: f64,
-    /// Phases that a line carried, of those that counted.
+    /// Phases that a line carried, of these and the four before them.
     pub in_hardware: usize,
     /// All accesses of all these episodes.
     pub traffic: Traffic,
@@ -108,7 +108,7 @@ struct Run<'a> {
 struct Marks {
     now: [u64; 2],
     accesses: [u64; 2],
-    carried: [usize; 2],
+    carried: usize,
 }
 
 impl Run<'_> {
@@ -144,23 +144,23 @@ impl Run<'_> {
             }
             let task = seats.lock().unwrap()[me].take();
             let mut task = task.expect("everybody has a place");
-            let mark = |which: usize, task: &M| {
-                let carried = carried(task);
+            let mark = |which: usize| {
                 let marks = &mut kept.lock().unwrap()[me];
                 marks.now[which] = port.now();
                 marks.accesses[which] = port.accesses();
-                marks.carried[which] = carried;
             };
             (0..BEFORE).for_each(|_| next(&mut task, port));
-            mark(0, &task);
+            mark(0);
             if me == 0 {
                 port.count_traffic();
             }
             (0..episodes).for_each(|_| next(&mut task, port));
+            mark(1);
             if me == 0 {
                 port.stop_counting();
+                let carried = carried(&task);
+                kept.lock().unwrap()[me].carried = carried;
             }
-            mark(1, &task);
         });
         let marks = marks.lock().unwrap();
         reading(&marks, taken, episodes)
@@ -176,7 +176,7 @@ fn reading(marks: &[Marks], taken: Taken, episodes: usize) -> Reading {
     Reading {
         cycles: (last(1).unwrap_or(0) - last(0).unwrap_or(0)) / episodes as u64,
         accesses: accesses as f64 / (marks.len() * episodes) as f64,
-        in_hardware: marks.first().map_or(0, |m| m.carried[1] - m.carried[0]),
+        in_hardware: marks.first().map_or(0, |marks| marks.carried),
         traffic: taken.traffic,
     }
 }
