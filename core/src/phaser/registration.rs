@@ -57,6 +57,9 @@ pub struct Registration<P: Relax + Barrier> {
     hinders: bool,
     /// The line that waits for its thread.
     line: Option<Line>,
+    /// That line carries the phase that comes next, as it was when this task left the last one: nobody can undo that before this task
+    /// has come, except that the tree takes part too.
+    rides: bool,
     /// It did something that takes software after it had signalled.
     shuts: bool,
 }
@@ -107,6 +110,7 @@ impl<P: Relax + Barrier> Registration<P> {
             asleep: false,
             hinders: true,
             line: None,
+            rides: false,
             shuts: false,
         }
     }
@@ -192,7 +196,7 @@ impl<P: Relax + Barrier> Registration<P> {
         if self.signalled == Phase::LAST.0 {
             return Err(PhaserError::Overflow);
         }
-        if self.mode.waits() && self.master_of.is_none() {
+        if self.mode.waits() && self.master_of.is_none() && self.line.is_none() {
             let vacancies = self.tree.vacancies();
             if vacancies != self.vacancies {
                 self.vacancies = vacancies;
@@ -317,11 +321,16 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(());
         }
         let phase = self.due()?;
-        match self.line {
-            Some(line) => self.wait_on_line(line, phase, single),
-            None => _ = self.wait_in_tree(phase, single, &mut |_| true),
+        let line = self.line.filter(|_| self.rides);
+        let carried = line.is_some_and(|line| self.wait_on_line(line, phase));
+        if !carried {
+            self.wait_in_tree(phase, single, &mut |_| true);
         }
         self.waited = phase + 1;
+        if carried {
+            // Nothing is to be shown, and nothing to be followed.
+            return Ok(());
+        }
         self.show_willing();
         self.follow_window(phase);
         Ok(())
@@ -470,22 +479,18 @@ impl<P: Relax + Barrier> Registration<P> {
 }
 
 impl<P: Relax + Barrier> Registration<P> {
-    /// Waits for a phase that the line may carry, being included in it.
-    fn wait_on_line(&mut self, line: Line, phase: usize, single: Option<&mut dyn FnMut()>) {
+    /// Waits for a phase that the line carries; false if the tree has a part in it.
+    #[inline]
+    fn wait_on_line(&self, line: Line, phase: usize) -> bool {
         let tree = &*self.tree;
-        if tree.window.state().carrier(phase) != Carrier::Software {
-            tree.port.arrive(line);
-            let mut turn = 0;
-            while !tree.port.is_done(line) {
-                tree.port.relax(turn);
-                turn = turn.saturating_add(1);
-            }
-            // Whoever closed the window was included, so it is seen here.
-            if tree.window.state().carrier(phase) == Carrier::Hardware {
-                return tree.carried(phase);
-            }
+        tree.port.arrive(line);
+        let mut turn = 0;
+        while !tree.port.is_done(line) {
+            tree.port.relax(turn);
+            turn = turn.saturating_add(1);
         }
-        self.wait_in_tree(phase, single, &mut |_| true);
+        // Whoever closed the window was included, so it is seen here.
+        tree.window.state().carrier(phase) == Carrier::Hardware
     }
 
     /// Goes where the window says, leaving `phase`.
@@ -508,11 +513,12 @@ impl<P: Relax + Barrier> Registration<P> {
                 tree.port.exclude(line);
                 self.line = None;
                 if state.ends_by(phase) {
-                    tree.window.reset(state);
+                    tree.reset_window(state);
                 }
             }
             _ => {}
         }
+        self.rides = self.line.is_some() && state.carrier(phase + 1) != Carrier::Software;
     }
 
     /// Its thread is its own: as far as it is concerned, the hardware may carry what follows.

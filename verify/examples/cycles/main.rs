@@ -7,10 +7,15 @@
 #[cfg(tautline_shuttle)]
 mod barriers;
 #[cfg(tautline_shuttle)]
+mod phasers;
+#[cfg(tautline_shuttle)]
 mod table;
 
 #[cfg(tautline_shuttle)]
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("probe") {
+        return table::probe();
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let threads: Result<Vec<usize>, String> = words.iter().map(|word| count(word)).collect();
     match threads {

@@ -50,3 +50,48 @@ pub fn print(threads: &[usize]) {
         }
     }
 }
+
+pub fn probe() {
+    use super::phasers::{Kind, measure};
+    let words: Vec<String> = std::env::args().skip(2).collect();
+    let threads: Vec<usize> = words[1..].iter().map(|w| w.parse().unwrap()).collect();
+    let (machine, region) = match words[0].as_str() {
+        "sram" => (CYCLOPS64, Region::OnChip),
+        "dram" => (CYCLOPS64, Region::OffChip),
+        "power" => (POWER7, Region::OnChip),
+        _ => (XEON, Region::OnChip),
+    };
+    let mut kinds = vec![Kind::Flat];
+    for d in [2, 4, 8, 16] {
+        kinds.push(Kind::Tiered(d));
+    }
+    for d in [2, 4, 8, 16] {
+        kinds.push(Kind::Tree(d));
+    }
+    if machine.signals.lines > 0 {
+        kinds.push(Kind::Lines(4));
+    }
+    kinds.push(Kind::Awake(4));
+    let episodes = 10;
+    for kind in kinds {
+        let v = Virtual::new(machine).place_all(region).patient();
+        print!("{:<12}", format!("{kind:?}"));
+        for n in &threads {
+            let start = Instant::now();
+            let r = measure(&v, kind, *n, episodes);
+            let sum = r.traffic.sum();
+            print!(
+                " | {n}: {} cyc, {:.1} acc, hw {}, l {} s {} u {} f {}, {:.1}s",
+                r.cycles,
+                r.accesses,
+                r.in_hardware,
+                sum.loads / 10,
+                sum.stores / 10,
+                sum.updates / 10,
+                r.traffic.fences / 10,
+                start.elapsed().as_secs_f64()
+            );
+        }
+        println!();
+    }
+}

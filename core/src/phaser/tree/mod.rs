@@ -71,6 +71,7 @@ pub(super) struct Tree<P: Barrier> {
     pub window: Window,
     line: AtomicUsize,
     hindrances: AtomicUsize,
+    opened: AtomicUsize,
     carried: AtomicUsize,
 }
 
@@ -115,6 +116,7 @@ impl<P: Relax + Barrier> Tree<P> {
             window: Window::new(),
             line: AtomicUsize::new(0),
             hindrances: AtomicUsize::new(0),
+            opened: AtomicUsize::new(0),
             carried: AtomicUsize::new(0),
         }
     }
