@@ -8,7 +8,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | S1 | `Slot::signal`, `drop_out` | `Slot::owes` | what the task did, its registrations too | `static_3` |
+//! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3`, `reuse_early` |
 //! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3` |
 //! | N2 | `hang` | `parent`, `children` | the node and its first child | `growth` |
 //! | M1 | `Node::leave` | `Node::try_master` | the old master's gathering | `master_drops` |
@@ -51,9 +51,11 @@ impl SlotWords {
 
     /// Takes a task in that owes `start` next.
     pub fn seat(&self, start: usize) {
-        // ORDERING: Relaxed both: the registrar's signal (S1) or the landing pad (P1) makes it visible.
+        // ORDERING: Relaxed: the registrar's signal (S1) or the landing pad (P1) makes it visible.
         self.start.store(start, Ordering::Relaxed);
-        self.signalled.store(start, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in owes (S1): what the last task of the slot did, if this one owes nothing for the
+        // phase in which that one left.
+        self.signalled.store(start, Ordering::Release);
     }
 
     /// All phases below `signalled` are signalled. The task only.
