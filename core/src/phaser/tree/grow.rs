@@ -123,7 +123,7 @@ impl<P: Relax + Barrier> Tree<P> {
         if vacant > 0 {
             self.add_vacancy();
         }
-        self.pad.append(slot, self.phase().0);
+        self.pad.append(slot, self.settled(self.phase().0));
         Seat { slot, master_of }
     }
 
@@ -136,13 +136,14 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// The slot that has been free for longest. What its last task had to say for a phase must not be needed any more.
     fn reuse(&self, registry: &mut Registry) -> Option<NonNull<Slot>> {
-        let phase = self.phase().0;
         let first = registry.free.len();
-        for slot in self.free.take() {
+        let left = self.free.take();
+        let phase = self.phase().0;
+        for slot in left {
             registry.free.insert(first, (slot, phase));
         }
         let (_, since) = *registry.free.front()?;
-        let ready = self.reduction.is_none() || since < phase;
+        let ready = self.reduction.is_none() || since < self.settled(phase);
         ready
             .then(|| registry.free.pop_front())?
             .map(|(slot, _)| slot)

@@ -213,7 +213,7 @@ impl<P: Relax + Barrier> Tree<P> {
             .then(|| unsafe { by.slot.as_ref().leaf().as_ref() });
         match leaf.or_else(|| self.root()) {
             Some(node) => _ = self.pass(node, phase, by) && self.go_on(node, phase, by),
-            None => _ = self.finish(phase, by),
+            None => _ = self.finish(None, phase, by),
         }
     }
 
@@ -230,7 +230,7 @@ impl<P: Relax + Barrier> Tree<P> {
                 return false;
             }
         }
-        self.finish(phase, by)
+        self.finish(Some(node), phase, by)
     }
 
     /// Sees whether all below `node` have signalled `phase`, and raises it if so.
@@ -265,8 +265,9 @@ impl<P: Relax + Barrier> Tree<P> {
         }
     }
 
-    /// Ends `phase`, whose tree is complete, unless newcomers owe a signal or somebody else does what comes between two phases.
-    fn finish(&self, phase: usize, by: &mut Visitor<'_>) -> bool {
+    /// Ends `phase`, whose tree is complete, unless newcomers owe a signal or somebody else does what comes between two phases. `top`:
+    /// the node that all of the tree was gathered in; by now it may have another one above it.
+    fn finish(&self, top: Option<&Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
         let quiet = self.pad.is_empty();
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
             return false;
@@ -284,13 +285,19 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         if let Some(reduction) = &self.reduction {
-            reduction.conclude(self.root(), self.pad.newcomers(), phase);
+            reduction.conclude(top, self.pad.newcomers(), phase);
         }
         if !quiet {
-            self.pad.retire(phase + 1);
+            self.pad.retire(self.settled(phase + 1));
         }
         self.open_window(phase + 2);
         self.publish(phase, by.slot)
+    }
+
+    /// In `phase`, nobody asks any more for what was registered in the phases below this one. Whoever brings values together may be
+    /// late, but by less than a phase.
+    fn settled(&self, phase: usize) -> usize {
+        phase.saturating_sub(usize::from(self.reduction.is_some()))
     }
 
     /// Lets everybody go on to the next phase.

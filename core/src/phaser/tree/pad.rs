@@ -56,11 +56,11 @@ impl Pad {
         }
     }
 
-    /// Adds a newcomer; `phase` is the one that is going on. Under the lock of registrations.
-    pub fn append(&self, slot: NonNull<Slot>, phase: usize) {
+    /// Adds a newcomer; those registered before `settled` may be retired for that. Under the lock of registrations.
+    pub fn append(&self, slot: NonNull<Slot>, settled: usize) {
         // ORDERING: Relaxed: written under the lock.
         let len = self.len.load(Ordering::Relaxed);
-        let ring = self.room(len, phase);
+        let ring = self.room(len, settled);
         // SAFETY: rings live as long as the pad.
         let entry = unsafe { (*ring).at(len) };
         // ORDERING: Release, pairs with Acquire in newcomers (P1): for late threads, which may find it in place of an older entry.
@@ -70,7 +70,7 @@ impl Pad {
     }
 
     /// A ring with a free place for ticket `len`.
-    fn room(&self, len: usize, phase: usize) -> *mut Ring {
+    fn room(&self, len: usize, settled: usize) -> *mut Ring {
         // ORDERING: Relaxed: written under the lock.
         let ring = self.ring.load(Ordering::Relaxed);
         // SAFETY: rings live as long as the pad.
@@ -78,7 +78,7 @@ impl Pad {
         if len - self.first() < capacity {
             return ring;
         }
-        self.retire(phase);
+        self.retire(settled);
         let first = self.first();
         if len - first < capacity {
             return ring;
@@ -140,12 +140,12 @@ impl Pad {
         })
     }
 
-    /// Forgets those whose first phase is over, `phase` being the one that is going on.
-    pub fn retire(&self, phase: usize) {
+    /// Forgets those whose first phase is below `settled`.
+    pub fn retire(&self, settled: usize) {
         let first = self.first();
         let old = self
             .since(first)
-            .take_while(|slot| slot.start() < phase)
+            .take_while(|slot| slot.start() < settled)
             .count();
         if old > 0 {
             // ORDERING: AcqRel, pairs with Acquire in first (P2); it may be read instead of another's, so it passes that one's on.
