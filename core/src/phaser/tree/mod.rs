@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|
 //! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
+//! | Z2 | `fall_asleep` | `end` | the waker, whoever ends the phase | `parked_behind_another` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
 
 mod grow;
@@ -315,7 +316,7 @@ impl<P: Relax + Barrier> Tree<P> {
         let mut word = self.word.load(Ordering::Relaxed);
         while word >> 1 == phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
-            // seen. Failure Relaxed: nothing is read.
+            // seen (Z2). Failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             match self
                 .word
@@ -341,11 +342,9 @@ impl<P: Relax + Barrier> Tree<P> {
         // ORDERING: Acquire, pairs with Release in publish (B1).
         let mut word = self.word.load(Ordering::Acquire);
         while word >> 1 == phase {
-            if word & ASLEEP != 0 {
-                return true;
-            }
-            // ORDERING: AcqRel: Release pairs with Acquire in publish: the waker is seen. Acquire, also on failure, pairs with
-            // Release in publish (B1).
+            // Also if another one sleeps already: whoever ends the phase sees the wakers of those only who have changed the word.
+            // ORDERING: AcqRel: Release pairs with Acquire in end: the waker is seen (Z2). Acquire, also on failure, pairs with
+            // Release in end (B1).
             let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
             match self
                 .word

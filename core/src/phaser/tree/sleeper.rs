@@ -57,7 +57,7 @@ impl Sleeper {
     /// Wakes the task, if it sleeps. Any thread.
     #[inline]
     pub fn wake(&self) {
-        // ORDERING: Relaxed look first: whoever needs waking has set it before the fence that this look comes after (V18).
+        // ORDERING: Relaxed look first: who sleeps in the phase that the caller ended has set it before changing the word (Z2).
         if self.state.load(Ordering::Relaxed) != ASLEEP || !self.try_busy() {
             return;
         }
