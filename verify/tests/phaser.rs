@@ -10,5 +10,7 @@ mod barrier;
 mod pairs;
 #[path = "phaser/scene.rs"]
 mod scene;
+#[path = "phaser/sleep.rs"]
+mod sleep;
 #[path = "phaser/values.rs"]
 mod values;

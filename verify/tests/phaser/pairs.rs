@@ -1,9 +1,9 @@
 //! Producers and consumers, and tasks on two phasers.
 
-use super::scene::{HELP, Task, all_set, found, group, joined, marks};
+use super::scene::{HELP, all_set, group, marks, pair};
 use loom::thread;
 use std::sync::Arc;
-use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
+use tautline_core::phaser::Mode::{Signal, Wait};
 use tautline_core::phaser::Phase;
 use tautline_verify::model::Model;
 
@@ -53,14 +53,6 @@ fn split_phase() {
         a0.wait_blocking().unwrap();
         other.join().unwrap();
     });
-}
-
-/// A producer and a consumer, alone.
-fn pair(turns: u32) -> [Task; 2] {
-    let [founder, producer, consumer] =
-        joined([SignalWait, Signal, Wait], found(SignalWait, turns, HELP));
-    drop(founder);
-    [producer, consumer]
 }
 
 /// V17: a producer signals twice and never waits, a consumer waits twice.

@@ -6,8 +6,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use tautline_core::phaser::Mode::{self, SignalWait};
-use tautline_core::phaser::{Config, Phase, Registration};
+use tautline_core::phaser::Mode::{self, Signal, SignalWait, Wait};
+use tautline_core::phaser::{Config, Registration};
 use tautline_core::port::{Barrier, Relax};
 use tautline_core::sync::Permit;
 use tautline_verify::model::Turns;
@@ -69,6 +69,14 @@ pub fn joined<const N: usize, P: Relax + Barrier>(
         unreachable!("as many as there are modes")
     };
     tasks
+}
+
+/// A producer and a consumer, alone.
+pub fn pair(turns: u32) -> [Task; 2] {
+    let [founder, producer, consumer] =
+        joined([SignalWait, Signal, Wait], found(SignalWait, turns, HELP));
+    drop(founder);
+    [producer, consumer]
 }
 
 /// What one task writes, once, and others read only behind it: loom reports accesses that race.
@@ -133,7 +141,7 @@ pub fn rest<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// `phaser` stands where `phases` are over, exactly.
-pub fn ended(task: &Task, phases: usize) {
-    assert_eq!(task.phaser().phase(), Phase(phases));
+/// A waker of nobody.
+pub fn waker() -> Waker {
+    Waker::from(Arc::new(Bed::default()))
 }
