@@ -264,6 +264,7 @@ impl<P: Relax + Barrier> Registration<P> {
             slot,
             signals,
             helps,
+            stays: signals,
             single,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! # Algorithm
 //! A phaser goes over to a barrier line, and back, at phases that all its tasks agree on. Chatterjee 2013, 6.4, says when it should;
-//! how is ours. Opening, by whoever ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include itself. Closing, by a task
+//! how is ours. Opening, by whoever ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include itself. Who
+//! opened it, but was too late to end p, takes that back; who ends p + 1 shuts it if somebody has come who hinders. Closing, by a task
 //! in phase p that has not arrived: p is the last phase on the line and *mixed*: whoever is released by the line waits in the tree
 //! too. As the task that closes is itself included, the line cannot complete before the closing is visible to all it releases.
 //!
@@ -129,6 +130,11 @@ impl State {
             MORE if last == phase + 1 => Carrier::Hardware,
             _ => Carrier::Software,
         }
+    }
+
+    /// It is open from a phase after `phase` on.
+    pub fn is_open_behind(self, phase: usize) -> bool {
+        self.0 & 3 == OPEN && self.phase() > phase
     }
 
     /// The phase after the next is the first one on the line: a task that leaves `phase` includes itself.

@@ -81,6 +81,8 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
+    /// Signals the next phase too.
+    pub stays: bool,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
 }
@@ -291,8 +293,13 @@ impl<P: Relax + Barrier> Tree<P> {
         if !quiet {
             self.pad.retire(self.settled(phase + 1));
         }
-        self.open_window(phase + 2);
-        self.publish(phase, by.slot)
+        let opened = self.set_window(phase, by.stays);
+        let ended = self.publish(phase, by.slot);
+        if opened && !ended {
+            // Too late: who has left the phase may not have seen it. Before the own next signal, and so before it begins.
+            self.window.close(phase + 1);
+        }
+        ended
     }
 
     /// In `phase`, nobody asks any more for what was registered in the phases below this one. Whoever brings values together may be
@@ -377,6 +384,7 @@ impl<P: Relax + Barrier> Tree<P> {
                         slot,
                         signals,
                         helps,
+                        stays: bound,
                         single: None,
                     },
                 );
@@ -409,16 +417,25 @@ impl<P: Relax + Barrier> Tree<P> {
         u8::try_from(line.checked_sub(1)?).ok().map(Line)
     }
 
-    /// Lets the line carry the phases from `first` on, if nothing stands against it.
+    /// At the end of `phase`, lets the line carry the phases from the next but one on, if nothing stands against it and the caller
+    /// stays; true if that was done.
     #[inline]
-    fn open_window(&self, first: usize) {
+    fn set_window(&self, phase: usize, stays: bool) -> bool {
+        let state = self.window.state();
         // ORDERING: Relaxed: those who came in this phase are seen by their registrars' signals (S1).
-        if self.hindrances.load(Ordering::Relaxed) != 0 || !self.window.state().is_shut() {
-            return;
+        if self.hindrances.load(Ordering::Relaxed) != 0 {
+            // Who came after its registrar's signal was not seen by whoever opened it, but is now, by its own.
+            if state.is_open_behind(phase) {
+                self.window.close(phase);
+            }
+            return false;
+        }
+        if !stays || !state.is_shut() {
+            return false;
         }
         if self.line().is_none() {
             let Some(Line(line)) = self.port.claim() else {
-                return;
+                return false;
             };
             // ORDERING: Relaxed both: published by opening the window (H1).
             let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -427,7 +444,7 @@ impl<P: Relax + Barrier> Tree<P> {
                 self.port.give_back(Line(line));
             }
         }
-        self.window.open(first);
+        self.window.open(phase + 2)
     }
 
     /// The line has carried `phase`.
