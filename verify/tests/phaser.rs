@@ -6,6 +6,8 @@
 
 #[path = "phaser/barrier.rs"]
 mod barrier;
+#[path = "phaser/lines.rs"]
+mod lines;
 #[path = "phaser/pairs.rs"]
 mod pairs;
 #[path = "phaser/scene.rs"]
