@@ -274,7 +274,7 @@ impl<P: Relax + Barrier> Registration<P> {
     fn wait_in_tree(&mut self, phase: usize, single: Option<&mut dyn FnMut()>) {
         let tree = &*self.tree;
         let mut by = self.visitor(false, single);
-        let (mut turn, mut gathering) = (0, self.master_of);
+        let (mut turn, mut gathering, mut watches) = (0, self.master_of, false);
         while !tree.is_past(phase) {
             if turn >= tree.config.help_after {
                 by.helps = true;
@@ -284,7 +284,10 @@ impl<P: Relax + Barrier> Registration<P> {
                     gathering = None;
                     continue;
                 }
-            } else if self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase) {
+            } else if watches
+                || (self.master_of.is_none() && tree.is_unwatched() && tree.claim(phase))
+            {
+                watches = true;
                 tree.advance(phase, &mut by);
             }
             tree.port.relax(turn);
