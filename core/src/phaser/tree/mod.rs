@@ -354,7 +354,7 @@ impl<P: Relax + Barrier> Tree<P> {
         let mut word = self.word.load(Ordering::Relaxed);
         while word >> 1 <= phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
-            // seen. Failure Relaxed: nothing is read.
+            // seen (Z2). Failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             match self
                 .word

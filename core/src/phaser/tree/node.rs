@@ -8,7 +8,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3` |
+//! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3`, `reuse_early` |
 //! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3` |
 //! | N2 | `hang` | `parent`, `children` | the node and its first child | `growth` |
 //! | M1 | `Node::leave` | `Node::try_master` | the old master's gathering | `master_drops` |
