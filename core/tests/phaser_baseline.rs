@@ -122,11 +122,11 @@ fn misuse_is_refused() {
 #[test]
 fn a_tiered_phaser_needs_somebody_who_gathers() {
     let asked = Mode::Signal;
-    let refused = Some(PhaserError::NobodyGathers { asked });
-    assert_eq!(tiered(2, 2, asked).err(), refused);
+    let refused = PhaserError::NobodyGathers { asked };
+    assert_eq!(tiered(2, 2, asked).err(), Some(refused));
     let mut task = tiered(2, 2, Mode::SignalWait).unwrap();
-    assert_eq!(task.register(asked).err(), refused);
-    let said = refused.unwrap().to_string();
+    assert_eq!(task.register(asked).err(), Some(refused));
+    let said = refused.to_string();
     assert_eq!(
         said,
         "a tiered phaser takes tasks that wait, not signal-only"

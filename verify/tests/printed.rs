@@ -1,6 +1,6 @@
 //! What loom must find: the failures of the tree phaser as printed; and models of the phasers that are not trees.
 //!
-//! A newcomer that is forgotten takes more threads than loom gets through: random schedules find it (`phased.rs`). The same programs hold for the shipped phaser in `phaser.rs`.
+//! A newcomer that is forgotten takes more threads than loom gets through: random schedules find it (`phased.rs`).
 #![cfg(tautline_loom)]
 
 use std::sync::Arc;
