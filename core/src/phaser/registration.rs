@@ -385,7 +385,7 @@ impl<P: Relax + Barrier> Registration<P> {
                 break;
             }
             tree.port.relax(turn);
-            turn = turn.saturating_add(1);
+            turn = turn.checked_add(1).unwrap_or(u32::MAX / 2);
             // Who sleeps gathers nothing.
             let helps = turn >= patience || tree.sleepers().is_some();
             if helps && turn % HELP_EVERY == 0 {
