@@ -1,6 +1,6 @@
 //! A task's place on a phaser, and what it does there.
 
-use super::tree::{Node, Seat, Slot, Tree, Visitor};
+use super::tree::{Gathered, Node, Round, Seat, Slot, Tree, Visitor};
 use super::window::Carrier;
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
@@ -11,8 +11,8 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
-/// A task that is past its patience helps once in so many turns.
-const HELP_EVERY: u32 = 8;
+/// Once in so many turns a task that waits looks for what is rarely so, and helps if it is past its patience.
+pub(super) const SELDOM: u32 = 8;
 
 /// One task's registration on one phaser. Dropping it takes the task off the phaser: it owes no signal any more.
 ///
@@ -310,15 +310,27 @@ impl<P: Relax + Barrier> Registration<P> {
             self.suspect = by.suspect;
             return;
         }
-        let mut gathering = self.master_of.filter(|_| patience > 0);
+        let own = self.master_of.filter(|_| patience > 0);
+        let mut round = own.map(|node| tree.round(node, &by));
         let (mut turn, mut watches) = (0, false);
-        while !tree.is_past(phase) {
-            if let Some(node) = gathering {
-                if tree.gather(node, phase, &mut by) {
-                    gathering = None;
-                    continue;
+        loop {
+            // As long as a master gathers, the phase is over only if others have helped.
+            let gathers = round.as_ref().is_some_and(Round::is_going_on);
+            if (!gathers || turn % SELDOM == SELDOM - 1) && tree.is_past(phase) {
+                break;
+            }
+            if let Some(own) = &mut round {
+                match tree.gather(own, phase, &mut by) {
+                    Gathered::Over => break,
+                    Gathered::Handed => {
+                        round = None;
+                        continue;
+                    }
+                    Gathered::Behind => {}
                 }
-            } else if self.master_of.is_none() && tree.is_unwatched() {
+            } else if self.master_of.is_none()
+                && (watches || turn % SELDOM == 0 && tree.is_unwatched())
+            {
                 watches = watches || tree.claim(phase);
                 if watches {
                     tree.advance(phase, &mut by);
@@ -326,7 +338,7 @@ impl<P: Relax + Barrier> Registration<P> {
             }
             tree.port.relax(turn);
             turn = turn.saturating_add(1);
-            if turn >= patience && turn % HELP_EVERY == 0 {
+            if turn >= patience && turn % SELDOM == 0 {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             }

@@ -36,6 +36,7 @@ mod watch;
 
 use super::accumulator::Reduction;
 use super::collective::Collective;
+use super::registration::SELDOM;
 use super::window::Window;
 use super::{Config, Phase};
 use crate::port::{Barrier, Relax};
@@ -94,6 +95,49 @@ pub(super) struct Visitor<'a> {
     pub suspect: usize,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
+}
+
+/// How far a master is with what is below its node, in one phase. What has signalled is not looked at again: who takes a place below
+/// the node after that is waited for as a newcomer.
+#[derive(Debug)]
+pub(super) struct Round<'t> {
+    node: &'t Node,
+    /// The child that it has come to.
+    at: usize,
+    /// How many are left, with that one.
+    left: usize,
+    /// That child, if it is a node and was behind.
+    child: Option<&'t Node>,
+    looks: u32,
+    /// The node is raised.
+    told: bool,
+}
+
+impl Round<'_> {
+    /// Somebody below has not signalled, as far as the master knows.
+    #[inline]
+    pub fn is_going_on(&self) -> bool {
+        self.left > 0
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        let next = self.at + 1;
+        self.at = if next == self.node.degree() { 0 } else { next };
+        self.left -= 1;
+        self.child = None;
+    }
+}
+
+/// What came of a master's look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gathered {
+    /// Not all have signalled, or the phase cannot be ended yet.
+    Behind,
+    /// The rest is others' business.
+    Handed,
+    /// The phase is over.
+    Over,
 }
 
 impl<P: Relax + Barrier> Tree<P> {
@@ -209,22 +253,67 @@ impl<P: Relax + Barrier> Tree<P> {
         self.add_vacancy();
     }
 
-    /// As its master, gathers `node`, and goes on above as long as nobody else is to. True when the rest is others' business.
-    #[inline]
-    pub fn gather(&self, node: NonNull<Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
+    /// What a master has to do in a phase.
+    pub fn round(&self, node: NonNull<Node>, by: &Visitor<'_>) -> Round<'_> {
         // SAFETY: nodes live as long as the phaser.
-        let this = unsafe { node.as_ref() };
-        if this.is_behind(phase) {
-            if !self.is_complete(this, phase, by) {
-                return false;
-            }
-            self.combine(this, phase);
-            if this.parent().is_none() {
-                return self.finish(Some(this), phase, by);
-            }
-            this.store_gathered(phase);
+        let node = unsafe { node.as_ref() };
+        let left = node.degree();
+        let at = if by.suspect < left { by.suspect } else { 0 };
+        Round {
+            node,
+            at,
+            left,
+            child: None,
+            looks: 0,
+            told: false,
         }
-        self.go_on(this, phase, by)
+    }
+
+    /// Goes round as far as all have signalled `phase`, and at the end goes on above as long as nobody else is to.
+    #[inline]
+    pub fn gather(&self, round: &mut Round<'_>, phase: usize, by: &mut Visitor<'_>) -> Gathered {
+        while round.is_going_on() {
+            if self.is_behind(round, phase, by) {
+                by.suspect = round.at;
+                return Gathered::Behind;
+            }
+            round.step();
+        }
+        let node = round.node;
+        if !round.told {
+            self.combine(node, phase);
+            if node.parent().is_none() {
+                let ended = self.finish(Some(node), phase, by);
+                return if ended {
+                    Gathered::Over
+                } else {
+                    Gathered::Behind
+                };
+            }
+            node.store_gathered(phase);
+            round.told = true;
+        }
+        if self.go_on(node, phase, by) {
+            Gathered::Handed
+        } else {
+            Gathered::Behind
+        }
+    }
+
+    /// The child that a master has come to has not signalled `phase`.
+    #[inline]
+    fn is_behind(&self, round: &mut Round<'_>, phase: usize, by: &mut Visitor<'_>) -> bool {
+        let child = match &round.node.below {
+            Below::Slots(slots) => return slots[round.at].owes(phase),
+            Below::Nodes(nodes) => round.child.or_else(|| Node::child(&nodes[round.at])),
+        };
+        round.child = child.filter(|child| child.is_behind(phase));
+        let Some(child) = round.child else {
+            return false;
+        };
+        let alone = by.helps || round.looks % SELDOM == 0 && !child.has_master();
+        round.looks += 1;
+        !(alone && self.pass(child, phase, by))
     }
 
     fn leaf_of(&self, by: &Visitor<'_>) -> Option<&Node> {
@@ -348,8 +437,8 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Ends `phase`; returns what the word was, or nothing if somebody else has.
     fn end(&self, phase: usize) -> Option<usize> {
-        // ORDERING: Relaxed: the exchange decides.
-        let mut word = self.word.load(Ordering::Relaxed);
+        // As it is if nobody sleeps and nothing was carried by a line.
+        let mut word = phase << 1;
         while word >> 1 <= phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
             // seen. Failure Relaxed: nothing is read.

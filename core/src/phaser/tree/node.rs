@@ -251,12 +251,25 @@ impl Node {
             Below::Slots(_) => &[],
             Below::Nodes(nodes) => nodes,
         };
-        nodes.iter().filter_map(|node| {
-            // ORDERING: Acquire, pairs with Release in adopt (N2).
-            let node = node.load(Ordering::Acquire);
-            // SAFETY: nodes live as long as the phaser, which lends this one.
-            unsafe { node.as_ref() }
-        })
+        nodes.iter().filter_map(Self::child)
+    }
+
+    /// What is at one place below an inner node.
+    #[inline]
+    pub fn child(place: &AtomicPtr<Self>) -> Option<&Self> {
+        // ORDERING: Acquire, pairs with Release in adopt (N2).
+        let node = place.load(Ordering::Acquire);
+        // SAFETY: nodes live as long as the phaser, which lends the place.
+        unsafe { node.as_ref() }
+    }
+
+    /// How many children it can have.
+    #[inline]
+    pub fn degree(&self) -> usize {
+        match &self.below {
+            Below::Slots(slots) => slots.len(),
+            Below::Nodes(nodes) => nodes.len(),
+        }
     }
 
     /// Somebody gathers here every phase.
