@@ -35,7 +35,7 @@ pub struct Reading {
     pub cycles: u64,
     /// Accesses of a thread, on average.
     pub accesses: f64,
-    /// Phases that a line carried, of these and the four before them.
+    /// Phases that a line carried, of these, the four before them and the one after.
     pub in_hardware: usize,
     /// All accesses of all these episodes.
     pub traffic: Traffic,
@@ -158,6 +158,10 @@ impl Run<'_> {
             mark(1);
             if me == 0 {
                 port.stop_counting();
+            }
+            // Nobody leaves before all have come so far.
+            next(&mut task, port);
+            if me == 0 {
                 let carried = carried(&task);
                 kept.lock().unwrap()[me].carried = carried;
             }

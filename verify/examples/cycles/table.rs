@@ -93,5 +93,24 @@ pub fn probe() {
             );
         }
         println!();
+        if std::env::var("LINES").is_ok() {
+            let r = measure(&v, kind, threads[0], episodes);
+            let mut m = std::collections::BTreeMap::new();
+            for l in &r.traffic.lines {
+                *m.entry((l.writers, l.readers, l.stores, l.updates))
+                    .or_insert((0, 0)) = {
+                    let e = m
+                        .get(&(l.writers, l.readers, l.stores, l.updates))
+                        .copied()
+                        .unwrap_or((0, 0));
+                    (e.0 + 1, e.1 + l.loads)
+                };
+            }
+            for ((w, rd, s, u), (n, l)) in m {
+                println!(
+                    "    {n} lines: {w} writers {rd} readers, each {s} stores {u} updates; {l} loads together"
+                );
+            }
+        }
     }
 }
