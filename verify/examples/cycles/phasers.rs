@@ -11,7 +11,7 @@ use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 /// Phases before the first that counts: lines need two to come into play, and whoever started late is in step then.
 const BEFORE: usize = 4;
 /// Each thread has a processor of its own: nobody need gather in the place of others.
-const NEVER: u32 = u32::MAX;
+pub const NEVER: u32 = u32::MAX;
 
 /// A shipped phaser, and how its tasks wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,8 @@ fn carried(task: &Registration<Port>) -> usize {
     task.phaser().census().in_hardware
 }
 
-fn sleep(task: &mut Registration<Port>, port: &Port) {
+/// As `next`, suspended until somebody calls.
+pub fn sleep(task: &mut Registration<Port>, port: &Port) {
     let waker = port.waker();
     let mut next = task.next();
     loop {
