@@ -1,4 +1,4 @@
-//! Cycles an episode of barriers on machines in virtual time.
+//! Cycles an episode of barriers, shipped ones and ones by hand, on machines in virtual time: the tables of `verify/CYCLES.md`.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg tautline_shuttle" cargo run --release -p tautline-verify --example cycles [THREADS…]
@@ -9,13 +9,12 @@ mod barriers;
 #[cfg(tautline_shuttle)]
 mod phasers;
 #[cfg(tautline_shuttle)]
+mod ring;
+#[cfg(tautline_shuttle)]
 mod table;
 
 #[cfg(tautline_shuttle)]
 fn main() {
-    if std::env::args().nth(1).as_deref() == Some("probe") {
-        return table::probe();
-    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let threads: Result<Vec<usize>, String> = words.iter().map(|word| count(word)).collect();
     match threads {

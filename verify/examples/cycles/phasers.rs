@@ -11,7 +11,7 @@ use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 /// Phases before the first that counts: lines need two to come into play, and whoever started late is in step then.
 const BEFORE: usize = 4;
 /// Each thread has a processor of its own: nobody need gather in the place of others.
-const NEVER: u32 = u32::MAX;
+pub const NEVER: u32 = u32::MAX;
 
 /// A shipped phaser, and how its tasks wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Reading {
     pub cycles: u64,
     /// Accesses of a thread, on average.
     pub accesses: f64,
-    /// Phases that a line carried, of these and the four before them.
+    /// Phases that a line carried, of these, the four before them and the one after.
     pub in_hardware: usize,
     /// All accesses of all these episodes.
     pub traffic: Traffic,
@@ -86,7 +86,8 @@ fn carried(task: &Registration<Port>) -> usize {
     task.phaser().census().in_hardware
 }
 
-fn sleep(task: &mut Registration<Port>, port: &Port) {
+/// As `next`, suspended until somebody calls.
+pub fn sleep(task: &mut Registration<Port>, port: &Port) {
     let waker = port.waker();
     let mut next = task.next();
     loop {
@@ -158,6 +159,10 @@ impl Run<'_> {
             mark(1);
             if me == 0 {
                 port.stop_counting();
+            }
+            // Nobody leaves before all have come so far.
+            next(&mut task, port);
+            if me == 0 {
                 let carried = carried(&task);
                 kept.lock().unwrap()[me].carried = carried;
             }
