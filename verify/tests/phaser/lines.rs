@@ -31,7 +31,11 @@ impl Wire {
             let (included, come) = (next % COME, next % DONE / COME);
             // All are there: the line is done, and nobody has come to the next time.
             let done = included > 0 && come == included;
-            Some(if done { next - come * COME + DONE } else { next })
+            Some(if done {
+                next - come * COME + DONE
+            } else {
+                next
+            })
         };
         self.0.fetch_update(AcqRel, Acquire, step).unwrap()
     }
@@ -84,7 +88,9 @@ fn included() -> [Task; 2] {
     let mut tasks = joined([SignalWait; 2], found());
     for _ in 0..2 {
         tasks.iter_mut().for_each(|task| task.signal().unwrap());
-        tasks.iter_mut().for_each(|task| task.wait_blocking().unwrap());
+        tasks
+            .iter_mut()
+            .for_each(|task| task.wait_blocking().unwrap());
     }
     tasks
 }
@@ -161,24 +167,30 @@ fn window_early() {
 /// A window that is opened by a thread that comes late to the end of a phase, when the other has left it.
 #[test]
 fn window_opened_late() {
-    Model::new("window_opened_late").bound(2).floor(100).check(|| {
-        let mut a = found();
-        a.next_blocking().unwrap();
-        let mut b = a.register(SignalWait).unwrap();
-        let left = Arc::new(AtomicUsize::new(0));
-        let theirs = Arc::clone(&left);
-        let other = thread::spawn(move || {
-            for _ in 1..4 {
-                theirs.fetch_add(1, Relaxed);
-                b.next_blocking().unwrap();
-            }
-        });
-        for phase in 1..4 {
+    Model::new("window_opened_late")
+        .bound(2)
+        .floor(100)
+        .check(|| {
+            let mut a = found();
             a.next_blocking().unwrap();
-            assert!(left.load(Relaxed) >= phase, "a phase ended without its signal");
-        }
-        other.join().unwrap();
-    });
+            let mut b = a.register(SignalWait).unwrap();
+            let left = Arc::new(AtomicUsize::new(0));
+            let theirs = Arc::clone(&left);
+            let other = thread::spawn(move || {
+                for _ in 1..4 {
+                    theirs.fetch_add(1, Relaxed);
+                    b.next_blocking().unwrap();
+                }
+            });
+            for phase in 1..4 {
+                a.next_blocking().unwrap();
+                assert!(
+                    left.load(Relaxed) >= phase,
+                    "a phase ended without its signal"
+                );
+            }
+            other.join().unwrap();
+        });
 }
 
 /// A task registers a child after its signal, while the window opens, and is gone.
