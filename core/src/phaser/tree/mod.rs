@@ -346,13 +346,12 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Says that somebody sleeps in `phase`; false if that is over.
     pub fn fall_asleep(&self, phase: usize) -> bool {
-        // ORDERING: Acquire, pairs with Release in publish (B1).
-        let mut word = self.word.load(Ordering::Acquire);
+        // ORDERING: Relaxed: the exchange decides; whoever is told that the phase is over looks again.
+        let mut word = self.word.load(Ordering::Relaxed);
         while word >> 1 == phase {
             // Also if another one sleeps already: whoever ends the phase sees the wakers of those only who have changed the word.
-            // ORDERING: AcqRel: Release pairs with Acquire in end: the waker is seen (Z2). Acquire, also on failure, pairs with
-            // Release in end (B1).
-            let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
+            // ORDERING: Release, pairs with Acquire in end: the waker is seen (Z2). Failure Relaxed: as above.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match self
                 .word
                 .compare_exchange_weak(word, word | ASLEEP, yes, no)
