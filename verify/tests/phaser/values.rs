@@ -96,6 +96,53 @@ fn accumulator_growth() {
         });
 }
 
+/// A task that has brought a value in is gone, and its slot is free when somebody registers another in the next phase, while one that
+/// is late still brings the values of this one together.
+#[test]
+fn accumulator_reuse() {
+    Model::new("accumulator_reuse")
+        .bound(2)
+        .floor(50)
+        .check(|| {
+            let (sum, [mut a, mut b, mut c]) = summing::<3>(0, 1);
+            sum.put(&mut b, 100).unwrap();
+            b.signal().unwrap();
+            drop(b);
+            // From now on the slot is known to be free.
+            drop(a.register(SignalWait));
+            sum.put(&mut a, 10).unwrap();
+            a.signal().unwrap();
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut c, 1).unwrap();
+                c.next_blocking().unwrap();
+                assert_eq!(theirs.get(), 1111);
+                c
+            });
+            a.wait_blocking().unwrap();
+            let child = a.register(SignalWait).unwrap();
+            assert_eq!(sum.get(), 1111);
+            drop((child, other.join().unwrap()));
+            assert_eq!(sum.get(), 1111);
+        });
+}
+
+/// The last one that owes a signal drops; it brings nothing together itself, but wakes the one who sleeps.
+#[test]
+fn accumulator_parked() {
+    Model::new("accumulator_parked")
+        .bound(3)
+        .floor(50)
+        .check(|| {
+            let (sum, [mut a, b]) = summing::<2>(0, 0);
+            let other = thread::spawn(move || drop(b));
+            sum.put(&mut a, 1).unwrap();
+            rest(a.next()).unwrap();
+            assert_eq!(sum.get(), 1001);
+            other.join().unwrap();
+        });
+}
+
 /// V22: two who have seen all signals: one does what is to be done, and who finds it done sees it.
 #[test]
 fn collective() {
