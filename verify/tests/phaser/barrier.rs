@@ -54,8 +54,8 @@ fn static_3_helped() {
 
 /// V12: the first task registers a child in the leaf of the third, which may have been gathered already, and signals. The
 /// second has signalled.
-fn registers(waits: bool) {
-    let [mut a, mut b, c] = group::<3>(3, HELP);
+fn registers(turns: u32, waits: bool) {
+    let [mut a, mut b, c] = group::<3>(turns, HELP);
     let marks = marks::<2>();
     b.signal().unwrap();
     let other = passes(c, &marks);
@@ -75,7 +75,7 @@ fn registration() {
     Model::new("registration")
         .bound(3)
         .floor(200)
-        .check(|| registers(false));
+        .check(|| registers(3, false));
 }
 
 /// The same; the newcomer may have been retired before the other one looks for newcomers.
@@ -84,7 +84,7 @@ fn registration_retired() {
     Model::new("registration_retired")
         .bound(2)
         .floor(200)
-        .check(|| registers(true));
+        .check(|| registers(1, true));
 }
 
 /// The same, and the child registers one of its own before it signals.
@@ -130,7 +130,7 @@ fn growth() {
 #[test]
 fn growth_early() {
     Model::new("growth_early").bound(2).floor(100).check(|| {
-        let [mut a, mut b] = group::<2>(1, HELP);
+        let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
         let other = thread::spawn(move || {
@@ -154,7 +154,7 @@ fn growth_early() {
 /// V14: the master of the root, or of the leaf, drops in phase 0; the others go on to phase 1, and one of them takes its node.
 #[test]
 fn master_drops() {
-    Model::new("master_drops").bound(3).floor(400).check(|| {
+    Model::new("master_drops").bound(2).floor(8_000).check(|| {
         let [mut a, mut b, mut c] = group::<3>(1, MASTERS);
         let marks = marks::<1>();
         c.signal().unwrap();
@@ -185,7 +185,7 @@ fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
 /// A slot is left, and may be taken for a child in the same phase.
 #[test]
 fn reuse() {
-    Model::new("reuse").bound(3).floor(100).check(|| {
+    Model::new("reuse").floor(30).check(|| {
         let [mut a, b] = group::<2>(1, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);

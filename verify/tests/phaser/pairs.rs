@@ -1,6 +1,6 @@
 //! Producers and consumers, and tasks on two phasers.
 
-use super::scene::{HELP, all_set, group, marks, pair};
+use super::scene::{HELP, MASTERS, all_set, group, marks, pair};
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, Wait};
@@ -62,7 +62,7 @@ fn producer_consumer() {
         .bound(3)
         .floor(200)
         .check(|| {
-            let [mut producer, mut consumer] = pair(3);
+            let [mut producer, mut consumer] = pair(3, HELP);
             let marks = marks::<2>();
             let theirs = Arc::clone(&marks);
             let other = thread::spawn(move || {
@@ -79,11 +79,28 @@ fn producer_consumer() {
         });
 }
 
+/// A consumer that nobody helps, and that gathers for no master, looks at the tree until the producer has signalled.
+#[test]
+fn consumer_watches() {
+    Model::new("consumer_watches").floor(5).check(|| {
+        let [mut producer, mut consumer] = pair(1, MASTERS);
+        let marks = marks::<1>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            consumer.wait_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        marks[0].set();
+        producer.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
 /// A producer that is two phases ahead registers another, which owes the third phase first.
 #[test]
 fn producer_ahead() {
     Model::new("producer_ahead").bound(2).floor(50).check(|| {
-        let [mut producer, mut consumer] = pair(1);
+        let [mut producer, mut consumer] = pair(1, HELP);
         let marks = marks::<2>();
         producer.signal().unwrap();
         consumer.wait_blocking().unwrap();
@@ -110,7 +127,7 @@ fn consumers_end_it_once() {
         .bound(3)
         .floor(50)
         .check(|| {
-            let [mut producer, mut consumer] = pair(3);
+            let [mut producer, mut consumer] = pair(3, HELP);
             let mut second = consumer.register(Wait).unwrap();
             producer.signal().unwrap();
             let other = thread::spawn(move || second.wait_blocking().unwrap());

@@ -72,9 +72,11 @@ pub fn joined<const N: usize, P: Relax + Barrier>(
 }
 
 /// A producer and a consumer, alone.
-pub fn pair(turns: u32) -> [Task; 2] {
-    let [founder, producer, consumer] =
-        joined([SignalWait, Signal, Wait], found(SignalWait, turns, HELP));
+pub fn pair(turns: u32, help_after: u32) -> [Task; 2] {
+    let [founder, producer, consumer] = joined(
+        [SignalWait, Signal, Wait],
+        found(SignalWait, turns, help_after),
+    );
     drop(founder);
     [producer, consumer]
 }

@@ -77,7 +77,7 @@ fn parked_drop() {
 #[test]
 fn parked_consumer() {
     Model::new("parked_consumer").bound(2).floor(100).check(|| {
-        let [mut first, mut consumer] = pair(0);
+        let [mut first, mut consumer] = pair(0, HELP);
         let mut second = first.register(Signal).unwrap();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -120,8 +120,8 @@ fn growth_parked() {
 /// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
 #[test]
 fn growth_sleeper() {
-    Model::new("growth_sleeper").bound(2).floor(100).check(|| {
-        let [mut producer, mut consumer] = pair(0);
+    Model::new("growth_sleeper").bound(3).floor(30).check(|| {
+        let [mut producer, mut consumer] = pair(0, HELP);
         let other = thread::spawn(move || {
             let mut second = consumer.register(Wait).unwrap();
             drop(consumer);
