@@ -10,8 +10,8 @@ use alloc::sync::Arc;
 use core::ptr::NonNull;
 use core::task::{Poll, Waker};
 
-/// A task that is past its patience helps once in so many turns.
-const HELP_EVERY: u32 = 8;
+/// Once in so many turns a task that waits looks for what is rarely so, and helps if it is past its patience.
+const SELDOM: u32 = 8;
 
 /// One task's registration on one phaser. Dropping it takes the task off the phaser: it owes no signal any more.
 ///
@@ -366,32 +366,34 @@ impl<P: Relax + Barrier> Registration<P> {
             return true;
         }
         let mut gathering = self.master_of.filter(|_| patience > 0);
-        let (mut turn, mut watches, mut over) = (0, false, true);
-        while !tree.is_past(phase) {
-            if let Some(node) = gathering {
+        let (mut turn, mut watches) = (0, false);
+        let over = loop {
+            let seldom = turn % SELDOM == 0;
+            // As long as a master gathers, the phase is over only if others have helped.
+            if (gathering.is_none() || seldom) && tree.is_past(phase) {
+                break true;
+            }
+            // Who sleeps gathers nothing.
+            if seldom && turn > 0 && (turn >= patience || tree.sleepers().is_some()) {
+                by.helps = true;
+                tree.advance(phase, &mut by);
+            } else if let Some(node) = gathering {
                 if tree.gather(node, phase, &mut by) {
                     gathering = None;
                     continue;
                 }
-            } else if self.master_of.is_none() && tree.is_unwatched() {
+            } else if self.master_of.is_none() && (watches || seldom && tree.is_unwatched()) {
                 watches = watches || tree.claim(phase);
                 if watches {
                     tree.advance(phase, &mut by);
                 }
             }
             if !goes_on(turn) {
-                over = false;
-                break;
+                break tree.is_past(phase);
             }
             tree.port.relax(turn);
             turn = turn.checked_add(1).unwrap_or(u32::MAX / 2);
-            // Who sleeps gathers nothing.
-            let helps = turn >= patience || tree.sleepers().is_some();
-            if helps && turn % HELP_EVERY == 0 {
-                by.helps = true;
-                tree.advance(phase, &mut by);
-            }
-        }
+        };
         self.suspect = by.suspect;
         over
     }

@@ -350,8 +350,8 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Ends `phase`; returns what the word was, or nothing if somebody else has.
     fn end(&self, phase: usize) -> Option<usize> {
-        // ORDERING: Relaxed: the exchange decides.
-        let mut word = self.word.load(Ordering::Relaxed);
+        // As it is most of the time: the exchange tells.
+        let mut word = phase << 1;
         while word >> 1 <= phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
             // seen (Z2). Failure Relaxed: nothing is read.
