@@ -61,7 +61,8 @@ fn phased(degree: usize, workers: usize) -> Kind {
 }
 
 fn tokio_parties(tasks: usize) -> Vec<Arc<tokio::sync::Barrier>> {
-    vec![Arc::new(tokio::sync::Barrier::new(tasks)); tasks]
+    let barrier = Arc::new(tokio::sync::Barrier::new(tasks));
+    vec![barrier; tasks]
 }
 
 impl Episodes for Arc<tokio::sync::Barrier> {

@@ -263,12 +263,13 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(true);
         }
         let phase = self.due()?;
+        self.rise();
         self.hinder();
         let over = self.wait_in_tree(phase, None, &mut goes_on);
         if over {
             self.waited = phase + 1;
             self.follow_window(phase);
-        } else {
+        } else if self.mode.signals() {
             self.tree.after_signal(self.slot, true);
         }
         Ok(over)
