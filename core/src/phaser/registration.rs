@@ -1,15 +1,14 @@
 //! A task's place on a phaser, and what it does there.
 
+use super::next::{Next, Stage};
 use super::tree::{Node, Seat, Slot, Tree, Visitor};
 use super::window::Carrier;
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
 use crate::port::{Barrier, Line, Relax};
 use alloc::sync::Arc;
-use core::future::Future;
-use core::pin::Pin;
 use core::ptr::NonNull;
-use core::task::{Context, Poll, Waker};
+use core::task::{Poll, Waker};
 
 /// A task that is past its patience helps once in so many turns.
 const HELP_EVERY: u32 = 8;
@@ -237,7 +236,7 @@ impl<P: Relax + Barrier> Registration<P> {
         }))
     }
 
-    fn want_single(&self) -> Result<(), PhaserError> {
+    pub(super) fn want_single(&self) -> Result<(), PhaserError> {
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
         }
@@ -286,7 +285,7 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// The signal of `next`; the wait that follows at once does what is due after it.
     #[inline]
-    fn arrive(&mut self) -> Result<(), PhaserError> {
+    pub(super) fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {
             (true, true) if self.signalled > self.waited => Ok(()),
             (true, true) => self.send_signal(),
@@ -380,7 +379,7 @@ impl<P: Relax + Barrier> Registration<P> {
         self.poll(waker, None)
     }
 
-    fn poll(
+    pub(super) fn poll(
         &mut self,
         waker: &Waker,
         single: Option<&mut dyn FnMut()>,
@@ -424,11 +423,7 @@ impl<P: Relax + Barrier> Registration<P> {
     ///
     /// Gives the errors of [`wait_blocking`](Self::wait_blocking).
     pub fn wait(&mut self) -> Next<'_, P> {
-        Next {
-            task: self,
-            stage: Stage::Wait,
-            statement: None,
-        }
+        Next::new(self, Stage::Wait, None)
     }
 
     /// Signals and waits, each if its mode lets it.
@@ -436,20 +431,12 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Gives the errors of [`next_blocking`](Self::next_blocking).
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> Next<'_, P> {
-        Next {
-            task: self,
-            stage: Stage::Signal,
-            statement: None,
-        }
+        Next::new(self, Stage::Signal, None)
     }
 
     /// As [`next_single_blocking`](Self::next_single_blocking), without a thread.
     pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
-        Next {
-            task: self,
-            stage: Stage::Signal,
-            statement: Some(statement),
-        }
+        Next::new(self, Stage::Signal, Some(statement))
     }
 }
 
@@ -547,57 +534,5 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         if let Some(line) = self.line {
             tree.port.exclude(line);
         }
-    }
-}
-
-/// What a task waits for: see [`Registration::next`]. Dropped, it leaves the task where it is: a signal that was given counts.
-#[derive(Debug)]
-#[must_use = "nothing happens before it is awaited"]
-pub struct Next<'a, P: Relax + Barrier, F = fn()> {
-    task: &'a mut Registration<P>,
-    stage: Stage,
-    statement: Option<F>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Signal,
-    Wait,
-}
-
-impl<P: Relax + Barrier, F> Drop for Next<'_, P, F> {
-    fn drop(&mut self) {
-        self.task.rise();
-    }
-}
-
-impl<P: Relax + Barrier, F> Unpin for Next<'_, P, F> {}
-
-impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
-    type Output = Result<(), PhaserError>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self {
-            task,
-            stage,
-            statement,
-        } = &mut *self;
-        if *stage == Stage::Signal {
-            if statement.is_some() {
-                task.want_single()?;
-            }
-            task.arrive()?;
-            *stage = Stage::Wait;
-        }
-        if statement.is_none() {
-            return task.poll(cx.waker(), None);
-        }
-        let mut run = || {
-            if let Some(statement) = statement.take() {
-                statement();
-            }
-        };
-        task.poll(cx.waker(), Some(&mut run))
     }
 }

@@ -137,6 +137,10 @@ fn a_task_on_several_phasers() {
 
 #[test]
 fn tasks_register_tasks() {
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "it calls itself, so it must say that it is Send"
+    )]
     fn grow<'s, 'e>(
         mut task: super::phased::Phased<'s, 'e>,
         depth: usize,
