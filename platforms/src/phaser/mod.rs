@@ -16,9 +16,9 @@
 //!             }
 //!         })?;
 //!     }
-//!     Ok(())
-//! })
-//! # .map_err(|error: PhaserError| tautline::Error::from(error))
+//!     Ok::<(), PhaserError>(())
+//! })?;
+//! # Ok::<(), tautline::Error>(())
 //! ```
 //!
 //! Among threads each holds a registration, and waits by looking at memory, or asleep if that takes long ([`Waiter`]):
