@@ -1,5 +1,7 @@
 //! Phasers on real threads.
 
+#[path = "phaser/between.rs"]
+mod between;
 #[path = "phaser/churn.rs"]
 mod churn;
 #[path = "phaser/late.rs"]
@@ -10,6 +12,10 @@ mod lines;
 mod modes;
 #[path = "phaser/ports.rs"]
 mod ports;
+#[path = "phaser/reduction.rs"]
+mod reduction;
+#[path = "phaser/ring.rs"]
+mod ring;
 #[path = "phaser/tree.rs"]
 mod tree;
 

@@ -10,6 +10,8 @@
 //! - Only its fixed master gathers a node, and only in its own wait: masters that wait on two phasers in opposite
 //!   orders, or that signal one and wait on the other, wait for ever.
 //!
+//! With the increments mended the other two are still there.
+//!
 //! # Words
 //! As in the source. `unfixed`: a bit for each node.
 
@@ -45,6 +47,8 @@ struct Signals {
 #[derive(Debug)]
 struct Shared {
     degree: usize,
+    /// Raised to a phase, not incremented, and nothing is gathered twice.
+    is_mended: bool,
     phase: AtomicUsize,
     master: AtomicUsize,
     root: AtomicUsize,
@@ -83,7 +87,7 @@ fn claim(word: &AtomicUsize, phase: usize) -> bool {
 }
 
 impl Shared {
-    fn new(degree: usize) -> Self {
+    fn new(degree: usize, is_mended: bool) -> Self {
         let (mut levels, mut nodes, mut width) = (Vec::new(), 0, MOST.div_ceil(degree));
         loop {
             levels.push(nodes);
@@ -106,6 +110,7 @@ impl Shared {
         };
         Self {
             degree,
+            is_mended,
             phase: word(0),
             master: word(0),
             root: word(NONE),
@@ -183,7 +188,15 @@ impl Shared {
         !slot.is_active.load(Acquire) || slot.phase.load(Acquire) > phase
     }
 
-    /// Takes the node off the list of those without a master.
+    /// `phase` has been gathered.
+    fn raise(&self, word: &AtomicUsize, phase: usize) {
+        match self.is_mended {
+            true => word.fetch_max(phase + 1, AcqRel),
+            false => word.fetch_add(1, AcqRel),
+        };
+    }
+
+    /// Puts the node on the list of those without a master, or takes it off.
     fn list(&self, node: usize, unfixed: bool) {
         match unfixed {
             true => self.unfixed.fetch_or(1 << node, AcqRel),
@@ -213,7 +226,12 @@ pub struct Printed {
 impl Printed {
     /// A new phaser, with its first task.
     pub fn create(degree: usize, mode: Mode) -> Self {
-        Self::enter(Arc::new(Shared::new(degree)), mode, 0, 0)
+        Self::enter(Arc::new(Shared::new(degree, false)), mode, 0, 0)
+    }
+
+    /// The same, with the increments mended.
+    pub fn mended(degree: usize, mode: Mode) -> Self {
+        Self::enter(Arc::new(Shared::new(degree, true)), mode, 0, 0)
     }
 
     /// Algorithms 2 and 3.
@@ -305,7 +323,8 @@ impl Printed {
     fn wait_tree(&self, node: usize, up: bool, phase: usize) {
         let shared = &*self.shared;
         let (this, (level, index)) = (&shared.nodes[node], shared.place(node));
-        let mut below = 0;
+        let is_done = shared.is_mended && this.phase.load(Acquire) > phase;
+        let mut below = if is_done { usize::MAX } else { 0 };
         while below < this.below.load(Acquire) {
             let child = index * shared.degree + below;
             match level.checked_sub(1) {
@@ -314,7 +333,7 @@ impl Printed {
             }
             below += 1;
         }
-        this.phase.fetch_add(1, AcqRel);
+        shared.raise(&this.phase, phase);
         if let Some(parent) = shared.parent(node).filter(|_| up) {
             self.wait_node(parent, true, phase);
         }
@@ -359,7 +378,7 @@ impl Printed {
                 shared.list(node, false);
             }
         }
-        shared.phase.fetch_add(1, AcqRel);
+        shared.raise(&shared.phase, phase);
     }
 }
 
@@ -388,11 +407,11 @@ impl Subject for Printed {
         let Some(phase) = self.waits else {
             return;
         };
-        if let Some(node) = self.fixed {
-            self.wait_tree(node, true, phase);
-        }
         let shared = &*self.shared;
         let is_past = || shared.phase.load(Acquire) > phase;
+        if let Some(node) = self.fixed.filter(|_| !(shared.is_mended && is_past())) {
+            self.wait_tree(node, true, phase);
+        }
         while !is_past() {
             if claim(&shared.master, phase) {
                 self.wait_phaser(phase);

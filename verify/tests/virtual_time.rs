@@ -1,8 +1,14 @@
-//! Barriers by hand on machines in virtual time: the orders that the machines were seen to have, and that a run is exact.
+//! Barriers on machines in virtual time, by hand and shipped: the orders that the machines were seen to have, and that a run is exact.
 #![cfg(tautline_shuttle)]
 
 #[path = "../examples/cycles/barriers.rs"]
 mod barriers;
+#[path = "virtual_time/orders.rs"]
+mod orders;
+#[path = "../examples/cycles/phasers.rs"]
+mod phasers;
+#[path = "../examples/cycles/ring.rs"]
+mod ring;
 
 use barriers::{Place, Way};
 use std::panic::{AssertUnwindSafe, catch_unwind};

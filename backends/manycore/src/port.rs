@@ -9,7 +9,7 @@
 //! |---|---|---|---|---|
 //! | P1 | `unpark`: permit, full fence, hart | `be`: hart, full fence, permit | to the waker the hart, or to the hart the permit | `tests/port.rs` |
 
-use crate::{Board, Lines};
+use crate::{Board, LINES, Lines};
 use alloc::boxed::Box;
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -157,6 +157,10 @@ impl<B: Board> Unwind for Manycore<B> {
 }
 
 impl<B: Board> Barrier for Manycore<B> {
+    fn lines(&self) -> usize {
+        LINES
+    }
+
     fn claim(&self) -> Option<Line> {
         self.lines.claim()
     }

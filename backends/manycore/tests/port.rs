@@ -83,6 +83,7 @@ fn a_suspend_lasts_until_the_awake() {
 fn five_lines_can_be_claimed() {
     let chip = chip();
     let lines: Vec<_> = (0..LINES).map(|_| chip.claim()).collect();
+    assert_eq!(lines.len(), chip.lines());
     assert!(lines.iter().all(Option::is_some));
     assert_eq!(chip.claim(), None);
     chip.give_back(Line(3));

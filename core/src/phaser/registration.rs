@@ -18,6 +18,23 @@ const HELP_EVERY: u32 = 8;
 /// The phaser lives as long as somebody is registered, or has a [`Phaser`] or an accumulator of it.
 ///
 /// A task that waits by [`next_blocking`](Self::next_blocking) must stay on its thread: the hardware may carry its phases.
+///
+/// Who has dropped it cannot use it, and who waits cannot register anybody:
+///
+/// ```compile_fail,E0382
+/// # use tautline_core::{phaser::{Config, Mode, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default()).unwrap();
+/// drop(task);
+/// task.next_blocking().unwrap();
+/// ```
+///
+/// ```compile_fail,E0499
+/// # use tautline_core::{phaser::{Config, Mode, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default()).unwrap();
+/// let next = task.next();
+/// let child = task.register(Mode::SignalWait);
+/// drop(next);
+/// ```
 #[derive(Debug)]
 pub struct Registration<P: Relax + Barrier> {
     tree: Arc<Tree<P>>,
@@ -30,7 +47,7 @@ pub struct Registration<P: Relax + Barrier> {
     /// The node that it gathers.
     master_of: Option<NonNull<Node>>,
     /// The slot of its leaf that was behind when it last looked.
-    suspect: usize,
+    suspect: u16,
     /// How many vacancies there were when it looked for a node.
     vacancies: usize,
     /// It may sleep in its slot.
@@ -39,6 +56,9 @@ pub struct Registration<P: Relax + Barrier> {
     hinders: bool,
     /// The line that waits for its thread.
     line: Option<Line>,
+    /// That line carries the phase that comes next, as it was when this task left the last one: nobody can undo that before this task
+    /// has come, except that the tree takes part too.
+    rides: bool,
     /// It did something that takes software after it had signalled.
     shuts: bool,
 }
@@ -89,6 +109,7 @@ impl<P: Relax + Barrier> Registration<P> {
             asleep: false,
             hinders: true,
             line: None,
+            rides: false,
             shuts: false,
         }
     }
@@ -174,7 +195,7 @@ impl<P: Relax + Barrier> Registration<P> {
         if self.signalled == Phase::LAST.0 {
             return Err(PhaserError::Overflow);
         }
-        if self.mode.waits() && self.master_of.is_none() {
+        if self.mode.waits() && self.master_of.is_none() && self.line.is_none() {
             let vacancies = self.tree.vacancies();
             if vacancies != self.vacancies {
                 self.vacancies = vacancies;
@@ -300,11 +321,16 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(());
         }
         let phase = self.due()?;
-        match self.line {
-            Some(line) => self.wait_on_line(line, phase, single),
-            None => _ = self.wait_in_tree(phase, single, &mut |_| true),
+        let line = self.line.filter(|_| self.rides);
+        let carried = line.is_some_and(|line| self.wait_on_line(line, phase));
+        if !carried {
+            self.wait_in_tree(phase, single, &mut |_| true);
         }
         self.waited = phase + 1;
+        if carried {
+            // Nothing is to be shown, and nothing to be followed.
+            return Ok(());
+        }
         self.show_willing();
         self.follow_window(phase);
         Ok(())
@@ -359,10 +385,10 @@ impl<P: Relax + Barrier> Registration<P> {
                 break;
             }
             tree.port.relax(turn);
-            turn = turn.saturating_add(1);
-            // Whoever sleeps leaves it to others to look again.
-            let late = turn >= patience || tree.sleepers().is_some();
-            if late && turn % HELP_EVERY == 0 {
+            turn = turn.checked_add(1).unwrap_or(u32::MAX / 2);
+            // Who sleeps gathers nothing.
+            let helps = turn >= patience || tree.sleepers().is_some();
+            if helps && turn % HELP_EVERY == 0 {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             }
@@ -441,22 +467,18 @@ impl<P: Relax + Barrier> Registration<P> {
 }
 
 impl<P: Relax + Barrier> Registration<P> {
-    /// Waits for a phase that the line may carry, being included in it.
-    fn wait_on_line(&mut self, line: Line, phase: usize, single: Option<&mut dyn FnMut()>) {
+    /// Waits for a phase that the line carries; false if the tree has a part in it.
+    #[inline]
+    fn wait_on_line(&self, line: Line, phase: usize) -> bool {
         let tree = &*self.tree;
-        if tree.window.state().carrier(phase) != Carrier::Software {
-            tree.port.arrive(line);
-            let mut turn = 0;
-            while !tree.port.is_done(line) {
-                tree.port.relax(turn);
-                turn = turn.saturating_add(1);
-            }
-            // Whoever closed the window was included, so it is seen here.
-            if tree.window.state().carrier(phase) == Carrier::Hardware {
-                return tree.carried(phase);
-            }
+        tree.port.arrive(line);
+        let mut turn = 0;
+        while !tree.port.is_done(line) {
+            tree.port.relax(turn);
+            turn = turn.saturating_add(1);
         }
-        self.wait_in_tree(phase, single, &mut |_| true);
+        // Whoever closed the window was included, so it is seen here.
+        tree.window.state().carrier(phase) == Carrier::Hardware
     }
 
     /// Goes where the window says, leaving `phase`.
@@ -479,11 +501,12 @@ impl<P: Relax + Barrier> Registration<P> {
                 tree.port.exclude(line);
                 self.line = None;
                 if state.ends_by(phase) {
-                    tree.window.reset(state);
+                    tree.reset_window(state);
                 }
             }
             _ => {}
         }
+        self.rides = self.line.is_some() && state.carrier(phase + 1) != Carrier::Software;
     }
 
     /// Its thread is its own: as far as it is concerned, the hardware may carry what follows.

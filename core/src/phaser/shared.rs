@@ -85,9 +85,10 @@ impl<P: Relax + Barrier> Phaser<P> {
     /// What has happened so far.
     pub fn census(&self) -> Census {
         let (leaves, levels) = self.0.shape();
+        let phase = self.phase().0;
         Census {
-            phases: self.phase().0 - self.config().first.0,
-            in_hardware: self.0.in_hardware(),
+            phases: phase - self.config().first.0,
+            in_hardware: self.0.in_hardware(phase),
             helped: self.0.helped(),
             leaves,
             levels,

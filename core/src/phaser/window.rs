@@ -97,11 +97,11 @@ impl Window {
         }
     }
 
-    /// Shuts it after its last phase, if it is still `state`.
-    pub fn reset(&self, state: State) {
+    /// Shuts it after its last phase, if it is still `state`; false if somebody else has.
+    pub fn reset(&self, state: State) -> bool {
         // ORDERING: Release, pairs with Acquire in state (H1). Failure Relaxed: somebody else has.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-        _ = self.0.compare_exchange(state.0, SOFTWARE, yes, no);
+        self.0.compare_exchange(state.0, SOFTWARE, yes, no).is_ok()
     }
 }
 
@@ -136,6 +136,16 @@ impl State {
             ONE | MORE if last == phase => Carrier::Mixed,
             MORE if last == phase + 1 => Carrier::Hardware,
             _ => Carrier::Software,
+        }
+    }
+
+    /// How many phases the line has carried before `phase`, `first` being the one that it began with.
+    pub fn carried(self, first: usize, phase: usize) -> usize {
+        let last = self.phase();
+        match self.0 & 3 {
+            OPEN => phase.saturating_sub(last),
+            MORE => last.min(phase).saturating_sub(first),
+            _ => 0,
         }
     }
 

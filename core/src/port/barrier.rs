@@ -11,7 +11,7 @@ pub struct Line(pub u8);
 ///
 /// What was done before `arrive` is visible after the `is_done` that it leads to: `arrive` releases, `is_done` acquires.
 pub trait Barrier {
-    /// How many lines the machine has.
+    /// How many lines the machine has; with none, `claim` is not called.
     fn lines(&self) -> usize {
         0
     }

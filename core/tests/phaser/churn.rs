@@ -291,7 +291,8 @@ struct Executor {
 }
 
 struct Fiber {
-    future: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// None when it has ended, though it may be woken once more.
+    future: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     of: Weak<Executor>,
 }
 
@@ -306,7 +307,7 @@ impl Wake for Fiber {
 impl Executor {
     fn spawn(self: &Arc<Self>, future: impl Future<Output = ()> + Send + 'static) {
         self.left.fetch_add(1, SeqCst);
-        let future = Mutex::new(Box::pin(future) as _);
+        let future = Mutex::new(Some(Box::pin(future) as _));
         let of = Arc::downgrade(self);
         Arc::new(Fiber { future, of }).wake();
     }
@@ -323,11 +324,12 @@ impl Executor {
             drop(ready);
             let waker = Waker::from(Arc::clone(&fiber));
             let mut future = fiber.future.lock().unwrap();
-            if future
+            let mut context = Context::from_waker(&waker);
+            let ended = future
                 .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_ready()
-            {
+                .map(|f| f.as_mut().poll(&mut context).is_ready());
+            if ended == Some(true) {
+                *future = None;
                 self.left.fetch_sub(1, SeqCst);
             }
         }

@@ -159,6 +159,46 @@ fn a_newcomer_in_the_place_of_a_newcomer_counts_once() {
     }
 }
 
+/// Fact 47: values that have come up to the root are not lost when a task that is ahead makes the tree grow over it.
+#[test]
+fn a_tree_that_grows_over_a_complete_root_keeps_its_values() {
+    let (sum, mut ahead) = Accumulator::create(Yield, Op::Sum, None, config(2, 0)).unwrap();
+    let mut all: Vec<_> = (0..4)
+        .map(|_| ahead.register(Mode::SignalWait).unwrap())
+        .collect();
+    let mut goes = Some(all.remove(0));
+    for _ in 0..5 {
+        // The place beside `ahead` is found free, and given again when two phases have passed.
+        if goes.take().is_some() {
+            all.push(ahead.register(Mode::SignalWait).unwrap());
+        }
+        ahead.signal().unwrap();
+        all.iter_mut().for_each(|task| task.signal().unwrap());
+        assert!(is_released(&mut ahead) && all.iter_mut().all(is_released));
+    }
+    let mut last = all.pop().unwrap();
+    for task in all.iter_mut().chain([&mut ahead]) {
+        sum.put(task, 1).unwrap();
+        task.signal().unwrap();
+        assert!(!is_released(task));
+    }
+    let mut new = last.register(Mode::SignalWait).unwrap();
+    sum.put(&mut last, 10).unwrap();
+    last.signal().unwrap();
+    assert!(
+        !is_released(&mut last),
+        "`new` owes a signal, whose leaf was complete before it came"
+    );
+    let ahead_too: Vec<_> = (0..20)
+        .map(|_| ahead.register(Mode::SignalWait).unwrap())
+        .collect();
+    sum.put(&mut new, 100u64).unwrap();
+    new.signal().unwrap();
+    assert!(is_released(&mut ahead));
+    assert_eq!(sum.get(), 110 + 1 + all.len() as u64);
+    drop(ahead_too);
+}
+
 /// Fact 46: a statement that panics does not hold up those who have none, though the task that ran it is gone.
 #[test]
 fn a_panic_in_the_statement_does_not_hold_up_others() {

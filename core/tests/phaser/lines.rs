@@ -76,6 +76,10 @@ impl Relax for Lines {
 }
 
 impl Barrier for Lines {
+    fn lines(&self) -> usize {
+        LINES
+    }
+
     fn claim(&self) -> Option<Line> {
         if STOPS.take() {
             self.0.stopped.store(true, SeqCst);

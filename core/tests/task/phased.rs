@@ -3,6 +3,7 @@
 use super::WORKERS;
 use super::crew::{Cx, on, panic_of};
 use std::panic::panic_any;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline_core::finish::Reason;
 use tautline_core::phaser::{Accumulator, Config, Mode, Op, PhaserError, Registration};
@@ -137,28 +138,22 @@ fn a_task_on_several_phasers() {
 
 #[test]
 fn tasks_register_tasks() {
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "it calls itself, so it must say that it is Send"
-    )]
-    fn grow<'s, 'e>(
-        mut task: super::phased::Phased<'s, 'e>,
+    type Grown<'s> = Pin<Box<dyn Future<Output = ()> + Send + 's>>;
+    fn grow<'s, 'e: 's>(
+        mut task: Phased<'s, 'e>,
         depth: usize,
         count: &'s AtomicUsize,
-    ) -> impl Future<Output = ()> + Send + 's {
-        async move {
+    ) -> Grown<'s> {
+        Box::pin(async move {
             count.fetch_add(1, SeqCst);
             for _ in 0..depth {
                 task.next().await.unwrap();
                 let cx = task.task().clone();
                 let on = task.members()[0].same();
-                cx.spawn_phased([on], |child| {
-                    Box::pin(grow(child, depth - 1, count))
-                        as std::pin::Pin<Box<dyn Future<Output = ()> + Send>>
-                })
-                .unwrap();
+                cx.spawn_phased([on], |child| grow(child, depth - 1, count))
+                    .unwrap();
             }
-        }
+        })
     }
     for workers in WORKERS {
         let count = AtomicUsize::new(0);

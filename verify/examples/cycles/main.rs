@@ -1,4 +1,4 @@
-//! Cycles an episode of barriers on machines in virtual time.
+//! Cycles an episode of barriers, shipped ones and ones by hand, on machines in virtual time: the tables of `verify/CYCLES.md`.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg tautline_shuttle" cargo run --release -p tautline-verify --example cycles [THREADS…]
@@ -6,6 +6,10 @@
 
 #[cfg(tautline_shuttle)]
 mod barriers;
+#[cfg(tautline_shuttle)]
+mod phasers;
+#[cfg(tautline_shuttle)]
+mod ring;
 #[cfg(tautline_shuttle)]
 mod table;
 

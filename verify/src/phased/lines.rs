@@ -68,6 +68,10 @@ impl Relax for Lines {
 }
 
 impl Barrier for Lines {
+    fn lines(&self) -> usize {
+        1
+    }
+
     fn claim(&self) -> Option<Line> {
         let mut wires = self.wires();
         let free = !std::mem::replace(&mut wires.claimed, true);

@@ -11,8 +11,9 @@ use shuttle::thread;
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 use std::thread;
 
-/// Runs a scenario to its end, the first task on the calling thread, the others on their own. `create` makes a phaser, of
-/// this degree, with its first task.
+/// Runs a scenario to its end, the last task on the calling thread, the others on their own, started from the last to the
+/// first: so those that find everybody there come first where nothing else decides. `create` makes a phaser, of this
+/// degree, with its first task.
 ///
 /// # Panics
 /// If a task leaves a phase that another one has not signalled, which `violations` counts.
@@ -33,11 +34,11 @@ pub fn run<S: Subject>(
             task.places.push(Some(place));
         }
     }
-    let mut programs = scenario.tasks.iter().map(|(_, steps)| Arc::clone(steps));
-    let mut all = tasks.into_iter().zip(programs.by_ref());
-    let (first, steps) = all.next().expect("a scenario has tasks");
+    let programs = scenario.tasks.iter().map(|(_, steps)| Arc::clone(steps));
+    let mut all = tasks.into_iter().zip(programs).rev();
+    let (last, steps) = all.next().expect("a scenario has tasks");
     let others: Vec<_> = all.map(|(task, steps)| task.start(steps)).collect();
-    first.perform(&steps);
+    last.perform(&steps);
     for other in others {
         other.join().expect("the panic of a task is the run's");
     }

@@ -25,6 +25,10 @@ impl Relax for Lent {
 }
 
 impl Barrier for Lent {
+    fn lines(&self) -> usize {
+        self.0.lines()
+    }
+
     fn claim(&self) -> Option<Line> {
         self.0.claim()
     }

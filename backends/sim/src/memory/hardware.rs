@@ -154,6 +154,11 @@ impl Hardware {
         }
     }
 
+    /// How many barrier lines there are.
+    pub fn lines(&self) -> usize {
+        self.machine.signals.lines.into()
+    }
+
     /// A barrier line that nobody has.
     pub fn claim(&mut self) -> Option<u8> {
         self.lines.claim()

@@ -100,6 +100,40 @@ pub const POWER7: Machine = Machine {
     signals: NO_SIGNALS,
 };
 
+/// A node of two UltraSPARC T2 chips of 8 cores, 8 threads a core.
+pub const NIAGARA2: Machine = Machine {
+    name: "Niagara T2",
+    // Published.
+    threads: 128,
+    // Reported for such nodes: 1.2 to 1.4 GHz.
+    clock_mhz: 1_200,
+    memory: Memory::Coherent(Coherent {
+        // Reported: of the second level, which keeps the first ones coherent.
+        line_bytes: 64,
+        // Reported, the chips too.
+        cores: 16,
+        core_threads: 8,
+        chip_cores: 8,
+        // Assumed.
+        seats: Seats::Spread,
+        // Reported: of the first level.
+        hit_cycles: 3,
+        // Assumed: done at the second level.
+        update_cycles: 26,
+        // Reported: a hit in the second level, which all cores of a chip share.
+        chip_cycles: 26,
+        // Assumed.
+        far_cycles: 200,
+        // Assumed.
+        memory_cycles: 150,
+        // Assumed: what a bank of the second level takes for one access.
+        share_cycles: 4,
+    }),
+    // Assumed: the threads of a core take turns.
+    spin_cycles: 16,
+    signals: NO_SIGNALS,
+};
+
 /// A node of two x86 processors of 32 cores, two threads a core. All assumed, after what such nodes are measured at.
 pub const XEON: Machine = Machine {
     name: "Xeon",

@@ -20,7 +20,7 @@ mod signals;
 
 pub use coherent::{Coherent, Seats};
 pub use hardware::Hardware;
-pub use machines::{CYCLOPS64, POWER7, XEON};
+pub use machines::{CYCLOPS64, NIAGARA2, POWER7, XEON};
 pub use scratch_pad::{Banks, Region, ScratchPad};
 pub use signals::Signals;
 

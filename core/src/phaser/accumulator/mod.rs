@@ -12,7 +12,13 @@
 //! fixed until the phase is over. The result: the one who concludes the phase.
 //!
 //! Nobody reads a cell while it is written for a later phase: that takes the reader's own signal of the phase in between. So only
-//! tasks registered signal-wait take part.
+//! tasks registered signal-wait take part. Whoever gathers or ends a phase may be late and write its value again, as long as it has
+//! not signalled the next: so long the slots and the newcomers of that phase are kept.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | A1 | `Cell::set` | `Cell::get` | in which phase the task of a value was registered | `accumulator_registration` |
 #![forbid(unsafe_code)]
 
 mod operator;
@@ -41,7 +47,7 @@ impl Cell {
         }
     }
 
-    /// Published by the signal (S1), the raise (N1) or the end of the phase (B1).
+    /// Published by the signal (S1), the raise (N1) or the end of the phase (B1), unless it is read too early, which the stamp tells.
     fn set(&self, phase: usize, value: u128) {
         for (index, word) in self.words.iter().enumerate() {
             // ORDERING: Relaxed: see above.
@@ -50,13 +56,13 @@ impl Cell {
                 Ordering::Relaxed,
             );
         }
-        // ORDERING: Relaxed: see above.
-        self.stamp.store(phase + 1, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in get (A1).
+        self.stamp.store(phase + 1, Ordering::Release);
     }
 
     fn get(&self, phase: usize) -> Option<u128> {
-        // ORDERING: Relaxed: see `set`.
-        let there = self.stamp.load(Ordering::Relaxed) == phase + 1;
+        // ORDERING: Acquire, pairs with Release in set (A1).
+        let there = self.stamp.load(Ordering::Acquire) == phase + 1;
         let words = self.words.iter().enumerate();
         let word = |(i, w): (usize, &AtomicUsize)| {
             // ORDERING: Relaxed: see `set`.
@@ -130,8 +136,12 @@ impl Reduction {
     pub fn combine(&self, node: &Node, phase: usize) {
         let value = match &node.below {
             Below::Slots(slots) => {
-                let early = slots.iter().enumerate().filter(|(_, s)| s.start() < phase);
-                self.all(early.filter_map(|(i, _)| node.cells.slot(i, phase).get(phase)))
+                // The value first: it may be that of a task that comes while this is done, and then its start is seen too (A1).
+                let early = slots.iter().enumerate().filter_map(|(index, slot)| {
+                    let value = node.cells.slot(index, phase).get(phase)?;
+                    (slot.start() < phase).then_some(value)
+                });
+                self.all(early)
             }
             Below::Nodes(_) => {
                 let children = node.children();

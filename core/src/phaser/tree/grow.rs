@@ -138,10 +138,10 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// The slot that has been free for longest. What its last task had to say for a phase must not be needed any more.
     fn reuse(&self, registry: &mut Registry) -> Option<NonNull<Slot>> {
-        let phase = self.phase().0;
         let first = registry.free.len();
-        let taken = self.free.take().map(|slot| (slot, phase));
-        registry.free.extend(taken);
+        let taken = self.free.take();
+        let phase = self.phase().0;
+        registry.free.extend(taken.map(|slot| (slot, phase)));
         let mut taken = registry.free.range_mut(first..);
         while let (Some(last), Some(early)) = (taken.next(), taken.next_back()) {
             mem::swap(last, early);

@@ -2,10 +2,13 @@
 //!
 //! # Words
 //! `hindrances`: how many are registered that the hardware cannot carry, or that have not shown that they block a thread. `line`: the
-//! number of the claimed line plus 1; set once, by whoever ends a phase, and kept.
+//! number of the claimed line plus 1; set once, by whoever ends a phase, and kept. `opened`: the first phase on the line; by whoever
+//! opens the window. `carried`: phases that the line had before; by whoever shuts the window. A phase that the line carries is written
+//! down nowhere: the tree's word stays behind, and who needs it brings it up (see `watch`).
 #![forbid(unsafe_code)]
 
 use super::Tree;
+use crate::phaser::window::State;
 use crate::port::{Barrier, Line, Relax};
 use crate::sync::{Ordering, full_fence};
 
@@ -25,7 +28,7 @@ impl<P: Relax + Barrier> Tree<P> {
     /// Lets the line carry the phases from `first` on, if nothing stands against it.
     #[inline]
     pub(super) fn open_window(&self, first: usize) -> bool {
-        if self.is_hindered() || !self.window.state().is_shut() {
+        if self.port.lines() == 0 || self.is_hindered() || !self.window.state().is_shut() {
             return false;
         }
         if self.line().is_none() {
@@ -42,7 +45,9 @@ impl<P: Relax + Barrier> Tree<P> {
         if !self.window.open(first) {
             return false;
         }
-        // ORDERING: SeqCst, pairs with that of shut_after: either this sees who hinders, or who has come by an early task that is gone is seen to by that one (Z2).
+        // ORDERING: Relaxed: see carried_since.
+        self.opened.store(first, Ordering::Relaxed);
+        // ORDERING: either this sees who hinders, or the fence of shut_after comes later and the window is seen open there (Z2).
         full_fence();
         if self.is_hindered() {
             self.window.withdraw(first);
@@ -58,23 +63,31 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// A task goes that has registered others after its signal of `phase`: they are not on the line that may carry what follows.
     pub fn shut_after(&self, phase: usize) {
-        // ORDERING: SeqCst, pairs with that of open_window: either whoever ends the phase sees that they hinder, or this closes what was opened (Z2).
+        // ORDERING: either whoever ends the phase sees that they hinder, or this closes what open_window has opened (Z2).
         full_fence();
         self.window.close(phase + 1);
     }
 
-    /// The line has carried `phase`.
-    pub fn carried(&self, phase: usize) {
-        if !self.is_past(phase) && self.end(phase).is_some() {
+    /// Shuts the window, after its last phase.
+    pub fn reset_window(&self, state: State) {
+        let carried = self.carried_since(state, usize::MAX);
+        if self.window.reset(state) {
             // ORDERING: Relaxed: a count.
-            self.carried.fetch_add(1, Ordering::Relaxed);
+            self.carried.fetch_add(carried, Ordering::Relaxed);
         }
     }
 
-    /// Phases that the hardware has carried.
-    pub fn in_hardware(&self) -> usize {
+    /// Phases that the hardware has carried, before `phase`, which is going on.
+    pub fn in_hardware(&self, phase: usize) -> usize {
+        let now = self.carried_since(self.window.state(), phase);
         // ORDERING: Relaxed: a count.
-        self.carried.load(Ordering::Relaxed)
+        self.carried.load(Ordering::Relaxed) + now
+    }
+
+    /// How many of them since the window was opened.
+    fn carried_since(&self, state: State, phase: usize) -> usize {
+        // ORDERING: Relaxed: whoever finds the window closed sees by that (H1) what the opener did before its next signal (S1).
+        state.carried(self.opened.load(Ordering::Relaxed), phase)
     }
 }
 

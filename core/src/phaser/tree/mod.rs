@@ -71,6 +71,7 @@ pub(super) struct Tree<P: Barrier> {
     pub window: Window,
     line: AtomicUsize,
     hindrances: AtomicUsize,
+    opened: AtomicUsize,
     carried: AtomicUsize,
 }
 
@@ -87,10 +88,10 @@ pub(super) struct Visitor<'a> {
     pub signals: bool,
     /// Gathers nodes that have a master too.
     pub helps: bool,
-    /// A member: the phase after this one does not end without it.
+    /// Registered: the phase after this one does not end without it, or it keeps the phaser off the hardware.
     pub bound: bool,
     /// The slot of its leaf to look at first: nobody's line is taken from it for nothing.
-    pub suspect: usize,
+    pub suspect: u16,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
 }
@@ -115,6 +116,7 @@ impl<P: Relax + Barrier> Tree<P> {
             window: Window::new(),
             line: AtomicUsize::new(0),
             hindrances: AtomicUsize::new(0),
+            opened: AtomicUsize::new(0),
             carried: AtomicUsize::new(0),
         }
     }
@@ -273,10 +275,11 @@ impl<P: Relax + Barrier> Tree<P> {
     fn is_complete(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
         match &node.below {
             Below::Slots(slots) => {
-                let suspect = slots.get(by.suspect).is_some_and(|slot| slot.owes(phase));
+                let suspect = usize::from(by.suspect);
+                let owes = slots.get(suspect).is_some_and(|slot| slot.owes(phase));
                 let behind = || slots.iter().position(|slot| slot.owes(phase));
-                match if suspect { Some(by.suspect) } else { behind() } {
-                    Some(index) => by.suspect = index,
+                match if owes { Some(suspect) } else { behind() } {
+                    Some(index) => by.suspect = index as u16,
                     None => return true,
                 }
                 false
@@ -351,7 +354,7 @@ impl<P: Relax + Barrier> Tree<P> {
         let mut word = self.word.load(Ordering::Relaxed);
         while word >> 1 <= phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
-            // seen. Failure Relaxed: nothing is read.
+            // seen (Z2). Failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             match self
                 .word

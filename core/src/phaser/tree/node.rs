@@ -8,7 +8,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | S1 | `Slot::signal`, `drop_out` | `Slot::owes` | what the task did, its registrations too | `static_3` |
+//! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3`, `reuse_early` |
 //! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3` |
 //! | N2 | `hang` | `parent`, `children` | the node and its first child | `growth` |
 //! | M1 | `Node::leave` | `Node::try_master` | the old master's gathering | `master_drops` |
@@ -53,8 +53,9 @@ impl SlotWords {
     pub fn seat(&self, start: usize) {
         // ORDERING: Relaxed: the registrar's signal (S1) or the landing pad (P1) makes it visible.
         self.start.store(start, Ordering::Relaxed);
-        // ORDERING: Relaxed: as above.
-        self.signalled.store(start, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in owes (S1): who finds the newcomer in the place of a task that is gone, and which
+        // owes nothing yet, sees what that one did.
+        self.signalled.store(start, Ordering::Release);
     }
 
     /// All phases below `signalled` are signalled. The task only.

@@ -9,6 +9,7 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | P1 | `append` | `newcomers` | the slot with its task | `registration` |
+//! | P2 | `retire` | `first` | S1 of those who are not looked at any more | `reuse` |
 //!
 //! An entry may be overwritten under the eyes of a thread that is late: it then reads a newer entry, does not end the phase for it or
 //! fails to end it since that was done.
@@ -99,8 +100,8 @@ impl Pad {
 
     #[inline]
     fn first(&self) -> usize {
-        // ORDERING: Relaxed: too low costs a look at entries that are settled.
-        self.start.load(Ordering::Relaxed)
+        // ORDERING: Acquire, pairs with Release in retire (P2). Too low costs a look at entries that are settled.
+        self.start.load(Ordering::Acquire)
     }
 
     /// Nobody was registered lately: what a phase without registrations looks at.
@@ -142,8 +143,8 @@ impl Pad {
             .take_while(|slot| slot.start() < phase)
             .count();
         if old > 0 {
-            // ORDERING: Relaxed: see `first`. What is retired is over for everybody.
-            self.start.fetch_max(first + old, Ordering::Relaxed);
+            // ORDERING: AcqRel, pairs with Acquire in first (P2); it may be read instead of another's, so it passes that one's on.
+            self.start.fetch_max(first + old, Ordering::AcqRel);
         }
     }
 }

@@ -66,14 +66,14 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// Brings the word up to what the slots say.
     pub fn catch_up(&self) -> Phase {
-        let Some(root) = self.root().filter(|root| root.slots().len() <= FEW) else {
-            return self.phase();
-        };
-        if let Below::Slots(slots) = &root.below
-            && root.parent().is_none()
-            && root.has_master()
+        let few = self.root().is_some_and(|root| match &root.below {
+            Below::Slots(slots) => slots.len() <= FEW && root.has_master(),
+            Below::Nodes(_) => false,
+        });
+        let slots = self.nodes().flat_map(Node::slots);
+        if (few || !self.window.state().is_shut())
             && self.reduction.is_none()
-            && let Some(phase) = slots.iter().filter_map(|slot| slot.signalled()).min()
+            && let Some(phase) = slots.filter_map(|slot| slot.signalled()).min()
             && phase > 0
             && !self.is_past(phase - 1)
             && !self.pad.newcomers().any(|slot| slot.owes(phase - 1))

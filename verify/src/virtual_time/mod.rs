@@ -6,15 +6,20 @@
 //! done. So accesses are made in the order of virtual time, and the run is the same every time. What a thread computes
 //! between accesses takes no time but what it says itself ([`Port::work`]).
 
+mod port;
+mod traffic;
+
+pub use port::Port;
+pub use traffic::{Line, Traffic};
+
 use shuttle::current::{me, try_get_current_task};
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tautline_core::port::{Barrier, Clock, Line, Park, Relax};
-use tautline_core::sync::{Access, point, watch};
-use tautline_core::{PlaceId, WorkerId};
+use tautline_core::sync::{Access, watch};
 use tautline_sim::memory::{Access as Kind, Hardware, Machine, Region};
+use traffic::Counts;
 
 /// A program to be run on a machine in virtual time.
 #[derive(Clone, Debug)]
@@ -35,6 +40,8 @@ pub struct Taken {
     pub cycles: Vec<u64>,
     /// The accesses that each thread has made.
     pub accesses: Vec<u64>,
+    /// What they were, from when a thread asked for it.
+    pub traffic: Traffic,
 }
 
 impl Taken {
@@ -110,7 +117,10 @@ impl Virtual {
         if self.patient {
             hardware.be_patient();
         }
-        let hardware = Shared(Arc::new(Mutex::new(hardware)));
+        let hardware = Shared(Arc::new(Mutex::new(World {
+            hardware,
+            traffic: None,
+        })));
         let mut config = Config::new();
         config.max_steps = MaxSteps::FailAfter(self.steps);
         config.stack_size = self.stack_bytes;
@@ -125,8 +135,11 @@ impl Virtual {
         let (body, lent) = (Arc::new(body), hardware.clone());
         Runner::new(least, config).run(move || start(threads, &lent, &body));
         drop(watch);
-        let hardware = hardware.lock();
+        let mut world = hardware.lock();
+        let traffic = world.traffic.take().unwrap_or_default().told();
+        let hardware = &world.hardware;
         Taken {
+            traffic,
             cycles: (0..threads).map(|thread| hardware.now(thread)).collect(),
             accesses: (0..threads)
                 .map(|thread| hardware.accesses(thread))
@@ -139,10 +152,7 @@ fn start(threads: usize, hardware: &Shared, body: &Arc<impl Fn(&Port) + Send + S
     let spawned: Vec<_> = (0..threads)
         .map(|thread| {
             let body = Arc::clone(body);
-            let port = Port {
-                thread,
-                hardware: hardware.clone(),
-            };
+            let port = Port::new(hardware.clone());
             shuttle::thread::spawn(move || {
                 assert_eq!(task_of(thread), me().into(), "tasks are numbered in order");
                 body(&port);
@@ -159,11 +169,18 @@ fn task_of(thread: usize) -> usize {
     thread + 1
 }
 
+/// The machine, and who counts what it is told.
+#[derive(Debug)]
+struct World {
+    hardware: Hardware,
+    traffic: Option<Counts>,
+}
+
 #[derive(Clone, Debug)]
-struct Shared(Arc<Mutex<Hardware>>);
+struct Shared(Arc<Mutex<World>>);
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Hardware> {
+    fn lock(&self) -> MutexGuard<'_, World> {
         // A panic in a task ends the run anyway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,7 +191,11 @@ impl Shared {
         let Some(thread) = task.checked_sub(1) else {
             return;
         };
-        let mut hardware = self.lock();
+        let mut world = self.lock();
+        if let Some(traffic) = &mut world.traffic {
+            traffic.count(thread, address, access);
+        }
+        let hardware = &mut world.hardware;
         match access {
             Access::Load => hardware.access(thread, address, Kind::Load),
             Access::Store => hardware.access(thread, address, Kind::Store),
@@ -198,7 +219,7 @@ impl Scheduler for Least {
     }
 
     fn next_task(&mut self, runnable: &[&Task], _: Option<TaskId>, _: bool) -> Option<TaskId> {
-        let hardware = self.hardware.lock();
+        let hardware = &self.hardware.lock().hardware;
         let due = |task: &&&Task| match usize::from(task.id()).checked_sub(1) {
             None => (false, 0),
             Some(thread) => (hardware.is_waiting(thread), hardware.now(thread)),
@@ -208,104 +229,5 @@ impl Scheduler for Least {
 
     fn next_u64(&mut self) -> u64 {
         0
-    }
-}
-
-/// What the machine lends to one of its threads.
-#[derive(Debug)]
-pub struct Port {
-    thread: usize,
-    hardware: Shared,
-}
-
-impl Port {
-    /// The number of the thread, from 0.
-    pub fn thread(&self) -> usize {
-        self.thread
-    }
-
-    fn own(&self) -> MutexGuard<'_, Hardware> {
-        let task = usize::from(me());
-        assert_eq!(task, task_of(self.thread), "another thread's port is used");
-        self.hardware.lock()
-    }
-
-    /// As [`own`](Self::own), when nobody's clock is less.
-    fn due(&self) -> MutexGuard<'_, Hardware> {
-        point();
-        self.own()
-    }
-
-    /// Computes for so many cycles.
-    pub fn work(&self, cycles: u64) {
-        self.own().work(self.thread, cycles);
-    }
-
-    /// Sleeps until somebody calls [`awake`](Self::awake); goes on at once if that has happened since the last sleep.
-    ///
-    /// # Panics
-    /// If all threads sleep.
-    pub fn suspend(&self) {
-        let mut asleep = self.due().suspend(self.thread);
-        while asleep {
-            point();
-            asleep = self.hardware.lock().is_waiting(self.thread);
-            assert!(!asleep, "all threads are suspended: nobody will call them");
-        }
-    }
-
-    /// Calls a thread by an interrupt. What was done before is visible to it when it goes on.
-    pub fn awake(&self, thread: usize) {
-        self.due().awake(self.thread, thread);
-    }
-}
-
-impl Relax for Port {
-    fn relax(&self, _turn: u32) {
-        self.own().relax(self.thread);
-    }
-}
-
-impl Clock for Port {
-    fn now(&self) -> u64 {
-        self.own().now(self.thread)
-    }
-}
-
-/// Worker `n` of any place is thread `n`.
-impl Park for Port {
-    fn park(&self, _place: PlaceId, worker: WorkerId) {
-        assert_eq!(worker.0 as usize, self.thread, "a thread parks itself");
-        self.suspend();
-    }
-
-    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
-        self.awake(worker.0 as usize);
-    }
-}
-
-impl Barrier for Port {
-    fn claim(&self) -> Option<Line> {
-        self.due().claim().map(Line)
-    }
-
-    fn give_back(&self, line: Line) {
-        self.due().give_back(line.0);
-    }
-
-    fn include(&self, line: Line) {
-        self.due().include(line.0, self.thread);
-    }
-
-    fn exclude(&self, line: Line) {
-        self.due().exclude(line.0, self.thread);
-    }
-
-    fn arrive(&self, line: Line) {
-        self.due().arrive(line.0, self.thread);
-    }
-
-    fn is_done(&self, line: Line) -> bool {
-        self.due().is_done(line.0, self.thread)
     }
 }

@@ -1,0 +1,125 @@
+//! What is done once between the last signal of a phase and the first release.
+
+use super::ports::{Way, Yield, block_on, config, on_threads, tasks};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
+use tautline_core::phaser::{Mode, PhaserError, Registration};
+
+fn next_single(way: Way, task: &mut Registration<Yield>, statement: impl FnOnce()) {
+    let answer: Result<(), PhaserError> = match way {
+        Way::Blocking => task.next_single_blocking(statement),
+        Way::Parked | Way::Awaited => block_on(task.next_single(statement)),
+    };
+    answer.unwrap();
+}
+
+/// Fact 46: once a phase, after the last signal and before the first release, however tasks wait, with those who have no
+/// statement among them.
+#[test]
+fn a_statement_runs_once_between_signals_and_release() {
+    let kinds: [&[Mode]; 4] = [
+        &[SignalWaitSingle],
+        &[SignalWaitSingle; 5],
+        &[SignalWaitSingle, SignalWait, SignalWait, Signal, Wait],
+        &[
+            SignalWaitSingle,
+            SignalWait,
+            SignalWaitSingle,
+            Wait,
+            Wait,
+            Signal,
+            SignalWaitSingle,
+        ],
+    ];
+    for help_after in [0, 1000] {
+        for modes in kinds {
+            let signalers = modes.iter().filter(|m| m.signals()).count();
+            let all = tasks(Yield, config(2, help_after), modes);
+            let signals = AtomicUsize::new(0);
+            let ran = AtomicUsize::new(0);
+            on_threads(all, |me, mut task| {
+                for phase in 0..200 {
+                    let way = Way::ALL[(me + phase / 7) % 3];
+                    if task.mode().signals() {
+                        signals.fetch_add(1, SeqCst);
+                    }
+                    if task.mode().singles() {
+                        next_single(way, &mut task, || {
+                            assert!(signals.load(SeqCst) >= (phase + 1) * signalers);
+                            assert_eq!(ran.fetch_add(1, SeqCst), phase);
+                        });
+                    } else {
+                        way.next(&mut task);
+                    }
+                    if task.mode().waits() {
+                        assert!(
+                            ran.load(SeqCst) > phase,
+                            "released before the statement ran"
+                        );
+                    }
+                }
+            });
+            assert_eq!(ran.into_inner(), 200);
+        }
+    }
+}
+
+/// Fact 46: no statement where none is called for; they may alternate.
+#[test]
+fn statements_and_plain_phases_alternate() {
+    for way in Way::ALL {
+        let all = tasks(Yield, config(2, 0), &[SignalWaitSingle; 3]);
+        let ran = AtomicUsize::new(0);
+        on_threads(all, |_, mut task| {
+            for phase in 0..100 {
+                match phase % 3 {
+                    0 => next_single(way, &mut task, || _ = ran.fetch_add(1, SeqCst)),
+                    _ => way.next(&mut task),
+                }
+                assert_eq!(ran.load(SeqCst), phase / 3 + 1);
+                // Nobody runs the next one before this has been looked at.
+                way.next(&mut task);
+            }
+        });
+    }
+}
+
+/// Fact 46: a panic reaches the one who ran it, in whatever way; the others go on, now and later.
+#[test]
+fn a_panic_reaches_the_one_who_ran_the_statement() {
+    for way in [Way::Blocking, Way::Awaited] {
+        let all = tasks(Yield, config(2, 0), &[SignalWaitSingle; 4]);
+        let panics = on_threads(all, |_, mut task| {
+            let once = || next_single(way, &mut task, || panic!("the statement"));
+            let panics = catch_unwind(AssertUnwindSafe(once)).is_err();
+            if panics {
+                // It has signalled, and can wait again.
+                way.wait(&mut task);
+            }
+            for _ in 0..10 {
+                next_single(way, &mut task, || {});
+            }
+            panics
+        });
+        assert_eq!(panics.iter().filter(|&&p| p).count(), 1, "{way:?}");
+    }
+}
+
+/// Fact 46: whoever signals last and sleeps runs it for all, or wakes one who does.
+#[test]
+fn one_who_knows_it_is_woken_for_the_statement() {
+    let mut all = tasks(Yield, config(2, 0), &[SignalWaitSingle, Signal]);
+    let ran = AtomicUsize::new(0);
+    let (alarm, waker) = super::ports::alarm();
+    let mut producer = all.pop().unwrap();
+    let mut single = Box::pin(all[0].next_single(|| _ = ran.fetch_add(1, SeqCst)));
+    let mut context = std::task::Context::from_waker(&waker);
+    assert!(single.as_mut().poll(&mut context).is_pending());
+    producer.signal().unwrap();
+    assert_eq!((ran.load(SeqCst), alarm.rung.load(SeqCst)), (0, 1));
+    assert!(single.as_mut().poll(&mut context).is_ready());
+    assert_eq!(ran.load(SeqCst), 1);
+    drop(single);
+    assert_eq!(all[0].phaser().phase().0, 1);
+}

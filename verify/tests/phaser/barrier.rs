@@ -1,0 +1,217 @@
+//! Tasks that signal and wait on one phaser: the tree, registrations, growth, drops.
+
+use super::scene::{HELP, MASTERS, Marks, Task, all_set, group, marks};
+use loom::thread::{self, JoinHandle};
+use std::sync::Arc;
+use tautline_core::phaser::Mode::Signal;
+use tautline_verify::model::Model;
+
+/// Runs `task` on a thread: `next`, then all marks must be there.
+fn passes<const N: usize>(mut task: Task, marks: &Marks<N>) -> JoinHandle<()> {
+    let marks = Arc::clone(marks);
+    thread::spawn(move || {
+        task.next_blocking().unwrap();
+        all_set(&marks[..]);
+    })
+}
+
+/// `phases` phases of `next`; `marks` are one for each task, phase by phase.
+fn phases<const N: usize>(mut task: Task, me: usize, tasks: usize, marks: &Marks<N>) {
+    for phase in 0..N / tasks {
+        marks[tasks * phase + me].set();
+        task.next_blocking().unwrap();
+        all_set(&marks[..tasks * (phase + 1)]);
+    }
+}
+
+/// V11: three tasks, two leaves and a root.
+fn static_tasks<const N: usize>(help_after: u32) {
+    let [a, b, c] = group::<3>(1, help_after);
+    let marks = marks::<N>();
+    let others = [(b, 1), (c, 2)].map(|(task, me)| {
+        let marks = Arc::clone(&marks);
+        thread::spawn(move || phases(task, me, 3, &marks))
+    });
+    phases(a, 0, 3, &marks);
+    others.into_iter().for_each(|other| other.join().unwrap());
+}
+
+#[test]
+fn static_3() {
+    Model::new("static_3")
+        .bound(3)
+        .floor(400)
+        .check(|| static_tasks::<6>(MASTERS));
+}
+
+#[test]
+fn static_3_helped() {
+    Model::new("static_3_helped")
+        .bound(2)
+        .floor(400)
+        .check(|| static_tasks::<6>(HELP));
+}
+
+/// V12: the first task registers a child in the leaf of the third, which may have been gathered already, and signals. The
+/// second has signalled.
+fn registers(turns: u32, waits: bool) {
+    let [mut a, mut b, c] = group::<3>(turns, HELP);
+    let marks = marks::<2>();
+    b.signal().unwrap();
+    let other = passes(c, &marks);
+    let mut child = a.register(Signal).unwrap();
+    marks[0].set();
+    a.signal().unwrap();
+    marks[1].set();
+    child.signal().unwrap();
+    if waits {
+        a.wait_blocking().unwrap();
+    }
+    other.join().unwrap();
+}
+
+#[test]
+fn registration() {
+    Model::new("registration")
+        .bound(3)
+        .floor(200)
+        .check(|| registers(3, false));
+}
+
+/// The same; the newcomer may have been retired before the other one looks for newcomers.
+#[test]
+fn registration_retired() {
+    Model::new("registration_retired")
+        .bound(2)
+        .floor(200)
+        .check(|| registers(1, true));
+}
+
+/// The same, and the child registers one of its own before it signals.
+#[test]
+fn registration_chain() {
+    Model::new("registration_chain")
+        .bound(3)
+        .floor(5_000)
+        .check(|| {
+            let [mut a, mut b, c] = group::<3>(3, HELP);
+            let marks = marks::<3>();
+            b.signal().unwrap();
+            let other = passes(c, &marks);
+            let mut child = a.register(Signal).unwrap();
+            marks[0].set();
+            a.signal().unwrap();
+            let mut grandchild = child.register(Signal).unwrap();
+            marks[1].set();
+            child.signal().unwrap();
+            marks[2].set();
+            grandchild.signal().unwrap();
+            other.join().unwrap();
+        });
+}
+
+/// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
+#[test]
+fn growth() {
+    Model::new("growth").bound(3).floor(100).check(|| {
+        let [mut a, b] = group::<2>(2, HELP);
+        let marks = marks::<2>();
+        let other = passes(b, &marks);
+        let mut child = a.register(Signal).unwrap();
+        marks[0].set();
+        a.signal().unwrap();
+        marks[1].set();
+        child.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A task that signalled early registers a child, which thus owes the next phase first, in a new leaf.
+#[test]
+fn growth_early() {
+    Model::new("growth_early").bound(2).floor(100).check(|| {
+        let [mut a, mut b] = group::<2>(0, HELP);
+        let marks = marks::<3>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            b.next_blocking().unwrap();
+            all_set(&theirs[..1]);
+            b.next_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        marks[0].set();
+        a.signal().unwrap();
+        let mut child = a.register(Signal).unwrap();
+        marks[2].set();
+        child.signal().unwrap();
+        a.wait_blocking().unwrap();
+        marks[1].set();
+        a.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// V14: the master of the root, or of the leaf, drops in phase 0; the others go on to phase 1, and one of them takes its node.
+#[test]
+fn master_drops() {
+    Model::new("master_drops").bound(2).floor(8_000).check(|| {
+        let [mut a, mut b, mut c] = group::<3>(1, MASTERS);
+        let marks = marks::<1>();
+        c.signal().unwrap();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            b.next_blocking().unwrap();
+            all_set(&theirs[..]);
+            b.next_blocking().unwrap();
+        });
+        marks[0].set();
+        a.signal().unwrap();
+        drop(a);
+        c.wait_blocking().unwrap();
+        c.next_blocking().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A task that leaves, and what it did before.
+fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
+    let marks = Arc::clone(marks);
+    thread::spawn(move || {
+        marks[0].set();
+        drop(task);
+    })
+}
+
+/// A slot is left, and may be taken for a child in the same phase.
+#[test]
+fn reuse() {
+    Model::new("reuse").floor(30).check(|| {
+        let [mut a, b] = group::<2>(1, HELP);
+        let marks = marks::<2>();
+        let leaver = leaver(b, &marks);
+        let mut child = a.register(Signal).unwrap();
+        a.signal().unwrap();
+        marks[1].set();
+        child.signal().unwrap();
+        a.wait_blocking().unwrap();
+        all_set(&marks[..]);
+        leaver.join().unwrap();
+    });
+}
+
+/// The same, for a child that owes the next phase first: what the first task did is seen behind the phase nevertheless.
+#[test]
+fn reuse_early() {
+    Model::new("reuse_early").bound(2).floor(100).check(|| {
+        let [mut a, b, c] = group::<3>(0, HELP);
+        let marks = marks::<2>();
+        let leaver = leaver(b, &marks);
+        let other = passes(c, &marks);
+        marks[1].set();
+        a.signal().unwrap();
+        let child = a.register(Signal).unwrap();
+        leaver.join().unwrap();
+        other.join().unwrap();
+        drop(child);
+    });
+}

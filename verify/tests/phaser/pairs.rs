@@ -1,0 +1,138 @@
+//! Producers and consumers, and tasks on two phasers.
+
+use super::scene::{HELP, MASTERS, all_set, group, marks, pair};
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::phaser::Mode::{Signal, Wait};
+use tautline_core::phaser::Phase;
+use tautline_verify::model::Model;
+
+/// V15: two phasers, two tasks, which wait for one phase in opposite orders.
+#[test]
+fn crossed() {
+    Model::new("crossed").bound(3).floor(100).check(|| {
+        let [[mut a0, mut a1], [mut b1, mut b0]] = [group::<2>(1, HELP), group::<2>(1, HELP)];
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            b1.next_blocking().unwrap();
+            all_set(&theirs[..1]);
+            a1.next_blocking().unwrap();
+        });
+        a0.signal().unwrap();
+        marks[0].set();
+        b0.signal().unwrap();
+        a0.wait_blocking().unwrap();
+        all_set(&marks[1..]);
+        b0.wait_blocking().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// V16: one task has signalled on both phasers before it waits, the other goes through one after the other.
+#[test]
+fn split_phase() {
+    Model::new("split_phase").bound(3).floor(100).check(|| {
+        let [[mut a0, mut a1], [mut b0, mut b1]] = [group::<2>(1, HELP), group::<2>(1, HELP)];
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            a1.signal().unwrap();
+            a1.wait_blocking().unwrap();
+            theirs[1].set();
+            b1.signal().unwrap();
+            b1.wait_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        a0.signal().unwrap();
+        marks[0].set();
+        b0.signal().unwrap();
+        b0.wait_blocking().unwrap();
+        all_set(&marks[..]);
+        a0.wait_blocking().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// V17: a producer signals twice and never waits, a consumer waits twice.
+#[test]
+fn producer_consumer() {
+    Model::new("producer_consumer")
+        .bound(3)
+        .floor(200)
+        .check(|| {
+            let [mut producer, mut consumer] = pair(3, HELP);
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                for phase in 0..2 {
+                    consumer.wait_blocking().unwrap();
+                    all_set(&theirs[..=phase]);
+                }
+            });
+            for mark in &marks[..] {
+                mark.set();
+                producer.signal().unwrap();
+            }
+            other.join().unwrap();
+        });
+}
+
+/// A consumer that nobody helps, and that gathers for no master, looks at the tree until the producer has signalled.
+#[test]
+fn consumer_watches() {
+    Model::new("consumer_watches").floor(5).check(|| {
+        let [mut producer, mut consumer] = pair(1, MASTERS);
+        let marks = marks::<1>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            consumer.wait_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        marks[0].set();
+        producer.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A producer that is two phases ahead registers another, which owes the third phase first.
+#[test]
+fn producer_ahead() {
+    Model::new("producer_ahead").bound(2).floor(50).check(|| {
+        let [mut producer, mut consumer] = pair(1, HELP);
+        let marks = marks::<2>();
+        producer.signal().unwrap();
+        consumer.wait_blocking().unwrap();
+        producer.signal().unwrap();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            consumer.wait_blocking().unwrap();
+            consumer.wait_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        let mut second = producer.register(Signal).unwrap();
+        marks[0].set();
+        producer.signal().unwrap();
+        marks[1].set();
+        second.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Two consumers end one phase together: it is over once, and neither goes on to the next.
+#[test]
+fn consumers_end_it_once() {
+    Model::new("consumers_end_it_once")
+        .bound(3)
+        .floor(50)
+        .check(|| {
+            let [mut producer, mut consumer] = pair(3, HELP);
+            let mut second = consumer.register(Wait).unwrap();
+            producer.signal().unwrap();
+            let other = thread::spawn(move || second.wait_blocking().unwrap());
+            consumer.wait_blocking().unwrap();
+            other.join().unwrap();
+            assert_eq!(consumer.phaser().phase(), Phase(1));
+        });
+}

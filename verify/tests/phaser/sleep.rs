@@ -1,0 +1,154 @@
+//! Tasks that sleep until a phase is over: no wake-up is lost, though nobody looks again by himself.
+
+use super::scene::{HELP, Task, all_set, group, marks, pair, rest, waker};
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::phaser::Mode::{Signal, Wait};
+use tautline_verify::model::Model;
+
+/// V18: two tasks that both may sleep; the last one that signals wakes the other.
+#[test]
+fn parked_2() {
+    Model::new("parked_2").bound(3).floor(100).check(|| {
+        let [mut a, mut b] = group::<2>(0, HELP);
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            rest(b.next()).unwrap();
+            all_set(&theirs[..]);
+        });
+        marks[0].set();
+        rest(a.next()).unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
+
+/// Two phases.
+#[test]
+fn parked_again() {
+    Model::new("parked_again").bound(2).floor(100).check(|| {
+        let [mut a, mut b] = group::<2>(0, HELP);
+        let other = thread::spawn(move || {
+            rest(b.next()).unwrap();
+            rest(b.next()).unwrap();
+        });
+        rest(a.next()).unwrap();
+        rest(a.next()).unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Two that sleep, while a third ends the phase that only spins, and so has no fence of its own.
+#[test]
+fn parked_behind_another() {
+    Model::new("parked_behind_another")
+        .bound(3)
+        .floor(100)
+        .check(|| {
+            let [mut c, mut b, mut a] = group::<3>(1, HELP);
+            a.signal().unwrap();
+            assert!(a.poll_wait(&waker()).is_pending());
+            let other = thread::spawn(move || rest(b.next()).unwrap());
+            c.next_blocking().unwrap();
+            other.join().unwrap();
+        });
+}
+
+/// The last one that owes a signal drops while the other one lies down.
+#[test]
+fn parked_drop() {
+    Model::new("parked_drop").bound(3).floor(50).check(|| {
+        let [mut a, b] = group::<2>(0, HELP);
+        let marks = marks::<1>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[0].set();
+            drop(b);
+        });
+        rest(a.next()).unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
+
+/// A consumer sleeps; the producers signal at the same time, and both may think that the other one is missing.
+#[test]
+fn parked_consumer() {
+    Model::new("parked_consumer").bound(2).floor(100).check(|| {
+        let [mut first, mut consumer] = pair(0, HELP);
+        let mut second = first.register(Signal).unwrap();
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            rest(consumer.wait()).unwrap();
+            all_set(&theirs[..]);
+        });
+        let theirs = Arc::clone(&marks);
+        let producer = thread::spawn(move || {
+            theirs[1].set();
+            second.signal().unwrap();
+        });
+        marks[0].set();
+        first.signal().unwrap();
+        producer.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A task is registered, by which the tree grows, while the first one sleeps: it is found and woken.
+#[test]
+fn growth_parked() {
+    Model::new("growth_parked").bound(2).floor(100).check(|| {
+        let [mut a, mut b]: [Task; 2] = group::<2>(0, HELP);
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            rest(b.next()).unwrap();
+            all_set(&theirs[..]);
+        });
+        let mut child = a.register(Signal).unwrap();
+        marks[0].set();
+        a.signal().unwrap();
+        marks[1].set();
+        child.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
+#[test]
+fn growth_sleeper() {
+    Model::new("growth_sleeper").bound(3).floor(30).check(|| {
+        let [mut producer, mut consumer] = pair(0, HELP);
+        let other = thread::spawn(move || {
+            let mut second = consumer.register(Wait).unwrap();
+            drop(consumer);
+            rest(second.wait()).unwrap();
+        });
+        producer.signal().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// A task gives up waiting, and another one takes its slot, while it is woken.
+#[test]
+fn parked_reuse() {
+    Model::new("parked_reuse").bound(2).floor(100).check(|| {
+        let [mut a, mut b] = group::<2>(0, HELP);
+        let other = thread::spawn(move || {
+            // Asks once, and is gone.
+            let waker = waker();
+            b.signal().unwrap();
+            _ = b.poll_wait(&waker);
+            drop(b);
+        });
+        rest(a.next()).unwrap();
+        let mut child = a.register(tautline_core::phaser::Mode::SignalWait).unwrap();
+        child.signal().unwrap();
+        rest(a.next()).unwrap();
+        rest(child.wait()).unwrap();
+        other.join().unwrap();
+    });
+}

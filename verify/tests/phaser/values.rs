@@ -1,0 +1,219 @@
+//! Accumulators, and statements between two phases.
+
+use super::scene::{HELP, Mark, Plain, Task, all_set, config, found, joined, marks, rest};
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::Relaxed;
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::phaser::Mode::{SignalWait, SignalWaitSingle};
+use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Op, Phase};
+use tautline_verify::model::Model;
+
+type Sum = Accumulator<u64, Plain>;
+
+/// `N` tasks that accumulate a sum from phase `first` on; everybody gathers for everybody.
+fn summing<const N: usize>(turns: u32, first: usize) -> (Sum, [Task; N]) {
+    let config = Config {
+        first: Phase(first),
+        ..config(0)
+    };
+    let sum = Accumulator::create(Plain(turns), Op::Sum, Some(1000), config);
+    let (sum, founder) = sum.expect("integers have sums");
+    (sum, joined([SignalWait; N], founder))
+}
+
+/// V19: two tasks, two phases, each gathers for both.
+#[test]
+fn accumulator() {
+    Model::new("accumulator").bound(2).floor(100).check(|| {
+        let (sum, [mut a, mut b]) = summing::<2>(0, 0);
+        let theirs = sum.clone();
+        let other = thread::spawn(move || {
+            for (mine, all) in [(1, 1011), (2, 1022)] {
+                theirs.put(&mut b, mine).unwrap();
+                b.next_blocking().unwrap();
+                assert_eq!(theirs.get(), all);
+            }
+        });
+        for (mine, all) in [(10, 1011), (20, 1022)] {
+            sum.put(&mut a, mine).unwrap();
+            a.next_blocking().unwrap();
+            assert_eq!(sum.get(), all);
+        }
+        other.join().unwrap();
+    });
+}
+
+/// V19b: a newcomer brings a value in, in a leaf that may have been gathered: it counts once.
+#[test]
+fn accumulator_registration() {
+    Model::new("accumulator_registration")
+        .bound(2)
+        .floor(100)
+        .check(|| {
+            let (sum, [mut a, mut b, mut c]) = summing::<3>(1, 1);
+            b.signal().unwrap();
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut c, 1).unwrap();
+                c.next_blocking().unwrap();
+                assert_eq!(theirs.get(), 1111);
+            });
+            let mut child = a.register(SignalWait).unwrap();
+            sum.put(&mut a, 10).unwrap();
+            sum.put(&mut child, 100).unwrap();
+            child.signal().unwrap();
+            a.signal().unwrap();
+            other.join().unwrap();
+            assert_eq!(sum.get(), 1111);
+        });
+}
+
+/// A task that signalled early registers a child, by which the tree grows, while the phase ends.
+#[test]
+fn accumulator_growth() {
+    Model::new("accumulator_growth")
+        .bound(2)
+        .floor(100)
+        .check(|| {
+            let (sum, [mut a, mut b]) = summing::<2>(1, 0);
+            // Behind the first phase the tree has the values, not the landing pad.
+            a.signal().unwrap();
+            b.signal().unwrap();
+            a.wait_blocking().unwrap();
+            b.wait_blocking().unwrap();
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut b, 1).unwrap();
+                b.next_blocking().unwrap();
+                assert_eq!(theirs.get(), 1011);
+            });
+            sum.put(&mut a, 10).unwrap();
+            a.signal().unwrap();
+            let child = a.register(SignalWait).unwrap();
+            other.join().unwrap();
+            drop(child);
+        });
+}
+
+/// A task that has brought a value in is gone, and its slot is free when somebody registers another in the next phase, while one that
+/// is late still brings the values of this one together.
+#[test]
+fn accumulator_reuse() {
+    Model::new("accumulator_reuse")
+        .bound(2)
+        .floor(50)
+        .check(|| {
+            let (sum, [mut a, mut b, mut c]) = summing::<3>(0, 1);
+            sum.put(&mut b, 100).unwrap();
+            b.signal().unwrap();
+            drop(b);
+            // From now on the slot is known to be free.
+            drop(a.register(SignalWait));
+            sum.put(&mut a, 10).unwrap();
+            a.signal().unwrap();
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut c, 1).unwrap();
+                c.next_blocking().unwrap();
+                assert_eq!(theirs.get(), 1111);
+                c
+            });
+            a.wait_blocking().unwrap();
+            let child = a.register(SignalWait).unwrap();
+            assert_eq!(sum.get(), 1111);
+            drop((child, other.join().unwrap()));
+            assert_eq!(sum.get(), 1111);
+        });
+}
+
+/// The last one that owes a signal drops; it brings nothing together itself, but wakes the one who sleeps.
+#[test]
+fn accumulator_parked() {
+    Model::new("accumulator_parked")
+        .bound(3)
+        .floor(50)
+        .check(|| {
+            let (sum, [mut a, b]) = summing::<2>(0, 0);
+            let other = thread::spawn(move || drop(b));
+            sum.put(&mut a, 1).unwrap();
+            rest(a.next()).unwrap();
+            assert_eq!(sum.get(), 1001);
+            other.join().unwrap();
+        });
+}
+
+/// V22: two who have seen all signals: one does what is to be done, and who finds it done sees it.
+#[test]
+fn collective() {
+    Model::new("collective").floor(3).check(|| {
+        let scene = Arc::new((Collective::new(), Mark::default(), AtomicUsize::new(0)));
+        let meet = |(collective, mark, done): &(Collective, Mark, AtomicUsize)| match collective
+            .begin(0)
+        {
+            Begin::Do => {
+                done.fetch_add(1, Relaxed);
+                mark.set();
+                collective.done(0);
+            }
+            Begin::Done => assert!(mark.is_set()),
+            Begin::Wait => {}
+        };
+        let theirs = Arc::clone(&scene);
+        let other = thread::spawn(move || meet(&theirs));
+        meet(&scene);
+        other.join().unwrap();
+        assert_eq!(scene.2.load(Relaxed), 1);
+        assert_eq!(scene.0.begin(0), Begin::Done);
+        assert_eq!(scene.0.begin(1), Begin::Do);
+    });
+}
+
+/// Two tasks with a statement each, of which one is run, between the last signal and the first release.
+#[test]
+fn single() {
+    Model::new("single").bound(2).floor(100).check(|| {
+        let founder = found(SignalWaitSingle, 1, HELP);
+        let [mut a, mut b] = joined([SignalWaitSingle; 2], founder);
+        let marks = marks::<3>();
+        let theirs = Arc::clone(&marks);
+        let statement = |marks: &[Mark]| {
+            all_set(&marks[..2]);
+            assert!(!marks[2].is_set(), "run twice");
+            marks[2].set();
+        };
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            b.next_single_blocking(|| statement(&theirs[..])).unwrap();
+            all_set(&theirs[..]);
+        });
+        marks[0].set();
+        a.next_single_blocking(|| statement(&marks[..])).unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
+
+/// The only one who knows the statement sleeps when the other, who does not, has signalled last.
+#[test]
+fn single_parked() {
+    Model::new("single_parked").bound(2).floor(100).check(|| {
+        let founder = found(SignalWaitSingle, 0, HELP);
+        let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
+        let marks = marks::<3>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            rest(b.next()).unwrap();
+            all_set(&theirs[..]);
+        });
+        marks[0].set();
+        let statement = || {
+            all_set(&marks[..2]);
+            marks[2].set();
+        };
+        rest(a.next_single(statement)).unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
