@@ -159,7 +159,7 @@ impl Builder {
         self
     }
 
-    /// How phasers of tasks are built. Default: by the [rule](phaser::rule), and as the environment asks for.
+    /// How phasers of tasks are built. Default: by the [rule](mod@phaser::rule), and as the environment asks for.
     pub fn phasers(mut self, config: phaser::Config) -> Self {
         self.phasers = Some(config);
         self

@@ -72,6 +72,13 @@ fn who_sleeps_is_woken() {
     each(all(), |scenario| real(scenario, "parked", Way::Parked));
 }
 
+#[test]
+fn who_tires_is_woken() {
+    each(all(), |scenario| {
+        real(scenario, "tiring", Way::Tiring { looks: 3 });
+    });
+}
+
 /// A line comes to carry phases, and whatever happens then, nobody goes on too early or waits for ever.
 #[test]
 fn lines_carry_phases() {

@@ -1,4 +1,4 @@
-//! A task's next phase, as a future.
+//! Waiting as a future.
 #![forbid(unsafe_code)]
 
 use super::{PhaserError, Registration};
@@ -11,15 +11,25 @@ use core::task::{Context, Poll};
 #[derive(Debug)]
 #[must_use = "nothing happens before it is awaited"]
 pub struct Next<'a, P: Relax + Barrier, F = fn()> {
-    pub(super) task: &'a mut Registration<P>,
-    pub(super) stage: Stage,
-    pub(super) statement: Option<F>,
+    task: &'a mut Registration<P>,
+    stage: Stage,
+    statement: Option<F>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Signal,
     Wait,
+}
+
+impl<'a, P: Relax + Barrier, F> Next<'a, P, F> {
+    pub(super) fn new(task: &'a mut Registration<P>, stage: Stage, statement: Option<F>) -> Self {
+        Self {
+            task,
+            stage,
+            statement,
+        }
+    }
 }
 
 impl<P: Relax + Barrier, F> Drop for Next<'_, P, F> {

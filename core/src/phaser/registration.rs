@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use core::task::{Poll, Waker};
 
 /// Once in so many turns a task that waits looks for what is rarely so, and helps if it is past its patience.
-const SELDOM: u32 = 8;
+pub(super) const SELDOM: u32 = 8;
 
 /// One task's registration on one phaser. Dropping it takes the task off the phaser: it owes no signal any more.
 ///
@@ -49,7 +49,7 @@ pub struct Registration<P: Relax + Barrier> {
     /// The slot of its leaf that was behind when it last looked.
     suspect: u16,
     /// How many vacancies there were when it looked for a node.
-    vacancies: usize,
+    vacancies: u32,
     /// It may sleep in its slot.
     asleep: bool,
     /// It keeps the phaser off the hardware: always, or because it has not shown that it blocks a thread of its own.
@@ -283,12 +283,13 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(true);
         }
         let phase = self.due()?;
+        self.rise();
         self.hinder();
         let over = self.wait_in_tree(phase, None, &mut goes_on);
         if over {
             self.waited = phase + 1;
             self.follow_window(phase);
-        } else {
+        } else if self.mode.signals() {
             self.tree.after_signal(self.slot, true);
         }
         Ok(over)
@@ -365,7 +366,8 @@ impl<P: Relax + Barrier> Registration<P> {
             self.suspect = by.suspect;
             return true;
         }
-        let mut gathering = self.master_of.filter(|_| patience > 0);
+        let own = self.master_of.filter(|_| patience > 0);
+        let mut gathering = own.map(|node| tree.round(node, &by));
         let (mut turn, mut watches) = (0, false);
         let over = loop {
             let seldom = turn % SELDOM == 0;
@@ -377,8 +379,8 @@ impl<P: Relax + Barrier> Registration<P> {
             if seldom && turn > 0 && (turn >= patience || tree.sleepers().is_some()) {
                 by.helps = true;
                 tree.advance(phase, &mut by);
-            } else if let Some(node) = gathering {
-                if tree.gather(node, phase, &mut by) {
+            } else if let Some(round) = &mut gathering {
+                if tree.gather(round, phase, &mut by) {
                     gathering = None;
                     continue;
                 }
@@ -450,11 +452,7 @@ impl<P: Relax + Barrier> Registration<P> {
     ///
     /// Gives the errors of [`wait_blocking`](Self::wait_blocking).
     pub fn wait(&mut self) -> Next<'_, P> {
-        Next {
-            task: self,
-            stage: Stage::Wait,
-            statement: None,
-        }
+        Next::new(self, Stage::Wait, None)
     }
 
     /// Signals and waits, each if its mode lets it.
@@ -462,20 +460,12 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Gives the errors of [`next_blocking`](Self::next_blocking).
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> Next<'_, P> {
-        Next {
-            task: self,
-            stage: Stage::Signal,
-            statement: None,
-        }
+        Next::new(self, Stage::Signal, None)
     }
 
     /// As [`next_single_blocking`](Self::next_single_blocking), without a thread.
     pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
-        Next {
-            task: self,
-            stage: Stage::Signal,
-            statement: Some(statement),
-        }
+        Next::new(self, Stage::Signal, Some(statement))
     }
 }
 

@@ -16,9 +16,9 @@
 //!             }
 //!         })?;
 //!     }
-//!     Ok(())
-//! })
-//! # .map_err(|error: PhaserError| tautline::Error::from(error))
+//!     Ok::<(), PhaserError>(())
+//! })?;
+//! # Ok::<(), tautline::Error>(())
 //! ```
 //!
 //! Among threads each holds a registration, and waits by looking at memory, or asleep if that takes long ([`Waiter`]):
@@ -37,7 +37,7 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! How they are built follows from the machine ([`rule()`]); [`DEGREE_VARIABLE`] overrides the degree.
+//! How they are built follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides the degree.
 #![forbid(unsafe_code)]
 
 pub mod rule;
@@ -92,7 +92,7 @@ pub fn accumulator_for_threads<T: Element>(
     Ok(Accumulator::create(SpinThenYield, op, None, config)?)
 }
 
-/// How phasers of so many tasks are built on `machine`: by the [`rule()`], but for what the environment asks for.
+/// How phasers of so many tasks are built on `machine`: by the [`rule`](rule::rule), but for what the environment asks for.
 ///
 /// # Errors
 /// A [`DEGREE_VARIABLE`] that is none.

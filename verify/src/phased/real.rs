@@ -7,7 +7,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use std::task::Wake;
 use tautline_core::phaser::baseline::Member;
-use tautline_core::phaser::{Config, Mode, Registration};
+use tautline_core::phaser::{Config, Mode, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax, Spin};
 use tautline_core::sync::{AtomicBool, Ordering};
 
@@ -28,6 +28,11 @@ pub enum Way {
     },
     /// Asleep until it is woken: nobody looks again by itself.
     Parked,
+    /// On its thread for so many looks, then asleep.
+    Tiring {
+        /// So many looks.
+        looks: u32,
+    },
 }
 
 /// A registration on the shipped phaser, and how its task waits.
@@ -46,6 +51,7 @@ impl<P: Relax + Barrier> Real<P> {
         let help_after = match way {
             Way::Spinning { help_after } => help_after,
             Way::Parked => 0,
+            Way::Tiring { .. } => u32::MAX,
         };
         let config = Config {
             degree,
@@ -54,6 +60,13 @@ impl<P: Relax + Barrier> Real<P> {
         };
         let task = Registration::create(port, mode, config).expect("the degree is allowed");
         Self { task, way }
+    }
+
+    fn sleep_unless(&mut self, over: Result<bool, PhaserError>) -> Result<(), PhaserError> {
+        match over? {
+            true => Ok(()),
+            false => asleep(|waker| self.task.poll_wait(waker)),
+        }
     }
 
     /// The registration itself.
@@ -81,6 +94,10 @@ impl<P: Relax + Barrier + Send + Sync + 'static> Subject for Real<P> {
         match self.way {
             Way::Spinning { .. } => self.task.wait_blocking(),
             Way::Parked => asleep(|waker| self.task.poll_wait(waker)),
+            Way::Tiring { looks } => {
+                let over = self.task.wait_while(|turn| turn < looks);
+                self.sleep_unless(over)
+            }
         }
         .expect("the phase is signalled");
     }
@@ -91,6 +108,10 @@ impl<P: Relax + Barrier + Send + Sync + 'static> Subject for Real<P> {
             Way::Parked => {
                 let mut next = self.task.next();
                 asleep(|waker| Pin::new(&mut next).poll(&mut Context::from_waker(waker)))
+            }
+            Way::Tiring { looks } => {
+                let over = self.task.next_while(|turn| turn < looks);
+                self.sleep_unless(over)
             }
         }
         .expect("phases can be counted");

@@ -36,6 +36,7 @@ mod watch;
 
 use super::accumulator::Reduction;
 use super::collective::Collective;
+use super::registration::SELDOM;
 use super::window::Window;
 use super::{Config, Phase};
 use crate::port::{Barrier, Relax};
@@ -96,6 +97,18 @@ pub(super) struct Visitor<'a> {
     pub single: Option<&'a mut dyn FnMut()>,
 }
 
+/// How far a master is with the children of its node, in one phase. Those it has seen it does not look at again: who takes a place
+/// below them after that is waited for as a newcomer.
+#[derive(Debug)]
+pub(super) struct Round {
+    node: NonNull<Node>,
+    at: usize,
+    left: usize,
+    /// The child that it waits for, if that is a node, and how often it has.
+    child: Option<NonNull<Node>>,
+    looks: u32,
+}
+
 impl<P: Relax + Barrier> Tree<P> {
     /// Nobody is registered.
     pub fn new(port: P, config: Config, reduction: Option<Reduction>) -> Self {
@@ -146,11 +159,11 @@ impl<P: Relax + Barrier> Tree<P> {
         self.root.store(root.as_ptr(), Ordering::Release);
     }
 
-    /// How often a node without a master came to be.
+    /// How often a node without a master came to be, modulo 2^32.
     #[inline]
-    pub fn vacancies(&self) -> usize {
+    pub fn vacancies(&self) -> u32 {
         // ORDERING: Acquire, pairs with Release in add_vacancy: the node is seen without its master.
-        self.vacancies.load(Ordering::Acquire)
+        self.vacancies.load(Ordering::Acquire) as u32
     }
 
     fn add_vacancy(&self) {
@@ -210,22 +223,71 @@ impl<P: Relax + Barrier> Tree<P> {
         self.add_vacancy();
     }
 
-    /// As its master, gathers `node`, and goes on above as long as nobody else is to. True when the rest is others' business.
-    #[inline]
-    pub fn gather(&self, node: NonNull<Node>, phase: usize, by: &mut Visitor<'_>) -> bool {
+    /// A master's way round its node in a phase; it begins where it last waited.
+    pub fn round(&self, node: NonNull<Node>, by: &Visitor<'_>) -> Round {
         // SAFETY: nodes live as long as the phaser.
-        let this = unsafe { node.as_ref() };
-        if this.is_behind(phase) {
-            if !self.is_complete(this, phase, by) {
+        let left = unsafe { node.as_ref() }.degree();
+        let at = usize::from(by.suspect).min(left - 1);
+        let (child, looks) = (None, 0);
+        Round {
+            node,
+            at,
+            left,
+            child,
+            looks,
+        }
+    }
+
+    /// As its master, gathers a node as far as it is, and goes on above as long as nobody else is to. True when the rest is others'
+    /// business.
+    #[inline]
+    pub fn gather(&self, round: &mut Round, phase: usize, by: &mut Visitor<'_>) -> bool {
+        // SAFETY: nodes live as long as the phaser.
+        let node = unsafe { round.node.as_ref() };
+        while round.left > 0 {
+            if self.is_round_behind(round, phase, by) {
+                by.suspect = round.at as u16;
                 return false;
             }
-            self.combine(this, phase);
-            if this.parent().is_none() {
-                return self.finish(Some(this), phase, by);
-            }
-            this.store_gathered(phase);
+            round.child = None;
+            round.at = if round.at + 1 < node.degree() {
+                round.at + 1
+            } else {
+                0
+            };
+            round.left -= 1;
         }
-        self.go_on(this, phase, by)
+        if node.is_behind(phase) {
+            self.combine(node, phase);
+            if node.parent().is_none() {
+                return self.finish(Some(node), phase, by);
+            }
+            node.store_gathered(phase);
+        }
+        self.go_on(node, phase, by)
+    }
+
+    /// The child that a master has come to is behind.
+    #[inline]
+    fn is_round_behind(&self, round: &mut Round, phase: usize, by: &mut Visitor<'_>) -> bool {
+        // SAFETY: nodes live as long as the phaser.
+        let node = unsafe { round.node.as_ref() };
+        let child = match &node.below {
+            Below::Slots(slots) => return slots[round.at].owes(phase),
+            // SAFETY: as above.
+            Below::Nodes(_) => match round.child {
+                Some(child) => Some(unsafe { child.as_ref() }),
+                None => node.child(round.at),
+            },
+        };
+        let Some(child) = child.filter(|child| child.is_behind(phase)) else {
+            return false;
+        };
+        round.child = Some(NonNull::from(child));
+        let seldom = round.looks % SELDOM == 0;
+        round.looks = round.looks.wrapping_add(1);
+        let alone = by.helps || (seldom && !child.has_master());
+        !(alone && self.pass(child, phase, by))
     }
 
     fn leaf_of(&self, by: &Visitor<'_>) -> Option<&Node> {
@@ -272,21 +334,35 @@ impl<P: Relax + Barrier> Tree<P> {
         true
     }
 
+    /// Looks at the children of `node`, the one first that was behind when the visitor last looked.
     fn is_complete(&self, node: &Node, phase: usize, by: &mut Visitor<'_>) -> bool {
-        match &node.below {
-            Below::Slots(slots) => {
-                let suspect = usize::from(by.suspect);
-                let owes = slots.get(suspect).is_some_and(|slot| slot.owes(phase));
-                let behind = || slots.iter().position(|slot| slot.owes(phase));
-                match if owes { Some(suspect) } else { behind() } {
-                    Some(index) => by.suspect = index as u16,
-                    None => return true,
+        let degree = node.degree();
+        let first = usize::from(by.suspect).min(degree - 1);
+        for index in (first..degree).chain(0..first) {
+            if self.is_child_behind(node, index, phase, by) {
+                if !node.slots().is_empty() {
+                    by.suspect = index as u16;
                 }
-                false
+                return false;
             }
-            Below::Nodes(_) => node.children().all(|child| {
-                !child.is_behind(phase)
-                    || ((by.helps || !child.has_master()) && self.pass(child, phase, by))
+        }
+        true
+    }
+
+    /// Somebody below child number `index` has not signalled `phase`, and it is not for the visitor to look further.
+    #[inline]
+    fn is_child_behind(
+        &self,
+        node: &Node,
+        index: usize,
+        phase: usize,
+        by: &mut Visitor<'_>,
+    ) -> bool {
+        match &node.below {
+            Below::Slots(slots) => slots[index].owes(phase),
+            Below::Nodes(_) => node.child(index).is_some_and(|child| {
+                child.is_behind(phase)
+                    && !((by.helps || !child.has_master()) && self.pass(child, phase, by))
             }),
         }
     }

@@ -247,19 +247,34 @@ impl Node {
         }
     }
 
-    /// The children that an inner node has so far.
+    /// How many children there can be.
     #[inline]
-    pub fn children(&self) -> impl Iterator<Item = &Self> {
-        let nodes: &[AtomicPtr<Self>] = match &self.below {
-            Below::Slots(_) => &[],
-            Below::Nodes(nodes) => nodes,
+    pub fn degree(&self) -> usize {
+        match &self.below {
+            Below::Slots(slots) => slots.len(),
+            Below::Nodes(nodes) => nodes.len(),
+        }
+    }
+
+    /// Child number `index` of an inner node, if there is one yet.
+    #[inline]
+    pub fn child(&self, index: usize) -> Option<&Self> {
+        let Below::Nodes(nodes) = &self.below else {
+            return None;
         };
-        nodes.iter().filter_map(|node| {
-            // ORDERING: Acquire, pairs with Release in adopt (N2).
-            let node = node.load(Ordering::Acquire);
-            // SAFETY: nodes live as long as the phaser, which lends this one.
-            unsafe { node.as_ref() }
-        })
+        // ORDERING: Acquire, pairs with Release in adopt (N2).
+        let child = nodes[index].load(Ordering::Acquire);
+        // SAFETY: nodes live as long as the phaser, which lends this one.
+        unsafe { child.as_ref() }
+    }
+
+    /// The children that an inner node has so far.
+    pub fn children(&self) -> impl Iterator<Item = &Self> {
+        let nodes = match &self.below {
+            Below::Slots(_) => 0,
+            Below::Nodes(nodes) => nodes.len(),
+        };
+        (0..nodes).filter_map(|index| self.child(index))
     }
 
     /// Somebody gathers here every phase.
