@@ -70,17 +70,25 @@ impl<P: Relax + Barrier> Tree<P> {
             Below::Slots(slots) => slots.len() <= FEW && root.has_master(),
             Below::Nodes(_) => false,
         });
-        let slots = self.nodes().flat_map(Node::slots);
-        if (few || !self.window.state().is_shut())
-            && self.reduction.is_none()
-            && let Some(phase) = slots.filter_map(|slot| slot.signalled()).min()
-            && phase > 0
-            && !self.is_past(phase - 1)
-            && !self.pad.newcomers().any(|slot| slot.owes(phase - 1))
-            && !self.between.is_wanted(phase - 1)
-        {
-            self.publish(phase - 1, None);
+        if !few && self.window.state().is_shut() || self.reduction.is_some() {
+            return self.phase();
         }
-        self.phase()
+        loop {
+            let registered = self.pad.count();
+            let slots = self.nodes().flat_map(Node::slots);
+            let signalled = slots.filter_map(|slot| slot.signalled()).min();
+            // A slot that was free when it was looked at may have a task since, which is behind the others. These have signalled
+            // after it was registered, so that is seen here.
+            if self.pad.count() != registered {
+                continue;
+            }
+            if let Some(last) = signalled.and_then(|phase| phase.checked_sub(1))
+                && !self.is_past(last)
+                && !self.between.is_wanted(last)
+            {
+                self.publish(last, None);
+            }
+            return self.phase();
+        }
     }
 }
