@@ -21,6 +21,7 @@ pub mod baseline;
 mod collective;
 mod error;
 mod mode;
+mod next;
 mod registration;
 mod shared;
 mod tree;
@@ -30,7 +31,7 @@ pub use accumulator::{At, Element, Op};
 pub use collective::{Begin, Collective};
 pub use error::PhaserError;
 pub use mode::Mode;
-
-pub use registration::{Next, Registration};
+pub use next::Next;
+pub use registration::Registration;
 pub use shared::{Accumulator, Census, Config, Phase, Phaser};
 pub use window::{Carrier, State, Window};

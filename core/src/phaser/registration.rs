@@ -1,15 +1,14 @@
 //! A task's place on a phaser, and what it does there.
 
+use super::next::{Next, Stage};
 use super::tree::{Node, Seat, Slot, Tree, Visitor};
 use super::window::Carrier;
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
 use crate::port::{Barrier, Line, Relax};
 use alloc::sync::Arc;
-use core::future::Future;
-use core::pin::Pin;
 use core::ptr::NonNull;
-use core::task::{Context, Poll, Waker};
+use core::task::{Poll, Waker};
 
 /// A task that is past its patience helps once in so many turns.
 const HELP_EVERY: u32 = 8;
@@ -66,7 +65,7 @@ pub struct Registration<P: Relax + Barrier> {
 
 // SAFETY: the slot and the node are the tree's, which is Send and Sync and kept alive; only the task writes what is the task's.
 unsafe impl<P: Relax + Barrier + Send + Sync> Send for Registration<P> {}
-// SAFETY: by reference, only `register` and questions are possible.
+// SAFETY: by reference, only questions are possible.
 unsafe impl<P: Relax + Barrier + Send + Sync> Sync for Registration<P> {}
 
 impl<P: Relax + Barrier> Registration<P> {
@@ -152,6 +151,11 @@ impl<P: Relax + Barrier> Registration<P> {
 
     pub(super) fn tree(&self) -> &Arc<Tree<P>> {
         &self.tree
+    }
+
+    /// As [`Tree::let_go`].
+    pub(super) fn let_go(&self, phase: usize) {
+        self.tree.let_go(phase, self.slot);
     }
 
     pub(super) fn slot(&self) -> &Slot {
@@ -248,7 +252,9 @@ impl<P: Relax + Barrier> Registration<P> {
     /// # Panics
     /// With the panic of the statement, in the task that ran it; the others go on.
     pub fn next_single_blocking(&mut self, statement: impl FnOnce()) -> Result<(), PhaserError> {
-        self.want_single()?;
+        let phase = self.want_single()?;
+        let tree = Arc::clone(&self.tree);
+        let _statement = Statement(&tree, self.slot, phase);
         self.arrive()?;
         let mut statement = Some(statement);
         self.block(Some(&mut || {
@@ -258,7 +264,8 @@ impl<P: Relax + Barrier> Registration<P> {
         }))
     }
 
-    fn want_single(&self) -> Result<(), PhaserError> {
+    /// Has a statement run at the end of the phase, which is returned.
+    pub(super) fn want_single(&self) -> Result<usize, PhaserError> {
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
         }
@@ -267,7 +274,7 @@ impl<P: Relax + Barrier> Registration<P> {
             return Err(PhaserError::Signalled { phase });
         }
         self.tree.between.want(self.waited);
-        Ok(())
+        Ok(self.waited)
     }
 
     /// As [`wait_blocking`](Self::wait_blocking) for as long as `goes_on` says so, which is asked after each failed look, with the
@@ -306,7 +313,7 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// The signal of `next`; the wait that follows at once does what is due after it.
     #[inline]
-    fn arrive(&mut self) -> Result<(), PhaserError> {
+    pub(super) fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {
             (true, true) if self.signalled > self.waited => Ok(()),
             (true, true) => self.send_signal(),
@@ -405,7 +412,7 @@ impl<P: Relax + Barrier> Registration<P> {
         self.poll(waker, None)
     }
 
-    fn poll(
+    pub(super) fn poll(
         &mut self,
         waker: &Waker,
         single: Option<&mut dyn FnMut()>,
@@ -449,11 +456,7 @@ impl<P: Relax + Barrier> Registration<P> {
     ///
     /// Gives the errors of [`wait_blocking`](Self::wait_blocking).
     pub fn wait(&mut self) -> Next<'_, P> {
-        Next {
-            task: self,
-            stage: Stage::Wait,
-            statement: None,
-        }
+        Next::new(self, Stage::Wait, None)
     }
 
     /// Signals and waits, each if its mode lets it.
@@ -461,20 +464,12 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Gives the errors of [`next_blocking`](Self::next_blocking).
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> Next<'_, P> {
-        Next {
-            task: self,
-            stage: Stage::Signal,
-            statement: None,
-        }
+        Next::new(self, Stage::Signal, None)
     }
 
     /// As [`next_single_blocking`](Self::next_single_blocking), without a thread.
     pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
-        Next {
-            task: self,
-            stage: Stage::Signal,
-            statement: Some(statement),
-        }
+        Next::new(self, Stage::Signal, Some(statement))
     }
 }
 
@@ -572,54 +567,12 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
     }
 }
 
-/// What a task waits for: see [`Registration::next`]. Dropped, it leaves the task where it is: a signal that was given counts.
-#[derive(Debug)]
-#[must_use = "nothing happens before it is awaited"]
-pub struct Next<'a, P: Relax + Barrier, F = fn()> {
-    task: &'a mut Registration<P>,
-    stage: Stage,
-    statement: Option<F>,
-}
+/// Ends the time in which a task can run its statement for a phase: by then that is over, or the task has given it up.
+struct Statement<'a, P: Relax + Barrier>(&'a Tree<P>, NonNull<Slot>, usize);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Signal,
-    Wait,
-}
-
-impl<P: Relax + Barrier, F> Drop for Next<'_, P, F> {
+impl<P: Relax + Barrier> Drop for Statement<'_, P> {
     fn drop(&mut self) {
-        self.task.rise();
-    }
-}
-
-impl<P: Relax + Barrier, F> Unpin for Next<'_, P, F> {}
-
-impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
-    type Output = Result<(), PhaserError>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self {
-            task,
-            stage,
-            statement,
-        } = &mut *self;
-        if *stage == Stage::Signal {
-            if statement.is_some() {
-                task.want_single()?;
-            }
-            task.arrive()?;
-            *stage = Stage::Wait;
-        }
-        if statement.is_none() {
-            return task.poll(cx.waker(), None);
-        }
-        let mut run = || {
-            if let Some(statement) = statement.take() {
-                statement();
-            }
-        };
-        task.poll(cx.waker(), Some(&mut run))
+        let Self(tree, slot, phase) = *self;
+        tree.let_go(phase, slot);
     }
 }
