@@ -291,6 +291,7 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(true);
         }
         let phase = self.due()?;
+        self.rise();
         self.hinder();
         let over = self.wait_in_tree(phase, None, &mut goes_on);
         if over {
@@ -328,6 +329,7 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(());
         }
         let phase = self.due()?;
+        self.rise();
         let line = self.line.filter(|_| self.rides);
         let carried = line.is_some_and(|line| self.wait_on_line(line, phase));
         if !carried {
@@ -369,9 +371,9 @@ impl<P: Relax + Barrier> Registration<P> {
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
-        } else if tree.watch(phase, patience, &mut by, goes_on) {
+        } else if let Some(over) = tree.watch(phase, patience, &mut by, goes_on) {
             self.suspect = by.suspect;
-            return true;
+            return over;
         }
         let mut gathering = self.master_of.filter(|_| patience > 0);
         let (mut turn, mut watches, mut over) = (0, false, true);
@@ -444,6 +446,7 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Ends a wait that [`poll_wait`](Self::poll_wait) began, if it is not to be polled again: it may have been woken to wake others.
+    #[inline]
     pub fn rise(&mut self) {
         if self.asleep {
             self.asleep = false;
