@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
-use tautline_core::phaser::{Mode, Phaser};
+use tautline_core::phaser::{Config, Mode, Phaser, Registration};
 use tautline_core::port::Spin;
 use tautline_verify::phased::{
     Blocking, Lines, Real, Scenario, Subject, Violations, Way, all, run, windows,
@@ -182,4 +182,64 @@ fn mended_counts_once() {
     each(scenarios, |scenario| {
         check("mended", scenario, 2_000, Printed::mended)
     });
+}
+
+/// How many newcomers come one after the other.
+const NEWCOMERS: usize = 3;
+/// How often one of them lets others go first.
+const DELAY: usize = 30;
+const QUESTIONS: usize = 40;
+
+/// Somebody asks for the phase while a place in the only leaf goes from one who has left to a newcomer, and the others hurry on.
+#[test]
+fn a_question_ends_no_phase_that_a_newcomer_owes() {
+    let next = |task: &mut Registration<Spin>| task.next_blocking().expect("the phases are few");
+    let program = move || {
+        let first = Registration::create(Spin, Mode::SignalWait, Config::default());
+        let mut first = first.expect("the configuration is allowed");
+        let mut parent = first.register(Mode::SignalWait).expect("allowed");
+        let mut other = first.register(Mode::SignalWait).expect("allowed");
+        let (phaser, came) = (parent.phaser(), Arc::new(AtomicUsize::new(0)));
+        let (sight, seen) = (Arc::clone(&came), Arc::clone(&came));
+        let check = move |came: &AtomicUsize, newcomer| {
+            let came = came.load(Ordering::Relaxed);
+            assert!(came > newcomer, "newcomer {newcomer} is not waited for");
+        };
+        let other = shuttle::thread::spawn(move || {
+            next(&mut other);
+            for newcomer in 0..NEWCOMERS {
+                next(&mut other);
+                next(&mut other);
+                check(&sight, newcomer);
+            }
+        });
+        let parent = shuttle::thread::spawn(move || {
+            next(&mut parent);
+            for newcomer in 0..NEWCOMERS {
+                let mut child = parent.register(Mode::SignalWait).expect("allowed");
+                let came = Arc::clone(&came);
+                let child = shuttle::thread::spawn(move || {
+                    next(&mut child);
+                    (0..DELAY).for_each(|_| shuttle::thread::yield_now());
+                    came.fetch_add(1, Ordering::Relaxed);
+                    next(&mut child);
+                });
+                next(&mut parent);
+                next(&mut parent);
+                check(&seen, newcomer);
+                child.join().expect("no panic");
+            }
+        });
+        drop(first);
+        for _ in 0..QUESTIONS {
+            _ = phaser.phase();
+        }
+        for thread in [parent, other] {
+            thread.join().expect("no panic");
+        }
+    };
+    Schedules::new("question_newcomer")
+        .count(20_000)
+        .steps(STEPS)
+        .check(program);
 }

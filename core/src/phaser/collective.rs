@@ -1,12 +1,14 @@
 //! What is done exactly once between the last signal of a phase and the first release.
 //!
 //! # Words
-//! `wanted`: raised by whoever, before its signal, wants something done. `state`: by whoever does it.
+//! `wanted`: raised by whoever, before its signal, wants something done; `holders`: counted up by it then, and down when it waits no
+//! more. `called`: raised by whoever finds that all have signalled, and cannot do it. `state`: by whoever does it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | C1 | `done` | `begin`, `is_done` | what was done, to whoever ends the phase instead | `collective` |
+//! | C2 | `let_go` | `is_wanted` | what was done, to whoever finds nobody left to do it | `single` |
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};
@@ -30,6 +32,8 @@ pub enum Begin {
 #[derive(Debug)]
 pub struct Collective {
     wanted: AtomicUsize,
+    holders: AtomicUsize,
+    called: AtomicUsize,
     state: AtomicUsize,
 }
 
@@ -44,21 +48,42 @@ impl Collective {
     pub fn new() -> Self {
         Self {
             wanted: AtomicUsize::new(0),
+            holders: AtomicUsize::new(0),
+            called: AtomicUsize::new(0),
             state: AtomicUsize::new(0),
         }
     }
 
-    /// Something is to be done at the end of `phase`. By a task that has not signalled it.
+    /// Something is to be done at the end of `phase`. By a task that has not signalled it, and that calls
+    /// [`let_go`](Self::let_go) before it signals the next.
     pub fn want(&self, phase: usize) {
         // ORDERING: Relaxed: the signal that follows makes it visible to whoever sees all signals.
+        self.holders.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
         self.wanted.fetch_max(phase + 1, Ordering::Relaxed);
     }
 
-    /// Something is to be done at the end of `phase`. By whoever has seen all signals for it.
+    /// A task that has wanted something done will not do it any more, if nobody has. It looks then whether the phase is over.
+    pub fn let_go(&self) {
+        // ORDERING: Release, pairs with Acquire in is_wanted (C2).
+        self.holders.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Something is to be done at the end of `phase`, and somebody is there who can. By whoever has seen all signals for it: so all
+    /// who wanted something in earlier phases have let go.
     #[inline]
     pub fn is_wanted(&self, phase: usize) -> bool {
         // ORDERING: Relaxed: after all signals, see `want`.
         self.wanted.load(Ordering::Relaxed) == phase + 1
+            // ORDERING: Acquire, pairs with Release in let_go (C2): it may have been done.
+            && self.holders.load(Ordering::Acquire) > 0
+    }
+
+    /// True for the first who finds that all have signalled `phase` and who cannot do what is wanted: one call is enough, and two of
+    /// them must not call each other for ever.
+    pub fn call(&self, phase: usize) -> bool {
+        // ORDERING: Relaxed: a fence follows.
+        self.called.fetch_max(phase + 1, Ordering::Relaxed) <= phase
     }
 
     /// It has been done at the end of `phase`: whoever did it may be gone without ending the phase, by a panic.

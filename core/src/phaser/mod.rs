@@ -31,7 +31,6 @@ pub use accumulator::{At, Element, Op};
 pub use collective::{Begin, Collective};
 pub use error::PhaserError;
 pub use mode::Mode;
-
 pub use next::Next;
 pub use registration::Registration;
 pub use shared::{Accumulator, Census, Config, Phase, Phaser};

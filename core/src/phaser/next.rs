@@ -1,4 +1,4 @@
-//! Waiting as a future.
+//! The waits of a task as futures.
 #![forbid(unsafe_code)]
 
 use super::{PhaserError, Registration};
@@ -7,13 +7,16 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-/// What a task waits for: see [`Registration::next`]. Dropped, it leaves the task where it is: a signal that was given counts.
+/// What a task waits for: see [`Registration::next`]. Dropped, it leaves the task where it is: a signal that was given counts, and
+/// a statement is left to others who have it. Once woken, it is to be polled or dropped: others may depend on it for their waking.
 #[derive(Debug)]
 #[must_use = "nothing happens before it is awaited"]
 pub struct Next<'a, P: Relax + Barrier, F = fn()> {
     task: &'a mut Registration<P>,
     stage: Stage,
     statement: Option<F>,
+    /// The phase in which it wants the statement run.
+    wants: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,7 @@ impl<'a, P: Relax + Barrier, F> Next<'a, P, F> {
             task,
             stage,
             statement,
+            wants: None,
         }
     }
 }
@@ -35,6 +39,9 @@ impl<'a, P: Relax + Barrier, F> Next<'a, P, F> {
 impl<P: Relax + Barrier, F> Drop for Next<'_, P, F> {
     fn drop(&mut self) {
         self.task.rise();
+        if let Some(phase) = self.wants {
+            self.task.let_go(phase);
+        }
     }
 }
 
@@ -49,10 +56,11 @@ impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
             task,
             stage,
             statement,
+            wants,
         } = &mut *self;
         if *stage == Stage::Signal {
             if statement.is_some() {
-                task.want_single()?;
+                *wants = Some(task.want_single()?);
             }
             task.arrive()?;
             *stage = Stage::Wait;

@@ -65,7 +65,7 @@ pub struct Registration<P: Relax + Barrier> {
 
 // SAFETY: the slot and the node are the tree's, which is Send and Sync and kept alive; only the task writes what is the task's.
 unsafe impl<P: Relax + Barrier + Send + Sync> Send for Registration<P> {}
-// SAFETY: by reference, only `register` and questions are possible.
+// SAFETY: by reference, only questions are possible.
 unsafe impl<P: Relax + Barrier + Send + Sync> Sync for Registration<P> {}
 
 impl<P: Relax + Barrier> Registration<P> {
@@ -151,6 +151,11 @@ impl<P: Relax + Barrier> Registration<P> {
 
     pub(super) fn tree(&self) -> &Arc<Tree<P>> {
         &self.tree
+    }
+
+    /// As [`Tree::let_go`].
+    pub(super) fn let_go(&self, phase: usize) {
+        self.tree.let_go(phase, self.slot);
     }
 
     pub(super) fn slot(&self) -> &Slot {
@@ -247,7 +252,9 @@ impl<P: Relax + Barrier> Registration<P> {
     /// # Panics
     /// With the panic of the statement, in the task that ran it; the others go on.
     pub fn next_single_blocking(&mut self, statement: impl FnOnce()) -> Result<(), PhaserError> {
-        self.want_single()?;
+        let phase = self.want_single()?;
+        let tree = Arc::clone(&self.tree);
+        let _statement = Statement(&tree, self.slot, phase);
         self.arrive()?;
         let mut statement = Some(statement);
         self.block(Some(&mut || {
@@ -257,7 +264,8 @@ impl<P: Relax + Barrier> Registration<P> {
         }))
     }
 
-    pub(super) fn want_single(&self) -> Result<(), PhaserError> {
+    /// Has a statement run at the end of the phase, which is returned.
+    pub(super) fn want_single(&self) -> Result<usize, PhaserError> {
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
         }
@@ -266,7 +274,7 @@ impl<P: Relax + Barrier> Registration<P> {
             return Err(PhaserError::Signalled { phase });
         }
         self.tree.between.want(self.waited);
-        Ok(())
+        Ok(self.waited)
     }
 
     /// As [`wait_blocking`](Self::wait_blocking) for as long as `goes_on` says so, which is asked after each failed look, with the
@@ -321,6 +329,7 @@ impl<P: Relax + Barrier> Registration<P> {
             return Ok(());
         }
         let phase = self.due()?;
+        self.rise();
         let line = self.line.filter(|_| self.rides);
         let carried = line.is_some_and(|line| self.wait_on_line(line, phase));
         if !carried {
@@ -362,9 +371,9 @@ impl<P: Relax + Barrier> Registration<P> {
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
-        } else if tree.watch(phase, patience, &mut by, goes_on) {
+        } else if let Some(over) = tree.watch(phase, patience, &mut by, goes_on) {
             self.suspect = by.suspect;
-            return true;
+            return over;
         }
         let own = self.master_of.filter(|_| patience > 0);
         let mut gathering = own.map(|node| tree.round(node, &by));
@@ -440,6 +449,7 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Ends a wait that [`poll_wait`](Self::poll_wait) began, if it is not to be polled again: it may have been woken to wake others.
+    #[inline]
     pub fn rise(&mut self) {
         if self.asleep {
             self.asleep = false;
@@ -560,5 +570,15 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         if let Some(line) = self.line {
             tree.port.exclude(line);
         }
+    }
+}
+
+/// Ends the time in which a task can run its statement for a phase: by then that is over, or the task has given it up.
+struct Statement<'a, P: Relax + Barrier>(&'a Tree<P>, NonNull<Slot>, usize);
+
+impl<P: Relax + Barrier> Drop for Statement<'_, P> {
+    fn drop(&mut self) {
+        let Self(tree, slot, phase) = *self;
+        tree.let_go(phase, slot);
     }
 }

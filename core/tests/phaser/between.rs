@@ -1,8 +1,12 @@
 //! What is done once between the last signal of a phase and the first release.
 
 use super::ports::{Way, Yield, block_on, config, on_threads, tasks};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
 use tautline_core::phaser::{Mode, PhaserError, Registration};
 
@@ -114,7 +118,7 @@ fn one_who_knows_it_is_woken_for_the_statement() {
     let (alarm, waker) = super::ports::alarm();
     let mut producer = all.pop().unwrap();
     let mut single = Box::pin(all[0].next_single(|| _ = ran.fetch_add(1, SeqCst)));
-    let mut context = std::task::Context::from_waker(&waker);
+    let mut context = Context::from_waker(&waker);
     assert!(single.as_mut().poll(&mut context).is_pending());
     producer.signal().unwrap();
     assert_eq!((ran.load(SeqCst), alarm.rung.load(SeqCst)), (0, 1));
@@ -122,4 +126,74 @@ fn one_who_knows_it_is_woken_for_the_statement() {
     assert_eq!(ran.load(SeqCst), 1);
     drop(single);
     assert_eq!(all[0].phaser().phase().0, 1);
+}
+
+/// Woken tasks, the last one on top.
+#[derive(Default)]
+struct Woken(Mutex<Vec<usize>>);
+
+struct Bell(Arc<Woken>, usize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.0.lock().unwrap().push(self.1);
+    }
+}
+
+/// Fact 46: tasks without a statement do not keep each other awake until the one who has it comes: a worker that runs first what
+/// was woken last would never come to that one.
+#[test]
+fn those_without_a_statement_let_the_one_who_has_it_come() {
+    let mut all = tasks(
+        Yield,
+        config(4, 0),
+        &[SignalWaitSingle, SignalWait, SignalWait],
+    );
+    let (ran, woken) = (AtomicUsize::new(0), Arc::new(Woken::default()));
+    let once = || _ = ran.fetch_add(1, SeqCst);
+    let [z, x, y] = &mut all[..] else { panic!() };
+    let (mut z, mut x, mut y) = (z.next_single(once), x.next(), y.next());
+    let mut poll = |task: usize| {
+        let waker = Waker::from(Arc::new(Bell(Arc::clone(&woken), task)));
+        let mut context = Context::from_waker(&waker);
+        match task {
+            0 => Pin::new(&mut z).poll(&mut context),
+            1 => Pin::new(&mut x).poll(&mut context),
+            _ => Pin::new(&mut y).poll(&mut context),
+        }
+        .is_ready()
+    };
+    let mut ready = (0..3).filter(|&task| poll(task)).count();
+    let next = || woken.0.lock().unwrap().pop();
+    for _ in 0..20 {
+        ready += next().map_or(0, |task| usize::from(poll(task)));
+    }
+    assert_eq!((ran.load(SeqCst), ready), (1, 3));
+}
+
+/// Fact 46: a statement whose task waits for it no more is not waited for, whether that task stays or goes.
+#[test]
+fn a_statement_that_is_given_up_holds_up_nobody() {
+    for stays in [true, false] {
+        let mut all = tasks(Yield, config(4, 0), &[SignalWaitSingle, SignalWait]);
+        let (alarm, waker) = super::ports::alarm();
+        let mut context = Context::from_waker(&waker);
+        let mut other = all.pop().unwrap();
+        let mut next = other.next();
+        assert!(Pin::new(&mut next).poll(&mut context).is_pending());
+        // Else the task with the statement would be the last, and run it.
+        let mut third = all[0].register(Signal).unwrap();
+        let mut given_up = all[0].next_single(|| unreachable!());
+        let mut nobody = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut given_up).poll(&mut nobody).is_pending());
+        third.signal().unwrap();
+        drop(given_up);
+        drop(third);
+        if !stays {
+            all.clear();
+        }
+        assert!(alarm.rung.load(SeqCst) > 0);
+        assert!(Pin::new(&mut next).poll(&mut context).is_ready());
+        assert!(all.iter_mut().all(super::ports::is_released));
+    }
 }

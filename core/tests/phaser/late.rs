@@ -215,3 +215,36 @@ fn a_panic_in_the_statement_does_not_hold_up_others() {
         drop(left);
     }
 }
+
+/// Who was woken to wake others does so too if it then waits in another way.
+#[test]
+fn who_was_woken_wakes_the_others_however_it_waits() {
+    use std::{future::Future, task::Context};
+    let mut all = tasks(Yield, config(2, 0), &[Mode::SignalWait; 4]);
+    let (alarm, waker) = super::ports::alarm();
+    let mut context = Context::from_waker(&waker);
+    let [a, b, c, d] = &mut all[..] else { panic!() };
+    for task in [&mut *c, &mut *d] {
+        let mut next = Box::pin(task.next());
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        std::mem::forget(next);
+    }
+    b.signal().unwrap();
+    a.signal().unwrap();
+    assert_eq!(alarm.rung.load(SeqCst), 1);
+    c.wait_blocking().unwrap();
+    assert_eq!(alarm.rung.load(SeqCst), 2);
+}
+
+/// Who is told to wait no longer does not ask again.
+#[test]
+fn no_is_no() {
+    let mut all = tasks(Yield, config(2, 1000), &[Mode::SignalWait; 2]);
+    let mut asked = Vec::new();
+    let over = all[0].next_while(|turn| {
+        asked.push(turn);
+        turn < 3
+    });
+    assert!(!over.unwrap());
+    assert_eq!(asked, [0, 1, 2, 3]);
+}

@@ -385,7 +385,10 @@ impl<P: Relax + Barrier> Tree<P> {
         if self.between.is_wanted(phase) && !self.between.is_done(phase) {
             let Some(single) = &mut by.single else {
                 // One of those who know what is to be done does it.
-                if self.sleepers().is_some() {
+                if self.sleepers().is_some() && self.between.call(phase) {
+                    // ORDERING: SeqCst, pairs with that of look_again: either this sees who sleeps, or the sleeper sees all the
+                    // signals that are seen here (Z1).
+                    full_fence();
                     self.wake(Some(by.slot));
                 }
                 return false;
@@ -484,6 +487,14 @@ impl<P: Relax + Barrier> Tree<P> {
         // somebody sleeps (Z1); and with that of publish (Z3).
         full_fence();
         self.advance(phase, by);
+    }
+
+    /// A task that has wanted a statement run at the end of `phase` waits for it no more: nobody else may know that the phase can end.
+    pub fn let_go(&self, phase: usize, slot: NonNull<Slot>) {
+        self.between.let_go();
+        if !self.is_past(phase) {
+            self.after_signal(slot, true);
+        }
     }
 
     /// Does what is due after a signal or a drop, if somebody sleeps: nobody else may look again.

@@ -111,6 +111,12 @@ impl Pad {
         self.len.load(Ordering::Acquire) == self.first()
     }
 
+    /// How many were registered so far.
+    pub fn count(&self) -> usize {
+        // ORDERING: Acquire, pairs with Release in append (P1).
+        self.len.load(Ordering::Acquire)
+    }
+
     /// Those who may have been registered in a phase that is not over, in order; those too whom one of them has registered before
     /// it was looked at.
     pub fn newcomers(&self) -> impl Iterator<Item = &Slot> {

@@ -26,8 +26,8 @@ impl<P: Relax + Barrier> Tree<P> {
         (leaf.slots().len() <= FEW && leaf.parent().is_none()).then_some(leaf)
     }
 
-    /// Waits for `phase`, which the visitor has signalled, for at most `patience` turns and as long as `goes_on` says so; true if it
-    /// is over.
+    /// Waits for `phase`, which the visitor has signalled, for at most `patience` turns and as long as `goes_on` says so; tells
+    /// whether it is over, or nothing if the tree is to say.
     #[inline]
     pub fn watch(
         &self,
@@ -35,24 +35,26 @@ impl<P: Relax + Barrier> Tree<P> {
         patience: u32,
         by: &mut Visitor<'_>,
         goes_on: &mut impl FnMut(u32) -> bool,
-    ) -> bool {
-        let Some(leaf) = self.watched(by) else {
-            return false;
-        };
+    ) -> Option<bool> {
+        let leaf = self.watched(by)?;
         for turn in 0..patience {
             if self.is_complete(leaf, phase, by) {
                 // ORDERING: SeqCst, pairs with that of look_again (Z1). Not sooner: the signal is on its way while the others' are
                 // looked for.
                 full_fence();
                 let awake = self.sleepers().is_none();
-                return awake && self.pad.is_empty() && !self.between.is_wanted(phase);
+                let over = awake && self.pad.is_empty() && !self.between.is_wanted(phase);
+                return over.then_some(true);
             }
-            if self.is_past(phase) || self.sleepers().is_some() || !goes_on(turn) {
-                return false;
+            if self.is_past(phase) || self.sleepers().is_some() {
+                return None;
+            }
+            if !goes_on(turn) {
+                return Some(false);
             }
             self.port.relax(turn);
         }
-        false
+        None
     }
 
     /// A task that has left all phases before `phase` is about to go, and what it knows with it.
@@ -70,17 +72,25 @@ impl<P: Relax + Barrier> Tree<P> {
             Below::Slots(slots) => slots.len() <= FEW && root.has_master(),
             Below::Nodes(_) => false,
         });
-        let slots = self.nodes().flat_map(Node::slots);
-        if (few || !self.window.state().is_shut())
-            && self.reduction.is_none()
-            && let Some(phase) = slots.filter_map(|slot| slot.signalled()).min()
-            && phase > 0
-            && !self.is_past(phase - 1)
-            && !self.pad.newcomers().any(|slot| slot.owes(phase - 1))
-            && !self.between.is_wanted(phase - 1)
-        {
-            self.publish(phase - 1, None);
+        if !few && self.window.state().is_shut() || self.reduction.is_some() {
+            return self.phase();
         }
-        self.phase()
+        loop {
+            let registered = self.pad.count();
+            let slots = self.nodes().flat_map(Node::slots);
+            let signalled = slots.filter_map(|slot| slot.signalled()).min();
+            // A slot that was free when it was looked at may have a task since, which is behind the others. These have signalled
+            // after it was registered, so that is seen here.
+            if self.pad.count() != registered {
+                continue;
+            }
+            if let Some(last) = signalled.and_then(|phase| phase.checked_sub(1))
+                && !self.is_past(last)
+                && !self.between.is_wanted(last)
+            {
+                self.publish(last, None);
+            }
+            return self.phase();
+        }
     }
 }
