@@ -30,6 +30,9 @@ impl Barrier for Plain {}
 /// A task on that machine.
 pub type Task = Registration<Plain>;
 
+/// So many turns, and a wait that helps has looked at the tree once more.
+pub const AGAIN: u32 = 9;
+
 /// Everybody gathers for everybody, at once.
 pub const HELP: u32 = 0;
 /// Nobody gathers for a fixed master.

@@ -9,7 +9,7 @@ use tautline_verify::model::Model;
 /// V18: two tasks that both may sleep; the last one that signals wakes the other.
 #[test]
 fn parked_2() {
-    Model::new("parked_2").bound(3).floor(100).check(|| {
+    Model::new("parked_2").bound(3).floor(2_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -28,7 +28,7 @@ fn parked_2() {
 /// Two phases.
 #[test]
 fn parked_again() {
-    Model::new("parked_again").bound(2).floor(100).check(|| {
+    Model::new("parked_again").bound(2).floor(6_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
             rest(b.next()).unwrap();
@@ -45,7 +45,7 @@ fn parked_again() {
 fn parked_behind_another() {
     Model::new("parked_behind_another")
         .bound(3)
-        .floor(100)
+        .floor(1_000)
         .check(|| {
             let [mut c, mut b, mut a] = group::<3>(1, HELP);
             a.signal().unwrap();
@@ -59,7 +59,7 @@ fn parked_behind_another() {
 /// The last one that owes a signal drops while the other one lies down.
 #[test]
 fn parked_drop() {
-    Model::new("parked_drop").bound(3).floor(50).check(|| {
+    Model::new("parked_drop").bound(3).floor(200).check(|| {
         let [mut a, b] = group::<2>(0, HELP);
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -76,31 +76,34 @@ fn parked_drop() {
 /// A consumer sleeps; the producers signal at the same time, and both may think that the other one is missing.
 #[test]
 fn parked_consumer() {
-    Model::new("parked_consumer").bound(2).floor(100).check(|| {
-        let [mut first, mut consumer] = pair(0, HELP);
-        let mut second = first.register(Signal).unwrap();
-        let marks = marks::<2>();
-        let theirs = Arc::clone(&marks);
-        let other = thread::spawn(move || {
-            rest(consumer.wait()).unwrap();
-            all_set(&theirs[..]);
+    Model::new("parked_consumer")
+        .bound(3)
+        .floor(5_000)
+        .check(|| {
+            let [mut first, mut consumer] = pair(0, HELP);
+            let mut second = first.register(Signal).unwrap();
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                rest(consumer.wait()).unwrap();
+                all_set(&theirs[..]);
+            });
+            let theirs = Arc::clone(&marks);
+            let producer = thread::spawn(move || {
+                theirs[1].set();
+                second.signal().unwrap();
+            });
+            marks[0].set();
+            first.signal().unwrap();
+            producer.join().unwrap();
+            other.join().unwrap();
         });
-        let theirs = Arc::clone(&marks);
-        let producer = thread::spawn(move || {
-            theirs[1].set();
-            second.signal().unwrap();
-        });
-        marks[0].set();
-        first.signal().unwrap();
-        producer.join().unwrap();
-        other.join().unwrap();
-    });
 }
 
 /// A task is registered, by which the tree grows, while the first one sleeps: it is found and woken.
 #[test]
 fn growth_parked() {
-    Model::new("growth_parked").bound(2).floor(100).check(|| {
+    Model::new("growth_parked").bound(3).floor(5_000).check(|| {
         let [mut a, mut b]: [Task; 2] = group::<2>(0, HELP);
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -120,7 +123,7 @@ fn growth_parked() {
 /// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
 #[test]
 fn growth_sleeper() {
-    Model::new("growth_sleeper").bound(3).floor(30).check(|| {
+    Model::new("growth_sleeper").floor(1_000).check(|| {
         let [mut producer, mut consumer] = pair(0, HELP);
         let other = thread::spawn(move || {
             let mut second = consumer.register(Wait).unwrap();
@@ -135,7 +138,7 @@ fn growth_sleeper() {
 /// A task gives up waiting, and another one takes its slot, while it is woken.
 #[test]
 fn parked_reuse() {
-    Model::new("parked_reuse").bound(2).floor(100).check(|| {
+    Model::new("parked_reuse").bound(2).floor(3_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
             // Asks once, and is gone.
