@@ -1,9 +1,12 @@
 //! Tasks that sleep until a phase is over: no wake-up is lost, though nobody looks again by himself.
 
-use super::scene::{HELP, Task, all_set, group, marks, pair, rest, waker};
+use super::scene::{
+    Bed, HELP, MASTERS, Plain, Task, all_set, group, joined, marks, pair, rest, waker, wide,
+};
 use loom::thread;
 use std::sync::Arc;
-use tautline_core::phaser::Mode::{Signal, Wait};
+use std::task::Waker;
+use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
 use tautline_verify::model::Model;
 
 /// V18: two tasks that both may sleep; the last one that signals wakes the other.
@@ -40,20 +43,108 @@ fn parked_again() {
     });
 }
 
-/// Two that sleep, while a third ends the phase that only spins, and so has no fence of its own.
+/// Tasks in one leaf that is too large to be watched.
+fn row<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
+    let first = Task::create(Plain(turns), SignalWait, wide(5, help_after));
+    joined([SignalWait; N], first.expect("the degree is allowed"))
+}
+
+/// One sleeps, another lies down behind it and so changes nothing in the word, while a third, which only spins, ends the phase:
+/// it has no fence but that of the end.
 #[test]
 fn parked_behind_another() {
     Model::new("parked_behind_another")
         .bound(3)
         .floor(1_000)
         .check(|| {
-            let [mut c, mut b, mut a] = group::<3>(1, HELP);
+            let [mut c, mut b, mut a] = row::<3>(1, MASTERS);
             a.signal().unwrap();
             assert!(a.poll_wait(&waker()).is_pending());
             let other = thread::spawn(move || rest(b.next()).unwrap());
             c.next_blocking().unwrap();
             other.join().unwrap();
         });
+}
+
+/// One looks again and ends the phase while another lies down behind it and misses the third's signal.
+#[test]
+fn parked_3() {
+    Model::new("parked_3").bound(2).floor(2_500).check(|| {
+        let [mut c, mut b, mut a] = row::<3>(0, HELP);
+        a.signal().unwrap();
+        assert!(a.poll_wait(&waker()).is_pending());
+        let first = thread::spawn(move || rest(a.wait()).unwrap());
+        let second = thread::spawn(move || rest(b.next()).unwrap());
+        c.signal().unwrap();
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// Signals, and sleeps.
+fn lies_down(task: &mut Task) -> Arc<Bed> {
+    let bed = Arc::new(Bed::default());
+    task.signal().unwrap();
+    let pending = task.poll_wait(&Waker::from(Arc::clone(&bed)));
+    assert!(pending.is_pending());
+    bed
+}
+
+/// Two leaves: whoever ends the phase in the first has one of the two that sleep in the second woken, which wakes the other: also if
+/// it goes, meanwhile, instead of looking again.
+fn errands(goes: bool) {
+    let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
+    b.signal().unwrap();
+    let (bed, other_bed) = (lies_down(&mut c), lies_down(&mut d));
+    let other = thread::spawn(move || {
+        if goes {
+            drop(c);
+        } else {
+            bed.sleep();
+            assert!(c.poll_wait(&waker()).is_ready());
+        }
+    });
+    a.signal().unwrap();
+    other_bed.sleep();
+    assert!(d.poll_wait(&waker()).is_ready());
+    other.join().unwrap();
+}
+
+#[test]
+fn errand() {
+    Model::new("errand").floor(150).check(|| errands(false));
+}
+
+#[test]
+fn errand_dropped() {
+    Model::new("errand_dropped")
+        .bound(3)
+        .floor(3_000)
+        .check(|| errands(true));
+}
+
+/// The same, with two that lie down while the phase ends.
+#[test]
+fn errand_late() {
+    Model::new("errand_late").bound(1).floor(4_000).check(|| {
+        let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
+        let marks = marks::<1>();
+        b.signal().unwrap();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            rest(c.next()).unwrap();
+            all_set(&theirs[..]);
+        });
+        let theirs = Arc::clone(&marks);
+        let first = thread::spawn(move || {
+            theirs[0].set();
+            a.signal().unwrap();
+        });
+        rest(d.next()).unwrap();
+        all_set(&marks[..]);
+        first.join().unwrap();
+        other.join().unwrap();
+    });
 }
 
 /// The last one that owes a signal drops while the other one lies down.
@@ -148,7 +239,7 @@ fn parked_reuse() {
             drop(b);
         });
         rest(a.next()).unwrap();
-        let mut child = a.register(tautline_core::phaser::Mode::SignalWait).unwrap();
+        let mut child = a.register(SignalWait).unwrap();
         child.signal().unwrap();
         rest(a.next()).unwrap();
         rest(child.wait()).unwrap();
