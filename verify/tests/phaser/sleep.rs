@@ -55,7 +55,7 @@ fn row<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
 fn parked_behind_another() {
     Model::new("parked_behind_another")
         .bound(3)
-        .floor(1_000)
+        .floor(700)
         .check(|| {
             let [mut c, mut b, mut a] = row::<3>(1, MASTERS);
             a.signal().unwrap();

@@ -1,15 +1,18 @@
 //! Tasks that watch each other's slots, and leave the word behind.
 
-use super::scene::{MASTERS, Marks, Task, all_set, group, marks, rest};
+use super::scene::{MASTERS, Marks, Task, all_set, found, group, joined, marks, rest};
 use loom::thread;
 use std::sync::Arc;
-use tautline_core::phaser::Mode::{Signal, Wait};
+use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
 use tautline_core::phaser::Phase;
 use tautline_verify::model::Model;
 
 /// Two tasks in one leaf, in phase 1: nobody is new any more, so they go on by watching.
 fn watchers(turns: u32) -> [Task; 2] {
-    let mut tasks = group::<2>(turns, MASTERS);
+    warm(group::<2>(turns, MASTERS))
+}
+
+fn warm(mut tasks: [Task; 2]) -> [Task; 2] {
     tasks.iter_mut().for_each(|task| task.signal().unwrap());
     for task in &mut tasks {
         task.wait_blocking().unwrap();
@@ -172,4 +175,23 @@ fn watch_and_audience() {
             other.join().unwrap();
             third.join().unwrap();
         });
+}
+
+/// One has a statement run between two phases, the other, which knows nothing of it, does not go on before.
+#[test]
+fn watch_single() {
+    Model::new("watch_single").bound(3).floor(60).check(|| {
+        let founder = found(SignalWaitSingle, 1, MASTERS);
+        let [mut a, mut b] = warm(joined([SignalWaitSingle, SignalWait], founder));
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            b.next_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        a.next_single_blocking(|| marks[0].set()).unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+    });
 }
