@@ -154,26 +154,30 @@ fn watch_registers() {
         });
 }
 
-/// One that only waits comes while the others may go on by watching: it goes on too.
+/// One that only waits, and looks at the word alone, comes while the others may go on by watching: it goes on too.
 #[test]
 fn watch_and_audience() {
     Model::new("watch_and_audience")
         .bound(2)
-        .floor(2_500)
+        .floor(200)
         .check(|| {
             let [mut a, mut b] = watchers(1);
             let marks = marks::<2>();
             let theirs = Arc::clone(&marks);
-            let other = thread::spawn(move || goes_on(&mut b, 1, &theirs));
+            let other = thread::spawn(move || {
+                goes_on(&mut b, 1, &theirs);
+                // Who leaves brings the word up.
+                b
+            });
             let mut audience = a.register(Wait).unwrap();
             let theirs = Arc::clone(&marks);
             let third = thread::spawn(move || {
-                rest(audience.wait()).unwrap();
+                audience.wait_blocking().unwrap();
                 all_set(&theirs[..]);
             });
             goes_on(&mut a, 0, &marks);
-            other.join().unwrap();
             third.join().unwrap();
+            drop(other.join().unwrap());
         });
 }
 
