@@ -16,3 +16,5 @@ mod scene;
 mod sleep;
 #[path = "phaser/values.rs"]
 mod values;
+#[path = "phaser/watch.rs"]
+mod watch;

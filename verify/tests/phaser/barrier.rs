@@ -1,6 +1,6 @@
 //! Tasks that signal and wait on one phaser: the tree, registrations, growth, drops.
 
-use super::scene::{HELP, MASTERS, Marks, Task, all_set, group, marks};
+use super::scene::{AGAIN, HELP, MASTERS, Marks, Task, all_set, group, marks};
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 use tautline_core::phaser::Mode::Signal;
@@ -39,16 +39,16 @@ fn static_tasks<const N: usize>(help_after: u32) {
 #[test]
 fn static_3() {
     Model::new("static_3")
-        .bound(3)
-        .floor(400)
+        .bound(4)
+        .floor(2_000)
         .check(|| static_tasks::<6>(MASTERS));
 }
 
 #[test]
 fn static_3_helped() {
     Model::new("static_3_helped")
-        .bound(2)
-        .floor(400)
+        .bound(3)
+        .floor(15_000)
         .check(|| static_tasks::<6>(HELP));
 }
 
@@ -73,17 +73,16 @@ fn registers(turns: u32, waits: bool) {
 #[test]
 fn registration() {
     Model::new("registration")
-        .bound(3)
-        .floor(200)
-        .check(|| registers(3, false));
+        .floor(50)
+        .check(|| registers(AGAIN, false));
 }
 
 /// The same; the newcomer may have been retired before the other one looks for newcomers.
 #[test]
 fn registration_retired() {
     Model::new("registration_retired")
-        .bound(2)
-        .floor(200)
+        .bound(3)
+        .floor(5_000)
         .check(|| registers(1, true));
 }
 
@@ -91,10 +90,10 @@ fn registration_retired() {
 #[test]
 fn registration_chain() {
     Model::new("registration_chain")
-        .bound(3)
+        .bound(4)
         .floor(5_000)
         .check(|| {
-            let [mut a, mut b, c] = group::<3>(3, HELP);
+            let [mut a, mut b, c] = group::<3>(AGAIN, HELP);
             let marks = marks::<3>();
             b.signal().unwrap();
             let other = passes(c, &marks);
@@ -113,8 +112,8 @@ fn registration_chain() {
 /// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
 #[test]
 fn growth() {
-    Model::new("growth").bound(3).floor(100).check(|| {
-        let [mut a, b] = group::<2>(2, HELP);
+    Model::new("growth").bound(3).floor(3_000).check(|| {
+        let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let other = passes(b, &marks);
         let mut child = a.register(Signal).unwrap();
@@ -129,7 +128,7 @@ fn growth() {
 /// A task that signalled early registers a child, which thus owes the next phase first, in a new leaf.
 #[test]
 fn growth_early() {
-    Model::new("growth_early").bound(2).floor(100).check(|| {
+    Model::new("growth_early").bound(2).floor(40_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
@@ -154,7 +153,7 @@ fn growth_early() {
 /// V14: the master of the root, or of the leaf, drops in phase 0; the others go on to phase 1, and one of them takes its node.
 #[test]
 fn master_drops() {
-    Model::new("master_drops").bound(2).floor(8_000).check(|| {
+    Model::new("master_drops").bound(2).floor(7_000).check(|| {
         let [mut a, mut b, mut c] = group::<3>(1, MASTERS);
         let marks = marks::<1>();
         c.signal().unwrap();
@@ -185,8 +184,8 @@ fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
 /// A slot is left, and may be taken for a child in the same phase.
 #[test]
 fn reuse() {
-    Model::new("reuse").floor(30).check(|| {
-        let [mut a, b] = group::<2>(1, HELP);
+    Model::new("reuse").floor(25).check(|| {
+        let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);
         let mut child = a.register(Signal).unwrap();
@@ -202,7 +201,7 @@ fn reuse() {
 /// The same, for a child that owes the next phase first: what the first task did is seen behind the phase nevertheless.
 #[test]
 fn reuse_early() {
-    Model::new("reuse_early").bound(2).floor(100).check(|| {
+    Model::new("reuse_early").bound(3).floor(10_000).check(|| {
         let [mut a, b, c] = group::<3>(0, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);

@@ -53,6 +53,10 @@ impl Relax for Machine {
 }
 
 impl Barrier for Machine {
+    fn lines(&self) -> usize {
+        1
+    }
+
     fn claim(&self) -> Option<Line> {
         Some(Line(0))
     }
@@ -98,7 +102,7 @@ fn included() -> [Task; 2] {
 /// Two phases, the second on the line.
 #[test]
 fn window_carries() {
-    Model::new("window_carries").bound(2).floor(100).check(|| {
+    Model::new("window_carries").floor(2_000).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<4>();
         let theirs = Arc::clone(&marks);
@@ -122,7 +126,7 @@ fn window_carries() {
 /// V20: two tasks on the line; one registers a child that only signals.
 #[test]
 fn window_child() {
-    Model::new("window_child").bound(2).floor(100).check(|| {
+    Model::new("window_child").bound(3).floor(15_000).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -145,7 +149,7 @@ fn window_child() {
 /// V21: two tasks on the line; one signals early and excludes itself.
 #[test]
 fn window_early() {
-    Model::new("window_early").bound(2).floor(100).check(|| {
+    Model::new("window_early").bound(3).floor(300).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -168,8 +172,8 @@ fn window_early() {
 #[test]
 fn window_opened_late() {
     Model::new("window_opened_late")
-        .bound(2)
-        .floor(100)
+        .bound(3)
+        .floor(2_500)
         .check(|| {
             let mut a = found();
             a.next_blocking().unwrap();
@@ -198,7 +202,7 @@ fn window_opened_late() {
 fn window_registrar_gone() {
     Model::new("window_registrar_gone")
         .bound(2)
-        .floor(100)
+        .floor(8_000)
         .check(|| {
             let [mut a, mut b] = joined([SignalWait; 2], found());
             a.signal().unwrap();

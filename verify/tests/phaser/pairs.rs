@@ -1,6 +1,6 @@
 //! Producers and consumers, and tasks on two phasers.
 
-use super::scene::{HELP, MASTERS, all_set, group, marks, pair};
+use super::scene::{AGAIN, HELP, MASTERS, all_set, group, marks, pair};
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, Wait};
@@ -10,8 +10,9 @@ use tautline_verify::model::Model;
 /// V15: two phasers, two tasks, which wait for one phase in opposite orders.
 #[test]
 fn crossed() {
-    Model::new("crossed").bound(3).floor(100).check(|| {
-        let [[mut a0, mut a1], [mut b1, mut b0]] = [group::<2>(1, HELP), group::<2>(1, HELP)];
+    Model::new("crossed").bound(3).floor(700).check(|| {
+        let [[mut a0, mut a1], [mut b1, mut b0]] =
+            [group::<2>(AGAIN, HELP), group::<2>(AGAIN, HELP)];
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
         let other = thread::spawn(move || {
@@ -33,8 +34,9 @@ fn crossed() {
 /// V16: one task has signalled on both phasers before it waits, the other goes through one after the other.
 #[test]
 fn split_phase() {
-    Model::new("split_phase").bound(3).floor(100).check(|| {
-        let [[mut a0, mut a1], [mut b0, mut b1]] = [group::<2>(1, HELP), group::<2>(1, HELP)];
+    Model::new("split_phase").bound(3).floor(700).check(|| {
+        let [[mut a0, mut a1], [mut b0, mut b1]] =
+            [group::<2>(AGAIN, HELP), group::<2>(AGAIN, HELP)];
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
         let other = thread::spawn(move || {
@@ -60,9 +62,9 @@ fn split_phase() {
 fn producer_consumer() {
     Model::new("producer_consumer")
         .bound(3)
-        .floor(200)
+        .floor(250)
         .check(|| {
-            let [mut producer, mut consumer] = pair(3, HELP);
+            let [mut producer, mut consumer] = pair(AGAIN, HELP);
             let marks = marks::<2>();
             let theirs = Arc::clone(&marks);
             let other = thread::spawn(move || {
@@ -82,7 +84,7 @@ fn producer_consumer() {
 /// A consumer that nobody helps, and that gathers for no master, looks at the tree until the producer has signalled.
 #[test]
 fn consumer_watches() {
-    Model::new("consumer_watches").floor(5).check(|| {
+    Model::new("consumer_watches").floor(4).check(|| {
         let [mut producer, mut consumer] = pair(1, MASTERS);
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -99,7 +101,7 @@ fn consumer_watches() {
 /// A producer that is two phases ahead registers another, which owes the third phase first.
 #[test]
 fn producer_ahead() {
-    Model::new("producer_ahead").bound(2).floor(50).check(|| {
+    Model::new("producer_ahead").bound(3).floor(400).check(|| {
         let [mut producer, mut consumer] = pair(1, HELP);
         let marks = marks::<2>();
         producer.signal().unwrap();
@@ -123,16 +125,13 @@ fn producer_ahead() {
 /// Two consumers end one phase together: it is over once, and neither goes on to the next.
 #[test]
 fn consumers_end_it_once() {
-    Model::new("consumers_end_it_once")
-        .bound(3)
-        .floor(50)
-        .check(|| {
-            let [mut producer, mut consumer] = pair(3, HELP);
-            let mut second = consumer.register(Wait).unwrap();
-            producer.signal().unwrap();
-            let other = thread::spawn(move || second.wait_blocking().unwrap());
-            consumer.wait_blocking().unwrap();
-            other.join().unwrap();
-            assert_eq!(consumer.phaser().phase(), Phase(1));
-        });
+    Model::new("consumers_end_it_once").floor(80).check(|| {
+        let [mut producer, mut consumer] = pair(AGAIN, HELP);
+        let mut second = consumer.register(Wait).unwrap();
+        producer.signal().unwrap();
+        let other = thread::spawn(move || second.wait_blocking().unwrap());
+        consumer.wait_blocking().unwrap();
+        other.join().unwrap();
+        assert_eq!(consumer.phaser().phase(), Phase(1));
+    });
 }

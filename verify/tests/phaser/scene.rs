@@ -30,6 +30,9 @@ impl Barrier for Plain {}
 /// A task on that machine.
 pub type Task = Registration<Plain>;
 
+/// So many turns, and a wait that helps has looked at the tree once more.
+pub const AGAIN: u32 = 9;
+
 /// Everybody gathers for everybody, at once.
 pub const HELP: u32 = 0;
 /// Nobody gathers for a fixed master.
@@ -37,8 +40,13 @@ pub const MASTERS: u32 = u32::MAX;
 
 /// Two children a node.
 pub fn config(help_after: u32) -> Config {
+    wide(2, help_after)
+}
+
+/// `degree` children a node.
+pub fn wide(degree: usize, help_after: u32) -> Config {
     Config {
-        degree: 2,
+        degree,
         help_after,
         ..Config::default()
     }
@@ -121,6 +129,15 @@ pub fn all_set(marks: &[Mark]) {
 #[derive(Default)]
 pub struct Bed(Permit, Notify);
 
+impl Bed {
+    /// Until it is woken.
+    pub fn sleep(&self) {
+        while !self.0.try_take() {
+            self.1.wait();
+        }
+    }
+}
+
 impl Wake for Bed {
     fn wake(self: Arc<Self>) {
         self.0.give();
@@ -137,9 +154,7 @@ pub fn rest<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(out) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return out;
         }
-        while !bed.0.try_take() {
-            bed.1.wait();
-        }
+        bed.sleep();
     }
 }
 

@@ -1,15 +1,18 @@
 //! Tasks that sleep until a phase is over: no wake-up is lost, though nobody looks again by himself.
 
-use super::scene::{HELP, Task, all_set, group, marks, pair, rest, waker};
+use super::scene::{
+    Bed, HELP, MASTERS, Plain, Task, all_set, group, joined, marks, pair, rest, waker, wide,
+};
 use loom::thread;
 use std::sync::Arc;
-use tautline_core::phaser::Mode::{Signal, Wait};
+use std::task::Waker;
+use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
 use tautline_verify::model::Model;
 
 /// V18: two tasks that both may sleep; the last one that signals wakes the other.
 #[test]
 fn parked_2() {
-    Model::new("parked_2").bound(3).floor(100).check(|| {
+    Model::new("parked_2").bound(3).floor(2_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -28,7 +31,7 @@ fn parked_2() {
 /// Two phases.
 #[test]
 fn parked_again() {
-    Model::new("parked_again").bound(2).floor(100).check(|| {
+    Model::new("parked_again").bound(2).floor(6_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
             rest(b.next()).unwrap();
@@ -40,14 +43,21 @@ fn parked_again() {
     });
 }
 
-/// Two that sleep, while a third ends the phase that only spins, and so has no fence of its own.
+/// Tasks in one leaf that is too large to be watched.
+fn row<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
+    let first = Task::create(Plain(turns), SignalWait, wide(5, help_after));
+    joined([SignalWait; N], first.expect("the degree is allowed"))
+}
+
+/// One sleeps, another lies down behind it and so changes nothing in the word, while a third, which only spins, ends the phase:
+/// it has no fence but that of the end.
 #[test]
 fn parked_behind_another() {
     Model::new("parked_behind_another")
         .bound(3)
-        .floor(100)
+        .floor(700)
         .check(|| {
-            let [mut c, mut b, mut a] = group::<3>(1, HELP);
+            let [mut c, mut b, mut a] = row::<3>(1, MASTERS);
             a.signal().unwrap();
             assert!(a.poll_wait(&waker()).is_pending());
             let other = thread::spawn(move || rest(b.next()).unwrap());
@@ -56,10 +66,91 @@ fn parked_behind_another() {
         });
 }
 
+/// One looks again and ends the phase while another lies down behind it and misses the third's signal.
+#[test]
+fn parked_3() {
+    Model::new("parked_3").bound(2).floor(2_500).check(|| {
+        let [mut c, mut b, mut a] = row::<3>(0, HELP);
+        a.signal().unwrap();
+        assert!(a.poll_wait(&waker()).is_pending());
+        let first = thread::spawn(move || rest(a.wait()).unwrap());
+        let second = thread::spawn(move || rest(b.next()).unwrap());
+        c.signal().unwrap();
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// Signals, and sleeps.
+fn lies_down(task: &mut Task) -> Arc<Bed> {
+    let bed = Arc::new(Bed::default());
+    task.signal().unwrap();
+    let pending = task.poll_wait(&Waker::from(Arc::clone(&bed)));
+    assert!(pending.is_pending());
+    bed
+}
+
+/// Two leaves: whoever ends the phase in the first has one of the two that sleep in the second woken, which wakes the other: also if
+/// it goes, meanwhile, instead of looking again.
+fn errands(goes: bool) {
+    let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
+    b.signal().unwrap();
+    let (bed, other_bed) = (lies_down(&mut c), lies_down(&mut d));
+    let other = thread::spawn(move || {
+        if goes {
+            drop(c);
+        } else {
+            bed.sleep();
+            assert!(c.poll_wait(&waker()).is_ready());
+        }
+    });
+    a.signal().unwrap();
+    other_bed.sleep();
+    assert!(d.poll_wait(&waker()).is_ready());
+    other.join().unwrap();
+}
+
+#[test]
+fn errand() {
+    Model::new("errand").floor(150).check(|| errands(false));
+}
+
+#[test]
+fn errand_dropped() {
+    Model::new("errand_dropped")
+        .bound(3)
+        .floor(3_000)
+        .check(|| errands(true));
+}
+
+/// The same, with two that lie down while the phase ends.
+#[test]
+fn errand_late() {
+    Model::new("errand_late").bound(1).floor(4_000).check(|| {
+        let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
+        let marks = marks::<1>();
+        b.signal().unwrap();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            rest(c.next()).unwrap();
+            all_set(&theirs[..]);
+        });
+        let theirs = Arc::clone(&marks);
+        let first = thread::spawn(move || {
+            theirs[0].set();
+            a.signal().unwrap();
+        });
+        rest(d.next()).unwrap();
+        all_set(&marks[..]);
+        first.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
 /// The last one that owes a signal drops while the other one lies down.
 #[test]
 fn parked_drop() {
-    Model::new("parked_drop").bound(3).floor(50).check(|| {
+    Model::new("parked_drop").bound(3).floor(200).check(|| {
         let [mut a, b] = group::<2>(0, HELP);
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -76,31 +167,34 @@ fn parked_drop() {
 /// A consumer sleeps; the producers signal at the same time, and both may think that the other one is missing.
 #[test]
 fn parked_consumer() {
-    Model::new("parked_consumer").bound(2).floor(100).check(|| {
-        let [mut first, mut consumer] = pair(0, HELP);
-        let mut second = first.register(Signal).unwrap();
-        let marks = marks::<2>();
-        let theirs = Arc::clone(&marks);
-        let other = thread::spawn(move || {
-            rest(consumer.wait()).unwrap();
-            all_set(&theirs[..]);
+    Model::new("parked_consumer")
+        .bound(3)
+        .floor(5_000)
+        .check(|| {
+            let [mut first, mut consumer] = pair(0, HELP);
+            let mut second = first.register(Signal).unwrap();
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                rest(consumer.wait()).unwrap();
+                all_set(&theirs[..]);
+            });
+            let theirs = Arc::clone(&marks);
+            let producer = thread::spawn(move || {
+                theirs[1].set();
+                second.signal().unwrap();
+            });
+            marks[0].set();
+            first.signal().unwrap();
+            producer.join().unwrap();
+            other.join().unwrap();
         });
-        let theirs = Arc::clone(&marks);
-        let producer = thread::spawn(move || {
-            theirs[1].set();
-            second.signal().unwrap();
-        });
-        marks[0].set();
-        first.signal().unwrap();
-        producer.join().unwrap();
-        other.join().unwrap();
-    });
 }
 
 /// A task is registered, by which the tree grows, while the first one sleeps: it is found and woken.
 #[test]
 fn growth_parked() {
-    Model::new("growth_parked").bound(2).floor(100).check(|| {
+    Model::new("growth_parked").bound(3).floor(5_000).check(|| {
         let [mut a, mut b]: [Task; 2] = group::<2>(0, HELP);
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -120,7 +214,7 @@ fn growth_parked() {
 /// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
 #[test]
 fn growth_sleeper() {
-    Model::new("growth_sleeper").bound(3).floor(30).check(|| {
+    Model::new("growth_sleeper").floor(1_000).check(|| {
         let [mut producer, mut consumer] = pair(0, HELP);
         let other = thread::spawn(move || {
             let mut second = consumer.register(Wait).unwrap();
@@ -135,7 +229,7 @@ fn growth_sleeper() {
 /// A task gives up waiting, and another one takes its slot, while it is woken.
 #[test]
 fn parked_reuse() {
-    Model::new("parked_reuse").bound(2).floor(100).check(|| {
+    Model::new("parked_reuse").bound(2).floor(3_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
             // Asks once, and is gone.
@@ -145,7 +239,7 @@ fn parked_reuse() {
             drop(b);
         });
         rest(a.next()).unwrap();
-        let mut child = a.register(tautline_core::phaser::Mode::SignalWait).unwrap();
+        let mut child = a.register(SignalWait).unwrap();
         child.signal().unwrap();
         rest(a.next()).unwrap();
         rest(child.wait()).unwrap();

@@ -1,6 +1,6 @@
 //! Accumulators, and statements between two phases.
 
-use super::scene::{HELP, Mark, Plain, Task, all_set, config, found, joined, marks, rest};
+use super::scene::{AGAIN, HELP, Mark, Plain, Task, all_set, config, found, joined, marks, rest};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
@@ -25,7 +25,7 @@ fn summing<const N: usize>(turns: u32, first: usize) -> (Sum, [Task; N]) {
 /// V19: two tasks, two phases, each gathers for both.
 #[test]
 fn accumulator() {
-    Model::new("accumulator").bound(2).floor(100).check(|| {
+    Model::new("accumulator").bound(3).floor(1_400).check(|| {
         let (sum, [mut a, mut b]) = summing::<2>(0, 0);
         let theirs = sum.clone();
         let other = thread::spawn(move || {
@@ -47,34 +47,31 @@ fn accumulator() {
 /// V19b: a newcomer brings a value in, in a leaf that may have been gathered: it counts once.
 #[test]
 fn accumulator_registration() {
-    Model::new("accumulator_registration")
-        .bound(2)
-        .floor(100)
-        .check(|| {
-            let (sum, [mut a, mut b, mut c]) = summing::<3>(1, 1);
-            b.signal().unwrap();
-            let theirs = sum.clone();
-            let other = thread::spawn(move || {
-                theirs.put(&mut c, 1).unwrap();
-                c.next_blocking().unwrap();
-                assert_eq!(theirs.get(), 1111);
-            });
-            let mut child = a.register(SignalWait).unwrap();
-            sum.put(&mut a, 10).unwrap();
-            sum.put(&mut child, 100).unwrap();
-            child.signal().unwrap();
-            a.signal().unwrap();
-            other.join().unwrap();
-            assert_eq!(sum.get(), 1111);
+    Model::new("accumulator_registration").floor(200).check(|| {
+        let (sum, [mut a, mut b, mut c]) = summing::<3>(AGAIN, 1);
+        b.signal().unwrap();
+        let theirs = sum.clone();
+        let other = thread::spawn(move || {
+            theirs.put(&mut c, 1).unwrap();
+            c.next_blocking().unwrap();
+            assert_eq!(theirs.get(), 1111);
         });
+        let mut child = a.register(SignalWait).unwrap();
+        sum.put(&mut a, 10).unwrap();
+        sum.put(&mut child, 100).unwrap();
+        child.signal().unwrap();
+        a.signal().unwrap();
+        other.join().unwrap();
+        assert_eq!(sum.get(), 1111);
+    });
 }
 
 /// A task that signalled early registers a child, by which the tree grows, while the phase ends.
 #[test]
 fn accumulator_growth() {
     Model::new("accumulator_growth")
-        .bound(2)
-        .floor(100)
+        .bound(3)
+        .floor(300)
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(1, 0);
             // Behind the first phase the tree has the values, not the landing pad.
@@ -101,8 +98,8 @@ fn accumulator_growth() {
 #[test]
 fn accumulator_reuse() {
     Model::new("accumulator_reuse")
-        .bound(2)
-        .floor(50)
+        .bound(1)
+        .floor(6_000)
         .check(|| {
             let (sum, [mut a, mut b, mut c]) = summing::<3>(0, 1);
             sum.put(&mut b, 100).unwrap();
@@ -132,7 +129,7 @@ fn accumulator_reuse() {
 fn accumulator_parked() {
     Model::new("accumulator_parked")
         .bound(3)
-        .floor(50)
+        .floor(60)
         .check(|| {
             let (sum, [mut a, b]) = summing::<2>(0, 0);
             let other = thread::spawn(move || drop(b));
@@ -146,7 +143,7 @@ fn accumulator_parked() {
 /// V22: two who have seen all signals: one does what is to be done, and who finds it done sees it.
 #[test]
 fn collective() {
-    Model::new("collective").floor(3).check(|| {
+    Model::new("collective").floor(12).check(|| {
         let scene = Arc::new((Collective::new(), Mark::default(), AtomicUsize::new(0)));
         let meet = |(collective, mark, done): &(Collective, Mark, AtomicUsize)| match collective
             .begin(0)
@@ -172,7 +169,7 @@ fn collective() {
 /// Two tasks with a statement each, of which one is run, between the last signal and the first release.
 #[test]
 fn single() {
-    Model::new("single").bound(2).floor(100).check(|| {
+    Model::new("single").bound(3).floor(350).check(|| {
         let founder = found(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle; 2], founder);
         let marks = marks::<3>();
@@ -197,7 +194,7 @@ fn single() {
 /// The only one who knows the statement sleeps when the other, who does not, has signalled last.
 #[test]
 fn single_parked() {
-    Model::new("single_parked").bound(2).floor(100).check(|| {
+    Model::new("single_parked").bound(3).floor(3_000).check(|| {
         let founder = found(SignalWaitSingle, 0, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
         let marks = marks::<3>();

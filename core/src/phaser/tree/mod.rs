@@ -22,9 +22,9 @@
 //! |---|---|---|---|---|
 //! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
-//! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_early_drop` |
-//! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2` |
-//! | Z3 | the sleeper's fence | `publish`'s fence | the same, if it was not the first to sleep | `parked_3` |
+//! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_registrar_gone` |
+//! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2`, `watch_and_sleep` |
+//! | Z3 | the sleeper's fence | `publish`'s fence | the same, if it was not the first to sleep | `parked_behind_another` |
 
 mod grow;
 mod lines;

@@ -1,0 +1,201 @@
+//! Tasks that watch each other's slots, and leave the word behind.
+
+use super::scene::{MASTERS, Marks, Task, all_set, found, group, joined, marks, rest};
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
+use tautline_core::phaser::Phase;
+use tautline_verify::model::Model;
+
+/// Two tasks in one leaf, in phase 1: nobody is new any more, so they go on by watching.
+fn watchers(turns: u32) -> [Task; 2] {
+    warm(group::<2>(turns, MASTERS))
+}
+
+fn warm(mut tasks: [Task; 2]) -> [Task; 2] {
+    tasks.iter_mut().for_each(|task| task.signal().unwrap());
+    for task in &mut tasks {
+        task.wait_blocking().unwrap();
+    }
+    tasks
+}
+
+/// `next`, by watching or not, between marks of everybody's.
+fn goes_on<const N: usize>(task: &mut Task, me: usize, marks: &Marks<N>) {
+    for phase in 0..N / 2 {
+        marks[2 * phase + me].set();
+        task.next_blocking().unwrap();
+        all_set(&marks[..2 * (phase + 1)]);
+    }
+}
+
+#[test]
+fn watch() {
+    Model::new("watch").bound(3).floor(250).check(|| {
+        let [mut a, mut b] = watchers(1);
+        let marks = marks::<4>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || goes_on(&mut b, 1, &theirs));
+        goes_on(&mut a, 0, &marks);
+        other.join().unwrap();
+    });
+}
+
+/// One watches, the other sleeps: it is woken.
+#[test]
+fn watch_and_sleep() {
+    Model::new("watch_and_sleep").bound(3).floor(800).check(|| {
+        let [mut a, mut b] = watchers(1);
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            rest(b.next()).unwrap();
+            all_set(&theirs[..]);
+        });
+        goes_on(&mut a, 0, &marks);
+        other.join().unwrap();
+    });
+}
+
+/// One that has gone on by watching sleeps in the next phase: it brings the word up first.
+#[test]
+fn watch_then_sleep() {
+    Model::new("watch_then_sleep")
+        .bound(3)
+        .floor(4_000)
+        .check(|| {
+            let [mut a, mut b] = watchers(1);
+            let marks = marks::<4>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                for phase in 0..2 {
+                    theirs[2 * phase + 1].set();
+                    if phase == 0 {
+                        b.next_blocking().unwrap();
+                    } else {
+                        rest(b.next()).unwrap();
+                    }
+                    all_set(&theirs[..2 * (phase + 1)]);
+                }
+            });
+            goes_on(&mut a, 0, &marks);
+            other.join().unwrap();
+        });
+}
+
+/// One that has gone on by watching leaves: whoever asks later is told that phase.
+#[test]
+fn watch_then_leave() {
+    Model::new("watch_then_leave")
+        .bound(3)
+        .floor(600)
+        .check(|| {
+            let [mut a, mut b] = watchers(1);
+            let phaser = a.phaser();
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                goes_on(&mut b, 1, &theirs);
+                drop(b);
+            });
+            goes_on(&mut a, 0, &marks);
+            drop(a);
+            assert_eq!(phaser.phase(), Phase(2));
+            other.join().unwrap();
+            assert_eq!(phaser.phase(), Phase(2));
+        });
+}
+
+/// Who asks for the phase while two watch is told none that is not over, and what is behind it.
+#[test]
+fn watch_asked() {
+    Model::new("watch_asked").bound(3).floor(8_000).check(|| {
+        let [mut a, mut b] = watchers(1);
+        let phaser = a.phaser();
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || goes_on(&mut b, 1, &theirs));
+        let theirs = Arc::clone(&marks);
+        let observer = thread::spawn(move || {
+            if phaser.phase() > Phase(1) {
+                all_set(&theirs[..]);
+            }
+        });
+        goes_on(&mut a, 0, &marks);
+        other.join().unwrap();
+        observer.join().unwrap();
+        assert_eq!(a.phaser().phase(), Phase(2));
+    });
+}
+
+/// A watcher registers a child, for which the other one does not go on.
+#[test]
+fn watch_registers() {
+    Model::new("watch_registers")
+        .bound(2)
+        .floor(7_000)
+        .check(|| {
+            let [mut a, mut b] = watchers(1);
+            let marks = marks::<3>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                theirs[1].set();
+                b.next_blocking().unwrap();
+                all_set(&theirs[..]);
+            });
+            let mut child = a.register(Signal).unwrap();
+            marks[0].set();
+            a.signal().unwrap();
+            marks[2].set();
+            child.signal().unwrap();
+            a.wait_blocking().unwrap();
+            other.join().unwrap();
+        });
+}
+
+/// One that only waits, and looks at the word alone, comes while the others may go on by watching: it goes on too.
+#[test]
+fn watch_and_audience() {
+    Model::new("watch_and_audience")
+        .bound(2)
+        .floor(200)
+        .check(|| {
+            let [mut a, mut b] = watchers(1);
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                goes_on(&mut b, 1, &theirs);
+                // Who leaves brings the word up.
+                b
+            });
+            let mut audience = a.register(Wait).unwrap();
+            let theirs = Arc::clone(&marks);
+            let third = thread::spawn(move || {
+                audience.wait_blocking().unwrap();
+                all_set(&theirs[..]);
+            });
+            goes_on(&mut a, 0, &marks);
+            third.join().unwrap();
+            drop(other.join().unwrap());
+        });
+}
+
+/// One has a statement run between two phases, the other, which knows nothing of it, does not go on before.
+#[test]
+fn watch_single() {
+    Model::new("watch_single").bound(3).floor(60).check(|| {
+        let founder = found(SignalWaitSingle, 1, MASTERS);
+        let [mut a, mut b] = warm(joined([SignalWaitSingle, SignalWait], founder));
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            theirs[1].set();
+            b.next_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        a.next_single_blocking(|| marks[0].set()).unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
