@@ -68,9 +68,11 @@ fn a_leaf_is_what_shares_a_cache() {
         assert_eq!(
             rule(&site, None).config,
             Config {
+                degree: 16,
                 help_after: 0,
                 ..expected
-            }
+            },
+            "tasks that share workers go up few levels"
         );
         let why: Vec<String> = rules.explain(None).into_iter().map(|it| it.why).collect();
         assert!(why[0].starts_with(&format!("{degree}, ")), "{why:?}");

@@ -22,7 +22,7 @@ const WAKE_NS: RangeInclusive<u64> = 2_000..=200_000;
 const MEMORY: u64 = 4;
 
 /// Turns of pure spinning before the processor is offered to others.
-const SPIN_TURNS: u32 = 128;
+pub(crate) const SPIN_TURNS: u32 = 128;
 
 /// One worker's permit.
 #[derive(Debug)]

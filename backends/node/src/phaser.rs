@@ -5,7 +5,7 @@
 //! that late at the next phase, and if the others sleep over it, they are late in turn, and so on for ever.
 #![forbid(unsafe_code)]
 
-use crate::park::{Parker, relax};
+use crate::park::{Parker, SPIN_TURNS};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,13 +22,28 @@ const PATIENCE: u32 = 2;
 const CLOCK_EVERY: u32 = 16;
 
 /// The port of phasers between threads: waits spin a little, then offer the processor to others. No barrier lines.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SpinThenYield;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpinThenYield {
+    /// So many looks before the processor is offered. None are right where threads share processors: the one that is waited for
+    /// may need this one's.
+    pub looks: u32,
+}
+
+impl Default for SpinThenYield {
+    /// For threads with processors of their own.
+    fn default() -> Self {
+        Self { looks: SPIN_TURNS }
+    }
+}
 
 impl Relax for SpinThenYield {
     #[inline]
     fn relax(&self, turn: u32) {
-        relax(turn);
+        if turn < self.looks {
+            std::hint::spin_loop();
+        } else {
+            std::thread::yield_now();
+        }
     }
 }
 

@@ -32,7 +32,11 @@ unsafe impl GlobalAlloc for Counter {
 }
 
 fn two() -> [Registration<SpinThenYield>; 2] {
-    let first = Registration::create(SpinThenYield, Mode::SignalWait, Config::default());
+    let first = Registration::create(
+        SpinThenYield::default(),
+        Mode::SignalWait,
+        Config::default(),
+    );
     let mut first = first.unwrap();
     let other = first.register(Mode::SignalWait).unwrap();
     [first, other]

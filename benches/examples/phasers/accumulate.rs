@@ -3,7 +3,7 @@
 use crate::barriers::DEGREES;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tautline::bench::{Barrier, Central, Episodes, Kind, help_after};
-use tautline::phaser::{Accumulator, Config, Mode, Op, Registration, SpinThenYield};
+use tautline::phaser::{Accumulator, Config, Mode, Op, Registration, rule};
 use tautline_core::sync::CachePadded;
 
 /// All ways, ours first.
@@ -35,8 +35,9 @@ impl Barrier for Sums {
     type Party<'a> = AtSums;
 
     fn parties(&self) -> Vec<AtSums> {
-        let (sum, mut first) = Accumulator::create(SpinThenYield, Op::Sum, None, self.config)
-            .expect("a degree of the list");
+        let (sum, mut first) =
+            Accumulator::create(rule::port(self.config), Op::Sum, None, self.config)
+                .expect("a degree of the list");
         let register = |_| first.register(Mode::SignalWait).expect("its own mode");
         let mut all: Vec<_> = (1..self.tasks).map(register).collect();
         all.push(first);

@@ -23,7 +23,7 @@ pub fn kinds() -> Vec<Kind> {
             })
         })
         .collect();
-    all.push(register("flat phaser", |live| among(flat(), live)));
+    all.push(register("flat phaser", |live| among(flat(0), live)));
     all.extend(DEGREES.iter().map(|&degree| {
         register(&format!("tiered phaser, degree {degree}"), move |live| {
             among(tiered(live, degree, 0), live)
@@ -65,7 +65,8 @@ pub fn churn() -> Vec<Kind> {
         })
         .collect();
     all.push(Kind::placed("flat phaser", |plan| {
-        Churn(Meeting::new(plan.cpus.len(), flat))
+        let help_after = help_after(plan);
+        Churn(Meeting::new(plan.cpus.len(), move || flat(help_after)))
     }));
     all.extend(DEGREES.iter().map(|&degree| {
         Kind::placed(format!("tiered phaser, degree {degree}"), move |plan| {
@@ -125,7 +126,7 @@ pub fn bytes(tasks: usize) -> Vec<Bytes> {
         let phaser = |tasks| Meeting::new(tasks, move || tree(degree, 0));
         all.push((format!("phaser, degree {degree}"), each(tasks, phaser)));
     }
-    let flat = |tasks| Meeting::new(tasks, flat);
+    let flat = |tasks| Meeting::new(tasks, || flat(0));
     all.push(("flat phaser".to_owned(), each(tasks, flat)));
     for &degree in DEGREES {
         let tiered = |tasks| Meeting::new(tasks, move || tiered(tasks, degree, 0));

@@ -20,6 +20,7 @@ trait Episodes: Send + 'static {
 pub fn kinds(workers: usize) -> Vec<Kind> {
     let mut all: Vec<Kind> = DEGREES
         .iter()
+        .chain(&[16])
         .map(|&degree| phased(degree, workers))
         .collect();
     all.push(kind("tokio::sync::Barrier", workers, tokio_parties));

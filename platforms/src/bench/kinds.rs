@@ -29,7 +29,8 @@ fn std_barrier(tasks: usize) -> (std::sync::Barrier, usize) {
 /// The phasers, on which all are registered signal-wait: Habanero's two, and this library's.
 pub fn phasers(degrees: &[usize]) -> Vec<Kind> {
     let mut all = vec![Kind::placed("flat phaser", |plan| {
-        Meeting::new(plan.cpus.len(), flat)
+        let help_after = help_after(plan);
+        Meeting::new(plan.cpus.len(), move || flat(help_after))
     })];
     all.extend(degrees.iter().map(|&degree| {
         Kind::placed(format!("tiered phaser, degree {degree}"), move |plan| {
@@ -52,9 +53,16 @@ pub fn help_after(plan: &Plan) -> u32 {
     rule::help_after(plan.cpus.len(), processors.len())
 }
 
+fn port(help_after: u32) -> SpinThenYield {
+    rule::port(Config {
+        help_after,
+        ..Config::default()
+    })
+}
+
 /// The first on a flat phaser.
-pub fn flat() -> Flat<SpinThenYield> {
-    Flat::create(SpinThenYield, Mode::SignalWait)
+pub fn flat(help_after: u32) -> Flat<SpinThenYield> {
+    Flat::create(port(help_after), Mode::SignalWait)
 }
 
 /// The first on a tiered phaser that has a leaf for each `degree` of so many tasks.
@@ -69,7 +77,7 @@ pub fn tiered(tasks: usize, degree: usize, help_after: u32) -> Tiered<SpinThenYi
         degree,
         help_after,
     };
-    Tiered::create(SpinThenYield, Mode::SignalWait, shape).expect("a degree")
+    Tiered::create(port(help_after), Mode::SignalWait, shape).expect("a degree")
 }
 
 /// The first on a phaser.
@@ -82,5 +90,5 @@ pub fn tree(degree: usize, help_after: u32) -> Registration<SpinThenYield> {
         help_after,
         ..Config::default()
     };
-    Registration::create(SpinThenYield, Mode::SignalWait, config).expect("a degree")
+    Registration::create(rule::port(config), Mode::SignalWait, config).expect("a degree")
 }

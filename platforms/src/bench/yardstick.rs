@@ -231,7 +231,7 @@ mod tests {
                     holds(&Meeting::new(tasks, || tree(degree, help_after)));
                 }
             }
-            holds(&Meeting::new(tasks, flat));
+            holds(&Meeting::new(tasks, || flat(0)));
         }
     }
 

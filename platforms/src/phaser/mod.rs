@@ -76,7 +76,7 @@ pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 /// A [`DEGREE_VARIABLE`] that is none.
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
     let config = config(&Machine::discover(), Some(threads))?;
-    Ok(Registration::create(SpinThenYield, mode, config)?)
+    Ok(Registration::create(rule::port(config), mode, config)?)
 }
 
 /// A new phaser for so many threads that brings the values of a phase together by `op`, with the caller's registration,
@@ -89,7 +89,7 @@ pub fn accumulator_for_threads<T: Element>(
     op: Op,
 ) -> Result<(Accumulator<T>, Registration)> {
     let config = config(&Machine::discover(), Some(threads))?;
-    Ok(Accumulator::create(SpinThenYield, op, None, config)?)
+    Ok(Accumulator::create(rule::port(config), op, None, config)?)
 }
 
 /// How phasers of so many tasks are built on `machine`: by the [`rule`](rule::rule), but for what the environment asks for.

@@ -10,12 +10,14 @@ use super::Config;
 use crate::Platform;
 use crate::choice::Choice;
 use tautline_core::hierarchy::{Kind, Place};
-use tautline_node::Machine;
+use tautline_node::{Machine, SpinThenYield};
 
 /// Up to so many tasks watch each other's slots, if they are in one leaf.
 const FEW: usize = 4;
 /// What a leaf has at most: whoever gathers it reads a line of each.
 const MOST: usize = 8;
+/// What a leaf has where tasks share workers.
+const MANY: usize = 16;
 /// How descriptions call memory that software fills, near some of the processors.
 pub const SCRATCH: &str = "scratch";
 
@@ -119,6 +121,14 @@ pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     }
 }
 
+/// How threads wait on a phaser that is built so.
+pub fn port(config: Config) -> SpinThenYield {
+    match config.help_after {
+        0 => SpinThenYield { looks: 0 },
+        _ => SpinThenYield::default(),
+    }
+}
+
 /// After how many failed looks a task helps.
 pub fn help_after(tasks: usize, processors: usize) -> u32 {
     if tasks > processors {
@@ -129,7 +139,11 @@ pub fn help_after(tasks: usize, processors: usize) -> u32 {
 }
 
 fn degree(site: &Site, tasks: Option<usize>) -> (usize, String) {
-    if let Some(tasks) = tasks.filter(|tasks| *tasks <= FEW) {
+    let Some(tasks) = tasks else {
+        let why = "few levels: of tasks that share workers, whoever comes last goes up all of them";
+        return (MANY, format!("{MANY}, {why}"));
+    };
+    if tasks <= FEW {
         let degree = tasks.max(2);
         let why = "one leaf: each task watches the others' signals itself";
         return (degree, format!("{degree}, {why}"));

@@ -274,8 +274,8 @@ impl<P: Relax + Barrier> Tree<P> {
         let node = unsafe { round.node.as_ref() };
         let child = match &node.below {
             Below::Slots(slots) => return slots[round.at].owes(phase),
-            // SAFETY: as above.
             Below::Nodes(_) => match round.child {
+                // SAFETY: as above.
                 Some(child) => Some(unsafe { child.as_ref() }),
                 None => node.child(round.at),
             },
