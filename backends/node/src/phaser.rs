@@ -24,8 +24,8 @@ const CLOCK_EVERY: u32 = 16;
 /// The port of phasers between threads: waits spin a little, then offer the processor to others. No barrier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinThenYield {
-    /// So many looks before the processor is offered. None are right where threads share processors: the one that is waited for
-    /// may need this one's.
+    /// So many looks before the processor is offered. Where threads share processors, none for more than one
+    /// other ([`CROWDED`](tautline_core::port::CROWDED)), and few for that one: it may need this one's.
     pub looks: u32,
 }
 

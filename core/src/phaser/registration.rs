@@ -5,7 +5,7 @@ use super::tree::{Node, Seat, Slot, Tree, Visitor};
 use super::window::Carrier;
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
-use crate::port::{Barrier, Line, Relax};
+use crate::port::{Barrier, CROWDED, Line, Relax};
 use alloc::sync::Arc;
 use core::ptr::NonNull;
 use core::task::{Poll, Waker};
@@ -293,7 +293,11 @@ impl<P: Relax + Barrier> Registration<P> {
         let phase = self.due()?;
         self.rise();
         self.hinder();
-        let over = self.wait_in_tree(phase, None, &mut goes_on);
+        let mut looks = 0;
+        let over = self.wait_in_tree(phase, None, &mut || {
+            looks += 1;
+            goes_on(looks - 1)
+        });
         if over {
             self.waited = phase + 1;
             self.follow_window(phase);
@@ -333,7 +337,7 @@ impl<P: Relax + Barrier> Registration<P> {
         let line = self.line.filter(|_| self.rides);
         let carried = line.is_some_and(|line| self.wait_on_line(line, phase));
         if !carried {
-            self.wait_in_tree(phase, single, &mut |_| true);
+            self.wait_in_tree(phase, single, &mut || true);
         }
         self.waited = phase + 1;
         if carried {
@@ -363,7 +367,7 @@ impl<P: Relax + Barrier> Registration<P> {
         &mut self,
         phase: usize,
         single: Option<&mut dyn FnMut()>,
-        goes_on: &mut impl FnMut(u32) -> bool,
+        goes_on: &mut impl FnMut() -> bool,
     ) -> bool {
         let tree = &*self.tree;
         let patience = tree.config.help_after;
@@ -377,7 +381,9 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         let own = self.master_of.filter(|_| patience > 0);
         let mut gathering = own.map(|node| tree.round(node, &by));
-        let (mut turn, mut watches) = (0, false);
+        // The only one who is missing may be about to signal, on another processor.
+        let crowded = patience == 0 && !tree.lacks_one(phase);
+        let (mut turn, mut watches) = (if crowded { CROWDED } else { 0 }, false);
         let over = loop {
             let seldom = turn % SELDOM == 0;
             // As long as a master gathers, the phase is over only if others have helped.
@@ -385,7 +391,7 @@ impl<P: Relax + Barrier> Registration<P> {
                 break true;
             }
             // Who sleeps gathers nothing.
-            if seldom && turn > 0 && (turn >= patience || tree.sleepers().is_some()) {
+            if seldom && turn % CROWDED > 0 && (turn >= patience || tree.sleepers().is_some()) {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             } else if let Some(round) = &mut gathering {
@@ -399,7 +405,7 @@ impl<P: Relax + Barrier> Registration<P> {
                     tree.advance(phase, &mut by);
                 }
             }
-            if !goes_on(turn) {
+            if !goes_on() {
                 break tree.is_past(phase);
             }
             tree.port.relax(turn);

@@ -14,7 +14,7 @@ mod unwind;
 pub use barrier::{Barrier, Line};
 pub use clock::Clock;
 pub use park::Park;
-pub use relax::{Relax, Spin};
+pub use relax::{CROWDED, Relax, Spin};
 pub use thread::Thread;
 pub use transport::Transport;
 pub use unwind::Unwind;

@@ -5,9 +5,12 @@
 /// Called from any thread, must return soon, must not call back into the core, orders nothing.
 pub trait Relax {
     /// One step of waiting; `turn` counts the failed looks of this wait from 0, so that a port can
-    /// spin first and yield later.
+    /// spin first and yield later, or from [`CROWDED`].
     fn relax(&self, turn: u32);
 }
+
+/// Where a wait begins to count that does not end before others get processors, maybe this one: nothing is to be spun for.
+pub const CROWDED: u32 = 1 << 30;
 
 /// Pure spinning: right where every thread has a processor of its own.
 #[derive(Clone, Copy, Debug, Default)]

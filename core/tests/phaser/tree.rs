@@ -1,9 +1,11 @@
 //! The shape of the tree, and who gathers its nodes.
 
 use super::ports::{Yield, config, is_released, on_threads, tasks};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
 use tautline_core::phaser::Registration;
+use tautline_core::port::{Barrier, CROWDED, Relax};
 
 /// Fact 42: ceil(n / D) leaves, and as many levels as it takes D-fold to get from n to one, at least one.
 #[test]
@@ -153,4 +155,40 @@ fn masters_go_one_after_the_other() {
         }
         assert!(me < N - 1 || task.is_master(), "alone, it has a node");
     });
+}
+
+/// Keeps the number of the latest turn.
+#[derive(Clone)]
+struct Latest(Arc<AtomicU32>);
+
+impl Relax for Latest {
+    fn relax(&self, turn: u32) {
+        self.0.store(turn, SeqCst);
+    }
+}
+
+impl Barrier for Latest {}
+
+/// Of tasks that share processors only the last but one has a reason to spin.
+#[test]
+fn who_lacks_more_than_one_signal_counts_from_crowded() {
+    for (degree, n) in [(2, 2), (2, 7), (4, 4), (8, 20)] {
+        let latest = Arc::new(AtomicU32::new(0));
+        let port = Latest(Arc::clone(&latest));
+        let mut all = tasks(port, config(degree, 0), &vec![SignalWait; n]);
+        for phase in 0..3 {
+            for (me, task) in all.iter_mut().enumerate() {
+                let over = task.next_while(|looks| looks == 0).unwrap();
+                assert_eq!(over, me + 1 == n);
+                // In the first phase those after the first one are newcomers.
+                if !over && phase > 0 {
+                    let from = if me + 2 < n { CROWDED } else { 0 };
+                    assert_eq!(latest.load(SeqCst), from, "D = {degree}, {me} of {n}");
+                }
+            }
+            all.iter_mut()
+                .take(n - 1)
+                .for_each(|task| task.wait_blocking().unwrap());
+        }
+    }
 }

@@ -18,6 +18,8 @@ const FEW: usize = 4;
 const MOST: usize = 8;
 /// What a leaf has where tasks share workers.
 const MANY: usize = 16;
+/// Looks at the last signal missing before a processor that tasks share is offered: a good part of what that costs.
+const BRIEF: u32 = 16;
 /// How descriptions call memory that software fills, near some of the processors.
 pub const SCRATCH: &str = "scratch";
 
@@ -124,7 +126,7 @@ pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
 /// How threads wait on a phaser that is built so.
 pub fn port(config: Config) -> SpinThenYield {
     match config.help_after {
-        0 => SpinThenYield { looks: 0 },
+        0 => SpinThenYield { looks: BRIEF },
         _ => SpinThenYield::default(),
     }
 }

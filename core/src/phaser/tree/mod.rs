@@ -201,6 +201,23 @@ impl<P: Relax + Barrier> Tree<P> {
         self.root().is_none_or(|root| !root.has_master())
     }
 
+    /// At most one signal of `phase` is missing, as far as the tree knows.
+    pub fn lacks_one(&self, phase: usize) -> bool {
+        let mut node = self.root();
+        while let Some(this) = node {
+            if let Below::Slots(slots) = &this.below {
+                let owing = slots.iter().filter(|slot| slot.owes(phase));
+                return owing.take(2).count() < 2;
+            }
+            let mut behind = this.children().filter(|child| child.is_behind(phase));
+            node = behind.next();
+            if behind.next().is_some() {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Gives a task without a node one on its path, the leaf first.
     pub fn find_node(&self, slot: NonNull<Slot>) -> Option<NonNull<Node>> {
         // SAFETY: slots live as long as the phaser.

@@ -34,7 +34,7 @@ impl<P: Relax + Barrier> Tree<P> {
         phase: usize,
         patience: u32,
         by: &mut Visitor<'_>,
-        goes_on: &mut impl FnMut(u32) -> bool,
+        goes_on: &mut impl FnMut() -> bool,
     ) -> Option<bool> {
         let leaf = self.watched(by)?;
         for turn in 0..patience {
@@ -49,7 +49,7 @@ impl<P: Relax + Barrier> Tree<P> {
             if self.is_past(phase) || self.sleepers().is_some() {
                 return None;
             }
-            if !goes_on(turn) {
+            if !goes_on() {
                 return Some(false);
             }
             self.port.relax(turn);
