@@ -15,7 +15,7 @@ use alloc::task::Wake;
 use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
 use core::pin::{Pin, pin};
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
 /// What async code is given instead of a [`Cx`]: it stays the same when a suspended task goes on elsewhere.
@@ -71,7 +71,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     pub(super) fn scope_id(&self) -> ScopeId {
-        ScopeId(ptr::from_ref(self.scope()).addr())
+        ScopeId(self.scope().number())
     }
 
     /// How phasers are built here.

@@ -15,11 +15,11 @@ use core::future::Future;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// Which scope it is, for as long as that is open.
+/// Which of the pool's scopes it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScopeId(pub(super) usize);
 
-/// A registration on a phaser that was created in a scope; it cannot leave the scope.
+/// A registration on a phaser that was created in a scope; it registers tasks of that scope only.
 #[derive(Debug)]
 pub struct Member<'scope, Q: Relax + Barrier = Spin> {
     registration: Registration<Q>,

@@ -2,7 +2,7 @@
 //!
 //! # Words
 //! `live`: see [`Counter`]. `own`: the owning worker's. `ended`: set once, by the first task that panics or cancels, under the lock of
-//! `cause`; read by whoever is about to run a task.
+//! `cause`; read by whoever is about to run a task. `number`: once, by whoever first asks.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -16,7 +16,7 @@ use super::worker::Worker;
 use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
-use crate::sync::{AtomicBool, Guard, Lock, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Guard, Lock, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -135,6 +135,8 @@ pub(super) struct Scope<P: Host> {
     /// Of this scope and of all inside it, if it is a root.
     members: Lock<Members<P>>,
     pool: NonNull<Pool<P>>,
+    /// 0: none yet.
+    number: AtomicUsize,
     pub wait: Wait,
     /// A cancellation from outside reaches the tasks of this scope.
     pub cancellable: bool,
@@ -165,6 +167,7 @@ impl<P: Host> Scope<P> {
                 waiting: Kept::new(),
             }),
             pool: NonNull::from(pool),
+            number: AtomicUsize::new(0),
             wait,
             cancellable: false,
         }
@@ -188,6 +191,20 @@ impl<P: Host> Scope<P> {
     pub fn pool(&self) -> &Pool<P> {
         // SAFETY: a pool outlives its scopes: whoever drops it waits for all who are in it.
         unsafe { self.pool.as_ref() }
+    }
+
+    /// No other scope of the pool has the same, before or after.
+    pub fn number(&self) -> usize {
+        // ORDERING: Relaxed: it changes once, and nothing else is read by it.
+        let number = self.number.load(Ordering::Relaxed);
+        if number != 0 {
+            return number;
+        }
+        let new = self.pool().number_scope();
+        // ORDERING: Relaxed, on failure too: as above.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        let kept = self.number.compare_exchange(0, new, yes, no);
+        kept.map_or_else(|first| first, |_| new)
     }
 
     pub fn parent(&self) -> Option<&Self> {

@@ -93,6 +93,23 @@ fn a_phaser_belongs_to_its_scope() {
     });
 }
 
+/// Fact 38: not even one that is where the phaser's was.
+#[test]
+fn a_phaser_outlives_its_scope_in_vain() {
+    on(1, |cx| {
+        let task = cx.task();
+        cx.block_on(async {
+            let own = task.finish(|inner| async move { inner.phaser(Mode::SignalWait).unwrap() });
+            let mut ph = own.await.unwrap();
+            let other = task.finish(|inner| {
+                let refused = inner.spawn_phased([ph.same()], |_| async {});
+                async move { refused }
+            });
+            assert_eq!(other.await.unwrap(), Err(PhaserError::Scope));
+        });
+    });
+}
+
 /// Fact 38: what a parent cannot do its children cannot.
 #[test]
 fn a_refused_child_is_not_spawned() {

@@ -13,8 +13,8 @@
 //!   path again when the count has changed.
 //!
 //! # Words
-//! `word`: the phase, doubled, plus 1 while somebody may sleep in it; the end of a phase clears that. It may be behind: see `watch`. `root`: whoever registers, under
-//! the lock. `vacancies`: raised by whoever leaves a node or makes one without a master. `claim`: whoever, of several that have no
+//! `word`: the phase, doubled, plus 1 while somebody may sleep in it; the end of a phase clears that. It may be behind: see `watch`.
+//! `root`: whoever registers, under the lock. `vacancies`: raised by whoever leaves a node or makes one without a master. `claim`: whoever, of several that have no
 //! node, watches the root in a phase.
 //!
 //! # Orderings
@@ -450,7 +450,7 @@ impl<P: Relax + Barrier> Tree<P> {
         let mut word = phase << 1;
         while word >> 1 <= phase {
             // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
-            // seen (Z2). Failure Relaxed: nothing is read.
+            // seen (Z3). Failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             match self
                 .word

@@ -218,8 +218,9 @@ impl Node {
         self.helped.load(Ordering::Relaxed)
     }
 
-    /// As [`raise`](Self::raise), by the fixed master, in its wait for `phase`: nobody can have raised it further, since the next
-    /// phase takes the master's own signal.
+    /// As [`raise`](Self::raise), by the fixed master, in its wait for `phase`. Nobody can have raised it further, since the next
+    /// phase takes the master's own signal: except, while that is a newcomer, by who has not seen its slot. The node is then lowered,
+    /// and gathered once more.
     #[inline]
     pub fn store_gathered(&self, phase: usize) {
         // ORDERING: Release, pairs with Acquire in is_behind (N1).

@@ -48,6 +48,8 @@ pub struct Pool<P: Host> {
     visitors: AtomicUsize,
     /// How phasers of tasks are built.
     phasers: phaser::Config,
+    /// Scopes with phasers so far.
+    phased: AtomicUsize,
 }
 
 /// Whom a seat robs, in groups that are equally far.
@@ -96,6 +98,7 @@ impl<P: Host> Pool<P> {
             closed: AtomicBool::new(false),
             visitors: AtomicUsize::new(0),
             phasers: phaser::Config::default(),
+            phased: AtomicUsize::new(0),
         }
     }
 
@@ -104,6 +107,12 @@ impl<P: Host> Pool<P> {
     pub fn with_phasers(mut self, phasers: phaser::Config) -> Self {
         self.phasers = phasers;
         self
+    }
+
+    /// A number for a scope, from 1.
+    pub(super) fn number_scope(&self) -> usize {
+        // ORDERING: Relaxed: a count.
+        self.phased.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// How phasers of tasks are built.
