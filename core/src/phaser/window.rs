@@ -10,9 +10,8 @@
 //! `word`: opened by whoever is about to end a phase, and withdrawn if somebody else has; closed by a task that is about to register another, or to signal early.
 //!
 //! # Orderings
-//! | id | release side | acquire side | what becomes visible | model |
-//! |---|---|---|---|---|
-//! | H1 | `open`, `withdraw`, `close`, `reset` | `state` | the line; the closing before the line completes (with the line's own ordering) | `window_*` |
+//! Relaxed throughout. The opening, and the line with it, is seen by all who leave the phase in which it was opened (B1 of the tree);
+//! the closing by all who were on the line with the one who closed (the port's own ordering), before the line completes.
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};
@@ -58,14 +57,14 @@ impl Window {
     /// What it is now.
     #[inline]
     pub fn state(&self) -> State {
-        // ORDERING: Acquire, pairs with Release in open, close and reset (H1).
-        State(self.0.load(Ordering::Acquire))
+        // ORDERING: Relaxed: see the head.
+        State(self.0.load(Ordering::Relaxed))
     }
 
     /// Opens it from `first` on, if it is shut.
     pub fn open(&self, first: usize) -> bool {
-        // ORDERING: AcqRel: Release pairs with Acquire in state (H1); Acquire: after the reset. Failure Relaxed: nothing is read.
-        let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+        // ORDERING: Relaxed, on failure too: see the head.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         let open = first << 2 | OPEN;
         self.0.compare_exchange(SOFTWARE, open, yes, no).is_ok()
     }
@@ -73,8 +72,8 @@ impl Window {
     /// Takes back that it was opened from `first` on. By a task that has not signalled the phase before that.
     pub fn withdraw(&self, first: usize) {
         let open = first << 2 | OPEN;
-        // ORDERING: Release, pairs with Acquire in state (H1). Failure Relaxed: it was closed.
-        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        // ORDERING: Relaxed, on failure too, which says that it was closed: see the head.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         _ = self.0.compare_exchange(open, SOFTWARE, yes, no);
     }
 
@@ -87,9 +86,8 @@ impl Window {
             if closed == word {
                 return;
             }
-            // ORDERING: AcqRel: Release pairs with Acquire in state (H1); Acquire passes on what an earlier one released. Failure
-            // Relaxed: nothing is read.
-            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            // ORDERING: Relaxed, on failure too: see the head.
+            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             match self.0.compare_exchange_weak(word, closed, yes, no) {
                 Ok(_) => return,
                 Err(now) => word = now,
@@ -99,8 +97,8 @@ impl Window {
 
     /// Shuts it after its last phase, if it is still `state`; false if somebody else has.
     pub fn reset(&self, state: State) -> bool {
-        // ORDERING: Release, pairs with Acquire in state (H1). Failure Relaxed: somebody else has.
-        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        // ORDERING: Relaxed, on failure too, which says that somebody else has: see the head.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         self.0.compare_exchange(state.0, SOFTWARE, yes, no).is_ok()
     }
 }

@@ -1,9 +1,11 @@
 //! Tasks that signal and wait on one phaser: the tree, registrations, growth, drops.
 
-use super::scene::{AGAIN, HELP, MASTERS, Marks, Task, all_set, group, marks};
+use super::scene::{
+    AGAIN, HELP, MASTERS, Marks, Plain, Task, all_set, found, group, joined, marks, wide,
+};
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
-use tautline_core::phaser::Mode::Signal;
+use tautline_core::phaser::Mode::{Signal, SignalWait};
 use tautline_verify::model::Model;
 
 /// Runs `task` on a thread: `next`, then all marks must be there.
@@ -109,6 +111,52 @@ fn registration_chain() {
         });
 }
 
+/// A place on the landing pad is used again, for a task of the next phase, under the eyes of one who is late in this.
+#[test]
+fn registration_overwrites() {
+    Model::new("registration_overwrites")
+        .bound(1)
+        .floor(1)
+        .check(|| {
+            let [mut a, mut b, mut c, mut d] = group::<4>(1, HELP);
+            let marks = marks::<1>();
+            let others = [&mut b, &mut c, &mut d];
+            others.map(|task| task.signal().unwrap());
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                d.wait_blocking().unwrap();
+                all_set(&theirs[..]);
+            });
+            marks[0].set();
+            a.signal().unwrap();
+            // The other one goes first.
+            thread::yield_now();
+            a.next_blocking().unwrap();
+            let child = a.register(Signal).unwrap();
+            other.join().unwrap();
+            drop(child);
+        });
+}
+
+/// A leaf is hung below a node that is there, while somebody who knows nothing of it gathers the node.
+#[test]
+fn growth_adopts() {
+    Model::new("growth_adopts").bound(3).floor(1).check(|| {
+        let founder = found(SignalWait, 0, HELP);
+        let modes = [SignalWait, SignalWait, Signal, Signal, Signal, Signal];
+        let [mut a, mut b, rest @ ..] = joined(modes, founder);
+        let rest: [Task; 4] = rest.map(|mut task| {
+            task.signal().unwrap();
+            task
+        });
+        a.signal().unwrap();
+        let other = thread::spawn(move || b.next_blocking().unwrap());
+        let child = a.register(Signal).unwrap();
+        other.join().unwrap();
+        drop((child, rest));
+    });
+}
+
 /// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
 #[test]
 fn growth() {
@@ -172,6 +220,19 @@ fn master_drops() {
     });
 }
 
+/// The master of the leaf drops while the other goes on: whoever learns that there is a node to be had gets it.
+#[test]
+fn vacancy() {
+    Model::new("vacancy").bound(3).floor(1).check(|| {
+        let [a, mut b] = group::<2>(0, HELP);
+        let other = thread::spawn(move || drop(a));
+        b.next_blocking().unwrap();
+        other.join().unwrap();
+        b.next_blocking().unwrap();
+        assert!(b.is_master());
+    });
+}
+
 /// A task that leaves, and what it did before.
 fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
     let marks = Arc::clone(marks);
@@ -212,5 +273,21 @@ fn reuse_early() {
         leaver.join().unwrap();
         other.join().unwrap();
         drop(child);
+    });
+}
+
+/// Two slots are free, the second of them only just: none is lost.
+#[test]
+fn reuse_both() {
+    Model::new("reuse_both").bound(3).floor(1).check(|| {
+        let founder = Task::create(Plain(0), SignalWait, wide(3, HELP)).unwrap();
+        let [mut a, b, c] = joined([SignalWait, Signal, Signal], founder);
+        drop(b);
+        let leaver = thread::spawn(move || drop(c));
+        let first = a.register(Signal).unwrap();
+        leaver.join().unwrap();
+        let second = a.register(Signal).unwrap();
+        assert_eq!(a.phaser().census().leaves, 1);
+        drop((first, second));
     });
 }

@@ -1,6 +1,6 @@
 //! Phases that a barrier line carries: the window opens and closes for all at once.
 
-use super::scene::{HELP, all_set, config, joined, marks};
+use super::scene::{HELP, all_set, config, joined, marks, rest};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use loom::thread;
@@ -146,6 +146,33 @@ fn window_child() {
     });
 }
 
+/// The same, and nobody but the line says that it registers one.
+#[test]
+fn window_child_apart() {
+    Model::new("window_child_apart")
+        .bound(2)
+        .floor(1)
+        .check(|| {
+            let [mut a, mut b] = included();
+            let marks = marks::<1>();
+            let other = thread::spawn(move || {
+                b.next_blocking().unwrap();
+                b.next_blocking().unwrap();
+            });
+            a.next_blocking().unwrap();
+            let mut child = a.register(Signal).unwrap();
+            let theirs = Arc::clone(&marks);
+            let apart = thread::spawn(move || {
+                theirs[0].set();
+                child.signal().unwrap();
+            });
+            a.next_blocking().unwrap();
+            all_set(&marks[..]);
+            other.join().unwrap();
+            apart.join().unwrap();
+        });
+}
+
 /// V21: two tasks on the line; one signals early and excludes itself.
 #[test]
 fn window_early() {
@@ -164,6 +191,48 @@ fn window_early() {
         a.signal().unwrap();
         a.wait_blocking().unwrap();
         all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
+
+/// One of the two on the line is gone.
+#[test]
+fn window_drop() {
+    Model::new("window_drop").bound(2).floor(1).check(|| {
+        let [mut a, mut b] = included();
+        let marks = marks::<1>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            b.next_blocking().unwrap();
+            b.next_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        a.next_blocking().unwrap();
+        marks[0].set();
+        drop(a);
+        other.join().unwrap();
+    });
+}
+
+/// One of the two on the line sleeps from now on.
+#[test]
+fn window_parked() {
+    Model::new("window_parked").bound(2).floor(1).check(|| {
+        let [mut a, mut b] = included();
+        let marks = marks::<2>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            b.next_blocking().unwrap();
+            for phase in 0..2 {
+                b.next_blocking().unwrap();
+                all_set(&theirs[..=phase]);
+            }
+        });
+        a.next_blocking().unwrap();
+        for mark in &marks[..] {
+            mark.set();
+            rest(a.next()).unwrap();
+        }
         other.join().unwrap();
     });
 }

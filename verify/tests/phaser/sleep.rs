@@ -1,7 +1,7 @@
 //! Tasks that sleep until a phase is over: no wake-up is lost, though nobody looks again by himself.
 
 use super::scene::{
-    Bed, HELP, MASTERS, Plain, Task, all_set, group, joined, marks, pair, rest, waker, wide,
+    Bed, HELP, MASTERS, Plain, Task, all_set, found, group, joined, marks, pair, rest, waker, wide,
 };
 use loom::thread;
 use std::sync::Arc;
@@ -223,6 +223,23 @@ fn growth_sleeper() {
         });
         producer.signal().unwrap();
         other.join().unwrap();
+    });
+}
+
+/// A node is made while somebody who has seen nothing of it goes through all nodes to wake the one who sleeps.
+#[test]
+fn growth_woken() {
+    Model::new("growth_woken").bound(2).floor(1).check(|| {
+        let founder = found(SignalWait, 0, HELP);
+        let modes = [SignalWait, SignalWait, Signal, Wait];
+        let [mut a, mut b, mut c, mut asleep] = joined(modes, founder);
+        c.signal().unwrap();
+        assert!(asleep.poll_wait(&waker()).is_pending());
+        let other = thread::spawn(move || b.next_blocking().unwrap());
+        a.signal().unwrap();
+        let children = [0; 2].map(|_| a.register(Signal).unwrap());
+        other.join().unwrap();
+        drop((children, asleep));
     });
 }
 

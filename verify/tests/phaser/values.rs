@@ -4,6 +4,7 @@ use super::scene::{AGAIN, HELP, Mark, Plain, Task, all_set, config, found, joine
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{SignalWait, SignalWaitSingle};
 use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Op, Phase};
@@ -211,6 +212,28 @@ fn single_parked() {
         };
         rest(a.next_single(statement)).unwrap();
         all_set(&marks[..]);
+        other.join().unwrap();
+    });
+}
+
+/// The statement panics; who finds that its task has given it up sees what it did.
+#[test]
+fn single_panics() {
+    Model::new("single_panics").bound(3).floor(1).check(|| {
+        let founder = found(SignalWaitSingle, 1, HELP);
+        let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
+        let marks = marks::<1>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            b.next_blocking().unwrap();
+            all_set(&theirs[..]);
+        });
+        let statement = || {
+            marks[0].set();
+            panic_any(());
+        };
+        let call = AssertUnwindSafe(|| a.next_single_blocking(statement));
+        assert!(catch_unwind(call).is_err());
         other.join().unwrap();
     });
 }

@@ -35,7 +35,7 @@ impl<P: Relax + Barrier> Tree<P> {
             let Some(Line(line)) = self.port.claim() else {
                 return false;
             };
-            // ORDERING: Relaxed both: published by opening the window (H1).
+            // ORDERING: Relaxed both: published with the end of the phase (B1).
             let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
             let line_word = usize::from(line) + 1;
             if self.line.compare_exchange(0, line_word, yes, no).is_err() {
@@ -86,7 +86,7 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// How many of them since the window was opened.
     fn carried_since(&self, state: State, phase: usize) -> usize {
-        // ORDERING: Relaxed: whoever finds the window closed sees by that (H1) what the opener did before its next signal (S1).
+        // ORDERING: Relaxed: set before the end of the phase in which the window was opened (B1).
         state.carried(self.opened.load(Ordering::Relaxed), phase)
     }
 }
@@ -94,7 +94,7 @@ impl<P: Relax + Barrier> Tree<P> {
 impl<P: Barrier> Tree<P> {
     /// The line that carries phases of this phaser.
     pub fn line(&self) -> Option<Line> {
-        // ORDERING: Relaxed: set before the window was opened (H1).
+        // ORDERING: Relaxed: set before the end of the phase in which the window was opened (B1).
         let line = self.line.load(Ordering::Relaxed);
         u8::try_from(line.checked_sub(1)?).ok().map(Line)
     }

@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|
 //! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
+//! | M1 | `add_vacancy` | `vacancies` | the node without its master | `vacancy` |
 //! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_registrar_gone` |
 //! | Z1 | the signal and its fence | the sleeper's fence and pass | one of the two sees the other: nobody sleeps through the end of a phase | `parked_2`, `watch_and_sleep` |
 //! | Z3 | the sleeper's fence | `publish`'s fence | the same, if it was not the first to sleep | `parked_behind_another` |
@@ -162,12 +163,12 @@ impl<P: Relax + Barrier> Tree<P> {
     /// How often a node without a master came to be, modulo 2^32.
     #[inline]
     pub fn vacancies(&self) -> u32 {
-        // ORDERING: Acquire, pairs with Release in add_vacancy: the node is seen without its master.
+        // ORDERING: Acquire, pairs with Release in add_vacancy (M1).
         self.vacancies.load(Ordering::Acquire) as u32
     }
 
     fn add_vacancy(&self) {
-        // ORDERING: Release, pairs with Acquire in vacancies.
+        // ORDERING: Release, pairs with Acquire in vacancies (M1).
         self.vacancies.fetch_add(1, Ordering::Release);
     }
 
@@ -449,9 +450,8 @@ impl<P: Relax + Barrier> Tree<P> {
         // As it is most of the time: the exchange tells.
         let mut word = phase << 1;
         while word >> 1 <= phase {
-            // ORDERING: AcqRel: Release pairs with Acquire in phase (B1); Acquire pairs with Release in fall_asleep: the sleeper is
-            // seen (Z3). Failure Relaxed: nothing is read.
-            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            // ORDERING: Release, pairs with Acquire in phase (B1). Failure Relaxed: nothing is read.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match self
                 .word
                 .compare_exchange_weak(word, (phase + 1) << 1, yes, no)
@@ -466,23 +466,23 @@ impl<P: Relax + Barrier> Tree<P> {
     /// Somebody may sleep in the phase that is going on, which is returned. After a fence.
     #[inline]
     pub fn sleepers(&self) -> Option<usize> {
-        // ORDERING: Acquire, pairs with Release in publish (B1).
-        let word = self.word.load(Ordering::Acquire);
+        // ORDERING: Relaxed: after the fence of Z1.
+        let word = self.word.load(Ordering::Relaxed);
         (word & ASLEEP != 0).then_some(word >> 1)
     }
 
     /// Says that somebody sleeps in `phase`, whose predecessors are over; false if it is over too.
     pub fn fall_asleep(&self, phase: usize, by: NonNull<Slot>) -> bool {
-        // ORDERING: Acquire, pairs with Release in end (B1).
-        let mut word = self.word.load(Ordering::Acquire);
+        // ORDERING: Relaxed: whoever is told that the phase is over looks at the word again.
+        let mut word = self.word.load(Ordering::Relaxed);
         loop {
             match (word >> 1).cmp(&phase) {
                 Less => _ = self.publish(phase - 1, Some(by)),
                 Greater => return false,
                 Equal if word & ASLEEP != 0 => return true,
                 Equal => {
-                    // ORDERING: AcqRel: Release pairs with Acquire in end: the waker is seen. Failure Relaxed: it is loaded again.
-                    let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+                    // ORDERING: Relaxed: a fence follows (Z1, Z3). Failure Relaxed: it is loaded again.
+                    let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
                     let asleep = word | ASLEEP;
                     if self
                         .word
@@ -493,8 +493,8 @@ impl<P: Relax + Barrier> Tree<P> {
                     }
                 }
             }
-            // ORDERING: as above.
-            word = self.word.load(Ordering::Acquire);
+            // ORDERING: Relaxed: as above.
+            word = self.word.load(Ordering::Relaxed);
         }
     }
 

@@ -11,7 +11,6 @@
 //! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3`, `reuse_early` |
 //! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3` |
 //! | N2 | `hang` | `parent`, `children` | the node and its first child | `growth` |
-//! | M1 | `Node::leave` | `Node::try_master` | the old master's gathering | `master_drops` |
 
 use super::sleeper::Sleeper;
 use crate::phaser::accumulator::Cells;
@@ -207,9 +206,8 @@ impl Node {
         let helped = self.helped.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
         self.helped.store(helped + 1, Ordering::Relaxed);
-        // ORDERING: AcqRel, pairs with Acquire in is_behind (N1); it may be read instead of another's, so it passes that
-        // one's on.
-        self.gathered.fetch_max(phase + 1, Ordering::AcqRel);
+        // ORDERING: Release, pairs with Acquire in is_behind (N1). It may be read instead of another's, whose release stays in force.
+        self.gathered.fetch_max(phase + 1, Ordering::Release);
     }
 
     /// How often somebody else than the master gathered here, about.
@@ -287,9 +285,8 @@ impl Node {
 
     /// Makes the task in `slot` the one who gathers here, if nobody is.
     pub fn try_master(&self, slot: NonNull<Slot>) -> bool {
-        // ORDERING: Acquire, pairs with Release in leave (M1): what the old one stored comes before what the new one stores.
-        // ORDERING: failure Relaxed: nothing is read.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        // ORDERING: Relaxed, on failure too: who stores more than the old one in `gathered` has seen the end of its task (S1).
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         let master = &self.master;
         !self.has_master()
             && master
@@ -299,7 +296,7 @@ impl Node {
 
     /// The master goes.
     pub fn leave(&self) {
-        // ORDERING: Release, pairs with Acquire in try_master (M1).
-        self.master.store(ptr::null_mut(), Ordering::Release);
+        // ORDERING: Relaxed: see try_master; who looks for a node is told of it by the vacancies.
+        self.master.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }

@@ -107,14 +107,14 @@ impl Pad {
     /// Nobody was registered lately: what a phase without registrations looks at.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in append (P1).
-        self.len.load(Ordering::Acquire) == self.first()
+        // ORDERING: Relaxed: who owes a signal was registered by one whose signal has been seen (S1).
+        self.len.load(Ordering::Relaxed) == self.first()
     }
 
     /// How many were registered so far.
     pub fn count(&self) -> usize {
-        // ORDERING: Acquire, pairs with Release in append (P1).
-        self.len.load(Ordering::Acquire)
+        // ORDERING: Relaxed: as in is_empty.
+        self.len.load(Ordering::Relaxed)
     }
 
     /// Those who may have been registered in a phase that is not over, in order; those too whom one of them has registered before
@@ -149,8 +149,8 @@ impl Pad {
             .take_while(|slot| slot.start() < phase)
             .count();
         if old > 0 {
-            // ORDERING: AcqRel, pairs with Acquire in first (P2); it may be read instead of another's, so it passes that one's on.
-            self.start.fetch_max(first + old, Ordering::AcqRel);
+            // ORDERING: Release, pairs with Acquire in first (P2). It may be read instead of another's, whose release stays in force.
+            self.start.fetch_max(first + old, Ordering::Release);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | W1 | `sleep`, `wake`, `rise` | `wake`, `rise` | the waker as the other side left it | `parked_2` |
+//! | W1 | `sleep`, `wake` | `wake`, `rise` | the waker as the other side left it | `parked_2` |
 
 use super::node::Node;
 use crate::port::Relax;
@@ -62,8 +62,8 @@ impl Sleeper {
                 ASLEEP if self.try_busy() => {
                     // SAFETY: made busy.
                     let old = self.waker.with_mut(|w| unsafe { (*w).take() });
-                    // ORDERING: Release, pairs with Acquire in rise (W1), by a later task of this slot.
-                    self.state.store(AWAKE, Ordering::Release);
+                    // ORDERING: Relaxed: a later task has it with the slot (G2).
+                    self.state.store(AWAKE, Ordering::Relaxed);
                     drop(old);
                     return None;
                 }
