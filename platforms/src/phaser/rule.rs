@@ -179,6 +179,13 @@ impl Rules {
                 format!("in {name} of the thread that spins: no cache brings them")
             }
         };
+        let looks = port(self.config).looks;
+        let spin = match self.config.help_after {
+            0 => format!(
+                "{looks} looks for the last signal, none for more: they may need this processor"
+            ),
+            _ => format!("{looks} looks, then the processor is offered"),
+        };
         let choice = |setting, chosen, why: &str| Choice {
             setting,
             chosen,
@@ -187,6 +194,7 @@ impl Rules {
         vec![
             choice("phaser degree", asked.is_none(), &self.degree),
             choice("phaser help", true, &self.help),
+            choice("phaser spin", true, &spin),
             choice("phaser words", true, &placement),
         ]
     }

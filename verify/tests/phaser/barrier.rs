@@ -54,6 +54,29 @@ fn static_3_helped() {
         .check(|| static_tasks::<6>(HELP));
 }
 
+/// The tasks one phase on: none is a newcomer, who would be looked at besides the tree.
+fn settled<const N: usize>(mut tasks: [Task; N]) -> [Task; N] {
+    tasks.iter_mut().for_each(|task| task.signal().unwrap());
+    tasks
+        .iter_mut()
+        .for_each(|task| task.wait_blocking().unwrap());
+    tasks
+}
+
+/// The master of a leaf has signalled, and is elsewhere; the second task, in its leaf too, gathers the root; the third gathers the leaf
+/// in its master's place.
+#[test]
+fn master_elsewhere() {
+    Model::new("master_elsewhere").bound(2).floor(1).check(|| {
+        let [mut a, b, c] = settled(group::<3>(AGAIN, 1));
+        let marks = marks::<1>();
+        let others = [passes(b, &marks), passes(c, &marks)];
+        marks[0].set();
+        a.signal().unwrap();
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
 /// V12: the first task registers a child in the leaf of the third, which may have been gathered already, and signals. The
 /// second has signalled.
 fn registers(turns: u32, waits: bool) {
@@ -121,7 +144,7 @@ fn registration_overwrites() {
             let [mut a, mut b, mut c, mut d] = group::<4>(1, HELP);
             let marks = marks::<1>();
             let others = [&mut b, &mut c, &mut d];
-            others.map(|task| task.signal().unwrap());
+            others.into_iter().for_each(|task| task.signal().unwrap());
             let theirs = Arc::clone(&marks);
             let other = thread::spawn(move || {
                 d.wait_blocking().unwrap();
