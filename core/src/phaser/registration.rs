@@ -372,17 +372,22 @@ impl<P: Relax + Barrier> Registration<P> {
         let tree = &*self.tree;
         let patience = tree.config.help_after;
         let mut by = self.visitor(patience == 0, single);
+        let mut crowded = false;
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
+            if tree.is_past(phase) {
+                self.suspect = by.suspect;
+                return true;
+            }
+            // The only one who is missing may be about to signal, on another processor.
+            crowded = !tree.lacks_one(phase);
         } else if let Some(over) = tree.watch(phase, patience, &mut by, goes_on) {
             self.suspect = by.suspect;
             return over;
         }
         let own = self.master_of.filter(|_| patience > 0);
         let mut gathering = own.map(|node| tree.round(node, &by));
-        // The only one who is missing may be about to signal, on another processor.
-        let crowded = patience == 0 && !tree.lacks_one(phase);
         let (mut turn, mut watches) = (if crowded { CROWDED } else { 0 }, false);
         let over = loop {
             let seldom = turn % SELDOM == 0;

@@ -111,6 +111,60 @@ fn registration_retired() {
         .check(|| registers(1, true));
 }
 
+/// The same; masters, who have no fences, end the phase, and the newcomer is on a thread of its own.
+#[test]
+fn registration_apart() {
+    Model::new("registration_apart")
+        .bound(2)
+        .floor(1)
+        .check(|| {
+            let founder = found(SignalWait, 2, 1);
+            let [mut a, mut b, c] = joined([SignalWait, Signal, SignalWait], founder);
+            let marks = marks::<1>();
+            b.signal().unwrap();
+            let other = passes(c, &marks);
+            let mut child = a.register(Signal).unwrap();
+            let theirs = Arc::clone(&marks);
+            let newcomer = thread::spawn(move || {
+                theirs[0].set();
+                child.signal().unwrap();
+            });
+            a.next_blocking().unwrap();
+            newcomer.join().unwrap();
+            other.join().unwrap();
+        });
+}
+
+/// A task that has signalled registers a child, which owes the next phase first, and goes. Its place on the landing pad, and in the
+/// leaf, is one that others had before.
+#[test]
+fn registration_early() {
+    Model::new("registration_early")
+        .bound(3)
+        .floor(1)
+        .check(|| {
+            let founder = found(SignalWait, 0, HELP);
+            let modes = [SignalWait, Signal, SignalWait, Signal];
+            let [mut a, mut b, mut c, gone] = settled(joined(modes, founder));
+            drop(gone);
+            b.signal().unwrap();
+            b.signal().unwrap();
+            let marks = marks::<1>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                c.next_blocking().unwrap();
+                c.next_blocking().unwrap();
+                all_set(&theirs[..]);
+            });
+            a.signal().unwrap();
+            let mut child = a.register(Signal).unwrap();
+            drop(a);
+            marks[0].set();
+            child.signal().unwrap();
+            other.join().unwrap();
+        });
+}
+
 /// The same, and the child registers one of its own before it signals.
 #[test]
 fn registration_chain() {

@@ -270,7 +270,7 @@ fn window_opened_late() {
 #[test]
 fn window_registrar_gone() {
     Model::new("window_registrar_gone")
-        .bound(2)
+        .bound(3)
         .floor(8_000)
         .check(|| {
             let [mut a, mut b] = joined([SignalWait; 2], found());

@@ -1,12 +1,14 @@
 //! Accumulators, and statements between two phases.
 
-use super::scene::{AGAIN, HELP, Mark, Plain, Task, all_set, config, found, joined, marks, rest};
+use super::scene::{
+    AGAIN, HELP, MASTERS, Mark, Plain, Task, all_set, config, found, joined, marks, rest, wide,
+};
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use tautline_core::phaser::Mode::{SignalWait, SignalWaitSingle};
+use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle};
 use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Op, Phase};
 use tautline_verify::model::Model;
 
@@ -214,6 +216,25 @@ fn single_parked() {
         all_set(&marks[..]);
         other.join().unwrap();
     });
+}
+
+/// The same; the other gathers and has no fence, and a third has signalled last.
+#[test]
+fn single_parked_behind_a_master() {
+    Model::new("single_parked_behind_a_master")
+        .bound(2)
+        .floor(1)
+        .check(|| {
+            let founder = Task::create(Plain(2), SignalWaitSingle, wide(5, MASTERS)).unwrap();
+            let modes = [SignalWaitSingle, SignalWait, SignalWaitSingle, Signal];
+            let [first, mut master, mut sleeper, mut last] = joined(modes, founder);
+            drop(first);
+            let gathers = thread::spawn(move || master.next_blocking().unwrap());
+            let sleeps = thread::spawn(move || rest(sleeper.next_single(|| {})).unwrap());
+            last.signal().unwrap();
+            gathers.join().unwrap();
+            sleeps.join().unwrap();
+        });
 }
 
 /// The statement panics; who finds that its task has given it up sees what it did.
