@@ -168,6 +168,16 @@ fn reuse<P: Phaser>() {
     third.join().expect("the panic of a task is the model's");
 }
 
+/// Somebody who owes nothing yet seats a child while the seats before it are looked at.
+fn seats<P: Phaser>() {
+    let mut mine = P::create();
+    let mut theirs = child(&mut mine);
+    signal(&mut theirs);
+    let other = thread::spawn(move || drop(child(&mut theirs)));
+    next(&mut mine);
+    other.join().expect("the panic of a task is the model's");
+}
+
 #[test]
 fn flat_marks() {
     Model::new("flat_marks").floor(350).check(marks::<OnFlat>);
@@ -181,7 +191,7 @@ fn flat_newcomers() {
 
 #[test]
 fn flat_reuse() {
-    let model = Model::new("flat_reuse").bound(2);
+    let model = Model::new("flat_reuse").bound(2).floor(1_000);
     model.check(reuse::<OnFlat>);
 }
 
@@ -198,7 +208,14 @@ fn tiered_leaves() {
         .check(leaves::<OnTiers<2>>);
 }
 
-/// One leaf, in whose second block the newcomers sit.
+// One leaf, in whose second block the newcomers sit: here, and below.
+
+#[test]
+fn tiered_seats() {
+    let model = Model::new("tiered_seats").floor(1_200);
+    model.check(seats::<OnTiers<1>>);
+}
+
 #[test]
 fn tiered_newcomers() {
     let model = Model::new("tiered_newcomers").bound(3).floor(4_000);

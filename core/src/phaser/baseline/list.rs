@@ -7,7 +7,7 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | BL1 | `signal`, `leave`; `enter`, for who left the seat | `gather` | what the task did, its registrations too | `flat_marks`, `flat_reuse` |
-//! | BL2 | `enter` | `gather` | the blocks and the seat | `tiered_newcomers` |
+//! | BL2 | `enter` | `gather` | the blocks up to the seat's | `tiered_seats` |
 
 use crate::port::Relax;
 use crate::sync::{AtomicPtr, AtomicUsize, CacheLine, Ordering};
