@@ -3,6 +3,9 @@
 //! A newcomer that is forgotten takes more threads than loom gets through: random schedules find it (`phased.rs`).
 #![cfg(tautline_loom)]
 
+#[path = "printed/baseline.rs"]
+mod baseline;
+
 use std::sync::Arc;
 use std::time::Instant;
 use tautline_core::phaser::Mode::{self, SignalWait};

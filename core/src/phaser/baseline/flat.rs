@@ -13,8 +13,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BF1 | `gather` stores `phase` | `is_past` | BL1 of everybody: phase order | `flat_barrier` |
-//! | BF2 | `enter` | `gather` | the seat that was taken | `flat_registers` |
+//! | BF1 | `gather` stores `phase` | `is_past` | BL1 of everybody: phase order | `flat_marks` |
+//! | BF2 | `enter` | `gather` | the seat that was taken | `flat_newcomers` |
 #![forbid(unsafe_code)]
 
 use super::list::{Free, List, Seat};

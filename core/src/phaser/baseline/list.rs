@@ -6,8 +6,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BL1 | `signal`, `leave` | `gather` | what the task did, its registrations too | `flat_registers` |
-//! | BL2 | `enter`, `following` | `gather` | the block and the seat | `flat_registers` |
+//! | BL1 | `signal`, `leave`; `enter`, for who left the seat | `gather` | what the task did, its registrations too | `flat_marks`, `flat_reuse` |
+//! | BL2 | `enter` | `gather` | the blocks up to the seat's | `tiered_seats` |
 
 use crate::port::Relax;
 use crate::sync::{AtomicPtr, AtomicUsize, CacheLine, Ordering};
@@ -89,8 +89,8 @@ impl List {
         let mut next = block.next.load(Ordering::Relaxed);
         if next.is_null() {
             next = Box::into_raw(Box::new(Block::new(2 * block.seats.len())));
-            // ORDERING: Release, pairs with Acquire in gather (BL2).
-            block.next.store(next, Ordering::Release);
+            // ORDERING: Relaxed: the store of used that follows carries it (BL2).
+            block.next.store(next, Ordering::Relaxed);
         }
         // SAFETY: blocks live as long as the list.
         unsafe { &*next }
@@ -134,8 +134,9 @@ impl List {
             if left == 0 {
                 return;
             }
-            // ORDERING: Acquire, pairs with Release in following (BL2).
-            let next = block.next.load(Ordering::Acquire);
+            // ORDERING: Relaxed: written before used, which counts seats behind this block (BL2).
+            let next = block.next.load(Ordering::Relaxed);
+            debug_assert!(!next.is_null(), "the seats that are used have blocks");
             // SAFETY: blocks live as long as the list; the seats that are left are in this one and those behind it.
             block = unsafe { &*next };
         }

@@ -6,8 +6,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BT2 | `raise` | `is_behind` | BL1 of all below | `tiered_barrier` |
-//! | BT3 | `enter`, `leave` | `is_active` | what the last task below did | `tiered_drops` |
+//! | BT2 | `raise` | `is_behind` | BL1 of all below | `tiered_marks` |
+//! | BT3 | `leave` | `is_active` | what the last task below did | `tiered_leaves` |
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, CachePadded, Ordering};
@@ -26,8 +26,8 @@ pub(super) struct Node {
 impl Node {
     /// A task more.
     pub fn enter(&self) {
-        // ORDERING: Release, pairs with Acquire in is_active (BT3): the task that left before is passed on.
-        self.active.fetch_add(1, Ordering::Release);
+        // ORDERING: Relaxed: read-modify-writes pass on who left before (BT3), and BT4 tells who comes.
+        self.active.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A task less, which owes nothing any more.
@@ -39,7 +39,7 @@ impl Node {
     /// There is a task below.
     #[inline]
     pub fn is_active(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in enter and leave (BT3).
+        // ORDERING: Acquire, pairs with Release in leave (BT3).
         self.active.load(Ordering::Acquire) > 0
     }
 

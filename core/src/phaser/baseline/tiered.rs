@@ -17,8 +17,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BT1 | `end` | `phase` | BL1 of everybody: phase order | `tiered_barrier` |
-//! | BT4 | `enter` | `end` | the seat that was taken | `tiered_registers` |
+//! | BT1 | `end` | `phase` | BL1 of everybody: phase order | `tiered_marks` |
+//! | BT4 | `enter` | `end` | the seat that was taken | `tiered_newcomers` |
 #![forbid(unsafe_code)]
 
 use super::list::{Free, List, Seat};
