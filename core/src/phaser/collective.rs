@@ -8,7 +8,7 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | C1 | `done` | `begin`, `is_done` | what was done, to whoever ends the phase instead | `collective` |
-//! | C2 | `let_go` | `is_wanted` | what was done, to whoever finds nobody left to do it | `single` |
+//! | C2 | `let_go` | `is_wanted` | what was done, to whoever finds nobody left to do it | `single_panics` |
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};

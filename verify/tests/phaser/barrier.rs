@@ -1,7 +1,7 @@
 //! Tasks that signal and wait on one phaser: the tree, registrations, growth, drops.
 
 use super::scene::{
-    AGAIN, HELP, MASTERS, Marks, Plain, Task, all_set, found, group, joined, marks, wide,
+    AGAIN, HELP, MASTERS, Marks, Plain, Task, all_set, found, group, joined, marks, waker, wide,
 };
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
@@ -50,16 +50,16 @@ fn static_3() {
 fn static_3_helped() {
     Model::new("static_3_helped")
         .bound(3)
-        .floor(15_000)
+        .floor(61_000)
         .check(|| static_tasks::<6>(HELP));
 }
 
 /// The tasks one phase on: none is a newcomer, who would be looked at besides the tree.
 fn settled<const N: usize>(mut tasks: [Task; N]) -> [Task; N] {
     tasks.iter_mut().for_each(|task| task.signal().unwrap());
-    tasks
-        .iter_mut()
-        .for_each(|task| task.wait_blocking().unwrap());
+    for task in &mut tasks {
+        assert!(task.poll_wait(&waker()).is_ready());
+    }
     tasks
 }
 
@@ -67,14 +67,17 @@ fn settled<const N: usize>(mut tasks: [Task; N]) -> [Task; N] {
 /// in its master's place.
 #[test]
 fn master_elsewhere() {
-    Model::new("master_elsewhere").bound(2).floor(1).check(|| {
-        let [mut a, b, c] = settled(group::<3>(AGAIN, 1));
-        let marks = marks::<1>();
-        let others = [passes(b, &marks), passes(c, &marks)];
-        marks[0].set();
-        a.signal().unwrap();
-        others.into_iter().for_each(|other| other.join().unwrap());
-    });
+    Model::new("master_elsewhere")
+        .bound(2)
+        .floor(14_000)
+        .check(|| {
+            let [mut a, b, c] = settled(group::<3>(AGAIN, 1));
+            let marks = marks::<1>();
+            let others = [passes(b, &marks), passes(c, &marks)];
+            marks[0].set();
+            a.signal().unwrap();
+            others.into_iter().for_each(|other| other.join().unwrap());
+        });
 }
 
 /// V12: the first task registers a child in the leaf of the third, which may have been gathered already, and signals. The
@@ -98,7 +101,7 @@ fn registers(turns: u32, waits: bool) {
 #[test]
 fn registration() {
     Model::new("registration")
-        .floor(50)
+        .floor(260)
         .check(|| registers(AGAIN, false));
 }
 
@@ -116,12 +119,14 @@ fn registration_retired() {
 fn registration_apart() {
     Model::new("registration_apart")
         .bound(2)
-        .floor(1)
+        .floor(20_000)
         .check(|| {
             let founder = found(SignalWait, 2, 1);
-            let [mut a, mut b, c] = joined([SignalWait, Signal, SignalWait], founder);
+            let [mut a, mut b, mut c] = joined([SignalWait, Signal, SignalWait], founder);
             let marks = marks::<1>();
             b.signal().unwrap();
+            // It gathers its leaf.
+            assert!(!c.next_while(|_| false).unwrap());
             let other = passes(c, &marks);
             let mut child = a.register(Signal).unwrap();
             let theirs = Arc::clone(&marks);
@@ -136,28 +141,29 @@ fn registration_apart() {
 }
 
 /// A task that has signalled registers a child, which owes the next phase first, and goes. Its place on the landing pad, and in the
-/// leaf, is one that others had before.
+/// leaf, is one that others had before; who gathers has no fences.
 #[test]
 fn registration_early() {
     Model::new("registration_early")
         .bound(3)
-        .floor(1)
+        .floor(2_900)
         .check(|| {
-            let founder = found(SignalWait, 0, HELP);
+            let founder = found(SignalWait, 1, 1);
             let modes = [SignalWait, Signal, SignalWait, Signal];
-            let [mut a, mut b, mut c, gone] = settled(joined(modes, founder));
-            drop(gone);
-            b.signal().unwrap();
-            b.signal().unwrap();
+            let [first, mut a, mut b, last] = settled(joined(modes, founder));
+            drop(last);
+            drop(first);
             let marks = marks::<1>();
             let theirs = Arc::clone(&marks);
             let other = thread::spawn(move || {
-                c.next_blocking().unwrap();
-                c.next_blocking().unwrap();
+                b.next_blocking().unwrap();
+                b.next_blocking().unwrap();
                 all_set(&theirs[..]);
             });
             a.signal().unwrap();
             let mut child = a.register(Signal).unwrap();
+            // The other one may come to the next phase meanwhile.
+            thread::yield_now();
             drop(a);
             marks[0].set();
             child.signal().unwrap();
@@ -170,7 +176,7 @@ fn registration_early() {
 fn registration_chain() {
     Model::new("registration_chain")
         .bound(4)
-        .floor(5_000)
+        .floor(10_000)
         .check(|| {
             let [mut a, mut b, c] = group::<3>(AGAIN, HELP);
             let marks = marks::<3>();
@@ -193,7 +199,7 @@ fn registration_chain() {
 fn registration_overwrites() {
     Model::new("registration_overwrites")
         .bound(1)
-        .floor(1)
+        .floor(160)
         .check(|| {
             let [mut a, mut b, mut c, mut d] = group::<4>(1, HELP);
             let marks = marks::<1>();
@@ -218,7 +224,7 @@ fn registration_overwrites() {
 /// A leaf is hung below a node that is there, while somebody who knows nothing of it gathers the node.
 #[test]
 fn growth_adopts() {
-    Model::new("growth_adopts").bound(3).floor(1).check(|| {
+    Model::new("growth_adopts").bound(3).floor(1_900).check(|| {
         let founder = found(SignalWait, 0, HELP);
         let modes = [SignalWait, SignalWait, Signal, Signal, Signal, Signal];
         let [mut a, mut b, rest @ ..] = joined(modes, founder);
@@ -237,7 +243,7 @@ fn growth_adopts() {
 /// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
 #[test]
 fn growth() {
-    Model::new("growth").bound(3).floor(1_400).check(|| {
+    Model::new("growth").bound(3).floor(2_800).check(|| {
         let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let other = passes(b, &marks);
@@ -300,7 +306,7 @@ fn master_drops() {
 /// The master of the leaf drops while the other goes on: whoever learns that there is a node to be had gets it.
 #[test]
 fn vacancy() {
-    Model::new("vacancy").bound(3).floor(1).check(|| {
+    Model::new("vacancy").bound(3).floor(60).check(|| {
         let [a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || drop(a));
         b.next_blocking().unwrap();
@@ -322,7 +328,7 @@ fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
 /// A slot is left, and may be taken for a child in the same phase.
 #[test]
 fn reuse() {
-    Model::new("reuse").floor(25).check(|| {
+    Model::new("reuse").floor(50).check(|| {
         let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);
@@ -339,7 +345,7 @@ fn reuse() {
 /// The same, for a child that owes the next phase first: what the first task did is seen behind the phase nevertheless.
 #[test]
 fn reuse_early() {
-    Model::new("reuse_early").bound(3).floor(10_000).check(|| {
+    Model::new("reuse_early").bound(3).floor(25_000).check(|| {
         let [mut a, b, c] = group::<3>(0, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);
@@ -356,7 +362,7 @@ fn reuse_early() {
 /// Two slots are free, the second of them only just: none is lost.
 #[test]
 fn reuse_both() {
-    Model::new("reuse_both").bound(3).floor(1).check(|| {
+    Model::new("reuse_both").bound(3).floor(9).check(|| {
         let founder = Task::create(Plain(0), SignalWait, wide(3, HELP)).unwrap();
         let [mut a, b, c] = joined([SignalWait, Signal, Signal], founder);
         drop(b);

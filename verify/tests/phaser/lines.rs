@@ -102,7 +102,7 @@ fn included() -> [Task; 2] {
 /// Two phases, the second on the line.
 #[test]
 fn window_carries() {
-    Model::new("window_carries").floor(2_000).check(|| {
+    Model::new("window_carries").floor(11_000).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<4>();
         let theirs = Arc::clone(&marks);
@@ -151,7 +151,7 @@ fn window_child() {
 fn window_child_apart() {
     Model::new("window_child_apart")
         .bound(2)
-        .floor(1)
+        .floor(70)
         .check(|| {
             let [mut a, mut b] = included();
             let marks = marks::<1>();
@@ -176,7 +176,7 @@ fn window_child_apart() {
 /// V21: two tasks on the line; one signals early and excludes itself.
 #[test]
 fn window_early() {
-    Model::new("window_early").bound(3).floor(300).check(|| {
+    Model::new("window_early").bound(3).floor(2_500).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -198,7 +198,7 @@ fn window_early() {
 /// One of the two on the line is gone.
 #[test]
 fn window_drop() {
-    Model::new("window_drop").bound(2).floor(1).check(|| {
+    Model::new("window_drop").bound(2).floor(150).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -217,7 +217,7 @@ fn window_drop() {
 /// One of the two on the line sleeps from now on.
 #[test]
 fn window_parked() {
-    Model::new("window_parked").bound(2).floor(1).check(|| {
+    Model::new("window_parked").bound(2).floor(440).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -242,7 +242,7 @@ fn window_parked() {
 fn window_opened_late() {
     Model::new("window_opened_late")
         .bound(3)
-        .floor(2_500)
+        .floor(5_800)
         .check(|| {
             let mut a = found();
             a.next_blocking().unwrap();
@@ -271,7 +271,7 @@ fn window_opened_late() {
 fn window_registrar_gone() {
     Model::new("window_registrar_gone")
         .bound(3)
-        .floor(8_000)
+        .floor(47_000)
         .check(|| {
             let [mut a, mut b] = joined([SignalWait; 2], found());
             a.signal().unwrap();

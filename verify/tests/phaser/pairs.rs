@@ -10,7 +10,7 @@ use tautline_verify::model::Model;
 /// V15: two phasers, two tasks, which wait for one phase in opposite orders.
 #[test]
 fn crossed() {
-    Model::new("crossed").bound(3).floor(700).check(|| {
+    Model::new("crossed").bound(3).floor(6_200).check(|| {
         let [[mut a0, mut a1], [mut b1, mut b0]] =
             [group::<2>(AGAIN, HELP), group::<2>(AGAIN, HELP)];
         let marks = marks::<2>();
@@ -34,7 +34,7 @@ fn crossed() {
 /// V16: one task has signalled on both phasers before it waits, the other goes through one after the other.
 #[test]
 fn split_phase() {
-    Model::new("split_phase").bound(3).floor(700).check(|| {
+    Model::new("split_phase").bound(3).floor(2_300).check(|| {
         let [[mut a0, mut a1], [mut b0, mut b1]] =
             [group::<2>(AGAIN, HELP), group::<2>(AGAIN, HELP)];
         let marks = marks::<2>();
@@ -62,7 +62,7 @@ fn split_phase() {
 fn producer_consumer() {
     Model::new("producer_consumer")
         .bound(3)
-        .floor(250)
+        .floor(860)
         .check(|| {
             let [mut producer, mut consumer] = pair(AGAIN, HELP);
             let marks = marks::<2>();
@@ -84,7 +84,7 @@ fn producer_consumer() {
 /// A consumer that nobody helps, and that gathers for no master, looks at the tree until the producer has signalled.
 #[test]
 fn consumer_watches() {
-    Model::new("consumer_watches").floor(4).check(|| {
+    Model::new("consumer_watches").floor(10).check(|| {
         let [mut producer, mut consumer] = pair(1, MASTERS);
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -101,25 +101,28 @@ fn consumer_watches() {
 /// A producer that is two phases ahead registers another, which owes the third phase first.
 #[test]
 fn producer_ahead() {
-    Model::new("producer_ahead").bound(3).floor(400).check(|| {
-        let [mut producer, mut consumer] = pair(1, HELP);
-        let marks = marks::<2>();
-        producer.signal().unwrap();
-        consumer.wait_blocking().unwrap();
-        producer.signal().unwrap();
-        let theirs = Arc::clone(&marks);
-        let other = thread::spawn(move || {
+    Model::new("producer_ahead")
+        .bound(3)
+        .floor(1_700)
+        .check(|| {
+            let [mut producer, mut consumer] = pair(1, HELP);
+            let marks = marks::<2>();
+            producer.signal().unwrap();
             consumer.wait_blocking().unwrap();
-            consumer.wait_blocking().unwrap();
-            all_set(&theirs[..]);
+            producer.signal().unwrap();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                consumer.wait_blocking().unwrap();
+                consumer.wait_blocking().unwrap();
+                all_set(&theirs[..]);
+            });
+            let mut second = producer.register(Signal).unwrap();
+            marks[0].set();
+            producer.signal().unwrap();
+            marks[1].set();
+            second.signal().unwrap();
+            other.join().unwrap();
         });
-        let mut second = producer.register(Signal).unwrap();
-        marks[0].set();
-        producer.signal().unwrap();
-        marks[1].set();
-        second.signal().unwrap();
-        other.join().unwrap();
-    });
 }
 
 /// Two consumers end one phase together: it is over once, and neither goes on to the next.

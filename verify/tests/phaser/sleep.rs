@@ -214,7 +214,7 @@ fn growth_parked() {
 /// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
 #[test]
 fn growth_sleeper() {
-    Model::new("growth_sleeper").floor(1_000).check(|| {
+    Model::new("growth_sleeper").floor(2_900).check(|| {
         let [mut producer, mut consumer] = pair(0, HELP);
         let other = thread::spawn(move || {
             let mut second = consumer.register(Wait).unwrap();
@@ -229,7 +229,7 @@ fn growth_sleeper() {
 /// A node is made while somebody who has seen nothing of it goes through all nodes to wake the one who sleeps.
 #[test]
 fn growth_woken() {
-    Model::new("growth_woken").bound(2).floor(1).check(|| {
+    Model::new("growth_woken").bound(1).floor(2_700).check(|| {
         let founder = found(SignalWait, 0, HELP);
         let modes = [SignalWait, SignalWait, Signal, Wait];
         let [mut a, mut b, mut c, mut asleep] = joined(modes, founder);

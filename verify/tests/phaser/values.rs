@@ -28,7 +28,7 @@ fn summing<const N: usize>(turns: u32, first: usize) -> (Sum, [Task; N]) {
 /// V19: two tasks, two phases, each gathers for both.
 #[test]
 fn accumulator() {
-    Model::new("accumulator").bound(3).floor(1_400).check(|| {
+    Model::new("accumulator").bound(3).floor(3_600).check(|| {
         let (sum, [mut a, mut b]) = summing::<2>(0, 0);
         let theirs = sum.clone();
         let other = thread::spawn(move || {
@@ -50,7 +50,7 @@ fn accumulator() {
 /// V19b: a newcomer brings a value in, in a leaf that may have been gathered: it counts once.
 #[test]
 fn accumulator_registration() {
-    Model::new("accumulator_registration").floor(200).check(|| {
+    Model::new("accumulator_registration").floor(860).check(|| {
         let (sum, [mut a, mut b, mut c]) = summing::<3>(AGAIN, 1);
         b.signal().unwrap();
         let theirs = sum.clone();
@@ -172,7 +172,7 @@ fn collective() {
 /// Two tasks with a statement each, of which one is run, between the last signal and the first release.
 #[test]
 fn single() {
-    Model::new("single").bound(3).floor(350).check(|| {
+    Model::new("single").bound(3).floor(1_000).check(|| {
         let founder = found(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle; 2], founder);
         let marks = marks::<3>();
@@ -223,7 +223,7 @@ fn single_parked() {
 fn single_parked_behind_a_master() {
     Model::new("single_parked_behind_a_master")
         .bound(2)
-        .floor(1)
+        .floor(8_600)
         .check(|| {
             let founder = Task::create(Plain(2), SignalWaitSingle, wide(5, MASTERS)).unwrap();
             let modes = [SignalWaitSingle, SignalWait, SignalWaitSingle, Signal];
@@ -240,7 +240,7 @@ fn single_parked_behind_a_master() {
 /// The statement panics; who finds that its task has given it up sees what it did.
 #[test]
 fn single_panics() {
-    Model::new("single_panics").bound(3).floor(1).check(|| {
+    Model::new("single_panics").bound(3).floor(30).check(|| {
         let founder = found(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
         let marks = marks::<1>();

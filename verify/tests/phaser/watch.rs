@@ -44,18 +44,21 @@ fn watch() {
 /// One watches, the other sleeps: it is woken.
 #[test]
 fn watch_and_sleep() {
-    Model::new("watch_and_sleep").bound(3).floor(800).check(|| {
-        let [mut a, mut b] = watchers(1);
-        let marks = marks::<2>();
-        let theirs = Arc::clone(&marks);
-        let other = thread::spawn(move || {
-            theirs[1].set();
-            rest(b.next()).unwrap();
-            all_set(&theirs[..]);
+    Model::new("watch_and_sleep")
+        .bound(3)
+        .floor(1_600)
+        .check(|| {
+            let [mut a, mut b] = watchers(1);
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                theirs[1].set();
+                rest(b.next()).unwrap();
+                all_set(&theirs[..]);
+            });
+            goes_on(&mut a, 0, &marks);
+            other.join().unwrap();
         });
-        goes_on(&mut a, 0, &marks);
-        other.join().unwrap();
-    });
 }
 
 /// One that has gone on by watching sleeps in the next phase: it brings the word up first.
@@ -184,7 +187,7 @@ fn watch_and_audience() {
 /// One has a statement run between two phases, the other, which knows nothing of it, does not go on before.
 #[test]
 fn watch_single() {
-    Model::new("watch_single").bound(3).floor(60).check(|| {
+    Model::new("watch_single").bound(3).floor(230).check(|| {
         let founder = found(SignalWaitSingle, 1, MASTERS);
         let [mut a, mut b] = warm(joined([SignalWaitSingle, SignalWait], founder));
         let marks = marks::<2>();

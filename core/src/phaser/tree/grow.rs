@@ -11,8 +11,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | G1 | `grow` | `nodes` | the node | `growth_parked` |
-//! | G2 | `FreeSlots::push` | `FreeSlots::take` | what the last task of the slot did with it | `reuse` |
+//! | G1 | `keep` | `nodes` | the node | `growth_woken` |
+//! | G2 | `FreeSlots::push` | `FreeSlots::take` | what the last task of the slot did with it | `reuse_early`, `reuse_both` |
 
 use super::Tree;
 use super::node::{Node, Slot};

@@ -9,8 +9,8 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3`, `reuse_early` |
-//! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3` |
-//! | N2 | `hang` | `parent`, `children` | the node and its first child | `growth` |
+//! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3`, `master_elsewhere` |
+//! | N2 | `hang`, `adopt` | `parent`, `child` | the node and its first child | `growth`, `growth_adopts` |
 
 use super::sleeper::Sleeper;
 use crate::phaser::accumulator::Cells;

@@ -8,8 +8,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | P1 | `append` | `newcomers` | the slot with its task | `registration` |
-//! | P2 | `retire` | `first` | S1 of those who are not looked at any more | `reuse` |
+//! | P1 | `append` | `newcomers` | the slot with its task | `registration_early`, `registration_overwrites` |
+//! | P2 | `retire` | `first` | S1 of those who are not looked at any more | `registration_retired`, `registration_apart` |
 //!
 //! An entry may be overwritten under the eyes of a thread that is late: it then reads a newer entry, does not end the phase for it or
 //! fails to end it since that was done.
