@@ -8,6 +8,8 @@
 mod barrier;
 #[path = "phaser/lines.rs"]
 mod lines;
+#[path = "phaser/mark.rs"]
+mod mark;
 #[path = "phaser/pairs.rs"]
 mod pairs;
 #[path = "phaser/scene.rs"]

@@ -5,6 +5,8 @@
 
 #[path = "printed/baseline.rs"]
 mod baseline;
+#[path = "phaser/mark.rs"]
+mod mark;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! What the models of phasers are played on: ports, marks that tasks leave, and a bed to sleep in.
 
-use loom::cell::UnsafeCell;
+pub use super::mark::Mark;
 use loom::sync::Notify;
 use std::future::Future;
 use std::pin::pin;
@@ -87,27 +87,6 @@ pub fn pair(turns: u32, help_after: u32) -> [Task; 2] {
     );
     drop(founder);
     [producer, consumer]
-}
-
-/// What one task writes, once, and others read only behind it: loom reports accesses that race.
-#[derive(Default)]
-pub struct Mark(UnsafeCell<bool>);
-
-// SAFETY: loom reports accesses that race.
-unsafe impl Sync for Mark {}
-// SAFETY: as above.
-unsafe impl Send for Mark {}
-
-impl Mark {
-    pub fn set(&self) {
-        // SAFETY: as above.
-        self.0.with_mut(|mark| unsafe { *mark = true });
-    }
-
-    pub fn is_set(&self) -> bool {
-        // SAFETY: as above.
-        self.0.with(|mark| unsafe { *mark })
-    }
 }
 
 /// The marks of `N` phases or tasks.

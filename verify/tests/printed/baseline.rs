@@ -2,34 +2,12 @@
 //!
 //! Two or three threads; a thread may act for several tasks, which takes no more schedules than one.
 
-use loom::cell::UnsafeCell;
+use super::mark::Mark;
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::phaser::Mode::SignalWait;
 use tautline_core::phaser::baseline::{Flat, Member, Tiered, Tiers};
 use tautline_verify::model::{Model, Turns};
-
-/// Written by one thread, once, and read by others only behind it: loom reports accesses that race.
-#[derive(Default)]
-struct Mark(UnsafeCell<bool>);
-
-// SAFETY: loom reports accesses that race.
-unsafe impl Sync for Mark {}
-// SAFETY: as above.
-unsafe impl Send for Mark {}
-
-impl Mark {
-    fn set(&self) {
-        // SAFETY: as above.
-        self.0.with_mut(|mark| unsafe { *mark = true });
-    }
-
-    fn must_be_set(&self) {
-        // SAFETY: as above.
-        let is_set = self.0.with(|mark| unsafe { *mark });
-        assert!(is_set, "the phase was left before all had signalled it");
-    }
-}
 
 type Task<P> = <P as Phaser>::Task;
 
@@ -110,7 +88,7 @@ fn play<M: Member + Send + 'static>(
         move || program(theirs, &mark)
     });
     next(&mut mine);
-    mark.must_be_set();
+    assert!(mark.is_set());
     other.join().expect("the panic of a task is the model's");
 }
 
@@ -123,12 +101,12 @@ fn marks<P: Phaser>() {
         move || {
             both[1].set();
             next(&mut theirs);
-            both[0].must_be_set();
+            assert!(both[0].is_set());
         }
     });
     both[0].set();
     next(&mut mine);
-    both[1].must_be_set();
+    assert!(both[1].is_set());
     other.join().expect("the panic of a task is the model's");
 }
 
