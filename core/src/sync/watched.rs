@@ -89,6 +89,60 @@ pub fn fence(order: Ordering) {
     atomic::fence(order);
 }
 
+/// What all words can do, of type `$word`.
+macro_rules! accesses {
+    ($atomic:ident, $word:ty) => {
+        pub const fn new(value: $word) -> Self {
+            Self(atomic::$atomic::new(value))
+        }
+
+        pub fn load(&self, order: Ordering) -> $word {
+            touch(self, Access::Load);
+            self.0.load(order)
+        }
+
+        pub fn store(&self, value: $word, order: Ordering) {
+            touch(self, Access::Store);
+            self.0.store(value, order);
+        }
+
+        pub fn compare_exchange(
+            &self,
+            current: $word,
+            new: $word,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$word, $word> {
+            touch(self, Access::Update);
+            self.0.compare_exchange(current, new, success, failure)
+        }
+
+        pub fn compare_exchange_weak(
+            &self,
+            current: $word,
+            new: $word,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$word, $word> {
+            self.compare_exchange(current, new, success, failure)
+        }
+
+        pub fn into_inner(self) -> $word {
+            self.0.into_inner()
+        }
+    };
+}
+
+/// What puts one value in the place of another, by the names of `core`.
+macro_rules! updates {
+    ($word:ty: $($name:ident)+) => {
+        $(pub fn $name(&self, value: $word, order: Ordering) -> $word {
+            touch(self, Access::Update);
+            self.0.$name(value, order)
+        })+
+    };
+}
+
 /// As `core::sync::atomic::AtomicBool`.
 #[derive(Debug, Default)]
 #[repr(transparent)]
@@ -96,59 +150,8 @@ pub struct AtomicBool(atomic::AtomicBool);
 
 #[allow(missing_docs, reason = "as in core")]
 impl AtomicBool {
-    pub const fn new(value: bool) -> Self {
-        Self(atomic::AtomicBool::new(value))
-    }
-
-    pub fn load(&self, order: Ordering) -> bool {
-        touch(self, Access::Load);
-        self.0.load(order)
-    }
-
-    pub fn store(&self, value: bool, order: Ordering) {
-        touch(self, Access::Store);
-        self.0.store(value, order);
-    }
-
-    pub fn swap(&self, value: bool, order: Ordering) -> bool {
-        touch(self, Access::Update);
-        self.0.swap(value, order)
-    }
-
-    pub fn compare_exchange(
-        &self,
-        current: bool,
-        new: bool,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<bool, bool> {
-        touch(self, Access::Update);
-        self.0.compare_exchange(current, new, success, failure)
-    }
-
-    pub fn compare_exchange_weak(
-        &self,
-        current: bool,
-        new: bool,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<bool, bool> {
-        self.compare_exchange(current, new, success, failure)
-    }
-
-    pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
-        touch(self, Access::Update);
-        self.0.fetch_or(value, order)
-    }
-
-    pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
-        touch(self, Access::Update);
-        self.0.fetch_and(value, order)
-    }
-
-    pub fn into_inner(self) -> bool {
-        self.0.into_inner()
-    }
+    accesses!(AtomicBool, bool);
+    updates!(bool: swap fetch_or fetch_and);
 }
 
 /// As `core::sync::atomic::AtomicUsize`.
@@ -158,84 +161,8 @@ pub struct AtomicUsize(atomic::AtomicUsize);
 
 #[allow(missing_docs, reason = "as in core")]
 impl AtomicUsize {
-    pub const fn new(value: usize) -> Self {
-        Self(atomic::AtomicUsize::new(value))
-    }
-
-    pub fn load(&self, order: Ordering) -> usize {
-        touch(self, Access::Load);
-        self.0.load(order)
-    }
-
-    pub fn store(&self, value: usize, order: Ordering) {
-        touch(self, Access::Store);
-        self.0.store(value, order);
-    }
-
-    pub fn swap(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.swap(value, order)
-    }
-
-    pub fn compare_exchange(
-        &self,
-        current: usize,
-        new: usize,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<usize, usize> {
-        touch(self, Access::Update);
-        self.0.compare_exchange(current, new, success, failure)
-    }
-
-    pub fn compare_exchange_weak(
-        &self,
-        current: usize,
-        new: usize,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<usize, usize> {
-        self.compare_exchange(current, new, success, failure)
-    }
-
-    pub fn fetch_add(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_add(value, order)
-    }
-
-    pub fn fetch_sub(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_sub(value, order)
-    }
-
-    pub fn fetch_and(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_and(value, order)
-    }
-
-    pub fn fetch_or(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_or(value, order)
-    }
-
-    pub fn fetch_xor(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_xor(value, order)
-    }
-
-    pub fn fetch_max(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_max(value, order)
-    }
-
-    pub fn fetch_min(&self, value: usize, order: Ordering) -> usize {
-        touch(self, Access::Update);
-        self.0.fetch_min(value, order)
-    }
-
-    pub fn into_inner(self) -> usize {
-        self.0.into_inner()
-    }
+    accesses!(AtomicUsize, usize);
+    updates!(usize: swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_max fetch_min);
 }
 
 /// As `core::sync::atomic::AtomicPtr`.
@@ -245,49 +172,8 @@ pub struct AtomicPtr<T>(atomic::AtomicPtr<T>);
 
 #[allow(missing_docs, reason = "as in core")]
 impl<T> AtomicPtr<T> {
-    pub const fn new(value: *mut T) -> Self {
-        Self(atomic::AtomicPtr::new(value))
-    }
-
-    pub fn load(&self, order: Ordering) -> *mut T {
-        touch(self, Access::Load);
-        self.0.load(order)
-    }
-
-    pub fn store(&self, value: *mut T, order: Ordering) {
-        touch(self, Access::Store);
-        self.0.store(value, order);
-    }
-
-    pub fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
-        touch(self, Access::Update);
-        self.0.swap(value, order)
-    }
-
-    pub fn compare_exchange(
-        &self,
-        current: *mut T,
-        new: *mut T,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<*mut T, *mut T> {
-        touch(self, Access::Update);
-        self.0.compare_exchange(current, new, success, failure)
-    }
-
-    pub fn compare_exchange_weak(
-        &self,
-        current: *mut T,
-        new: *mut T,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<*mut T, *mut T> {
-        self.compare_exchange(current, new, success, failure)
-    }
-
-    pub fn into_inner(self) -> *mut T {
-        self.0.into_inner()
-    }
+    accesses!(AtomicPtr, *mut T);
+    updates!(*mut T: swap);
 }
 
 /// A cell; touching it is an access like any other.
