@@ -3,8 +3,8 @@
 //! A task holds a [`Registration`], which says by its [`Mode`] what it may do. In each phase it signals, waits, or both; nobody leaves
 //! the wait of a phase before everybody who signals has signalled it or is gone. A registered task registers others, at any time; who
 //! drops its registration is no longer waited for. Three ways to wait mean the same: on a thread (`*_blocking`, which spins and
-//! yields as the port says; `*_while`, for so long), asleep until woken ([`Registration::poll_wait`] with any waker), and as a future ([`Registration::next`]).
-//! Where a port has barrier lines, it is decided for each phase whether a line carries it.
+//! yields as the port says; `*_while`, for so long), asleep until woken ([`Registration::poll_wait`] with any waker), and as a future
+//! ([`Registration::next`]). Where a port has barrier lines, it is decided for each phase whether a line carries it.
 //!
 //! # Algorithm
 //! Chatterjee 2013, chapter 6; the heads of `tree`, `accumulator` and `window` say what differs.

@@ -243,8 +243,8 @@ impl<P: Relax + Barrier> Registration<P> {
         self.block(None)
     }
 
-    /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all have signalled and before any goes on. All that
-    /// are registered so must call it in the same phase, with the same statement.
+    /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all have signalled and before any goes
+    /// on. All that are registered so must call it in the same phase, with the same statement.
     ///
     /// # Errors
     /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an early signal the phase may be over.
@@ -293,10 +293,11 @@ impl<P: Relax + Barrier> Registration<P> {
         let phase = self.due()?;
         self.rise();
         self.hinder();
-        let mut looks = 0;
+        let mut looks = 0u32;
         let over = self.wait_in_tree(phase, None, &mut || {
-            looks += 1;
-            goes_on(looks - 1)
+            let failed = looks;
+            looks = looks.wrapping_add(1);
+            goes_on(failed)
         });
         if over {
             self.waited = phase + 1;
@@ -372,7 +373,7 @@ impl<P: Relax + Barrier> Registration<P> {
         let tree = &*self.tree;
         let patience = tree.config.help_after;
         let mut by = self.visitor(patience == 0, single);
-        let mut crowded = false;
+        let mut first = 0;
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
@@ -381,14 +382,14 @@ impl<P: Relax + Barrier> Registration<P> {
                 return true;
             }
             // The only one who is missing may be about to signal, on another processor.
-            crowded = !tree.lacks_one(phase);
+            first = if tree.lacks_one(phase) { 0 } else { CROWDED };
         } else if let Some(over) = tree.watch(phase, patience, &mut by, goes_on) {
             self.suspect = by.suspect;
             return over;
         }
         let own = self.master_of.filter(|_| patience > 0);
         let mut gathering = own.map(|node| tree.round(node, &by));
-        let (mut turn, mut watches) = (if crowded { CROWDED } else { 0 }, false);
+        let (mut turn, mut watches) = (first, false);
         let over = loop {
             let seldom = turn % SELDOM == 0;
             // As long as a master gathers, the phase is over only if others have helped.
@@ -396,7 +397,7 @@ impl<P: Relax + Barrier> Registration<P> {
                 break true;
             }
             // Who sleeps gathers nothing.
-            if seldom && turn % CROWDED > 0 && (turn >= patience || tree.sleepers().is_some()) {
+            if seldom && turn != first && (turn >= patience || tree.sleepers().is_some()) {
                 by.helps = true;
                 tree.advance(phase, &mut by);
             } else if let Some(round) = &mut gathering {

@@ -51,7 +51,7 @@ impl Default for Config {
 pub struct Census {
     /// Phases that are over.
     pub phases: usize,
-    /// Those of them that a barrier line carried.
+    /// Those of them that a barrier line carried, about, as long as one does.
     pub in_hardware: usize,
     /// Nodes gathered, in some phase, by others than their fixed masters.
     pub helped: usize,

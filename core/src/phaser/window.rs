@@ -2,16 +2,18 @@
 //!
 //! # Algorithm
 //! A phaser goes over to a barrier line, and back, at phases that all its tasks agree on. Chatterjee 2013, 6.4, says when it should;
-//! how is ours. Opening, by a member that ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include itself. Closing, by a task
-//! in phase p that has not arrived: p is the last phase on the line and *mixed*: whoever is released by the line waits in the tree
-//! too. As the task that closes is itself included, the line cannot complete before the closing is visible to all it releases.
+//! how is ours. Opening, by a member that ends phase p: from p + 2 on the line carries; p + 1 is there for everybody to include
+//! itself. Closing, by a task in phase p that has not arrived: p is the last phase on the line and *mixed*: whoever is released by the
+//! line waits in the tree too. As the task that closes is itself included, the line cannot complete before the closing is visible to
+//! all it releases.
 //!
 //! # Words
-//! `word`: opened by whoever is about to end a phase, and withdrawn if somebody else has; closed by a task that is about to register another, or to signal early.
+//! `word`: opened by whoever is about to end a phase, and withdrawn if somebody else has; closed by a task that is about to register
+//! another, or to signal early.
 //!
 //! # Orderings
-//! Relaxed throughout. The opening, and the line with it, is seen by all who leave the phase in which it was opened (B1 of the tree);
-//! the closing by all who were on the line with the one who closed (the port's own ordering), before the line completes.
+//! Relaxed throughout. That it is open is seen by all who leave the phase in which it was opened (B1 of the tree); that it is closed
+//! by all who were on the line with the one who closed it, before the line completes (the port's own ordering).
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};

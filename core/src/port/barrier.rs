@@ -9,7 +9,7 @@ pub struct Line(pub u8);
 /// All methods speak for the calling thread, except `claim` and `give_back`, which any thread may call; none blocks,
 /// none calls back. Provided: a machine without any.
 ///
-/// What was done before `arrive` is visible after the `is_done` that it leads to: `arrive` releases, `is_done` acquires.
+/// What was done before `arrive`, or `exclude`, is visible after the `is_done` that it leads to: these release, `is_done` acquires.
 pub trait Barrier {
     /// How many lines the machine has; with none, `claim` is not called.
     fn lines(&self) -> usize {

@@ -4,8 +4,8 @@
 ///
 /// Called from any thread, must return soon, must not call back into the core, orders nothing.
 pub trait Relax {
-    /// One step of waiting; `turn` counts the failed looks of this wait from 0, so that a port can
-    /// spin first and yield later, or from [`CROWDED`].
+    /// One step of waiting; `turn` counts the failed looks of this wait from 0, or from [`CROWDED`], so that a port can spin first and
+    /// yield later, or at once.
     fn relax(&self, turn: u32);
 }
 

@@ -15,7 +15,7 @@ use core::future::Future;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// Which of the pool's scopes it is.
+/// Which of the pool's scopes it is; no member gets to another pool, as lifetimes tell scopes of different calls apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScopeId(pub(super) usize);
 

@@ -53,11 +53,12 @@ pub fn help_after(plan: &Plan) -> u32 {
     rule::help_after(plan.cpus.len(), processors.len())
 }
 
+/// For phasers that do not say when a look is in vain: where tasks share processors it mostly is.
 fn port(help_after: u32) -> SpinThenYield {
-    rule::port(Config {
-        help_after,
-        ..Config::default()
-    })
+    match help_after {
+        0 => SpinThenYield { looks: 0 },
+        _ => SpinThenYield::default(),
+    }
 }
 
 /// The first on a flat phaser.

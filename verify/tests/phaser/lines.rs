@@ -1,8 +1,8 @@
 //! Phases that a barrier line carries: the window opens and closes for all at once.
 
-use super::scene::{HELP, all_set, config, joined, marks, rest};
-use loom::sync::atomic::AtomicUsize;
-use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use super::scene::{HELP, Mark, all_set, config, joined, marks, rest};
+use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::thread;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ const INCLUDED: usize = 1;
 const COME: usize = 1 << 4;
 const DONE: usize = 1 << 8;
 
-/// A machine with one line: how often it was done, how many have come, how many are included.
-#[derive(Debug)]
-struct Wire(AtomicUsize);
+/// A machine with one line: how often it was done, how many have come, how many are included; whether it is taken; and what must be
+/// set up for whoever uses it.
+struct Wire(AtomicUsize, AtomicBool, Mark);
 
 impl Wire {
     fn turn(&self, change: impl Fn(usize) -> usize) -> usize {
@@ -41,7 +41,7 @@ impl Wire {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Machine(Arc<Wire>);
 
 impl Relax for Machine {
@@ -58,10 +58,19 @@ impl Barrier for Machine {
     }
 
     fn claim(&self) -> Option<Line> {
-        Some(Line(0))
+        let Wire(_, taken, set_up) = &*self.0;
+        (!taken.swap(true, AcqRel)).then(|| {
+            set_up.set();
+            Line(0)
+        })
+    }
+
+    fn give_back(&self, _: Line) {
+        self.0.1.store(false, Release);
     }
 
     fn include(&self, _: Line) {
+        assert!(self.0.2.is_set());
         self.0.turn(|word| word + INCLUDED);
     }
 
@@ -83,7 +92,7 @@ type Task = Registration<Machine>;
 
 /// A task alone.
 fn found() -> Task {
-    let wire = Wire(AtomicUsize::new(0));
+    let wire = Wire(AtomicUsize::new(0), AtomicBool::new(false), Mark::default());
     Task::create(Machine(Arc::new(wire)), SignalWait, config(HELP)).unwrap()
 }
 

@@ -164,6 +164,39 @@ fn parked_drop() {
     });
 }
 
+/// A task that is a phase ahead finds somebody asleep, and looks at the tree for it: a child that came meanwhile, and is no newcomer
+/// any more, is waited for.
+#[test]
+fn parked_before_a_child() {
+    Model::new("parked_before_a_child")
+        .bound(2)
+        .floor(1)
+        .check(|| {
+            let founder = found(SignalWait, 1, HELP);
+            let mut tasks = joined([SignalWait, SignalWait, Signal], founder);
+            tasks.iter_mut().for_each(|task| task.signal().unwrap());
+            let [mut a, mut b, mut ahead] = tasks;
+            assert!(a.poll_wait(&waker()).is_ready() && b.poll_wait(&waker()).is_ready());
+            ahead.signal().unwrap();
+            let others = thread::spawn(move || {
+                let mut child = a.register(SignalWait).unwrap();
+                for task in [&mut a, &mut b, &mut child] {
+                    task.signal().unwrap();
+                }
+                assert!(a.poll_wait(&waker()).is_ready());
+                assert!(b.poll_wait(&waker()).is_ready());
+                a.signal().unwrap();
+                b.signal().unwrap();
+                assert!(a.poll_wait(&waker()).is_pending());
+                (a, b, child)
+            });
+            ahead.signal().unwrap();
+            let (mut a, _b, child) = others.join().unwrap();
+            assert!(a.poll_wait(&waker()).is_pending());
+            drop(child);
+        });
+}
+
 /// A consumer sleeps; the producers signal at the same time, and both may think that the other one is missing.
 #[test]
 fn parked_consumer() {

@@ -1,6 +1,6 @@
 //! Tasks that watch each other's slots, and leave the word behind.
 
-use super::scene::{MASTERS, Marks, Task, all_set, found, group, joined, marks, rest};
+use super::scene::{MASTERS, Marks, Task, all_set, found, group, joined, marks, rest, waker};
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
@@ -129,6 +129,23 @@ fn watch_asked() {
         other.join().unwrap();
         observer.join().unwrap();
         assert_eq!(a.phaser().phase(), Phase(2));
+    });
+}
+
+/// Who asks finds a slot free that a child has taken, and its registrar's signal: that is not the end of the phase.
+#[test]
+fn asked_of_a_child() {
+    Model::new("asked_of_a_child").bound(3).floor(1).check(|| {
+        let [gone, mut b] = watchers(1);
+        drop(gone);
+        b.next_blocking().unwrap();
+        let phaser = b.phaser();
+        let observer = thread::spawn(move || phaser.phase());
+        let child = b.register(SignalWait).unwrap();
+        b.signal().unwrap();
+        assert!(observer.join().unwrap() < Phase(3));
+        assert!(b.poll_wait(&waker()).is_pending());
+        drop(child);
     });
 }
 

@@ -5,6 +5,11 @@
 //! number of the claimed line plus 1; set once, by whoever ends a phase, and kept. `opened`: the first phase on the line; by whoever
 //! opens the window. `carried`: phases that the line had before; by whoever shuts the window. A phase that the line carries is written
 //! down nowhere: the tree's word stays behind, and who needs it brings it up (see `watch`).
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | L1 | `open_window` | `line` | the line as it was claimed | `window_opened_late` |
 #![forbid(unsafe_code)]
 
 use super::Tree;
@@ -35,8 +40,8 @@ impl<P: Relax + Barrier> Tree<P> {
             let Some(Line(line)) = self.port.claim() else {
                 return false;
             };
-            // ORDERING: Relaxed both: published with the end of the phase (B1).
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+            // ORDERING: Release, pairs with Acquire in line (L1). Failure Relaxed: it is loaded where it is used.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             let line_word = usize::from(line) + 1;
             if self.line.compare_exchange(0, line_word, yes, no).is_err() {
                 self.port.give_back(Line(line));
@@ -86,7 +91,7 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// How many of them since the window was opened.
     fn carried_since(&self, state: State, phase: usize) -> usize {
-        // ORDERING: Relaxed: set before the end of the phase in which the window was opened (B1).
+        // ORDERING: Relaxed: a count; set before the end of the phase in which the window was opened (B1).
         state.carried(self.opened.load(Ordering::Relaxed), phase)
     }
 }
@@ -94,8 +99,8 @@ impl<P: Relax + Barrier> Tree<P> {
 impl<P: Barrier> Tree<P> {
     /// The line that carries phases of this phaser.
     pub fn line(&self) -> Option<Line> {
-        // ORDERING: Relaxed: set before the end of the phase in which the window was opened (B1).
-        let line = self.line.load(Ordering::Relaxed);
+        // ORDERING: Acquire, pairs with Release in open_window (L1).
+        let line = self.line.load(Ordering::Acquire);
         u8::try_from(line.checked_sub(1)?).ok().map(Line)
     }
 }

@@ -14,13 +14,13 @@
 //!
 //! # Words
 //! `word`: the phase, doubled, plus 1 while somebody may sleep in it; the end of a phase clears that. It may be behind: see `watch`.
-//! `root`: whoever registers, under the lock. `vacancies`: raised by whoever leaves a node or makes one without a master. `claim`: whoever, of several that have no
-//! node, watches the root in a phase.
+//! `root`: whoever registers, under the lock. `vacancies`: raised by whoever leaves a node or makes one without a master. `claim`:
+//! whoever, of several that have no node, watches the root in a phase.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | B1 | `publish` | `is_past` | S1 of everybody: phase order | `static_3` |
+//! | B1 | `publish` | `is_past`, `sleepers` | S1 of everybody: phase order | `static_3` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
 //! | M1 | `add_vacancy` | `vacancies` | the node without its master | `vacancy` |
 //! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_registrar_gone` |
@@ -438,7 +438,8 @@ impl<P: Relax + Barrier> Tree<P> {
     fn publish(&self, phase: usize, by: Option<NonNull<Slot>>) -> bool {
         let word = self.end(phase);
         if word.is_some_and(|word| word & ASLEEP != 0) {
-            // ORDERING: SeqCst, pairs with that of look_again: either this sees who sleeps, or the sleeper sees that the phase is over (Z3).
+            // ORDERING: SeqCst, pairs with that of look_again: either this sees who sleeps, or the sleeper sees that the phase is over
+            // (Z3).
             full_fence();
             self.wake(by);
         }
@@ -463,11 +464,11 @@ impl<P: Relax + Barrier> Tree<P> {
         None
     }
 
-    /// Somebody may sleep in the phase that is going on, which is returned. After a fence.
+    /// Somebody may sleep in the phase that is going on, which is returned. To rely on it if not, after a fence.
     #[inline]
     pub fn sleepers(&self) -> Option<usize> {
-        // ORDERING: Relaxed: after the fence of Z1.
-        let word = self.word.load(Ordering::Relaxed);
+        // ORDERING: Acquire, pairs with Release in publish (B1): who looks at the tree for the sleeper sees who came before.
+        let word = self.word.load(Ordering::Acquire);
         (word & ASLEEP != 0).then_some(word >> 1)
     }
 

@@ -2,8 +2,8 @@
 //!
 //! # Words
 //! `signalled`: the task's; set by whoever registers it. `gathered`: raised by whoever has seen all below it; a fixed master stores,
-//! others raise. `master`: set from null by whoever becomes it, or makes a child it; cleared by the master. `parent`, children: set once, by
-//! whoever registers, under the lock.
+//! others raise. `master`: set from null by whoever becomes it, or makes a child it; cleared by the master. `parent`, children: set
+//! once, by whoever registers, under the lock.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -285,7 +285,8 @@ impl Node {
 
     /// Makes the task in `slot` the one who gathers here, if nobody is.
     pub fn try_master(&self, slot: NonNull<Slot>) -> bool {
-        // ORDERING: Relaxed, on failure too: who stores more than the old one in `gathered` has seen the end of its task (S1).
+        // ORDERING: Relaxed, on failure too: if what the old one has stored in `gathered` comes after what this one stores, that is
+        // gathered once more.
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         let master = &self.master;
         !self.has_master()

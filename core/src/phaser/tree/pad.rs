@@ -113,8 +113,8 @@ impl Pad {
 
     /// How many were registered so far.
     pub fn count(&self) -> usize {
-        // ORDERING: Relaxed: as in is_empty.
-        self.len.load(Ordering::Relaxed)
+        // ORDERING: Acquire, pairs with Release in append (P1).
+        self.len.load(Ordering::Acquire)
     }
 
     /// Those who may have been registered in a phase that is not over, in order; those too whom one of them has registered before
