@@ -50,7 +50,7 @@ fn static_3() {
 fn static_3_helped() {
     Model::new("static_3_helped")
         .bound(3)
-        .floor(61_000)
+        .floor(100_000)
         .check(|| static_tasks::<6>(HELP));
 }
 
@@ -101,7 +101,7 @@ fn registers(turns: u32, waits: bool) {
 #[test]
 fn registration() {
     Model::new("registration")
-        .floor(260)
+        .floor(1_500)
         .check(|| registers(AGAIN, false));
 }
 
@@ -110,7 +110,7 @@ fn registration() {
 fn registration_retired() {
     Model::new("registration_retired")
         .bound(3)
-        .floor(5_000)
+        .floor(11_000)
         .check(|| registers(1, true));
 }
 
@@ -176,7 +176,7 @@ fn registration_early() {
 fn registration_chain() {
     Model::new("registration_chain")
         .bound(4)
-        .floor(10_000)
+        .floor(18_000)
         .check(|| {
             let [mut a, mut b, c] = group::<3>(AGAIN, HELP);
             let marks = marks::<3>();
@@ -199,7 +199,7 @@ fn registration_chain() {
 fn registration_overwrites() {
     Model::new("registration_overwrites")
         .bound(1)
-        .floor(160)
+        .floor(300)
         .check(|| {
             let [mut a, mut b, mut c, mut d] = group::<4>(1, HELP);
             let marks = marks::<1>();
@@ -243,7 +243,7 @@ fn growth_adopts() {
 /// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
 #[test]
 fn growth() {
-    Model::new("growth").bound(3).floor(2_800).check(|| {
+    Model::new("growth").bound(3).floor(6_000).check(|| {
         let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let other = passes(b, &marks);
@@ -259,7 +259,7 @@ fn growth() {
 /// A task that signalled early registers a child, which thus owes the next phase first, in a new leaf.
 #[test]
 fn growth_early() {
-    Model::new("growth_early").bound(2).floor(17_000).check(|| {
+    Model::new("growth_early").bound(2).floor(39_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
@@ -306,7 +306,7 @@ fn master_drops() {
 /// The master of the leaf drops while the other goes on: whoever learns that there is a node to be had gets it.
 #[test]
 fn vacancy() {
-    Model::new("vacancy").bound(3).floor(60).check(|| {
+    Model::new("vacancy").bound(3).floor(100).check(|| {
         let [a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || drop(a));
         b.next_blocking().unwrap();
@@ -328,7 +328,7 @@ fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
 /// A slot is left, and may be taken for a child in the same phase.
 #[test]
 fn reuse() {
-    Model::new("reuse").floor(50).check(|| {
+    Model::new("reuse").floor(290).check(|| {
         let [mut a, b] = group::<2>(AGAIN, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);
@@ -345,7 +345,7 @@ fn reuse() {
 /// The same, for a child that owes the next phase first: what the first task did is seen behind the phase nevertheless.
 #[test]
 fn reuse_early() {
-    Model::new("reuse_early").bound(3).floor(25_000).check(|| {
+    Model::new("reuse_early").bound(3).floor(49_000).check(|| {
         let [mut a, b, c] = group::<3>(0, HELP);
         let marks = marks::<2>();
         let leaver = leaver(b, &marks);

@@ -111,7 +111,7 @@ fn included() -> [Task; 2] {
 /// Two phases, the second on the line.
 #[test]
 fn window_carries() {
-    Model::new("window_carries").floor(11_000).check(|| {
+    Model::new("window_carries").floor(27_000).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<4>();
         let theirs = Arc::clone(&marks);
@@ -135,7 +135,7 @@ fn window_carries() {
 /// V20: two tasks on the line; one registers a child that only signals.
 #[test]
 fn window_child() {
-    Model::new("window_child").bound(3).floor(15_000).check(|| {
+    Model::new("window_child").bound(3).floor(74_000).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -185,7 +185,7 @@ fn window_child_apart() {
 /// V21: two tasks on the line; one signals early and excludes itself.
 #[test]
 fn window_early() {
-    Model::new("window_early").bound(3).floor(2_500).check(|| {
+    Model::new("window_early").bound(3).floor(6_500).check(|| {
         let [mut a, mut b] = included();
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -251,7 +251,7 @@ fn window_parked() {
 fn window_opened_late() {
     Model::new("window_opened_late")
         .bound(3)
-        .floor(5_800)
+        .floor(30_000)
         .check(|| {
             let mut a = found();
             a.next_blocking().unwrap();
@@ -280,7 +280,7 @@ fn window_opened_late() {
 fn window_registrar_gone() {
     Model::new("window_registrar_gone")
         .bound(3)
-        .floor(47_000)
+        .floor(110_000)
         .check(|| {
             let [mut a, mut b] = joined([SignalWait; 2], found());
             a.signal().unwrap();

@@ -10,7 +10,7 @@ use tautline_verify::model::Model;
 /// V15: two phasers, two tasks, which wait for one phase in opposite orders.
 #[test]
 fn crossed() {
-    Model::new("crossed").bound(3).floor(6_200).check(|| {
+    Model::new("crossed").bound(3).floor(13_000).check(|| {
         let [[mut a0, mut a1], [mut b1, mut b0]] =
             [group::<2>(AGAIN, HELP), group::<2>(AGAIN, HELP)];
         let marks = marks::<2>();
@@ -34,7 +34,7 @@ fn crossed() {
 /// V16: one task has signalled on both phasers before it waits, the other goes through one after the other.
 #[test]
 fn split_phase() {
-    Model::new("split_phase").bound(3).floor(2_300).check(|| {
+    Model::new("split_phase").bound(3).floor(7_700).check(|| {
         let [[mut a0, mut a1], [mut b0, mut b1]] =
             [group::<2>(AGAIN, HELP), group::<2>(AGAIN, HELP)];
         let marks = marks::<2>();
@@ -62,7 +62,7 @@ fn split_phase() {
 fn producer_consumer() {
     Model::new("producer_consumer")
         .bound(3)
-        .floor(860)
+        .floor(1_800)
         .check(|| {
             let [mut producer, mut consumer] = pair(AGAIN, HELP);
             let marks = marks::<2>();
@@ -103,7 +103,7 @@ fn consumer_watches() {
 fn producer_ahead() {
     Model::new("producer_ahead")
         .bound(3)
-        .floor(1_700)
+        .floor(3_100)
         .check(|| {
             let [mut producer, mut consumer] = pair(1, HELP);
             let marks = marks::<2>();
@@ -128,7 +128,7 @@ fn producer_ahead() {
 /// Two consumers end one phase together: it is over once, and neither goes on to the next.
 #[test]
 fn consumers_end_it_once() {
-    Model::new("consumers_end_it_once").floor(80).check(|| {
+    Model::new("consumers_end_it_once").floor(280).check(|| {
         let [mut producer, mut consumer] = pair(AGAIN, HELP);
         let mut second = consumer.register(Wait).unwrap();
         producer.signal().unwrap();

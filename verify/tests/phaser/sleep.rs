@@ -12,7 +12,7 @@ use tautline_verify::model::Model;
 /// V18: two tasks that both may sleep; the last one that signals wakes the other.
 #[test]
 fn parked_2() {
-    Model::new("parked_2").bound(3).floor(2_000).check(|| {
+    Model::new("parked_2").bound(3).floor(5_400).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -31,7 +31,7 @@ fn parked_2() {
 /// Two phases.
 #[test]
 fn parked_again() {
-    Model::new("parked_again").bound(2).floor(6_000).check(|| {
+    Model::new("parked_again").bound(2).floor(11_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
             rest(b.next()).unwrap();
@@ -55,7 +55,7 @@ fn row<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
 fn parked_behind_another() {
     Model::new("parked_behind_another")
         .bound(3)
-        .floor(700)
+        .floor(1_400)
         .check(|| {
             let [mut c, mut b, mut a] = row::<3>(1, MASTERS);
             a.signal().unwrap();
@@ -69,7 +69,7 @@ fn parked_behind_another() {
 /// One looks again and ends the phase while another lies down behind it and misses the third's signal.
 #[test]
 fn parked_3() {
-    Model::new("parked_3").bound(2).floor(2_500).check(|| {
+    Model::new("parked_3").bound(2).floor(6_000).check(|| {
         let [mut c, mut b, mut a] = row::<3>(0, HELP);
         a.signal().unwrap();
         assert!(a.poll_wait(&waker()).is_pending());
@@ -119,7 +119,7 @@ fn errand() {
 fn errand_dropped() {
     Model::new("errand_dropped")
         .bound(3)
-        .floor(3_000)
+        .floor(5_800)
         .check(|| errands(true));
 }
 
@@ -150,7 +150,7 @@ fn errand_late() {
 /// The last one that owes a signal drops while the other one lies down.
 #[test]
 fn parked_drop() {
-    Model::new("parked_drop").bound(3).floor(200).check(|| {
+    Model::new("parked_drop").bound(3).floor(510).check(|| {
         let [mut a, b] = group::<2>(0, HELP);
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -170,7 +170,7 @@ fn parked_drop() {
 fn parked_before_a_child() {
     Model::new("parked_before_a_child")
         .bound(2)
-        .floor(1)
+        .floor(2_000)
         .check(|| {
             let founder = found(SignalWait, 1, HELP);
             let mut tasks = joined([SignalWait, SignalWait, Signal], founder);
@@ -202,7 +202,7 @@ fn parked_before_a_child() {
 fn parked_consumer() {
     Model::new("parked_consumer")
         .bound(3)
-        .floor(5_000)
+        .floor(22_000)
         .check(|| {
             let [mut first, mut consumer] = pair(0, HELP);
             let mut second = first.register(Signal).unwrap();
@@ -227,27 +227,30 @@ fn parked_consumer() {
 /// A task is registered, by which the tree grows, while the first one sleeps: it is found and woken.
 #[test]
 fn growth_parked() {
-    Model::new("growth_parked").bound(3).floor(5_000).check(|| {
-        let [mut a, mut b]: [Task; 2] = group::<2>(0, HELP);
-        let marks = marks::<2>();
-        let theirs = Arc::clone(&marks);
-        let other = thread::spawn(move || {
-            rest(b.next()).unwrap();
-            all_set(&theirs[..]);
+    Model::new("growth_parked")
+        .bound(3)
+        .floor(20_000)
+        .check(|| {
+            let [mut a, mut b]: [Task; 2] = group::<2>(0, HELP);
+            let marks = marks::<2>();
+            let theirs = Arc::clone(&marks);
+            let other = thread::spawn(move || {
+                rest(b.next()).unwrap();
+                all_set(&theirs[..]);
+            });
+            let mut child = a.register(Signal).unwrap();
+            marks[0].set();
+            a.signal().unwrap();
+            marks[1].set();
+            child.signal().unwrap();
+            other.join().unwrap();
         });
-        let mut child = a.register(Signal).unwrap();
-        marks[0].set();
-        a.signal().unwrap();
-        marks[1].set();
-        child.signal().unwrap();
-        other.join().unwrap();
-    });
 }
 
 /// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
 #[test]
 fn growth_sleeper() {
-    Model::new("growth_sleeper").floor(2_900).check(|| {
+    Model::new("growth_sleeper").floor(16_000).check(|| {
         let [mut producer, mut consumer] = pair(0, HELP);
         let other = thread::spawn(move || {
             let mut second = consumer.register(Wait).unwrap();
@@ -279,7 +282,7 @@ fn growth_woken() {
 /// A task gives up waiting, and another one takes its slot, while it is woken.
 #[test]
 fn parked_reuse() {
-    Model::new("parked_reuse").bound(2).floor(3_000).check(|| {
+    Model::new("parked_reuse").bound(2).floor(6_100).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
             // Asks once, and is gone.

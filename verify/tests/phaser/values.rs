@@ -28,7 +28,7 @@ fn summing<const N: usize>(turns: u32, first: usize) -> (Sum, [Task; N]) {
 /// V19: two tasks, two phases, each gathers for both.
 #[test]
 fn accumulator() {
-    Model::new("accumulator").bound(3).floor(3_600).check(|| {
+    Model::new("accumulator").bound(3).floor(10_000).check(|| {
         let (sum, [mut a, mut b]) = summing::<2>(0, 0);
         let theirs = sum.clone();
         let other = thread::spawn(move || {
@@ -50,23 +50,25 @@ fn accumulator() {
 /// V19b: a newcomer brings a value in, in a leaf that may have been gathered: it counts once.
 #[test]
 fn accumulator_registration() {
-    Model::new("accumulator_registration").floor(860).check(|| {
-        let (sum, [mut a, mut b, mut c]) = summing::<3>(AGAIN, 1);
-        b.signal().unwrap();
-        let theirs = sum.clone();
-        let other = thread::spawn(move || {
-            theirs.put(&mut c, 1).unwrap();
-            c.next_blocking().unwrap();
-            assert_eq!(theirs.get(), 1111);
+    Model::new("accumulator_registration")
+        .floor(6_100)
+        .check(|| {
+            let (sum, [mut a, mut b, mut c]) = summing::<3>(AGAIN, 1);
+            b.signal().unwrap();
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut c, 1).unwrap();
+                c.next_blocking().unwrap();
+                assert_eq!(theirs.get(), 1111);
+            });
+            let mut child = a.register(SignalWait).unwrap();
+            sum.put(&mut a, 10).unwrap();
+            sum.put(&mut child, 100).unwrap();
+            child.signal().unwrap();
+            a.signal().unwrap();
+            other.join().unwrap();
+            assert_eq!(sum.get(), 1111);
         });
-        let mut child = a.register(SignalWait).unwrap();
-        sum.put(&mut a, 10).unwrap();
-        sum.put(&mut child, 100).unwrap();
-        child.signal().unwrap();
-        a.signal().unwrap();
-        other.join().unwrap();
-        assert_eq!(sum.get(), 1111);
-    });
 }
 
 /// A task that signalled early registers a child, by which the tree grows, while the phase ends.
@@ -74,7 +76,7 @@ fn accumulator_registration() {
 fn accumulator_growth() {
     Model::new("accumulator_growth")
         .bound(3)
-        .floor(300)
+        .floor(700)
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(1, 0);
             // Behind the first phase the tree has the values, not the landing pad.
@@ -132,7 +134,7 @@ fn accumulator_reuse() {
 fn accumulator_parked() {
     Model::new("accumulator_parked")
         .bound(3)
-        .floor(60)
+        .floor(170)
         .check(|| {
             let (sum, [mut a, b]) = summing::<2>(0, 0);
             let other = thread::spawn(move || drop(b));
@@ -172,7 +174,7 @@ fn collective() {
 /// Two tasks with a statement each, of which one is run, between the last signal and the first release.
 #[test]
 fn single() {
-    Model::new("single").bound(3).floor(1_000).check(|| {
+    Model::new("single").bound(3).floor(2_300).check(|| {
         let founder = found(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle; 2], founder);
         let marks = marks::<3>();
@@ -197,7 +199,7 @@ fn single() {
 /// The only one who knows the statement sleeps when the other, who does not, has signalled last.
 #[test]
 fn single_parked() {
-    Model::new("single_parked").bound(3).floor(3_000).check(|| {
+    Model::new("single_parked").bound(3).floor(9_300).check(|| {
         let founder = found(SignalWaitSingle, 0, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
         let marks = marks::<3>();
@@ -223,7 +225,7 @@ fn single_parked() {
 fn single_parked_behind_a_master() {
     Model::new("single_parked_behind_a_master")
         .bound(2)
-        .floor(8_600)
+        .floor(14_000)
         .check(|| {
             let founder = Task::create(Plain(2), SignalWaitSingle, wide(5, MASTERS)).unwrap();
             let modes = [SignalWaitSingle, SignalWait, SignalWaitSingle, Signal];
@@ -240,7 +242,7 @@ fn single_parked_behind_a_master() {
 /// The statement panics; who finds that its task has given it up sees what it did.
 #[test]
 fn single_panics() {
-    Model::new("single_panics").bound(3).floor(30).check(|| {
+    Model::new("single_panics").bound(3).floor(100).check(|| {
         let founder = found(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
         let marks = marks::<1>();

@@ -31,7 +31,7 @@ fn goes_on<const N: usize>(task: &mut Task, me: usize, marks: &Marks<N>) {
 
 #[test]
 fn watch() {
-    Model::new("watch").bound(3).floor(250).check(|| {
+    Model::new("watch").bound(3).floor(490).check(|| {
         let [mut a, mut b] = watchers(1);
         let marks = marks::<4>();
         let theirs = Arc::clone(&marks);
@@ -46,7 +46,7 @@ fn watch() {
 fn watch_and_sleep() {
     Model::new("watch_and_sleep")
         .bound(3)
-        .floor(1_600)
+        .floor(3_100)
         .check(|| {
             let [mut a, mut b] = watchers(1);
             let marks = marks::<2>();
@@ -66,7 +66,7 @@ fn watch_and_sleep() {
 fn watch_then_sleep() {
     Model::new("watch_then_sleep")
         .bound(3)
-        .floor(4_000)
+        .floor(7_500)
         .check(|| {
             let [mut a, mut b] = watchers(1);
             let marks = marks::<4>();
@@ -135,7 +135,7 @@ fn watch_asked() {
 /// Who asks finds a slot free that a child has taken, and its registrar's signal: that is not the end of the phase.
 #[test]
 fn asked_of_a_child() {
-    Model::new("asked_of_a_child").bound(3).floor(1).check(|| {
+    Model::new("asked_of_a_child").bound(3).floor(80).check(|| {
         let [gone, mut b] = watchers(1);
         drop(gone);
         b.next_blocking().unwrap();
