@@ -396,10 +396,10 @@ impl<P: Relax + Barrier> Registration<P> {
             if (gathering.is_none() || seldom) && tree.is_past(phase) {
                 break true;
             }
+            let mut passes = false;
             // Who sleeps gathers nothing.
             if seldom && turn != first && (turn >= patience || tree.sleepers().is_some()) {
-                by.helps = true;
-                tree.advance(phase, &mut by);
+                (by.helps, passes) = (true, true);
             } else if let Some(round) = &mut gathering {
                 if tree.gather(round, phase, &mut by) {
                     gathering = None;
@@ -407,8 +407,12 @@ impl<P: Relax + Barrier> Registration<P> {
                 }
             } else if self.master_of.is_none() && (watches || seldom && tree.is_unwatched()) {
                 watches = watches || tree.claim(phase);
-                if watches {
-                    tree.advance(phase, &mut by);
+                passes = watches;
+            }
+            if passes {
+                tree.advance(phase, &mut by);
+                if tree.is_past(phase) {
+                    break true;
                 }
             }
             if !goes_on() {
