@@ -142,6 +142,7 @@ pub fn wakes(times: usize) -> io::Result<Vec<Duration>> {
         parker.belongs_to(sleeper.thread().clone());
         let mut latencies = Vec::with_capacity(times);
         for round in 0..times {
+            // What is measured is waking a thread that has slept for long: not to wait for something.
             thread::sleep(SOUND_SLEEP);
             let called = Instant::now();
             parker.unpark();

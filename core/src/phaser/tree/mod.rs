@@ -20,7 +20,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | B1 | `publish` | `is_past`, `sleepers` | S1 of everybody: phase order | `static_3` |
+//! | B1 | `publish` | `is_past`, `sleepers` | S1 of everybody: phase order | `static_3`, `parked_before_a_child` |
 //! | R1 | `plant` | `root` | the nodes | `growth` |
 //! | M1 | `add_vacancy` | `vacancies` | the node without its master | `vacancy` |
 //! | Z2 | a hindrance and the fence of `shut_after` | the opening and its fence | one of the two sees the other: no line carries a phase of one who is not on it | `window_registrar_gone` |

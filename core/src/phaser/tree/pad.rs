@@ -8,7 +8,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | P1 | `append` | `newcomers` | the slot with its task | `registration_early`, `registration_overwrites` |
+//! | P1 | `append` | `newcomers`, `count` | the slot with its task | `registration_early`, `registration_overwrites`, `asked_of_a_child` |
 //! | P2 | `retire` | `first` | S1 of those who are not looked at any more | `registration_retired`, `registration_apart` |
 //!
 //! An entry may be overwritten under the eyes of a thread that is late: it then reads a newer entry, does not end the phase for it or
