@@ -1,18 +1,24 @@
 //! What a push, a pop and a steal cost, in our deques and in others.
 #![allow(missing_docs)]
 
+#[allow(dead_code, reason = "stolen items are in the table of tasks")]
+#[path = "common/contention.rs"]
+mod contention;
+#[allow(dead_code, reason = "only its pinning is needed")]
+#[path = "common/forks.rs"]
+mod forks;
 #[path = "common/rivals.rs"]
 mod rivals;
 
+use contention::contended;
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use rivals::{Bucket, Crossbeam, Fixed, Growable, OwnerEnd, Rival, Split, St3, ThiefEnd};
+use forks::pin;
+use rivals::{Bucket, Crossbeam, Fixed, Growable, OwnerEnd, Rival, Split, St3};
 use std::hint::black_box;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tautline_core::deque::Local;
-use tautline_core::sync::CachePadded;
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
@@ -51,65 +57,13 @@ fn steal_own(group: &mut Group<'_>, name: &str, owner: &mut impl OwnerEnd) {
     });
 }
 
-/// Pins this thread. The list is asked for once: a pinned thread is told of its own core only.
-fn pin(core: usize) {
-    static CORES: OnceLock<Vec<core_affinity::CoreId>> = OnceLock::new();
-    let cores = CORES.get_or_init(|| core_affinity::get_core_ids().unwrap_or_default());
-    if let Some(core) = cores.get(core) {
-        core_affinity::set_for_current(*core);
-    }
-}
-
-/// The owner pushes `items` items and pops every second time; a thief on the other core takes what
-/// it can get, until all are gone.
-fn contended<R: Rival>(items: usize) -> Duration {
-    let deque = R::default();
-    let (owner, thief) = deque.ends();
-    // Lines of their own: what one end keeps to itself must not slow down the other.
-    let (mut owner, mut thief) = (CachePadded::new(owner), CachePadded::new(thief));
-    let flags = CachePadded::new((AtomicBool::new(false), AtomicBool::new(false)));
-    let (ready, done) = &*flags;
-    let stolen = AtomicUsize::new(0);
-    let (elapsed, popped) = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            pin(1);
-            ready.store(true, Ordering::Release);
-            let mut count = 0;
-            while !done.load(Ordering::Relaxed) {
-                count += usize::from(thief.steal().is_some());
-            }
-            stolen.store(count, Ordering::Relaxed);
-        });
-        while !ready.load(Ordering::Acquire) {
-            std::thread::yield_now();
-        }
-        let start = Instant::now();
-        let (mut popped, mut left) = (0, items);
-        while left > 0 {
-            // Bursts that fit into every rival, so that none is asked to grow or refuse.
-            let burst = left.min(BATCH);
-            for item in 0..burst {
-                owner.push(item);
-                if item % 2 == 1 {
-                    popped += usize::from(owner.pop().is_some());
-                }
-            }
-            while owner.pop().is_some() {
-                popped += 1;
-            }
-            left -= burst;
-        }
-        let elapsed = start.elapsed();
-        done.store(true, Ordering::Relaxed);
-        (elapsed, popped)
-    });
-    assert_eq!(popped + stolen.into_inner(), items, "an item got lost");
-    elapsed
-}
-
 fn contention<R: Rival>(group: &mut Group<'_>) {
     group.bench_function(R::NAME, |b| {
-        b.iter_custom(|items| contended::<R>(usize::try_from(items).expect("a count of items")));
+        b.iter_custom(|items| {
+            let got = contended::<R>(Duration::from_micros(200));
+            let each = got.elapsed.as_nanos() as f64 / got.pushed as f64;
+            Duration::from_nanos((each * items as f64) as u64)
+        });
     });
 }
 

@@ -13,10 +13,11 @@
 # of javac. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
-# processors that it used. Paths must have no spaces.
+# processors that it used. The n-th worker stays on the n-th processor. Paths must have no spaces.
+# libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -24,7 +25,7 @@ out=$(cd "$2" && pwd)
 list=$out/peers.tsv
 : >"$list"
 CC=${CC:-gcc} CXX=${CXX:-g++} CARGO=${CARGO-cargo}
-flags='-O3 -march=native -DNDEBUG -pthread'
+flags='-O3 -march=native -DNDEBUG -D_GNU_SOURCE -pthread'
 
 # A row's name, the peer, its program.
 list() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$list"; }
@@ -41,9 +42,37 @@ build() {
 
 cat >"$out/timed.h" <<'C'
 #pragma once
+#include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/types.h>
 #include <time.h>
+
+/* Keeps the n-th thread of this process on the n-th processor allowed, in turn, as the table's own contenders do. The
+   first `skip` threads work only outside of what is timed. */
+static void pin_threads(int skip) {
+    cpu_set_t allowed, one;
+    int processors[CPU_SETSIZE], known = 0, count = 0;
+    long threads[4096];
+    if (sched_getaffinity(0, sizeof allowed, &allowed)) exit(1);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &allowed)) processors[known++] = i;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        long thread = atol(entry->d_name);
+        if (thread <= 0 || count == 4096) continue;
+        int at = count++;
+        for (; at > 0 && threads[at - 1] > thread; at--) threads[at] = threads[at - 1];
+        threads[at] = thread;
+    }
+    if (tasks) closedir(tasks);
+    for (int i = skip; i < count; i++) {
+        CPU_ZERO(&one);
+        CPU_SET(processors[(i - skip) % known], &one);
+        if (sched_setaffinity((pid_t)threads[i], sizeof one, &one)) exit(1);
+    }
+}
 
 static double seconds(clockid_t clock) {
     struct timespec t;
@@ -75,6 +104,7 @@ static unsigned long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
 int main(int argc, char **argv) {
     volatile long n = atol(argv[argc - 2]);
+    pin_threads(0);
     TIMED_FIB(n, fib(n));
 }
 C
@@ -100,6 +130,11 @@ int main(int argc, char **argv) {
     long n = atol(argv[argc - 2]) - 10;
     omp_set_num_threads(atoi(argv[argc - 1]));
     unsigned long result = 0;
+    /* All threads are there after the first region. */
+#pragma omp parallel
+#pragma omp single
+    result = fib(16);
+    pin_threads(0);
 #pragma omp parallel
 #pragma omp single
     TIMED_FIB(n, (result = fib(n)));
@@ -125,6 +160,9 @@ int main(int argc, char **argv) {
     int workers = atoi(argv[argc - 1]);
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
     tbb::task_arena arena(workers);
+    /* All threads are there after some work. */
+    arena.execute([&] { if (fib(24) == 0) exit(1); });
+    pin_threads(0);
     arena.execute([&] { TIMED_FIB(n, fib(n)); });
 }
 C
@@ -152,6 +190,7 @@ int main(int argc, char **argv) {
     long n = atol(argv[argc - 2]);
     lace_start(atoi(argv[argc - 1]), 1 << 20);
     RUN(fib, 20);
+    pin_threads(1);
     TIMED_FIB(n, RUN(fib, n));
     lace_stop();
 }
@@ -183,12 +222,15 @@ inline constexpr auto fib = [](auto fib, long n) -> lf::task<unsigned long> {
 int main(int argc, char **argv) {
     long n = atol(argv[argc - 2]);
     lf::lazy_pool pool(atoi(argv[argc - 1]));
+    if (lf::sync_wait(pool, fib, 20) != 6765) exit(1);
+    pin_threads(1);
     TIMED_FIB(n, lf::sync_wait(pool, fib, n));
 }
 C
 if [ -f "$sources/libfork/single_header/libfork.hpp" ]; then
-    build libfork $CXX -std=c++20 -fcoroutines $flags -I"$sources/libfork/single_header" \
-        "$out/libfork.cpp" -o "$out/libfork" && forks "libfork ($($CXX --version | head -1))" "$out/libfork"
+    compiler=${LIBFORK_CXX:-$(command -v clang++-19 || echo "$CXX -fcoroutines")}
+    build libfork $compiler -std=c++20 $flags -I"$sources/libfork/single_header" \
+        "$out/libfork.cpp" -o "$out/libfork" && forks "libfork ($($compiler --version | head -1))" "$out/libfork"
 else
     without libfork "no $sources/libfork/single_header/libfork.hpp"
 fi
@@ -259,8 +301,12 @@ int main(int argc, char **argv) {
 C
 for compiler in ${OPENMP:-$CC clang-19 clang}; do
     command -v "$compiler" >/dev/null || { without "OpenMP barrier of $compiler" 'no such compiler'; continue; }
-    build "barrier-$compiler" "$compiler" $flags -D_GNU_SOURCE -fopenmp "$out/omp_barrier.c" -o "$out/barrier-$compiler" &&
-        list barrier "OpenMP ($("$compiler" --version | head -1))" "env OMP_WAIT_POLICY=active $out/barrier-$compiler"
+    build "barrier-$compiler" "$compiler" $flags -fopenmp "$out/omp_barrier.c" -o "$out/barrier-$compiler" &&
+        for policy in active default passive; do
+            variable="OMP_WAIT_POLICY=$policy"
+            [ $policy = default ] && variable='-u OMP_WAIT_POLICY'
+            list barrier "OpenMP ($("$compiler" --version | head -1)), wait policy $policy" "env $variable $out/barrier-$compiler"
+        done
 done
 
 cat >"$out/std_barrier.cpp" <<'C'
@@ -279,7 +325,7 @@ int main(int argc, char **argv) {
         all.emplace_back([&meet, episodes, i] { TIMED_EPISODES(episodes, i, meet.arrive_and_wait()); });
 }
 C
-build std-barrier $CXX -std=c++20 $flags -D_GNU_SOURCE "$out/std_barrier.cpp" -o "$out/std-barrier" &&
+build std-barrier $CXX -std=c++20 $flags "$out/std_barrier.cpp" -o "$out/std-barrier" &&
     list barrier "C++ std::barrier ($($CXX --version | head -1))" "$out/std-barrier"
 
 # Threads of Java stay where the system puts them.
@@ -380,6 +426,10 @@ cat >"$out/forte/src/main.rs" <<RUST
 #![allow(dead_code)]
 #[path = "$here/common/allocations.rs"]
 mod allocations;
+#[path = "$here/common/contention.rs"]
+mod contention;
+#[path = "$here/common/figures.rs"]
+mod figures;
 #[path = "$here/common/forks.rs"]
 mod forks;
 #[path = "$here/examples/tasks/measure.rs"]

@@ -1,4 +1,4 @@
-//! On what was measured, for the heads of tables.
+//! The machine and the conditions of a run, for the heads of tables.
 
 use std::process::Command;
 
@@ -18,10 +18,70 @@ pub fn version(name: &str) -> &'static str {
     version.unwrap_or("of unknown version")
 }
 
-/// The first line that a program says of its version, if it is there.
-#[allow(dead_code, reason = "some tables name no program")]
-pub fn said_by(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
+/// The first line of the output of a program, if it is there.
+pub fn said_by(program: &str, word: &str) -> Option<String> {
+    let output = Command::new(program).arg(word).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.lines().next().map(str::to_owned)
+}
+
+/// A processor as its system names it. Virtual machines often hide the number of the product; family
+/// and model then tell generations apart.
+pub struct Processor {
+    name: String,
+    family: Option<[String; 2]>,
+}
+
+impl Processor {
+    /// The one that this program runs on.
+    pub fn discover() -> Self {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let value = |key: &str| {
+            let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines.find_map(|(k, v)| (k.trim() == key).then(|| v.trim().to_owned()))
+        };
+        let machine = tautline::Machine::discover();
+        Self {
+            name: machine.model().unwrap_or("unknown processor").to_owned(),
+            family: value("cpu family")
+                .zip(value("model"))
+                .map(Into::<[_; 2]>::into),
+        }
+    }
+
+    /// As the head of a table calls it.
+    pub fn title(&self) -> String {
+        let name = self.name.replace("(R)", "").replace("(TM)", "");
+        match &self.family {
+            Some([family, model]) => format!("{name}, family {family} model {model}"),
+            None => name,
+        }
+    }
+
+    /// The name of the folder of its figures.
+    pub fn folder(&self) -> String {
+        let title = self.title().to_lowercase().replace("processor", "");
+        let words = title.split(|c: char| !c.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        words.join("-")
+    }
+}
+
+/// Processors, load, date, revision and compiler, which all runs are made under.
+pub fn conditions() -> String {
+    let processors = tautline::Machine::discover().allowed().len();
+    let date = said_by("date", "+%F");
+    let revision = Command::new("git")
+        .args(["rev-parse", "--short=9", "HEAD"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok());
+    format!(
+        "{}, revision {}; {processors} processors, load {}; {}",
+        date.as_deref().unwrap_or("unknown date"),
+        revision.as_deref().map_or("unknown", str::trim),
+        load(),
+        said_by("rustc", "--version").unwrap_or("unknown compiler".into()),
+    )
 }

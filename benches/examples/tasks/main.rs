@@ -1,19 +1,26 @@
-//! The speed of tasks beside the peers: one command, one table.
+//! The speed of tasks beside the peers: one command, the whole of benches/TASKS.md.
 //!
-//! `tasks` takes every row in turn by ours and by each peer, round by round, each measurement in a process of its
-//! own, so that no idle pool and no crash of one disturbs another. A row says whether what is wanted holds, by the
-//! medians. Measurements of several workers in which somebody else had the processors do not count; if they are too
-//! many, the row says so instead. `--peers FILE` takes in programs of
-//! other languages: each line is a row's name, the peer's, and a program with its first words, tabs between; it is called
-//! with the row's size and number of workers and prints the figure and the number of processors it used. `benches/peers.sh`
-//! builds them.
+//! `tasks` measures every row in turn by ours and by each peer, round by round, each measurement in a
+//! process of its own, so that neither an idle pool nor a crash disturbs another contender. Bounds are
+//! judged by the medians. A measurement of several workers that did not have their processors is
+//! excluded; if too many are, the table reports that instead of a verdict. `--peers FILE` adds
+//! programs of other languages: each line is the name of a row, that of the peer, and a program with
+//! its first words, separated by tabs. The program is called with the size of the row and its number
+//! of workers, and prints the figure and the number of processors that it used. `benches/peers.sh`
+//! builds them. `--write` stores the figures as those of this machine and renders the table of all
+//! machines.
 
 mod measure;
+mod render;
 mod rows;
 mod table;
 
 #[path = "../../common/allocations.rs"]
 mod allocations;
+#[path = "../../common/contention.rs"]
+mod contention;
+#[path = "../../common/figures.rs"]
+mod figures;
 #[path = "../../common/forks.rs"]
 mod forks;
 #[path = "../../common/machine.rs"]
@@ -27,6 +34,7 @@ mod rivals;
 mod work;
 
 use clap::Parser;
+use figures::{Record, Store};
 use measure::{Case, Sample};
 use programs::Program;
 use rows::{ROWS, Row};
@@ -55,6 +63,15 @@ struct Options {
     /// Programs of peers, as benches/peers.sh lists them.
     #[arg(long)]
     peers: Option<std::path::PathBuf>,
+    /// Stores the figures as this machine's, and renders benches/TASKS.md.
+    #[arg(long)]
+    write: bool,
+    /// Renders benches/TASKS.md from the stored figures, and measures nothing.
+    #[arg(long)]
+    render: bool,
+    /// The folder in benches/figures of this machine, if not that of its processor's name.
+    #[arg(long)]
+    machine: Option<String>,
     /// Counts instructions a fork too, with valgrind.
     #[arg(long)]
     instructions: bool,
@@ -68,6 +85,13 @@ fn main() {
     if let Some(words) = &options.measure {
         return measure_here(words, options.quick);
     }
+    let store = Store::of("tasks");
+    if options.render {
+        return render(&store);
+    }
+    if options.write && options.quick {
+        exit("--write stores figures, --quick measures none");
+    }
     let peers = options.peers.as_ref().map(|file| programs::listed(file));
     let peers = peers.unwrap_or(Ok(Vec::new()));
     let mut peers = peers.unwrap_or_else(|complaint| exit(&complaint));
@@ -76,7 +100,7 @@ fn main() {
         .rounds
         .unwrap_or(if options.quick { 2 } else { 5 })
         .max(1);
-    table::print_head(&peers, rounds);
+    let conditions = conditions(&peers, rounds);
     let chosen = ROWS
         .iter()
         .filter(|row| row.name.starts_with(&options.only));
@@ -94,14 +118,57 @@ fn main() {
         }
         eprintln!("round {round} of {rounds} done");
     }
-    table::print(&lines, rounds, options.quick);
+    let records = lines.iter().flat_map(|line| line.records(rounds)).collect();
+    report(&options, &store, &conditions, records);
     if options.instructions {
         instructions();
     }
-    table::print_foot();
     if lines.iter().any(Line::has_crashed) {
         exit("ours crashed");
     }
+}
+
+/// What the figures of a run depend on.
+fn conditions(peers: &[Program], rounds: usize) -> String {
+    let crates = ["rayon", "chili", "crossbeam-deque", "st3"];
+    let crates = crates.map(|name| format!("{name} {}", machine::version(name)));
+    let mut all = crates.to_vec();
+    for peer in peers {
+        if !all.contains(&peer.who) {
+            all.push(peer.who.clone());
+        }
+    }
+    let conditions = machine::conditions();
+    format!(
+        "{conditions}. Medians of {rounds} rounds. Peers: {}.",
+        all.join(", ")
+    )
+}
+
+/// Prints this run, or stores it beside what this machine and others measured before.
+fn report(options: &Options, store: &Store, conditions: &str, records: Vec<Record>) {
+    let processor = machine::Processor::discover();
+    let folder = options.machine.clone();
+    let folder = folder.unwrap_or_else(|| processor.folder());
+    let all = store.all().unwrap_or_else(|why| exit(&why));
+    let stored = all.get(&folder).filter(|_| options.write);
+    let mut figures = stored.cloned().unwrap_or_default();
+    let title = processor.title();
+    figures.replace(&title, conditions, records);
+    if options.write {
+        store
+            .keep(&folder, &figures)
+            .unwrap_or_else(|why| exit(&why));
+        render(store);
+    } else {
+        println!("{}", render::document([&figures].into_iter(), ""));
+    }
+}
+
+fn render(store: &Store) {
+    let all = store.all().unwrap_or_else(|why| exit(&why));
+    let text = render::document(all.values(), &store.notes());
+    store.render(&text).unwrap_or_else(|why| exit(&why));
 }
 
 /// The one measurement that this process was started for.

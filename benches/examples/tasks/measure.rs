@@ -1,6 +1,7 @@
 //! One measurement of one contender.
 
 use crate::allocations;
+use crate::contention::{Contended, contended};
 use crate::forks::{Rayon, Runtime, Spawn, pin};
 use crate::rivals::{OwnerEnd, Rival};
 use crate::rows::Better;
@@ -195,6 +196,25 @@ fn allocations_each(things: u64, work: impl FnOnce()) -> Sample {
         figure,
         processors: 1.0,
     }
+}
+
+/// Nanoseconds for each item that a thief on another processor gets while the owner works.
+pub fn stolen<D: Rival>(case: &Case) -> Sample {
+    under_a_thief::<D>(case, |got| got.stolen)
+}
+
+/// Nanoseconds for each item that the owner pushes while a thief on another processor steals.
+pub fn pushed<D: Rival>(case: &Case) -> Sample {
+    under_a_thief::<D>(case, |got| got.pushed)
+}
+
+fn under_a_thief<D: Rival>(case: &Case, items: fn(&Contended) -> u64) -> Sample {
+    let mut got = None;
+    let (_, processors) = timed(|| got = Some(contended::<D>(case.while_for())));
+    let got = got.expect("it was measured");
+    // No item was stolen: infinitely slow, as it should be.
+    let figure = got.elapsed.as_nanos() as f64 / items(&got) as f64;
+    Sample { figure, processors }
 }
 
 pub fn fork_allocations<R: Runtime>(case: &Case) -> Sample {

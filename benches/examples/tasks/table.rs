@@ -1,17 +1,15 @@
-//! The table, and whether what is wanted holds.
+//! What the contenders of a row gave, and whether the bounds hold.
 
-use crate::machine::{load, version};
+use crate::figures::{Figures, Record, Value, digits};
 use crate::measure::Sample;
-use crate::programs::Program;
-use crate::rows::{Better, Row, Wanted};
-use std::fmt::Write;
+use crate::rows::{Better, OURS, Row, Wanted};
 
-/// What one contender gave in one row.
+/// The measurements of one contender in one row.
 pub struct Cell {
     pub who: String,
     pub program: Option<String>,
     pub samples: Vec<Sample>,
-    /// Those that do not count.
+    /// Measurements that do not count: other programs had the processors meanwhile.
     pub disturbed: Vec<Sample>,
     pub crashes: usize,
 }
@@ -33,46 +31,33 @@ impl Cell {
         }
     }
 
-    /// What is shown: what counts, or else what there is.
-    fn shown(&self) -> &[Sample] {
-        if self.samples.is_empty() {
-            &self.disturbed
-        } else {
-            &self.samples
-        }
-    }
-
-    /// Least, median and most.
+    /// Least, median and most: of the undisturbed measurements, else of all.
     fn spread(&self) -> Option<[f64; 3]> {
-        let mut all: Vec<f64> = self.shown().iter().map(|sample| sample.figure).collect();
+        let shown = match &self.samples[..] {
+            [] => &self.disturbed,
+            samples => samples,
+        };
+        let mut all: Vec<f64> = shown.iter().map(|sample| sample.figure).collect();
         all.sort_by(f64::total_cmp);
         Some([*all.first()?, all[all.len() / 2], *all.last()?])
     }
 
-    fn median(&self) -> Option<f64> {
-        self.spread().map(|[_, median, _]| median)
+    fn record(&self, row: &Row, rounds: usize) -> Option<Record> {
+        let value = match self.spread() {
+            _ if self.crashes > 0 => Value::Text("crash".into()),
+            Some(spread) => Value::Spread(spread),
+            None => return None,
+        };
+        let processors = self.disturbed.iter().map(|sample| sample.processors);
+        Some(Record {
+            row: row.name.to_owned(),
+            who: self.who.clone(),
+            value,
+            counted: Some([self.samples.len(), rounds]),
+            beside: processors.max_by(f64::total_cmp),
+            run: 0,
+        })
     }
-
-    /// Why it cannot be judged by: more than half of the rounds were disturbed.
-    fn is_in_doubt(&self, rounds: usize) -> Option<Verdict> {
-        let enough = 2 * self.samples.len() >= rounds || self.crashes > 0;
-        let most = self
-            .disturbed
-            .iter()
-            .map(|s| s.processors)
-            .fold(0.0, f64::max);
-        let (who, count) = (&self.who, self.samples.len());
-        let why = format!(
-            "no verdict: {who} undisturbed {count} of {rounds} times, else at most {most:.2} processors"
-        );
-        (!enough).then_some(Verdict::None(why))
-    }
-}
-
-enum Verdict {
-    Yes,
-    No,
-    None(String),
 }
 
 impl Line {
@@ -80,174 +65,100 @@ impl Line {
         Self { row, cells }
     }
 
-    /// Ours, not a peer's.
+    /// Whether ours crashed, not a peer.
     pub fn has_crashed(&self) -> bool {
         self.cells.first().is_some_and(|cell| cell.crashes > 0)
     }
 
-    fn ours(&self) -> Option<f64> {
-        self.cells.first()?.median()
-    }
-
-    fn of(&self, who: &str) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.who == who)
-    }
-
-    /// How many times ours is as good as `other`.
-    fn ratio(&self, other: f64) -> Option<f64> {
-        let ours = self.ours()?;
-        Some(match self.row.better {
-            Better::Less => other / ours,
-            Better::More => ours / other,
-        })
-    }
-
-    fn holds(&self, wanted: &Wanted, all: &[Line], rounds: usize) -> Verdict {
-        let judge = |ratio: Option<f64>, least: f64| match ratio {
-            Some(ratio) if ratio >= least => Verdict::Yes,
-            Some(_) => Verdict::No,
-            None => Verdict::None("no verdict: nothing to compare with".into()),
-        };
-        match *wanted {
-            Wanted::Bound(bound) => match self.ours() {
-                // Both may be zero.
-                Some(ours) if ours == bound => Verdict::Yes,
-                _ => judge(self.ratio(bound), 1.0),
-            },
-            Wanted::Beats(who) => match self.of(who) {
-                Some(cell) if cell.crashes > 0 => Verdict::Yes,
-                Some(cell) => match cell.is_in_doubt(rounds) {
-                    Some(none) => none,
-                    None => judge(cell.median().and_then(|other| self.ratio(other)), 1.0),
-                },
-                None => Verdict::None("no verdict: not measured".into()),
-            },
-            Wanted::Scales(row, times) => {
-                let other = all.iter().find(|line| line.row.name == row);
-                match other.and_then(|line| line.cells.first()) {
-                    Some(cell) => match cell.is_in_doubt(rounds) {
-                        Some(none) => none,
-                        None => judge(cell.median().and_then(|other| self.ratio(other)), times),
-                    },
-                    None => Verdict::None(format!("no verdict: {row} was not measured")),
-                }
-            }
-        }
-    }
-
-    fn verdict(&self, all: &[Line], rounds: usize) -> String {
-        let Some(ours) = self.cells.first().filter(|cell| cell.crashes == 0) else {
-            return "NO: it crashed".into();
-        };
-        if let Some(Verdict::None(why)) = ours.is_in_doubt(rounds) {
-            return why;
-        }
-        let mut said = "";
-        let mut open = None;
-        for wanted in self.row.wanted {
-            match self.holds(wanted, all, rounds) {
-                Verdict::Yes => {}
-                Verdict::No => return "NO".into(),
-                Verdict::None(why) => open = Some(why),
-            }
-            said = "yes";
-        }
-        open.unwrap_or_else(|| said.into())
-    }
-
-    fn wanted(&self) -> String {
-        let (bound, unit) = match self.row.better {
-            Better::Less => ("at most", self.row.unit),
-            Better::More => ("at least", self.row.unit),
-        };
-        let one = |wanted: &Wanted| match wanted {
-            Wanted::Bound(value) => format!("{bound} {value} {unit}").trim_end().to_owned(),
-            Wanted::Beats(who) => format!("beats {who}"),
-            Wanted::Scales(row, times) => format!("{times} x {row}"),
-        };
-        let all: Vec<String> = self.row.wanted.iter().map(one).collect();
-        all.join(", ")
+    pub fn records(&self, rounds: usize) -> impl Iterator<Item = Record> {
+        let cells = self.cells.iter();
+        cells.filter_map(move |cell| cell.record(self.row, rounds))
     }
 }
 
-/// Three digits that count.
-fn short(value: f64) -> String {
-    let digits = match value.abs() {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 || v == 0.0 => 2,
-        _ => 3,
+/// Whether a bound holds.
+pub enum Verdict {
+    Yes(String),
+    No(String),
+    None(String),
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Yes(by) => write!(f, "yes, {by}"),
+            Self::No(by) => write!(f, "**NO**, {by}"),
+            Self::None(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Why a record cannot be judged by: more than half of its rounds were disturbed.
+fn doubt(record: &Record) -> Option<Verdict> {
+    let [counted, rounds] = record.counted?;
+    let crashed = matches!(record.value, Value::Text(_));
+    (!crashed && 2 * counted < rounds).then(|| {
+        let processors = record
+            .beside
+            .map_or("?".into(), |value| format!("{value:.2}"));
+        Verdict::None(format!(
+            "no verdict: {} undisturbed {counted} of {rounds} times, else at most {processors} processors",
+            record.who
+        ))
+    })
+}
+
+/// How many times as good `ours` is as `other`.
+pub fn ratio(better: Better, ours: f64, other: f64) -> f64 {
+    match better {
+        Better::Less => other / ours,
+        Better::More => ours / other,
+    }
+}
+
+/// Whether a bound of a row holds by these figures.
+pub fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
+    let not_measured = || Verdict::None("not measured".into());
+    let Some(own) = figures.find(row.name, OURS) else {
+        return not_measured();
     };
-    format!("{value:.digits$}")
-}
-
-fn figures(cell: &Cell) -> String {
-    match cell.spread().filter(|_| cell.crashes == 0) {
-        None if cell.crashes == 0 => "not measured".into(),
-        None => "crash".into(),
-        Some([least, median, most]) => {
-            format!("{} [{} {}]", short(median), short(least), short(most))
+    let Some(ours) = own.median() else {
+        return Verdict::No("it crashed".into());
+    };
+    if let Some(none) = doubt(own) {
+        return none;
+    }
+    let (other, least, by_ratio) = match *wanted {
+        Wanted::Bound(bound) => {
+            let good = ours == bound || ratio(row.better, ours, bound) >= 1.0;
+            return verdict(good, digits(ours, 3));
         }
+        Wanted::Beats(who) => (figures.find(row.name, who), 1.0, true),
+        Wanted::Within(who, times) => (figures.find(row.name, who), 1.0 / times, true),
+        Wanted::Scales(row, times) => (figures.find(row, OURS), times, false),
+    };
+    let Some(other) = other else {
+        return not_measured();
+    };
+    let Some(theirs) = other.median() else {
+        return Verdict::Yes(format!("{} crashes", other.who));
+    };
+    let times = ratio(row.better, ours, theirs);
+    if let Some(none) = doubt(other) {
+        return none;
     }
+    let by = if by_ratio && times < 1.0 {
+        format!("takes x{:.2}", 1.0 / times)
+    } else {
+        format!("x{times:.2}")
+    };
+    verdict(times >= least, by)
 }
 
-pub fn print(lines: &[Line], rounds: usize, quick: bool) {
-    if quick {
-        println!("Quick: small sizes, whose figures say nothing.\n");
+fn verdict(good: bool, by: String) -> Verdict {
+    if good {
+        Verdict::Yes(by)
+    } else {
+        Verdict::No(by)
     }
-    println!(
-        "| row | workers | unit | tautline | peers: median [least most], how many times ours is as good | wanted | holds |"
-    );
-    println!("|---|---|---|---|---|---|---|");
-    for line in lines {
-        let Row {
-            name,
-            what,
-            workers,
-            unit,
-            ..
-        } = line.row;
-        let Some((ours, peers)) = line.cells.split_first() else {
-            continue;
-        };
-        let mut cells = String::new();
-        for peer in peers {
-            let ratio = peer.median().and_then(|median| line.ratio(median));
-            let ratio = ratio.filter(|r| r.is_finite());
-            let times = ratio.map_or(String::new(), |r| format!(" x{r:.2}"));
-            let comma = if cells.is_empty() { "" } else { "; " };
-            write!(cells, "{comma}{} {}{times}", peer.who, figures(peer)).expect("a string");
-        }
-        println!(
-            "| {name}: {what} | {workers} | {unit} | **{}** | {cells} | {} | {} |",
-            figures(ours),
-            line.wanted(),
-            line.verdict(lines, rounds)
-        );
-    }
-}
-
-pub fn print_head(peers: &[Program], rounds: usize) {
-    let machine = tautline::Machine::discover();
-    let model = machine.model().unwrap_or("unknown processor");
-    println!(
-        "{model}, {} processors; load {}",
-        machine.allowed().len(),
-        load()
-    );
-    let crates = ["rayon", "chili", "crossbeam-deque", "st3"];
-    let mut all: Vec<String> = crates
-        .iter()
-        .map(|name| format!("{name} {}", version(name)))
-        .collect();
-    all.extend(peers.iter().map(|peer| peer.who.clone()));
-    all.dedup();
-    println!("Peers: {}.", all.join(", "));
-    println!(
-        "Medians of {rounds} rounds, in turn, pinned, a process each. One worker is measured by processor time, more by wall time.\n"
-    );
-}
-
-pub fn print_foot() {
-    println!("\nLoad at the end: {}.", load());
 }

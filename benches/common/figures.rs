@@ -1,0 +1,230 @@
+//! Figures of machines: one file a machine and table, from which the tables in Markdown are rendered.
+//!
+//! `benches/figures/MACHINE/TABLE.tsv` holds what one machine measured. A run replaces the figures of
+//! its own machine that it measured anew and leaves all others as they are, so that tables show
+//! machines beside each other although no two are measured at the same time.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// One contender in one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The name of the row.
+    pub row: String,
+    /// The contender.
+    pub who: String,
+    /// What was measured.
+    pub value: Value,
+    /// Rounds that counted, and all; unknown if the file does not tell.
+    pub counted: Option<[usize; 2]>,
+    /// A second figure, whose meaning is the table's.
+    pub beside: Option<f64>,
+    /// The number of the run that measured it.
+    pub run: u32,
+}
+
+/// What was measured of a contender.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Least, median and most.
+    Spread([f64; 3]),
+    /// No figures: why, or a verdict in words.
+    Text(String),
+}
+
+impl Record {
+    /// The median, if there are figures.
+    pub fn median(&self) -> Option<f64> {
+        match self.value {
+            Value::Spread([_, median, _]) => Some(median),
+            Value::Text(_) => None,
+        }
+    }
+}
+
+/// The figures of one machine in one table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The machine, in words.
+    pub machine: String,
+    /// The conditions of each run that measured one of the records.
+    pub runs: BTreeMap<u32, String>,
+    /// In the order of the table.
+    pub records: Vec<Record>,
+}
+
+impl Figures {
+    /// The record of a contender.
+    pub fn find(&self, row: &str, who: &str) -> Option<&Record> {
+        let mut records = self.records.iter();
+        records.find(|record| record.row == row && is_named(&record.who, who))
+    }
+
+    /// The records of a row.
+    pub fn of<'a>(&'a self, row: &'a str) -> impl Iterator<Item = &'a Record> {
+        self.records.iter().filter(move |record| record.row == row)
+    }
+
+    /// Replaces all records of the rows that `new` has, as one more run.
+    pub fn replace(&mut self, machine: &str, conditions: &str, mut new: Vec<Record>) {
+        let run = self.runs.keys().last().map_or(1, |last| last + 1);
+        machine.clone_into(&mut self.machine);
+        self.runs.insert(run, conditions.to_owned());
+        self.records
+            .retain(|old| new.iter().all(|record| record.row != old.row));
+        new.iter_mut().for_each(|record| record.run = run);
+        self.records.append(&mut new);
+        let used = |run: &u32| self.records.iter().any(|record| record.run == *run);
+        self.runs.retain(|run, _| used(run));
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut all = Self::default();
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            let fault = || format!("{line:?} is no line of figures");
+            match line.split('\t').collect::<Vec<_>>()[..] {
+                ["machine", name] => name.clone_into(&mut all.machine),
+                ["run", number, conditions] => {
+                    let number = number.parse().map_err(|_| fault())?;
+                    all.runs.insert(number, conditions.to_owned());
+                }
+                [row, who, value, counted, beside, run] => all.records.push(Record {
+                    row: row.to_owned(),
+                    who: who.to_owned(),
+                    value: parse_value(value),
+                    counted: parse_counted(counted),
+                    beside: beside.parse().ok(),
+                    run: run.parse().map_err(|_| fault())?,
+                }),
+                _ => return Err(fault()),
+            }
+        }
+        Ok(all)
+    }
+
+    fn text(&self) -> String {
+        let mut out = format!("machine\t{}\n", self.machine);
+        for (run, conditions) in &self.runs {
+            _ = writeln!(out, "run\t{run}\t{conditions}");
+        }
+        for record in &self.records {
+            let value = match &record.value {
+                Value::Spread([least, median, most]) => {
+                    let [least, median, most] = [least, median, most].map(|v| digits(*v, 4));
+                    format!("{median} [{least} {most}]")
+                }
+                Value::Text(text) => text.clone(),
+            };
+            let counted = record.counted;
+            let counted = counted.map_or("-".into(), |[good, all]| format!("{good}/{all}"));
+            let beside = record.beside.map_or("-".into(), |value| digits(value, 4));
+            let Record { row, who, run, .. } = record;
+            _ = writeln!(out, "{row}\t{who}\t{value}\t{counted}\t{beside}\t{run}");
+        }
+        out
+    }
+}
+
+fn parse_value(text: &str) -> Value {
+    let words = text.split([' ', '[', ']']).filter(|word| !word.is_empty());
+    let numbers: Result<Vec<f64>, _> = words.map(str::parse).collect();
+    match numbers.as_deref() {
+        Ok(&[median, least, most]) => Value::Spread([least, median, most]),
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+fn parse_counted(text: &str) -> Option<[usize; 2]> {
+    let (good, all) = text.split_once('/')?;
+    Some([good.parse().ok()?, all.parse().ok()?])
+}
+
+/// Whether `full` is `name`, or `name` and a version.
+pub fn is_named(full: &str, name: &str) -> bool {
+    full.strip_prefix(name).is_some_and(|rest| {
+        let version = rest.strip_prefix(' ');
+        rest.is_empty() || version.is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()))
+    })
+}
+
+/// So many significant digits, and all digits before the point.
+pub fn digits(value: f64, count: i32) -> String {
+    let magnitude = match value.abs() {
+        v if v == 0.0 => 0,
+        // Below one as at one tenth: tables have no more than `count` digits after the point.
+        v => (v.log10().floor() as i32).max(-1),
+    };
+    let after = usize::try_from(count - 1 - magnitude).unwrap_or(0);
+    format!("{value:.after$}")
+}
+
+/// The folder of a table's figures.
+pub struct Store {
+    folder: PathBuf,
+    table: &'static str,
+}
+
+impl Store {
+    /// That of this repository.
+    pub fn of(table: &'static str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
+        Self { folder, table }
+    }
+
+    fn file(&self, machine: &str) -> PathBuf {
+        self.folder
+            .join(machine)
+            .join(format!("{}.tsv", self.table))
+    }
+
+    /// What all machines measured, by the names of their folders.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or has a malformed line: in words.
+    pub fn all(&self) -> Result<BTreeMap<String, Figures>, String> {
+        let said = |error| format!("{}: {error}", self.folder.display());
+        let mut all = BTreeMap::new();
+        for entry in std::fs::read_dir(&self.folder).map_err(said)? {
+            let machine = entry.map_err(said)?.file_name();
+            let machine = machine.to_string_lossy().into_owned();
+            let file = self.file(&machine);
+            let Ok(text) = std::fs::read_to_string(&file) else {
+                continue;
+            };
+            let figures = Figures::parse(&text);
+            let figures = figures.map_err(|why| format!("{}: {why}", file.display()))?;
+            all.insert(machine, figures);
+        }
+        Ok(all)
+    }
+
+    /// Stores the figures of a machine.
+    ///
+    /// # Errors
+    /// A file that cannot be written: in words.
+    pub fn keep(&self, machine: &str, figures: &Figures) -> Result<(), String> {
+        let file = self.file(machine);
+        let folder = file.parent().unwrap_or(&self.folder);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&file, figures.text()))
+            .map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// The hand-written notes that end the table.
+    pub fn notes(&self) -> String {
+        let file = self.folder.join(format!("{}.md", self.table));
+        std::fs::read_to_string(file).unwrap_or_default()
+    }
+
+    /// Writes the rendered table beside the folder.
+    ///
+    /// # Errors
+    /// A file that cannot be written: in words.
+    pub fn render(&self, text: &str) -> Result<(), String> {
+        let name = format!("{}.md", self.table.to_uppercase());
+        let file = self.folder.with_file_name(name);
+        std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+}

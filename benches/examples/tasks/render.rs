@@ -1,0 +1,127 @@
+//! The tables in Markdown: bounds by machines, then the figures of each machine.
+
+use crate::figures::{Figures, Record, Value, digits};
+use crate::rows::{Better, OURS, ROWS, Row, Wanted};
+use crate::table::{judge, ratio};
+use std::fmt::Write;
+
+const HEAD: &str = "# Tasks beside the peers
+
+```sh
+benches/peers.sh SOURCES OUT                                    # peers in C and C++, and those of another Rust; optional
+cargo run --release -p tautline-bench --example tasks -- --rounds 3 --peers OUT/peers.tsv --write
+```
+
+`--write` replaces what `benches/figures/MACHINE/tasks.tsv` holds for the rows that were measured, on the machine that it runs on, and
+renders this file from the figures of all machines; `--render` only renders. Contenders are measured in turn, each in a process of its own,
+with the n-th worker pinned to the n-th processor, peers in C and C++ too; a peer that cannot be pinned says so in its name. One worker is
+measured by processor time, several by wall time, and only runs in which all had their processors count. Peers in C and C++ are built with
+`-O3 -march=native`, all Rust programs for the default target of the processor family; every node of a tree is hashed by itself, with the
+same function, by all contenders. Medians [least most].
+";
+
+/// The whole of benches/TASKS.md.
+pub fn document<'a>(machines: impl Iterator<Item = &'a Figures> + Clone, notes: &str) -> String {
+    let mut out = format!("{HEAD}\n## Bounds\n\n");
+    bounds(&mut out, machines.clone());
+    for figures in machines {
+        _ = write!(out, "\n## {}\n\n", figures.machine);
+        section(&mut out, figures);
+    }
+    if !notes.is_empty() {
+        _ = write!(out, "\n{notes}");
+    }
+    out
+}
+
+fn bounds<'a>(out: &mut String, machines: impl Iterator<Item = &'a Figures> + Clone) {
+    let names: Vec<&str> = machines.clone().map(|m| m.machine.as_str()).collect();
+    _ = writeln!(out, "| row | tautline | {} |", names.join(" | "));
+    _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
+    for row in ROWS {
+        for (at, wanted) in row.wanted.iter().enumerate() {
+            let verdict = |figures| judge(row, wanted, figures).to_string();
+            let verdicts: Vec<String> = machines.clone().map(verdict).collect();
+            let title = match at {
+                0 => format!("{}: {}", row.name, row.what),
+                _ => String::new(),
+            };
+            let bound = said(row, wanted);
+            _ = writeln!(out, "| {title} | {bound} | {} |", verdicts.join(" | "));
+        }
+    }
+}
+
+/// A bound in words.
+fn said(row: &Row, wanted: &Wanted) -> String {
+    let bound = match row.better {
+        Better::Less => "at most",
+        Better::More => "at least",
+    };
+    match wanted {
+        Wanted::Bound(value) => format!("{bound} {value} {}", row.unit)
+            .trim_end()
+            .to_owned(),
+        Wanted::Beats(who) => format!("beats {who}"),
+        Wanted::Within(who, times) => format!("{bound} {times} x {who}"),
+        Wanted::Scales(row, times) => format!("{times} x {row}"),
+    }
+}
+
+fn section(out: &mut String, figures: &Figures) {
+    for (run, conditions) in &figures.runs {
+        match figures.runs.len() {
+            1 => _ = writeln!(out, "{conditions}\n"),
+            _ => _ = writeln!(out, "{run}. {conditions}"),
+        }
+    }
+    let several = figures.runs.len() > 1;
+    out.push_str(if several { "\n| row | run " } else { "| row " });
+    out.push_str(
+        "| unit | tautline | peers: median [least most], how many times as good ours is |\n|---",
+    );
+    out.push_str(if several { "|---" } else { "" });
+    out.push_str("|---|---|---|\n");
+    for row in ROWS {
+        let Some(own) = figures.find(row.name, OURS) else {
+            continue;
+        };
+        let run = if several {
+            format!(" {} |", own.run)
+        } else {
+            String::new()
+        };
+        let peers: Vec<String> = figures
+            .of(row.name)
+            .filter(|record| record.who != OURS)
+            .map(|record| peer(row, own, record))
+            .collect();
+        _ = writeln!(
+            out,
+            "| {}: {} |{run} {} | **{}** | {} |",
+            row.name,
+            row.what,
+            row.unit,
+            shown(own),
+            peers.join("; ")
+        );
+    }
+}
+
+fn peer(row: &Row, own: &Record, record: &Record) -> String {
+    let medians = own.median().zip(record.median());
+    let times = medians.map(|(ours, theirs)| ratio(row.better, ours, theirs));
+    let times = times.filter(|times| times.is_finite());
+    let times = times.map_or(String::new(), |times| format!(" x{times:.2}"));
+    format!("{} {}{times}", record.who, shown(record))
+}
+
+fn shown(record: &Record) -> String {
+    match &record.value {
+        Value::Text(text) => text.clone(),
+        Value::Spread(spread) => {
+            let [least, median, most] = spread.map(|value| digits(value, 3));
+            format!("{median} [{least} {most}]")
+        }
+    }
+}
