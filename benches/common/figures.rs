@@ -152,7 +152,7 @@ pub fn is_named(full: &str, name: &str) -> bool {
 /// So many significant digits, and all digits before the point.
 pub fn digits(value: f64, count: i32) -> String {
     let magnitude = match value.abs() {
-        v if v == 0.0 => 0,
+        0.0 => 0,
         // Below one as at one tenth: tables have no more than `count` digits after the point.
         v => (v.log10().floor() as i32).max(-1),
     };

@@ -33,6 +33,9 @@ pub trait Runtime: Sized {
 pub trait Spawn: Runtime {
     /// So many scopes one after the other, with so many tasks each that do nothing.
     fn spawn(&self, scopes: u32, tasks: u32);
+    /// One scope with so many tasks that call `leaf`.
+    #[allow(dead_code, reason = "only the table of shapes has leaves")]
+    fn spawn_leaves(&self, tasks: u32, leaf: impl Fn() + Sync);
 }
 
 /// Pins the calling thread, and thereby those that it starts. The list is asked for once: a pinned
@@ -101,6 +104,12 @@ impl Spawn for Tautline {
             }
         });
     }
+
+    fn spawn_leaves(&self, tasks: u32, leaf: impl Fn() + Sync) {
+        let leaf = &leaf;
+        self.0
+            .run(|cx| cx.scope(|cx| (0..tasks).for_each(|_| cx.spawn(move |_| leaf()))));
+    }
 }
 
 /// Peers recurse, and trees are deep. Only what is touched takes memory.
@@ -139,6 +148,13 @@ impl Spawn for Rayon {
             for _ in 0..scopes {
                 rayon::scope(|scope| (0..tasks).for_each(|_| scope.spawn(|_| ())));
             }
+        });
+    }
+
+    fn spawn_leaves(&self, tasks: u32, leaf: impl Fn() + Sync) {
+        let leaf = &leaf;
+        self.0.install(|| {
+            rayon::scope(|scope| (0..tasks).for_each(|_| scope.spawn(move |_| leaf())));
         });
     }
 }

@@ -1,0 +1,82 @@
+//! The tables in Markdown.
+
+use crate::WORKERS;
+use crate::figures::{Figures, Record, digits};
+use crate::forks::{Rayon, Runtime, Tautline};
+use crate::row;
+use crate::shapes::SHAPES;
+use std::fmt::Write;
+
+/// Ours may take so many times what rayon takes.
+const BOUND: f64 = 1.1;
+/// The ideal counts as reached within this factor.
+const REACHED: f64 = 1.05;
+
+const HEAD: &str = "# Fork shapes with long leaves
+
+```sh
+cargo run --release -p tautline-bench --example shapes -- --write
+```
+
+`--write` replaces what `benches/figures/MACHINE/shapes.tsv` holds, on the machine that it runs on, and renders this file from the
+figures of all machines. Milliseconds, medians: tautline, rayon, and how many times rayon's time ours takes. Wanted is at most 1.1 times,
+in every cell. *ideal*: ours is within 5 % of a lower bound, the longest path or an equal share for each worker. Leaves that sleep leave
+the processors free, so that more workers than processors are meaningful.
+";
+
+/// The whole of benches/SHAPES.md.
+pub fn document<'a>(machines: impl Iterator<Item = &'a Figures>, notes: &str) -> String {
+    let mut out = HEAD.to_owned();
+    for figures in machines {
+        _ = write!(out, "\n## {}\n\n", figures.machine);
+        for conditions in figures.runs.values() {
+            _ = writeln!(out, "{conditions}\n");
+        }
+        section(&mut out, figures);
+    }
+    if !notes.is_empty() {
+        _ = write!(out, "\n{notes}");
+    }
+    out
+}
+
+fn section(out: &mut String, figures: &Figures) {
+    let workers = WORKERS.map(|workers| match workers {
+        1 => "1 worker".to_owned(),
+        _ => format!("{workers} workers"),
+    });
+    _ = writeln!(out, "| shape | leaves | {} |", workers.join(" | "));
+    _ = writeln!(out, "|---|---|{}", "---|".repeat(WORKERS.len()));
+    let mut judged = [0, 0];
+    for sleeps in [true, false] {
+        for shape in &SHAPES {
+            let cells = WORKERS.map(|workers| {
+                let row = row(shape, sleeps, workers);
+                let ours = figures.find(&row, Tautline::NAME);
+                let pair = ours.zip(figures.find(&row, Rayon::NAME));
+                pair.map_or("".into(), |(ours, rayon)| cell(ours, rayon, &mut judged))
+            });
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                let leaves = if sleeps { "sleep" } else { "compute" };
+                _ = writeln!(out, "| {} | {leaves} | {} |", shape.name, cells.join(" | "));
+            }
+        }
+    }
+    let [held, all] = judged;
+    _ = writeln!(out, "\nHolds in {held} of {all} cells.");
+}
+
+fn cell(ours: &Record, rayon: &Record, [held, all]: &mut [u32; 2]) -> String {
+    let Some((own, theirs)) = ours.median().zip(rayon.median()) else {
+        return "not measured".into();
+    };
+    let times = own / theirs;
+    let holds = times <= BOUND;
+    *held += u32::from(holds);
+    *all += 1;
+    let ideal = ours.beside.is_some_and(|ideal| own <= REACHED * ideal);
+    let mut text = format!("{}, {}, x{times:.2}", digits(own, 3), digits(theirs, 3));
+    text.push_str(if ideal { ", *ideal*" } else { "" });
+    text.push_str(if holds { "" } else { ", **NO**" });
+    text
+}
