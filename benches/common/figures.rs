@@ -160,6 +160,9 @@ pub fn digits(value: f64, count: i32) -> String {
     format!("{value:.after$}")
 }
 
+/// Renders machines, and the notes that end the table.
+pub type Document = fn(&[&Figures], &str) -> String;
+
 /// The folder of a table's figures.
 pub struct Store {
     folder: PathBuf,
@@ -183,7 +186,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that cannot be read, or has a malformed line: in words.
-    pub fn all(&self) -> Result<BTreeMap<String, Figures>, String> {
+    fn all(&self) -> Result<BTreeMap<String, Figures>, String> {
         let said = |error| format!("{}: {error}", self.folder.display());
         let mut all = BTreeMap::new();
         for entry in std::fs::read_dir(&self.folder).map_err(said)? {
@@ -204,7 +207,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that cannot be written: in words.
-    pub fn keep(&self, machine: &str, figures: &Figures) -> Result<(), String> {
+    fn keep(&self, machine: &str, figures: &Figures) -> Result<(), String> {
         let file = self.file(machine);
         let folder = file.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder)
@@ -212,19 +215,42 @@ impl Store {
             .map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// The hand-written notes that end the table.
-    pub fn notes(&self) -> String {
-        let file = self.folder.join(format!("{}.md", self.table));
-        std::fs::read_to_string(file).unwrap_or_default()
-    }
-
-    /// Writes the rendered table beside the folder.
+    /// Renders the table from the figures of all machines. The hand-written notes of
+    /// `benches/figures/TABLE.md` end it.
     ///
     /// # Errors
-    /// A file that cannot be written: in words.
-    pub fn render(&self, text: &str) -> Result<(), String> {
+    /// A file that cannot be read or written: in words.
+    pub fn render(&self, document: Document) -> Result<(), String> {
+        let all = self.all()?;
+        let notes = self.folder.join(format!("{}.md", self.table));
+        let notes = std::fs::read_to_string(notes).unwrap_or_default();
+        let text = document(&all.values().collect::<Vec<_>>(), &notes);
         let name = format!("{}.md", self.table.to_uppercase());
         let file = self.folder.with_file_name(name);
         std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// Stores a run with what the machine of that folder measured before and renders the table, or
+    /// prints the run alone if there is no folder.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written: in words.
+    pub fn report(
+        &self,
+        folder: Option<&str>,
+        [machine, conditions]: [&str; 2],
+        records: Vec<Record>,
+        document: Document,
+    ) -> Result<(), String> {
+        let Some(folder) = folder else {
+            let mut figures = Figures::default();
+            figures.replace(machine, conditions, records);
+            println!("{}", document(&[&figures], ""));
+            return Ok(());
+        };
+        let mut figures = self.all()?.remove(folder).unwrap_or_default();
+        figures.replace(machine, conditions, records);
+        self.keep(folder, &figures)?;
+        self.render(document)
     }
 }

@@ -16,12 +16,17 @@ mod tasks;
 mod allocations;
 #[path = "../../common/barriers.rs"]
 mod barriers;
+#[allow(dead_code, reason = "the table of tasks uses all of it")]
+#[path = "../../common/figures.rs"]
+mod figures;
 #[path = "../../common/machine.rs"]
 mod machine;
 #[path = "../../common/programs.rs"]
 mod programs;
 
 use clap::Parser;
+use figures::Store;
+use programs::Program;
 use std::path::PathBuf;
 use tautline::Machine;
 use tautline::bench::{Kind, Setting};
@@ -46,14 +51,21 @@ struct Options {
     /// Programs of peers, as benches/peers.sh lists them.
     #[arg(long)]
     peers: Option<PathBuf>,
+    /// Stores the figures as this machine's, and renders benches/PHASERS.md.
+    #[arg(long)]
+    write: bool,
+    /// Renders benches/PHASERS.md from the stored figures, and measures nothing.
+    #[arg(long)]
+    render: bool,
+    /// The folder in benches/figures of this machine, if not that of its processor's name.
+    #[arg(long)]
+    machine: Option<String>,
 }
 
 /// A table.
 struct Section {
     /// That of its programs, too.
     name: &'static str,
-    title: &'static str,
-    unit: &'static str,
     /// The numbers of tasks.
     columns: &'static [usize],
     kinds: Vec<Kind>,
@@ -63,6 +75,15 @@ struct Section {
 
 fn main() {
     let options = Options::parse();
+    let store = Store::of("phasers");
+    if options.render {
+        return store
+            .render(table::document)
+            .unwrap_or_else(|why| exit(&why));
+    }
+    if options.write && options.quick {
+        exit("--write stores figures, --quick measures none");
+    }
     let list = options.peers.as_ref().map(|file| programs::listed(file));
     let programs = list
         .unwrap_or(Ok(Vec::new()))
@@ -78,7 +99,8 @@ fn main() {
         (setting.samples, setting.iterations) = (options.samples.clamp(1, 2), Some(20));
     }
     let sections = sections(setting.cpus.len());
-    table::print_head(&machine, &setting, &sections, &programs, options.quick);
+    let conditions = conditions(&setting, &sections, &programs);
+    let mut records = Vec::new();
     for mut section in sections {
         if !section.name.starts_with(&options.only) {
             continue;
@@ -88,53 +110,66 @@ fn main() {
             .filter(|program| program.row == section.name);
         let own = own.map(|program| Kind::program(&program.who, program.path.split_whitespace()));
         section.kinds.extend(own);
-        table::print_section(&section, &measured(&section, &setting));
+        records.extend(table::records(&section, &measured(&section, &setting)));
     }
     if "memory".starts_with(&options.only) {
-        table::print_bytes(THREADS.iter().chain(&[1000]).copied());
+        for &tasks in THREADS.iter().chain(&[1000]) {
+            records.extend(table::byte_records(tasks, membership::bytes(tasks)));
+        }
     }
-    table::print_foot();
+    let processor = machine::Processor::discover();
+    let folder = options.machine.unwrap_or_else(|| processor.folder());
+    let run = [processor.title(), conditions];
+    let stored = store.report(
+        options.write.then_some(&*folder),
+        run.each_ref().map(|text| &**text),
+        records,
+        table::document,
+    );
+    stored.unwrap_or_else(|why| exit(&why));
+}
+
+/// What the figures of a run depend on.
+fn conditions(setting: &Setting, sections: &[Section], programs: &[Program]) -> String {
+    let known = |program: &&Program| sections.iter().any(|section| section.name == program.row);
+    let mut peers = ["hurdles", "tokio"]
+        .map(|name| format!("{name} {}", machine::version(name)))
+        .to_vec();
+    for program in programs.iter().filter(known) {
+        if !peers.contains(&program.who) {
+            peers.push(program.who.clone());
+        }
+    }
+    format!(
+        "{}; {} processors used. Medians of {} samples. Peers: {}.",
+        machine::conditions(),
+        setting.cpus.len().min(PROCESSORS),
+        setting.samples,
+        peers.join(", "),
+    )
 }
 
 /// All sections but that of memory, which is counted.
 fn sections(workers: usize) -> Vec<Section> {
-    let threads = |name, title, kinds| Section {
+    let threads = |name, kinds| Section {
         name,
-        title,
-        unit: "threads",
         columns: THREADS,
         kinds,
         threads: true,
     };
+    let many = |name, columns, kinds| Section {
+        name,
+        columns,
+        kinds,
+        threads: false,
+    };
     vec![
-        threads("barrier", "Barrier, ns an episode", barriers::for_threads()),
-        threads("ring", "Ring of neighbours, ns an episode", ring::kinds()),
-        threads(
-            "sum",
-            "Barrier with a sum, ns an episode",
-            accumulate::kinds(),
-        ),
-        Section {
-            name: "async",
-            title: "Barrier of async tasks on all workers, ns an episode",
-            unit: "tasks",
-            columns: &[64, 1000],
-            kinds: tasks::kinds(workers),
-            threads: false,
-        },
-        Section {
-            name: "register",
-            title: "Registration and drop of one more, by one thread, ns",
-            unit: "live tasks",
-            columns: &[10_000],
-            kinds: membership::kinds(),
-            threads: false,
-        },
-        threads(
-            "churn",
-            "Barrier in which each task registers and drops another, ns an episode",
-            membership::churn(),
-        ),
+        threads("barrier", barriers::for_threads()),
+        threads("ring", ring::kinds()),
+        threads("sum", accumulate::kinds()),
+        many("async", &[64, 1000], tasks::kinds(workers)),
+        many("register", &[10_000], membership::kinds()),
+        threads("churn", membership::churn()),
     ]
 }
 

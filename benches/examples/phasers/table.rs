@@ -1,77 +1,128 @@
-//! The tables, in Markdown.
+//! The tables, in Markdown: bounds by machines, then the figures of each machine.
 
-use crate::machine::{load, said_by, version};
-use crate::membership::{self, Bytes};
-use crate::programs::Program;
-use crate::{PROCESSORS, Section};
-use tautline::Machine;
-use tautline::bench::{Comparison, Row, Setting, Spread};
+use crate::Section;
+use crate::figures::{Figures, Record, Value, digits};
+use crate::membership::Bytes;
+use std::fmt::Write;
+use tautline::bench::{Comparison, Row, Spread};
 
-pub fn print_head(
-    machine: &Machine,
-    setting: &Setting,
-    sections: &[Section],
-    programs: &[Program],
-    quick: bool,
-) {
-    println!("# Phasers beside what is used in their place\n");
-    println!("```sh");
-    println!("benches/peers.sh SOURCES OUT       # peers in C, C++ and Java; optional");
-    println!(
-        "cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv > benches/PHASERS.md"
-    );
-    println!("```\n");
-    if quick {
-        println!("Quick: few samples, whose figures say nothing.\n");
-    }
-    let known = |program: &&Program| sections.iter().any(|section| section.name == program.row);
-    let mut peers = ["hurdles", "tokio"]
-        .map(|name| format!("{name} {}", version(name)))
-        .to_vec();
-    for program in programs.iter().filter(known) {
-        if !peers.contains(&program.who) {
-            peers.push(program.who.clone());
-        }
-    }
-    println!(
-        "{}, {} processors, of which {} are used; load {}; {}. Peers: {}.",
-        machine.model().unwrap_or("unknown processor"),
-        machine.allowed().len(),
-        setting.cpus.len().min(PROCESSORS),
-        load(),
-        said_by("rustc").unwrap_or("unknown compiler".into()),
-        peers.join(", "),
-    );
-    println!(
-        "Medians [least most] of {} samples, each by fresh threads or a fresh process, all in turn; pinned, the n-th thread \
-         to the n-th processor in turn. After x: how many round trips of a cache line between the processors, measured in \
-         the same rounds. How: `tautline bench barrier --help`.",
-        setting.samples
-    );
+const HEAD: &str = "# Phasers beside what is used in their place
+
+```sh
+benches/peers.sh SOURCES OUT       # peers in C, C++ and Java; optional
+cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv --write
+```
+
+`--write` replaces what `benches/figures/MACHINE/phasers.tsv` holds for the sections that were measured, on the machine that it runs on,
+and renders this file from the figures of all machines; `--render` only renders. Medians [least most], each sample by fresh threads or a
+fresh process, all in turn; pinned, the n-th thread to the n-th processor in turn, unless the name of a peer says otherwise. After x: how
+many round trips of a cache line between the processors, measured in the same rounds; among the bounds, how many times what ours is held
+against. How: `tautline bench barrier --help`.
+";
+
+/// A section, as it is rendered.
+struct Title {
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
 }
 
-pub fn print_section(section: &Section, comparisons: &[Comparison]) {
-    println!("\n## {}\n", section.title);
-    let head = |text: &str, each: &dyn Fn(&Comparison) -> String| {
-        let cells: Vec<String> = comparisons.iter().map(each).collect();
-        println!("| {text} | {} |", cells.join(" | "));
-    };
-    head("", &|column| format!("{} {}", column.tasks, section.unit));
-    println!("|---|{}", "---|".repeat(comparisons.len()));
-    head("round trip of a cache line", &|column| {
-        figures(&column.round_trips)
-    });
-    for (at, kind) in section.kinds.iter().enumerate() {
-        head(kind.name(), &|column| {
-            let Row { samples, .. } = &column.rows[at];
-            let ratio = column.ratio(&column.rows[at]).filter(|_| section.threads);
-            let times = ratio.map_or(String::new(), |ratio| format!(" x{}", short(ratio)));
-            format!("{}{times}", figures(samples))
-        });
+const TITLES: [Title; 7] = [
+    title("barrier", "Barrier, ns an episode", "threads"),
+    title("ring", "Ring of neighbours, ns an episode", "threads"),
+    title("sum", "Barrier with a sum, ns an episode", "threads"),
+    title(
+        "async",
+        "Barrier of async tasks on all workers, ns an episode",
+        "tasks",
+    ),
+    title(
+        "register",
+        "Registration and drop of one more, by one thread, ns",
+        "live tasks",
+    ),
+    title(
+        "churn",
+        "Barrier in which each task registers and drops another, ns an episode",
+        "threads",
+    ),
+    title("memory", "Memory, bytes a task", "tasks"),
+];
+
+const fn title(name: &'static str, title: &'static str, unit: &'static str) -> Title {
+    Title { name, title, unit }
+}
+
+const ROUND_TRIP: &str = "round trip of a cache line";
+const FASTEST: &str = "fastest";
+
+/// What is wanted of each degree of ours.
+enum Wanted {
+    /// At most so many round trips of a cache line.
+    RoundTrips(f64),
+    /// At most so much.
+    Bound(f64),
+    /// At most so much a task.
+    EachTask(f64),
+    /// At most so many times a peer.
+    Within(&'static str, f64),
+}
+
+/// A bound: rows, the contenders that it binds, and what is wanted.
+struct Bound {
+    section: &'static str,
+    columns: &'static [usize],
+    ours: &'static str,
+    wanted: Wanted,
+}
+
+#[rustfmt::skip] // A table.
+const BOUNDS: [Bound; 11] = [
+    Bound { section: "barrier", columns: &[2], ours: "phaser, ", wanted: Wanted::RoundTrips(1.15) },
+    Bound { section: "barrier", columns: &[2], ours: "phaser, ", wanted: Wanted::RoundTrips(1.3) },
+    Bound { section: "barrier", columns: &[2, 4, 8], ours: "phaser, ", wanted: Wanted::Within("hurdles", 1.0) },
+    Bound { section: "barrier", columns: &[4], ours: "phaser, ", wanted: Wanted::Bound(1100.0) },
+    Bound { section: "barrier", columns: &[8], ours: "phaser, ", wanted: Wanted::Bound(2600.0) },
+    Bound { section: "sum", columns: &[2, 4, 8], ours: "accumulator, ", wanted: Wanted::Within("central counter and a shared sum", 1.1) },
+    Bound { section: "async", columns: &[64, 1000], ours: "phased tasks, ", wanted: Wanted::EachTask(60.0) },
+    Bound { section: "async", columns: &[64, 1000], ours: "phased tasks, ", wanted: Wanted::Within("tokio::sync::Barrier", 1.0) },
+    Bound { section: "async", columns: &[64, 1000], ours: "phased tasks, ", wanted: Wanted::Within("tokio::sync::Barrier, tokio's runtime", 1.0) },
+    Bound { section: "register", columns: &[10_000], ours: "phaser, ", wanted: Wanted::Bound(1000.0) },
+    Bound { section: "memory", columns: &[2, 4, 8, 1000], ours: "phaser, ", wanted: Wanted::Bound(192.0) },
+];
+
+/// The records of a section, one row a number of tasks.
+pub fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Record> {
+    let mut all = Vec::new();
+    for column in comparisons {
+        let row = format!("{}/{}", section.name, column.tasks);
+        let mut put = |who: &str, value, beside| {
+            all.push(Record {
+                row: row.clone(),
+                who: who.to_owned(),
+                value,
+                counted: None,
+                beside,
+                run: 0,
+            });
+        };
+        put(ROUND_TRIP, spread(&column.round_trips), None);
+        for one in &column.rows {
+            let Row { name, samples, .. } = one;
+            let ratio = column.ratio(one).filter(|_| section.threads);
+            put(name, spread(samples), ratio);
+        }
+        if column.rows.len() > 1 || !column.doubts.is_empty() {
+            put(FASTEST, Value::Text(judged(column)), None);
+        }
     }
-    if section.kinds.len() > 1 || comparisons.iter().any(|column| !column.doubts.is_empty()) {
-        head("fastest", &judged);
-    }
+    all
+}
+
+fn spread(samples: &[f64]) -> Value {
+    Spread::of(samples).map_or(Value::Text("-".into()), |spread| {
+        Value::Spread([spread.least, spread.median, spread.most])
+    })
 }
 
 fn judged(column: &Comparison) -> String {
@@ -81,7 +132,7 @@ fn judged(column: &Comparison) -> String {
         return format!("{}{}", name(verdict.fastest), level.collect::<String>());
     }
     match column.doubts.is_empty() {
-        true => String::new(),
+        true => "-".to_owned(),
         false => {
             let doubts: Vec<String> = column.doubts.iter().map(ToString::to_string).collect();
             format!("no verdict: {}", doubts.join("; "))
@@ -89,47 +140,164 @@ fn judged(column: &Comparison) -> String {
     }
 }
 
-/// Bytes a task, for each of so many.
-pub fn print_bytes(columns: impl Iterator<Item = usize>) {
-    let columns: Vec<(usize, Vec<Bytes>)> = columns
-        .map(|tasks| (tasks, membership::bytes(tasks)))
-        .collect();
-    println!("\n## Memory, bytes a task\n");
-    let heads: Vec<String> = columns
-        .iter()
-        .map(|(tasks, _)| format!("{tasks} tasks"))
-        .collect();
-    println!("| | {} |", heads.join(" | "));
-    println!("|---|{}", "---|".repeat(columns.len()));
-    let rows = columns.first().map_or(0, |(_, rows)| rows.len());
-    for at in 0..rows {
-        let cells: Vec<String> = columns.iter().map(|(_, rows)| short(rows[at].1)).collect();
-        println!("| {} | {} |", columns[0].1[at].0, cells.join(" | "));
-    }
-}
-
-pub fn print_foot() {
-    println!("\nLoad at the end: {}.", load());
-}
-
-fn figures(samples: &[f64]) -> String {
-    Spread::of(samples).map_or("-".into(), |spread| {
-        let Spread {
-            least,
-            median,
-            most,
-            ..
-        } = spread;
-        format!("{} [{} {}]", short(median), short(least), short(most))
+/// The records of the bytes of each contender.
+pub fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Record> {
+    bytes.into_iter().map(move |(who, bytes)| Record {
+        row: format!("memory/{tasks}"),
+        who,
+        value: Value::Spread([bytes; 3]),
+        counted: None,
+        beside: None,
+        run: 0,
     })
 }
 
-/// Three digits that count.
-fn short(value: f64) -> String {
-    let digits = match value.abs() {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$}")
+/// The whole of benches/PHASERS.md.
+pub fn document(machines: &[&Figures], notes: &str) -> String {
+    let mut out = format!("{HEAD}\n## Bounds\n\n");
+    bounds(&mut out, machines);
+    for figures in machines {
+        _ = write!(out, "\n## {}\n", figures.machine);
+        let several = figures.runs.len() > 1;
+        for (run, conditions) in &figures.runs {
+            let number = if several {
+                format!("Run {run}: ")
+            } else {
+                String::new()
+            };
+            _ = writeln!(out, "\n{number}{conditions}");
+        }
+        for title in &TITLES {
+            section(&mut out, figures, title, several);
+        }
+    }
+    if !notes.is_empty() {
+        _ = write!(out, "\n{notes}");
+    }
+    out
+}
+
+fn bounds(out: &mut String, machines: &[&Figures]) {
+    let names: Vec<&str> = machines.iter().map(|m| m.machine.as_str()).collect();
+    _ = writeln!(out, "| what | wanted, by degree | {} |", names.join(" | "));
+    _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
+    for bound in &BOUNDS {
+        for &tasks in bound.columns {
+            let verdicts: Vec<String> = machines.iter().map(|m| bound.judge(m, tasks)).collect();
+            let title = TITLES.iter().find(|title| title.name == bound.section);
+            let (title, unit) = title.map_or((bound.section, ""), |t| (t.title, t.unit));
+            let wanted = bound.said();
+            _ = writeln!(
+                out,
+                "| {title}, {tasks} {unit} | {wanted} | {} |",
+                verdicts.join(" | ")
+            );
+        }
+    }
+}
+
+impl Bound {
+    fn said(&self) -> String {
+        match self.wanted {
+            Wanted::RoundTrips(times) => format!("at most {times} round trips of a line"),
+            Wanted::Bound(most) if self.section == "memory" => format!("at most {most} bytes"),
+            Wanted::Bound(most) => format!("at most {most} ns"),
+            Wanted::EachTask(most) => format!("at most {most} ns a task"),
+            Wanted::Within(who, 1.0) => format!("ahead of {who}"),
+            Wanted::Within(who, times) => format!("at most {times} x {who}"),
+        }
+    }
+
+    /// Each of ours against the bound.
+    fn judge(&self, figures: &Figures, tasks: usize) -> String {
+        let row = format!("{}/{tasks}", self.section);
+        let peer = |who: &str| {
+            let mut all = figures.of(&row);
+            all.find(|record| record.who == who)?.median()
+        };
+        let one = |record: &Record| {
+            let (median, degree) = (record.median()?, &record.who[self.ours.len()..]);
+            let (got, most) = match self.wanted {
+                Wanted::RoundTrips(most) => (record.beside?, most),
+                Wanted::Bound(most) => (median, most),
+                Wanted::EachTask(most) => (median / tasks as f64, most),
+                Wanted::Within(who, most) => (median / peer(who)?, most),
+            };
+            let verdict = if got <= most { "yes" } else { "**NO**" };
+            let times = match self.wanted {
+                Wanted::RoundTrips(_) | Wanted::Within(..) => "x",
+                _ => "",
+            };
+            let degree = degree.replace("degree ", "");
+            Some(format!("{degree}: {verdict} {times}{}", digits(got, 3)))
+        };
+        let ours = figures.of(&row).filter(|r| r.who.starts_with(self.ours));
+        let all: Vec<String> = ours.filter_map(one).collect();
+        match all.is_empty() {
+            true => "not measured".into(),
+            false => all.join("; "),
+        }
+    }
+}
+
+fn section(out: &mut String, figures: &Figures, title: &Title, several: bool) {
+    let mut columns: Vec<(usize, &str, u32)> = Vec::new();
+    let mut kinds: Vec<&str> = Vec::new();
+    for record in &figures.records {
+        let Some((name, tasks)) = record.row.split_once('/') else {
+            continue;
+        };
+        if let Some(tasks) = tasks.parse().ok().filter(|_| name == title.name) {
+            if !columns.iter().any(|column| column.0 == tasks) {
+                columns.push((tasks, &record.row, record.run));
+            }
+            if !kinds.contains(&record.who.as_str()) {
+                kinds.push(&record.who);
+            }
+        }
+    }
+    if columns.is_empty() {
+        return;
+    }
+    columns.sort_unstable();
+    // The verdict last, whichever column has more contenders.
+    kinds.sort_by_key(|&kind| kind == FASTEST);
+    let heads: Vec<String> = columns
+        .iter()
+        .map(|(tasks, _, run)| match several {
+            true => format!("{tasks} {}, run {run}", title.unit),
+            false => format!("{tasks} {}", title.unit),
+        })
+        .collect();
+    _ = write!(
+        out,
+        "\n### {}\n\n| | {} |\n|---|",
+        title.title,
+        heads.join(" | ")
+    );
+    _ = writeln!(out, "{}", "---|".repeat(columns.len()));
+    for kind in kinds {
+        let cell = |&(_, row, _): &(usize, &str, u32)| {
+            let mut all = figures.of(row);
+            all.find(|record| record.who == kind)
+                .map_or(String::new(), |record| {
+                    shown(record, title.name == "memory")
+                })
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        _ = writeln!(out, "| {kind} | {} |", cells.join(" | "));
+    }
+}
+
+fn shown(record: &Record, alone: bool) -> String {
+    match &record.value {
+        Value::Text(text) => text.clone(),
+        Value::Spread([_, median, _]) if alone => digits(*median, 3),
+        Value::Spread(spread) => {
+            let [least, median, most] = spread.map(|value| digits(value, 3));
+            let times = record.beside;
+            let times = times.map_or(String::new(), |times| format!(" x{}", digits(times, 3)));
+            format!("{median} [{least} {most}]{times}")
+        }
+    }
 }

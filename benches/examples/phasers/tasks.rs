@@ -1,6 +1,7 @@
 //! Barriers of async tasks, many more than there are workers.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -24,6 +25,7 @@ pub fn kinds(workers: usize) -> Vec<Kind> {
         .map(|&degree| phased(degree, workers))
         .collect();
     all.push(kind("tokio::sync::Barrier", workers, tokio_parties));
+    all.push(tokio_alone(workers));
     all.push(kind("a lock and wakers", workers, Wakers::parties));
     all
 }
@@ -64,6 +66,42 @@ fn phased(degree: usize, workers: usize) -> Kind {
 fn tokio_parties(tasks: usize) -> Vec<Arc<tokio::sync::Barrier>> {
     let barrier = Arc::new(tokio::sync::Barrier::new(tasks));
     vec![barrier; tasks]
+}
+
+/// tokio's barrier on tokio's own runtime, its n-th thread on the n-th processor.
+fn tokio_alone(workers: usize) -> Kind {
+    Kind::measured("tokio::sync::Barrier, tokio's runtime", move |plan| {
+        let cpus = tautline::Machine::discover().cpus();
+        let started = AtomicUsize::new(0);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers)
+            .on_thread_start(move || {
+                let at = started.fetch_add(1, Ordering::Relaxed);
+                let id = cpus[at % cpus.len()];
+                core_affinity::set_for_current(core_affinity::CoreId { id });
+            })
+            .build()?;
+        let (iterations, elapsed) = (plan.iterations, Arc::new(Mutex::new(Duration::ZERO)));
+        let parties = tokio_parties(plan.cpus.len()).into_iter().enumerate();
+        let tasks = parties.map(|(task, mut party)| {
+            let elapsed = elapsed.clone();
+            runtime.spawn(async move {
+                Episodes::wait(&mut party).await;
+                let start = Instant::now();
+                for _ in 0..iterations {
+                    Episodes::wait(&mut party).await;
+                }
+                if task == 0 {
+                    *elapsed.lock().expect("nothing panics here") = start.elapsed();
+                }
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        for task in tasks {
+            runtime.block_on(task).map_err(std::io::Error::other)?;
+        }
+        Ok(overhead(&elapsed, iterations))
+    })
 }
 
 impl Episodes for Arc<tokio::sync::Barrier> {

@@ -82,71 +82,90 @@ fn main() {
     let options = Options::parse();
     let store = Store::of("shapes");
     if options.render {
-        return render(&store);
+        return store
+            .render(render::document)
+            .unwrap_or_else(|why| exit(&why));
     }
     if options.write && options.quick {
         exit("--write stores figures, --quick measures none");
     }
-    let rounds = if options.quick {
-        1
-    } else {
-        options.rounds.max(1)
-    };
     let conditions = machine::conditions();
-    // A long leaf sleeps 24 ms and computes about 12 ms.
+    let (records, leaves) = records(&options);
+    let conditions = format!(
+        "{conditions}. {leaves} rayon {}.",
+        machine::version("rayon")
+    );
+    let processor = machine::Processor::discover();
+    let folder = options.machine.unwrap_or_else(|| processor.folder());
+    let run = [processor.title(), conditions];
+    let stored = store.report(
+        options.write.then_some(&*folder),
+        run.each_ref().map(|text| &**text),
+        records,
+        render::document,
+    );
+    stored.unwrap_or_else(|why| exit(&why));
+}
+
+/// All shapes that are asked for, with both kinds of leaves.
+fn cases(options: &Options, sleep: Duration, compute: u64) -> Vec<Case> {
+    let processors = tautline::Machine::discover().allowed().len() as u32;
+    let shapes = SHAPES.into_iter();
+    let of = |shape| {
+        let computing = WORKERS.into_iter().filter(|&count| count <= processors);
+        let sleeping = WORKERS.map(|count| (Leaf::Sleeps(sleep), count));
+        let computing = computing.map(|count| (Leaf::Computes(compute), count));
+        let all = sleeping.into_iter().chain(computing);
+        all.map(move |(leaf, workers)| Case {
+            shape,
+            leaf,
+            workers,
+        })
+    };
+    shapes
+        .filter(|shape| shape.name.starts_with(&options.only))
+        .flat_map(of)
+        .collect()
+}
+
+/// The figures, and in words how many and of which leaves.
+fn records(options: &Options) -> (Vec<Record>, String) {
+    let rounds = match options.quick {
+        true => 1,
+        false => options.rounds.max(1),
+    };
+    // A long leaf sleeps 24 ms and computes about 10 ms.
     let (sleep, compute) = match options.quick {
         true => (Duration::from_micros(100), 20_000),
         false => (Duration::from_millis(3), 1_000_000),
     };
-    let processors = tautline::Machine::discover().allowed().len() as u32;
-    let mut cases = Vec::new();
-    for shape in SHAPES
-        .into_iter()
-        .filter(|s| s.name.starts_with(&options.only))
-    {
-        let computing = WORKERS.into_iter().filter(|&workers| workers <= processors);
-        let leaves = WORKERS.map(|workers| (Leaf::Sleeps(sleep), workers));
-        let leaves = leaves.into_iter();
-        let all = leaves.chain(computing.map(|workers| (Leaf::Computes(compute), workers)));
-        cases.extend(all.map(|(leaf, workers)| Case {
-            shape,
-            leaf,
-            workers,
-        }));
-    }
-    let mut ours = vec![Vec::new(); cases.len()];
-    let mut theirs = ours.clone();
-    let mut units = Vec::new();
+    let cases = cases(options, sleep, compute);
+    let mut samples = vec![[Vec::new(), Vec::new()]; cases.len()];
+    let mut computed = f64::INFINITY;
     for round in 1..=rounds {
-        units.push(unit(Leaf::Computes(compute)));
-        for (at, case) in cases.iter().enumerate() {
-            ours[at].push(measured::<Tautline>(case));
-            theirs[at].push(measured::<Rayon>(case));
+        computed = computed.min(unit(Leaf::Computes(compute)));
+        for (case, [ours, rayon]) in cases.iter().zip(&mut samples) {
+            ours.push(measured::<Tautline>(case));
+            rayon.push(measured::<Rayon>(case));
         }
         eprintln!("round {round} of {rounds} done");
     }
-    units.sort_by(f64::total_cmp);
-    let mut records = Vec::new();
-    for (at, case) in cases.iter().enumerate() {
-        let unit = match case.leaf {
+    let mut all = Vec::new();
+    for (case, mut pair) in cases.iter().zip(samples) {
+        let ideal = case.ideal(match case.leaf {
             Leaf::Sleeps(unit) => unit.as_secs_f64(),
-            Leaf::Computes(_) => units[0],
-        };
-        let ideal = case.ideal(unit);
-        for (who, samples) in [
-            (Tautline::NAME, &mut ours[at]),
-            (Rayon::NAME, &mut theirs[at]),
-        ] {
-            records.push(record(case, who, ideal, samples));
-        }
+            Leaf::Computes(_) => computed,
+        });
+        let names = [Tautline::NAME, Rayon::NAME];
+        let pair = names.into_iter().zip(&mut pair);
+        all.extend(pair.map(|(who, samples)| record(case, who, ideal, samples)));
     }
-    let conditions = format!(
-        "{conditions}. Medians of {rounds} rounds. rayon {}. A long leaf sleeps {} ms or computes {:.1} ms.",
-        machine::version("rayon"),
+    let leaves = format!(
+        "Medians of {rounds} rounds. A long leaf sleeps {} ms or computes {:.1} ms.",
         (sleep * UNITS).as_secs_f64() * 1e3,
-        units[0] * f64::from(UNITS) * 1e3,
+        computed * f64::from(UNITS) * 1e3,
     );
-    report(&options, &store, &conditions, records);
+    (all, leaves)
 }
 
 fn record(case: &Case, who: &str, ideal: f64, samples: &mut [f64]) -> Record {
@@ -203,31 +222,6 @@ fn measured<R: Spawn>(case: &Case) -> f64 {
         });
         thread.join().expect("shapes do not panic")
     })
-}
-
-/// Prints this run, or stores it beside what this machine and others measured before.
-fn report(options: &Options, store: &Store, conditions: &str, records: Vec<Record>) {
-    let processor = machine::Processor::discover();
-    let folder = options.machine.clone();
-    let folder = folder.unwrap_or_else(|| processor.folder());
-    let all = store.all().unwrap_or_else(|why| exit(&why));
-    let stored = all.get(&folder).filter(|_| options.write);
-    let mut figures = stored.cloned().unwrap_or_default();
-    figures.replace(&processor.title(), conditions, records);
-    if options.write {
-        store
-            .keep(&folder, &figures)
-            .unwrap_or_else(|why| exit(&why));
-        render(store);
-    } else {
-        println!("{}", render::document([&figures].into_iter(), ""));
-    }
-}
-
-fn render(store: &Store) {
-    let all = store.all().unwrap_or_else(|why| exit(&why));
-    let text = render::document(all.values(), &store.notes());
-    store.render(&text).unwrap_or_else(|why| exit(&why));
 }
 
 fn exit(complaint: &str) -> ! {

@@ -25,7 +25,7 @@ the processors free, so that more workers than processors are meaningful.
 ";
 
 /// The whole of benches/SHAPES.md.
-pub fn document<'a>(machines: impl Iterator<Item = &'a Figures>, notes: &str) -> String {
+pub fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = HEAD.to_owned();
     for figures in machines {
         _ = write!(out, "\n## {}\n\n", figures.machine);

@@ -10,6 +10,7 @@
 //! builds them. `--write` stores the figures as those of this machine and renders the table of all
 //! machines.
 
+mod counts;
 mod measure;
 mod render;
 mod rows;
@@ -72,7 +73,7 @@ struct Options {
     /// The folder in benches/figures of this machine, if not that of its processor's name.
     #[arg(long)]
     machine: Option<String>,
-    /// Counts instructions a fork too, with valgrind.
+    /// Counts instructions too, with valgrind and objdump.
     #[arg(long)]
     instructions: bool,
     /// One measurement, in this process: a row's name, who, and a size.
@@ -87,7 +88,9 @@ fn main() {
     }
     let store = Store::of("tasks");
     if options.render {
-        return render(&store);
+        return store
+            .render(render::document)
+            .unwrap_or_else(|why| exit(&why));
     }
     if options.write && options.quick {
         exit("--write stores figures, --quick measures none");
@@ -118,11 +121,21 @@ fn main() {
         }
         eprintln!("round {round} of {rounds} done");
     }
-    let records = lines.iter().flat_map(|line| line.records(rounds)).collect();
-    report(&options, &store, &conditions, records);
+    let records = lines.iter().flat_map(|line| line.records(rounds));
+    let mut records: Vec<Record> = records.collect();
     if options.instructions {
-        instructions();
+        records.extend(counts::records());
     }
+    let processor = machine::Processor::discover();
+    let folder = options.machine.unwrap_or_else(|| processor.folder());
+    let run = [processor.title(), conditions];
+    let stored = store.report(
+        options.write.then_some(&*folder),
+        run.each_ref().map(|text| &**text),
+        records,
+        render::document,
+    );
+    stored.unwrap_or_else(|why| exit(&why));
     if lines.iter().any(Line::has_crashed) {
         exit("ours crashed");
     }
@@ -143,32 +156,6 @@ fn conditions(peers: &[Program], rounds: usize) -> String {
         "{conditions}. Medians of {rounds} rounds. Peers: {}.",
         all.join(", ")
     )
-}
-
-/// Prints this run, or stores it beside what this machine and others measured before.
-fn report(options: &Options, store: &Store, conditions: &str, records: Vec<Record>) {
-    let processor = machine::Processor::discover();
-    let folder = options.machine.clone();
-    let folder = folder.unwrap_or_else(|| processor.folder());
-    let all = store.all().unwrap_or_else(|why| exit(&why));
-    let stored = all.get(&folder).filter(|_| options.write);
-    let mut figures = stored.cloned().unwrap_or_default();
-    let title = processor.title();
-    figures.replace(&title, conditions, records);
-    if options.write {
-        store
-            .keep(&folder, &figures)
-            .unwrap_or_else(|why| exit(&why));
-        render(store);
-    } else {
-        println!("{}", render::document([&figures].into_iter(), ""));
-    }
-}
-
-fn render(store: &Store) {
-    let all = store.all().unwrap_or_else(|why| exit(&why));
-    let text = render::document(all.values(), &store.notes());
-    store.render(&text).unwrap_or_else(|why| exit(&why));
 }
 
 /// The one measurement that this process was started for.
@@ -287,32 +274,4 @@ fn on_a_large_stack<R: Send>(who: &str, body: impl FnOnce() -> R + Send) -> R {
         let thread = builder.spawn_scoped(scope, body).expect("a thread");
         thread.join().expect("it says itself why it panicked")
     })
-}
-
-/// Instructions a fork, from the difference of two sizes.
-fn instructions() {
-    const SIZES: [u32; 2] = [18, 23];
-    let row = rows::find("fib/1").expect("a row");
-    println!("\n| instructions a fork | |\n|---|---|");
-    for (who, _) in row.ways {
-        let [few, many] = SIZES.map(|size| {
-            let program = this_program();
-            let output = Command::new("valgrind")
-                .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-                .arg(program.get_program())
-                .args(["--measure", row.name, who, &size.to_string()])
-                .output();
-            let output = output.ok().filter(|output| output.status.success())?;
-            let said = String::from_utf8_lossy(&output.stderr);
-            let (_, counted) = said.rsplit_once("Collected : ")?;
-            counted.split_whitespace().next()?.parse::<f64>().ok()
-        });
-        let forks = SIZES.map(|size| work::Fib(size).known().1 as f64);
-        match (few, many) {
-            (Some(few), Some(many)) => {
-                println!("| {who} | {:.1} |", (many - few) / (forks[1] - forks[0]));
-            }
-            _ => println!("| {who} | valgrind did not count |"),
-        }
-    }
 }

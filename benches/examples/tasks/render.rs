@@ -21,9 +21,9 @@ same function, by all contenders. Medians [least most].
 ";
 
 /// The whole of benches/TASKS.md.
-pub fn document<'a>(machines: impl Iterator<Item = &'a Figures> + Clone, notes: &str) -> String {
+pub fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = format!("{HEAD}\n## Bounds\n\n");
-    bounds(&mut out, machines.clone());
+    bounds(&mut out, machines);
     for figures in machines {
         _ = write!(out, "\n## {}\n\n", figures.machine);
         section(&mut out, figures);
@@ -34,14 +34,14 @@ pub fn document<'a>(machines: impl Iterator<Item = &'a Figures> + Clone, notes: 
     out
 }
 
-fn bounds<'a>(out: &mut String, machines: impl Iterator<Item = &'a Figures> + Clone) {
-    let names: Vec<&str> = machines.clone().map(|m| m.machine.as_str()).collect();
+fn bounds(out: &mut String, machines: &[&Figures]) {
+    let names: Vec<&str> = machines.iter().map(|m| m.machine.as_str()).collect();
     _ = writeln!(out, "| row | tautline | {} |", names.join(" | "));
     _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
     for row in ROWS {
         for (at, wanted) in row.wanted.iter().enumerate() {
-            let verdict = |figures| judge(row, wanted, figures).to_string();
-            let verdicts: Vec<String> = machines.clone().map(verdict).collect();
+            let verdict = |figures: &&Figures| judge(row, wanted, figures).to_string();
+            let verdicts: Vec<String> = machines.iter().map(verdict).collect();
             let title = match at {
                 0 => format!("{}: {}", row.name, row.what),
                 _ => String::new(),

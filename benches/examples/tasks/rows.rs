@@ -8,7 +8,7 @@ use crate::rivals::{Crossbeam, Fixed, Growable, Rival, Split, St3};
 /// Of each worker's processor, if all are busy all the time.
 const BUSY: f64 = 0.85;
 
-/// Ours first, then the peers.
+/// A measurement by one contender.
 pub type Way = fn(&Case) -> Sample;
 
 /// What reports call ours.
@@ -162,6 +162,14 @@ pub const ROWS: &[Row] = &[
         wanted: &[Bound(0.0)] },
     Row { name: "allocations/spawn", what: "allocations a spawn", unit: "", workers: 1, sizes: ["10000", "10000"], ways: spawning!(spawn_allocations), better: Less, busy: false,
         wanted: &[Bound(1.0)] },
+    Row { name: "instructions/fork", what: "instructions a fork", unit: "", workers: 1, sizes: ["", ""], ways: &[], better: Less, busy: false,
+        wanted: &[] },
+    Row { name: "locked/fork", what: "locked instructions a fork", unit: "", workers: 1, sizes: ["", ""], ways: &[], better: Less, busy: false,
+        wanted: &[Bound(0.0)] },
+    Row { name: "instructions/spawn", what: "instructions a spawn", unit: "", workers: 1, sizes: ["", ""], ways: &[], better: Less, busy: false,
+        wanted: &[] },
+    Row { name: "locked/spawn", what: "locked instructions a spawn", unit: "", workers: 1, sizes: ["", ""], ways: &[], better: Less, busy: false,
+        wanted: &[] },
     Row { name: "idle/2", what: "processor time of an idle runtime", unit: "ms/s", workers: 2, sizes: ["2000", "100"], ways: all!(idle), better: Less, busy: false,
         wanted: &[Bound(0.1)] },
 ];
