@@ -1,7 +1,10 @@
 //! Runtimes of forks behind one trait: what is measured is written once, and each runs it.
 
+#[path = "pinning.rs"]
+mod pinning;
+
+pub use pinning::pin;
 use std::num::NonZero;
-use std::sync::OnceLock;
 use tautline::runtime::Cx;
 
 /// Something to do that may fork. A value and not a closure, so that one body serves contexts whose lifetimes
@@ -36,16 +39,6 @@ pub trait Spawn: Runtime {
     /// One scope with so many tasks that call `leaf`.
     #[allow(dead_code, reason = "only the table of shapes has leaves")]
     fn spawn_leaves(&self, tasks: u32, leaf: impl Fn() + Sync);
-}
-
-/// Pins the calling thread, and thereby those that it starts. The list is asked for once: a pinned
-/// thread is told of its own processor only.
-pub fn pin(core: usize) {
-    static CORES: OnceLock<Vec<core_affinity::CoreId>> = OnceLock::new();
-    let cores = CORES.get_or_init(|| core_affinity::get_core_ids().unwrap_or_default());
-    if !cores.is_empty() {
-        core_affinity::set_for_current(cores[core % cores.len()]);
-    }
 }
 
 /// No runtime at all: forks are calls.

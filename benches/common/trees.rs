@@ -1,13 +1,18 @@
 //! One tree, counted in several ways: by the balancer, by a plain stack, and by the peers. All hash
-//! every node with the same function.
+//! every node with the same function; the balancer hashes the children of a node in a row, the others
+//! one node at a time. The n-th thread of each stays on the n-th processor.
 
+#[path = "pinning.rs"]
+mod pinning;
+
+pub use pinning::pin;
 use std::num::NonZero;
 use std::ops::Range;
 use tautline::glb::Glb;
 use tautline::uts::{Counts, Node, Tree, Uts};
 
 /// Peers recurse, and binomial trees are deep.
-const STACK_BYTES: usize = 512 << 20;
+pub const STACK_BYTES: usize = 512 << 20;
 
 fn leaf(node: &Node) -> Counts {
     Counts {
@@ -107,7 +112,8 @@ fn chili_range(
 pub fn rayon_pool(threads: usize) -> rayon::ThreadPool {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
-        .stack_size(STACK_BYTES);
+        .stack_size(STACK_BYTES)
+        .start_handler(pin);
     pool.build().expect("threads for rayon")
 }
 
@@ -116,13 +122,19 @@ pub fn rayon(tree: &Tree, pool: &rayon::ThreadPool) -> Counts {
     pool.install(|| rayon_node(tree, &tree.root()))
 }
 
-/// So many chili threads.
+/// So many chili threads, the caller one of them. Their stacks are as large as `RUST_MIN_STACK` says.
 pub fn chili_pool(threads: usize) -> chili::ThreadPool {
     let config = chili::Config {
         thread_count: NonZero::new(threads),
         ..chili::Config::default()
     };
-    chili::ThreadPool::with_config(config)
+    // Its threads inherit the processor of the thread that starts them, which is not the caller: a
+    // caller that is pinned here would stay so for what it measures next.
+    let make = || {
+        pin(1);
+        chili::ThreadPool::with_config(config)
+    };
+    std::thread::scope(|scope| scope.spawn(make).join().expect("chili starts"))
 }
 
 /// The same join tree.

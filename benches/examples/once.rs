@@ -2,12 +2,17 @@
 //!
 //! `once WAY [TREE] [THREADS]` with WAY sequential, stack, balanced, rayon or chili, as in
 //! `valgrind --tool=callgrind once sequential T1` beside `valgrind --tool=callgrind once balanced T1`.
+//! Peers recurse: they get stacks for the deepest trees, chili by `RUST_MIN_STACK`, with which the
+//! program starts itself anew.
 
 use std::time::Instant;
 use tautline::uts::{Tree, named, sequential};
 
 #[path = "../common/trees.rs"]
 mod trees;
+
+/// chili's threads take the stack that this variable says.
+const STACK: &str = "RUST_MIN_STACK";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -16,12 +21,29 @@ fn main() {
     let threads = word(2, "1").parse().expect("a number of threads");
     let tree = Tree::new(known.params).expect("sample trees are valid");
     let start = Instant::now();
+    if word(0, "") == "chili" && std::env::var_os(STACK).is_none() {
+        let program = std::env::current_exe().expect("a running program has a path");
+        let mut command = std::process::Command::new(program);
+        command
+            .args(&words)
+            .env(STACK, trees::STACK_BYTES.to_string());
+        let status = command.status().expect("it has started once");
+        std::process::exit(status.code().unwrap_or(1));
+    }
     let counts = match word(0, "").as_str() {
         "sequential" => sequential(&tree),
         "stack" => trees::stack(&tree),
         "balanced" => trees::balanced(&tree, threads),
         "rayon" => trees::rayon(&tree, &trees::rayon_pool(threads)),
-        "chili" => trees::chili(&tree, &trees::chili_pool(threads)),
+        "chili" => {
+            // The caller works too.
+            let body = || {
+                let pool = trees::chili_pool(threads);
+                trees::pin(0);
+                trees::chili(&tree, &pool)
+            };
+            std::thread::scope(|scope| scope.spawn(body).join().expect("trees do not panic"))
+        }
         way => panic!("sequential, stack, balanced, rayon or chili, not {way:?}"),
     };
     let seconds = start.elapsed().as_secs_f64();
