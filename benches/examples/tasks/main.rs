@@ -56,7 +56,7 @@ struct Options {
     #[arg(long, default_value_t = 1)]
     again: usize,
     /// Seconds after which nothing more is measured.
-    #[arg(long, default_value_t = 360)]
+    #[arg(long, default_value_t = 900)]
     limit: u64,
     /// Rows whose name begins with this.
     #[arg(long, default_value = "")]
