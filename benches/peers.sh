@@ -7,7 +7,7 @@
 #
 # SOURCES holds what has been fetched by hand; what is missing there is left out, with a line that says so:
 #   lace/      github.com/trolando/lace         src/lace.c
-#   libfork/   github.com/ConorWilliams/libfork include/libfork.hpp (a g++ or clang++ with C++20 coroutines)
+#   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
 # OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
 # of javac. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
