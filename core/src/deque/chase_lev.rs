@@ -104,6 +104,9 @@ impl<T: Word> GrowableDeque<T> {
     }
 
     /// An empty deque with room for `capacity` items, rounded up to a power of two.
+    ///
+    /// # Panics
+    /// If `capacity` is above the greatest power of two, or that much memory cannot be addressed.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(super::ring::Growable::with_capacity(capacity), 0)
     }
