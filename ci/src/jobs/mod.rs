@@ -10,9 +10,9 @@ mod models;
 mod mutants;
 mod nostd;
 mod orderings;
+mod sanitizers;
 mod sizes;
 mod soak;
-mod tsan;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -92,6 +92,11 @@ pub const JOBS: &[Job] = &[
     ),
     job("test", "all tests pass", cargo::test),
     job(
+        "asan",
+        "AddressSanitizer finds nothing in the tests of the core and of its threads",
+        sanitizers::asan,
+    ),
+    job(
         "models",
         "loom finds nothing, looks often enough, and catches the canary",
         models::models,
@@ -136,8 +141,8 @@ pub const JOBS: &[Job] = &[
         default: false,
         ..job(
             "tsan",
-            "ThreadSanitizer finds nothing in the tests of tasks",
-            tsan::run_all,
+            "ThreadSanitizer finds nothing in the tests of the core and of its threads",
+            sanitizers::tsan,
         )
     },
 ];
