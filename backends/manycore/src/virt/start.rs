@@ -93,7 +93,8 @@ static ENTRY: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// Says what harts other than 0 call when they are rung.
 pub(super) fn set_entry(entry: fn(usize)) {
-    // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible.
+    // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible; no mutant: no model boots
+    // the board, and the ring that starts a hart orders devices and memory, too.
     ENTRY.store(entry as *mut (), Ordering::Release);
 }
 
@@ -118,7 +119,7 @@ extern "C" fn first(tree: *const u8) -> ! {
 }
 
 extern "C" fn other() {
-    // ORDERING: Acquire, pairs with Release in set_entry.
+    // ORDERING: Acquire, pairs with Release in set_entry; no mutant: as there.
     let entry = ENTRY.load(Ordering::Acquire);
     if !entry.is_null() {
         // SAFETY: `set_entry` stored such a function.
