@@ -3,6 +3,7 @@
 mod bare;
 mod cargo;
 mod counted;
+mod covered;
 mod deps;
 mod examples;
 mod mirror;
@@ -69,6 +70,11 @@ pub const JOBS: &[Job] = &[
         "orderings",
         "every atomic access says why its ordering is right",
         orderings::run,
+    ),
+    job(
+        "covered",
+        "every strong ordering and every fence is in a recorded mutant, or says why not",
+        covered::run,
     ),
     job(
         "sizes",
