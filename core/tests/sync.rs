@@ -133,7 +133,9 @@ fn a_race_beside_fences_for_the_sanitizer() {
 #[test]
 #[ignore = "a use after free on purpose, for the sanitizer"]
 fn a_use_after_free_for_the_sanitizer() {
-    let freed: *const u64 = &raw const *black_box(Box::new(7));
+    let word = black_box(Box::new(7_u64));
+    let freed = &raw const *word;
+    drop(word);
     // SAFETY: none: the box is gone. That is the point.
     black_box(unsafe { freed.read_volatile() });
 }

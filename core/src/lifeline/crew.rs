@@ -16,7 +16,7 @@
 //! All models are in `verify/tests/lifeline.rs`.
 
 use crate::id::WorkerId;
-use crate::sync::{AtomicUsize, Ordering, full_fence};
+use crate::sync::{AtomicUsize, Ordering, fence};
 
 /// The idle workers of one place, at most [`Crew::MAX`].
 #[derive(Debug)]
@@ -108,15 +108,15 @@ impl Crew {
         // claim (C1).
         let before = self.idle.fetch_or(bit(worker), Ordering::AcqRel);
         debug_assert_eq!(before & bit(worker), 0, "an idle worker left");
-        // ORDERING: full fence, pairs with the one in any_idle (C3).
-        full_fence();
+        // ORDERING: SeqCst fence, pairs with the one in any_idle (C3).
+        fence(Ordering::SeqCst);
         before | bit(worker) == self.everybody
     }
 
     /// A worker that could be woken, if any is idle. To be called after the message is in place.
     pub fn any_idle(&self) -> Option<WorkerId> {
-        // ORDERING: full fence, pairs with the one in leave (C3).
-        full_fence();
+        // ORDERING: SeqCst fence, pairs with the one in leave (C3).
+        fence(Ordering::SeqCst);
         let idle = self.idle();
         (idle != 0).then(|| WorkerId(idle.trailing_zeros()))
     }
