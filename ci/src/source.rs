@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 pub enum Skip {
     /// Items that exist only under `cfg(test)`.
     Tests,
-    /// Those, and items that exist only under `cfg(tautline_loom)` or `cfg(tautline_shuttle)`.
+    /// Those, and items that exist only under `cfg(tautline_loom)`, `cfg(tautline_shuttle)`
+    /// or `cfg(tautline_tsan)`.
     TestsAndModels,
 }
 
@@ -160,7 +161,11 @@ fn holds(tokens: &[Token], at: &mut usize, skip: Skip) -> Option<bool> {
     if text(tokens, *at) != "(" {
         return match name.as_str() {
             "test" => Some(false),
-            "tautline_loom" | "tautline_shuttle" if skip == Skip::TestsAndModels => Some(false),
+            "tautline_loom" | "tautline_shuttle" | "tautline_tsan"
+                if skip == Skip::TestsAndModels =>
+            {
+                Some(false)
+            }
             _ => None,
         };
     }

@@ -2,6 +2,7 @@
 #![cfg(all(feature = "alloc", not(tautline_loom)))]
 
 use std::collections::{HashSet, VecDeque};
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tautline_core::deque::{
@@ -378,6 +379,43 @@ fn to_and_fro_over_an_edge_keeps_the_bucket() {
     }
     assert_eq!(owner.position(2), None);
     assert_eq!(owner.capacity(), 4);
+}
+
+#[test]
+fn a_capacity_that_cannot_be_had_is_refused() {
+    let half = 1 << (usize::BITS - 1);
+    for capacity in [usize::MAX, half + 1, half, half / 4] {
+        let made = catch_unwind(|| GrowableDeque::<usize>::with_capacity(capacity));
+        let refused = made.expect_err("that much memory cannot be addressed");
+        let text = refused.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(refused.downcast_ref::<&str>().copied());
+        assert!(
+            text.is_some_and(|t| t.contains("capacity overflow")),
+            "{text:?}"
+        );
+    }
+    assert_eq!(
+        GrowableDeque::<usize>::with_capacity(0)
+            .owner()
+            .unwrap()
+            .capacity(),
+        1
+    );
+}
+
+#[test]
+fn buckets_that_cannot_be_had_are_refused() {
+    let half = 1_usize << (usize::BITS - 1);
+    for (bucket, map) in [
+        (half, 1),
+        (half / 2, 2),
+        (2, half / 2),
+        (half / 4, 1),
+        (1, half),
+    ] {
+        let made = catch_unwind(|| Buckets::new(bucket, map));
+        assert!(made.is_err(), "{bucket} slots in each of {map} buckets");
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Locks and fences under real threads.
 #![cfg(not(tautline_loom))]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::UnsafeCell;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tautline_core::port::Spin;
 use tautline_core::sync::{Lock, full_fence};
 
@@ -54,4 +56,95 @@ fn full_fence_forbids_store_buffering() {
     });
     let both = |misses: &AtomicUsize| misses.load(Ordering::Relaxed) == 2;
     assert!(!misses.iter().any(both), "both threads missed the other");
+}
+
+/// Written and read without synchronisation of its own.
+struct Plain(UnsafeCell<u64>);
+
+// SAFETY: each test says what orders the accesses; that nothing does is the point of those that are ignored.
+unsafe impl Sync for Plain {}
+
+impl Plain {
+    const fn new() -> Self {
+        Self(UnsafeCell::new(0))
+    }
+
+    fn add(&self) {
+        // SAFETY: the word lives; see `Sync`.
+        unsafe { self.0.get().write_volatile(self.get() + 1) };
+    }
+
+    fn get(&self) -> u64 {
+        // SAFETY: the word lives; see `Sync`.
+        unsafe { self.0.get().read_volatile() }
+    }
+}
+
+/// A fence before the store and one after the load order what is around them. ThreadSanitizer must agree.
+#[test]
+fn full_fences_publish() {
+    let (word, there) = (Plain::new(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            word.add();
+            full_fence();
+            there.store(true, Ordering::Relaxed);
+        });
+        while !there.load(Ordering::Relaxed) {
+            spin_loop();
+        }
+        full_fence();
+        assert_eq!(word.get(), 1);
+    });
+}
+
+/// What `cargo ci tsan` must find before it is believed.
+#[test]
+#[ignore = "a race on purpose, for the sanitizer"]
+fn a_race_for_the_sanitizer() {
+    let word = Plain::new();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| (0..1000).for_each(|_| word.add()));
+        }
+    });
+}
+
+/// The fences stand on the wrong side of the store and of the load: they order nothing, and must hide nothing.
+#[test]
+#[ignore = "a race on purpose, for the sanitizer"]
+fn a_race_beside_fences_for_the_sanitizer() {
+    let (word, there) = (Plain::new(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            full_fence();
+            there.store(true, Ordering::Relaxed);
+            word.add();
+        });
+        full_fence();
+        while !there.load(Ordering::Relaxed) {
+            spin_loop();
+        }
+        black_box(word.get());
+    });
+}
+
+/// What `cargo ci asan` must find before it is believed.
+#[test]
+#[ignore = "a use after free on purpose, for the sanitizer"]
+fn a_use_after_free_for_the_sanitizer() {
+    let word = black_box(Box::new(7_u64));
+    let freed = &raw const *word;
+    drop(word);
+    // SAFETY: none: the box is gone. That is the point.
+    black_box(unsafe { freed.read_volatile() });
+}
+
+/// What `cargo ci asan` must find before it is believed.
+#[test]
+#[ignore = "a read out of bounds on purpose, for the sanitizer"]
+fn a_read_out_of_bounds_for_the_sanitizer() {
+    let words = black_box(vec![7_u64; 4]);
+    // SAFETY: none: there are four words. That is the point.
+    black_box(unsafe { words.as_ptr().add(4).read_volatile() });
 }

@@ -225,28 +225,3 @@ fn a_seat_is_handed_on() {
 fn a_pool_without_workers_is_refused() {
     on(0, |_| ());
 }
-
-/// Two threads write one word, unsynchronised: what `cargo ci tsan` must find before it is believed.
-#[test]
-#[ignore = "a race on purpose, for the sanitizer"]
-fn a_race_for_the_sanitizer() {
-    struct Word(std::cell::UnsafeCell<u64>);
-    // SAFETY: none: that is the point.
-    unsafe impl Sync for Word {}
-    let word = Word(0.into());
-    let write = || {
-        let word = &word;
-        for _ in 0..1000 {
-            // SAFETY: none, as above.
-            unsafe {
-                word.0
-                    .get()
-                    .write_volatile(word.0.get().read_volatile() + 1)
-            };
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(write);
-        scope.spawn(write);
-    });
-}

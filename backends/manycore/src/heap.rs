@@ -4,16 +4,18 @@
 //! Two-level segregated fit (the crate `rlsf`): constant time, so that no hart holds a lock for long. The memory is cut
 //! into one arena a hart, each under its lock. A hart asks its own arena first, the others in turn if that is full; what
 //! is given back goes to the arena that it lies in.
+//!
+//! # Words
+//! `given`: set by the one call that gives memory. `start`, `bytes`, `count`: written by that call. An arena's lock carries
+//! `start` and `bytes`: they are written before the arena gets its part, and read for memory that came out of one.
 
 use crate::Board;
 use crate::line::MOST_HARTS;
 use core::alloc::{GlobalAlloc, Layout};
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicUsize, Ordering};
-use crossbeam_utils::CachePadded;
 use rlsf::Tlsf;
-use tautline_core::sync::Lock;
+use tautline_core::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 
 /// Doublings of the smallest block, 32 bytes: blocks of up to 256 MB.
 const DOUBLINGS: usize = 23;
@@ -29,7 +31,9 @@ unsafe impl Send for Arena {}
 pub struct Heap<B> {
     board: B,
     arenas: [CachePadded<Lock<Arena>>; MOST_HARTS],
-    /// Where the memory begins and how many bytes an arena has; `count` is written last.
+    /// Whether memory has been given.
+    given: AtomicBool,
+    /// Where the memory begins and how many bytes an arena has.
     start: AtomicUsize,
     bytes: AtomicUsize,
     count: AtomicUsize,
@@ -41,52 +45,53 @@ impl<B: Board> Heap<B> {
         Self {
             board,
             arenas: [const { CachePadded::new(Lock::new(Arena(Tlsf::new()))) }; MOST_HARTS],
+            given: AtomicBool::new(false),
             start: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             count: AtomicUsize::new(0),
         }
     }
 
-    /// Gives it its memory, to be cut into `arenas` arenas. Once, before anybody asks for any.
+    /// Gives the heap its memory, to be cut into `arenas` arenas. Once, before any is asked for.
     ///
     /// # Panics
-    /// At the second call; with no arena, or more than 64.
+    /// At the second call, also if both come at once; with no arena, or more than a word has bits; with fewer bytes than
+    /// arenas.
     pub fn give(&self, memory: &'static mut [MaybeUninit<u8>], arenas: usize) {
         assert!(
             (1..=MOST_HARTS).contains(&arenas),
             "{arenas} arenas: 1 to {MOST_HARTS}"
         );
-        // ORDERING: Relaxed: one hart gives.
-        assert_eq!(
-            self.count.load(Ordering::Relaxed),
-            0,
-            "memory is given once"
-        );
         let bytes = memory.len() / arenas;
-        // ORDERING: Relaxed: `count` carries it.
+        assert!(bytes > 0, "{} bytes for {arenas} arenas", memory.len());
+        // ORDERING: Relaxed: an update, so that one call only finds it false; nothing is read through it.
+        let given = self.given.swap(true, Ordering::Relaxed);
+        assert!(!given, "memory is given once");
+        // ORDERING: Relaxed: the arenas' locks carry it.
         self.start.store(memory.as_ptr().addr(), Ordering::Relaxed);
-        // ORDERING: Relaxed: `count` carries it.
+        // ORDERING: Relaxed: the arenas' locks carry it.
         self.bytes.store(bytes, Ordering::Relaxed);
-        for (arena, part) in self.arenas.iter().zip(memory.chunks_exact_mut(bytes)) {
+        let parts = memory.chunks_exact_mut(bytes);
+        for (arena, part) in self.arenas[..arenas].iter().zip(parts) {
             arena.lock(&self.board).0.insert_free_block(part);
         }
-        // ORDERING: Release, pairs with Acquire in arenas: what was given is in place.
-        self.count.store(arenas, Ordering::Release);
+        // ORDERING: Relaxed: an arena that is seen early is full until its lock says otherwise.
+        self.count.store(arenas, Ordering::Relaxed);
     }
 
     /// The arenas with memory, the caller's first.
     fn in_turn(&self) -> impl Iterator<Item = &Lock<Arena>> {
-        // ORDERING: Acquire, pairs with Release in give.
-        let count = self.count.load(Ordering::Acquire);
+        // ORDERING: Relaxed: what an arena has is under its lock.
+        let count = self.count.load(Ordering::Relaxed);
         let first = self.board.hart();
         (0..count).map(move |turn| &*self.arenas[(first + turn) % count])
     }
 
     /// The arena that lent this memory.
     fn owner(&self, memory: *mut u8) -> &Lock<Arena> {
-        // ORDERING: Relaxed: whoever has memory of ours saw it, or got it from one who did.
+        // ORDERING: Relaxed: the memory came out of an arena, whose lock carries it, and came here from there.
         let start = self.start.load(Ordering::Relaxed);
-        // ORDERING: Relaxed: as above.
+        // ORDERING: Relaxed: as for start.
         let bytes = self.bytes.load(Ordering::Relaxed);
         &self.arenas[(memory.addr() - start) / bytes]
     }

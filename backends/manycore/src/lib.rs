@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod board;
 pub mod device;
+#[cfg(not(tautline_loom))]
 mod heap;
 mod line;
 mod port;
@@ -17,6 +18,7 @@ mod port;
 pub mod virt;
 
 pub use board::Board;
+#[cfg(not(tautline_loom))]
 pub use heap::Heap;
 pub use line::{LINES, Lines};
 pub use port::Manycore;

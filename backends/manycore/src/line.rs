@@ -1,61 +1,75 @@
 //! Barrier lines.
 //!
 //! # Algorithm
-//! A Cyclops64 has wires that or a bit of each thread's; RISC-V has none. Here a line is a word that counts who has yet
-//! to come, and the board carries the news: the last to arrive rings all the others that are included.
+//! A Cyclops64 has wires that or a bit of each thread's; RISC-V has none. Here a line is a word that counts the harts that
+//! have yet to arrive, and the board carries the news: the last to arrive rings all the others that are included.
 //!
 //! # Words
-//! `word`, one a line: the episode, how many harts are included, how many of them have yet to come; changed by all
-//! three calls, and when nobody has yet to come by the same change into the next episode. `included`: a bit a hart, its
-//! own; who is to be rung. `arrived`, one a hart and line, its own: the episode in which it arrived last. `claimed`: a
-//! bit a line.
+//! `word`, one a line: the episode, the number of harts that are included, and of those that have yet to arrive; changed by
+//! all three calls, and by the last arrival at once into the next episode. `included`: a bit a hart, written by that hart;
+//! which harts are to be rung. `arrived`, one a hart and line, the hart's own: the episode in which it arrived last.
+//! `claimed`: a bit a line.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | B1 | `arrive`, `exclude` | the last of them, then `is_done` | what was done before | `tests/port.rs` |
-//! | B2 | `include` | the last to arrive | the bit of who is to be rung: set before it arrives | `tests/port.rs` |
-//! | B3 | `give_back` | `claim` | that nobody is included any more | `tests/port.rs` |
+//! | B1 | `arrive`, `exclude` | the last of them, then `is_done` | what was done before | `line_marks`, `line_leaver` |
+//! | B2 | `include` | the last to arrive | the bit of a hart that is to be rung: set before it arrives | `line_rings` |
+//! | B3 | `give_back` | `claim` | what the last holder of the line did | `line_claim` |
 //!
-//! # Not proved
-//! No model: the tests run it on threads and on the board.
+//! All models are in `verify/tests/manycore.rs`.
 
 use crate::Board;
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crossbeam_utils::CachePadded;
 use tautline_core::port::Line;
+use tautline_core::sync::{AtomicUsize, CachePadded, Ordering};
 
 /// How many lines there are: as many as an application has on a Cyclops64.
 pub const LINES: usize = 5;
 
 /// As many as a mask has bits.
-pub(crate) const MOST_HARTS: usize = 64;
+pub(crate) const MOST_HARTS: usize = usize::BITS as usize;
 
-/// What the word of a line says.
+/// Bits of a number of harts in the word of a line.
+const BITS: u32 = u8::BITS;
+const MASK: usize = (1 << BITS) - 1;
+const _: () = assert!(MOST_HARTS <= MASK);
+
+/// What the word of a line says. Episodes wrap: a hart is never more than one behind.
 #[derive(Clone, Copy)]
 struct Count {
-    episode: u32,
-    included: u16,
-    missing: u16,
+    episode: usize,
+    included: usize,
+    missing: usize,
 }
 
 impl Count {
-    fn of(word: u64) -> Self {
+    fn of(word: usize) -> Self {
         Self {
-            episode: (word >> 32) as u32,
-            included: (word >> 16) as u16,
-            missing: word as u16,
+            episode: word >> (2 * BITS),
+            included: word >> BITS & MASK,
+            missing: word & MASK,
         }
     }
 
-    fn word(self) -> u64 {
-        u64::from(self.episode) << 32 | u64::from(self.included) << 16 | u64::from(self.missing)
+    fn word(self) -> usize {
+        self.episode << (2 * BITS) | self.included << BITS | self.missing
+    }
+
+    /// One more to wait for.
+    fn with_one(self) -> Self {
+        assert!(self.included < MOST_HARTS, "a hart is included twice");
+        Self {
+            included: self.included + 1,
+            missing: self.missing + 1,
+            ..self
+        }
     }
 
     /// One less to wait for.
     fn without_one(self) -> Self {
         match self.missing {
+            0 => panic!("a hart arrives on a line that does not include it"),
             1 => Self {
                 episode: self.episode.wrapping_add(1),
                 missing: self.included,
@@ -71,84 +85,101 @@ impl Count {
 
 #[derive(Debug, Default)]
 struct Wire {
-    word: AtomicU64,
-    included: AtomicU64,
+    word: AtomicUsize,
+    included: AtomicUsize,
 }
 
 /// The barrier lines of a board; every call speaks for the hart `me`, which is the caller.
 #[derive(Debug)]
 pub struct Lines {
-    claimed: AtomicU32,
+    claimed: AtomicUsize,
     wires: [CachePadded<Wire>; LINES],
-    arrived: Box<[CachePadded<[AtomicU32; LINES]>]>,
+    arrived: Box<[CachePadded<[AtomicUsize; LINES]>]>,
 }
 
 impl Lines {
     /// Lines for `harts` harts, all free.
     ///
     /// # Panics
-    /// More than 64 harts.
+    /// More harts than a word has bits.
     pub fn new(harts: usize) -> Self {
         assert!(harts <= MOST_HARTS, "{harts} harts: at most {MOST_HARTS}");
         Self {
-            claimed: AtomicU32::new(0),
+            claimed: AtomicUsize::new(0),
             wires: Default::default(),
             arrived: (0..harts).map(|_| CachePadded::default()).collect(),
         }
     }
 
-    /// A free line.
+    /// Returns a line that was free.
     pub fn claim(&self) -> Option<Line> {
-        let free = |claimed: u32| {
+        // ORDERING: Relaxed: the exchange checks it.
+        let mut claimed = self.claimed.load(Ordering::Relaxed);
+        loop {
             let line = claimed.trailing_ones();
-            ((line as usize) < LINES).then_some(claimed | 1 << line)
-        };
-        // ORDERING: Acquire, pairs with Release in give_back (B3).
-        // ORDERING: failure Relaxed: nothing is read.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        let before = self.claimed.fetch_update(yes, no, free).ok()?;
-        Some(Line(before.trailing_ones() as u8))
+            if line as usize >= LINES {
+                return None;
+            }
+            // ORDERING: Acquire, pairs with Release in give_back (B3).
+            // ORDERING: failure Relaxed: tried again.
+            let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+            let with = claimed | 1 << line;
+            match self.claimed.compare_exchange_weak(claimed, with, yes, no) {
+                Ok(_) => return Some(Line(line as u8)),
+                Err(now) => claimed = now,
+            }
+        }
     }
 
-    /// The line is free again.
+    /// Makes the line free again.
+    ///
+    /// # Panics
+    /// If there is no such line.
     pub fn give_back(&self, line: Line) {
+        assert!(usize::from(line.0) < LINES, "{line:?} of {LINES}");
         // ORDERING: Release, pairs with Acquire in claim (B3).
         self.claimed.fetch_and(!(1 << line.0), Ordering::Release);
     }
 
-    /// The line waits for `me` too.
+    /// Makes the line wait for `me` too.
+    ///
+    /// # Panics
+    /// If there is no such hart or line, or more harts are included than there are.
     pub fn include(&self, me: usize, line: Line) {
         let wire = &self.wires[usize::from(line.0)];
         // ORDERING: Relaxed: the arrival that follows carries it (B2).
         wire.included.fetch_or(1 << me, Ordering::Relaxed);
-        let before = self.change(line, |count| Count {
-            included: count.included + 1,
-            missing: count.missing + 1,
-            ..count
-        });
+        let before = self.change(line, Count::with_one);
+        // Not the current one, so that the line is done for it until it arrives.
         self.came(me, line, before.episode.wrapping_sub(1));
     }
 
-    /// The line does not wait for `me` any more.
+    /// Makes the line wait for `me` no longer, which has not arrived in this episode.
+    ///
+    /// # Panics
+    /// If no hart is included that has yet to arrive.
     pub fn exclude(&self, me: usize, line: Line, board: &impl Board) {
         let wire = &self.wires[usize::from(line.0)];
-        // ORDERING: Relaxed: who sees it late rings this hart for nothing.
+        // ORDERING: Relaxed: a hart that sees it late rings this one spuriously.
         wire.included.fetch_and(!(1 << me), Ordering::Relaxed);
         let before = self.change(line, |count| {
-            let included = count.included - 1;
+            let included = count.included.saturating_sub(1);
             Count { included, ..count }.without_one()
         });
         self.tell(me, line, before, board);
     }
 
-    /// `me` has come.
+    /// Says that `me` has arrived.
+    ///
+    /// # Panics
+    /// If no hart is included that has yet to arrive.
     pub fn arrive(&self, me: usize, line: Line, board: &impl Board) {
         let before = self.change(line, Count::without_one);
         self.came(me, line, before.episode);
         self.tell(me, line, before, board);
     }
 
-    /// All have come since `me` last did.
+    /// Whether all included harts have arrived since `me` last did.
     pub fn is_done(&self, me: usize, line: Line) -> bool {
         let at = usize::from(line.0);
         // ORDERING: Acquire, pairs with Release of all that led here (B1).
@@ -157,20 +188,25 @@ impl Lines {
         now != self.arrived[me][at].load(Ordering::Relaxed)
     }
 
-    fn came(&self, me: usize, line: Line, episode: u32) {
+    fn came(&self, me: usize, line: Line, episode: usize) {
         // ORDERING: Relaxed: the hart's own.
         self.arrived[me][usize::from(line.0)].store(episode, Ordering::Relaxed);
     }
 
-    /// Changes the word, and says what it was.
+    /// Changes the word, and returns what it was.
     fn change(&self, line: Line, to: impl Fn(Count) -> Count) -> Count {
         let word = &self.wires[usize::from(line.0)].word;
-        let to = |word| Some(to(Count::of(word)).word());
-        // ORDERING: AcqRel: the last to arrive has seen all the others (B1, B2) and passes it on.
-        // ORDERING: failure Relaxed: tried again.
-        let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
-        match word.fetch_update(yes, no, to) {
-            Ok(before) | Err(before) => Count::of(before),
+        // ORDERING: Relaxed: the exchange checks it.
+        let mut before = word.load(Ordering::Relaxed);
+        loop {
+            let after = to(Count::of(before)).word();
+            // ORDERING: AcqRel: the last to arrive has seen all the others (B1, B2) and passes it on.
+            // ORDERING: failure Relaxed: tried again.
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            match word.compare_exchange_weak(before, after, yes, no) {
+                Ok(_) => return Count::of(before),
+                Err(now) => before = now,
+            }
         }
     }
 
@@ -179,7 +215,7 @@ impl Lines {
         if before.missing != 1 {
             return;
         }
-        // ORDERING: Relaxed: the change of the word has acquired the bits of those who came (B2).
+        // ORDERING: Relaxed: the change of the word has acquired the bits of those that arrived (B2).
         let included = self.wires[usize::from(line.0)]
             .included
             .load(Ordering::Relaxed);

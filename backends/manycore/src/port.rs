@@ -2,38 +2,36 @@
 //!
 //! # Words
 //! `worker`, one a hart, its own: the worker that it is. `hart`, one a worker: written by the hart that becomes it, read by
-//! whoever wakes it. `permit`, one a worker: given by whoever wakes it, taken by the hart that is it.
+//! harts that wake it. `permit`, one a worker: given by harts that wake it, taken by the hart that is it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | P1 | `unpark`: permit, full fence, hart | `be`: hart, full fence, permit | to the waker the hart, or to the hart the permit | `tests/port.rs` |
+//! | P1 | `unpark`: permit, full fence, hart | `be`: hart, full fence, permit | to the waker the hart, or to the hart the permit | `awake_early` in `verify/tests/manycore.rs` |
 
 use crate::{Board, LINES, Lines};
 use alloc::boxed::Box;
 use core::convert::Infallible;
-use core::sync::atomic::{AtomicU32, Ordering};
-use crossbeam_utils::CachePadded;
 use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unwind};
-use tautline_core::sync::{Permit, full_fence};
+use tautline_core::sync::{AtomicUsize, CachePadded, Ordering, Permit, full_fence};
 use tautline_core::{PlaceId, WorkerId};
 
-const NOBODY: u32 = u32::MAX;
+/// No worker, or no hart.
+const NONE: usize = usize::MAX;
 
 /// One worker: its permit, and the hart that it is, if any.
 #[derive(Debug)]
 struct Post {
     permit: Permit,
-    hart: AtomicU32,
+    hart: AtomicUsize,
 }
 
 /// Harts that run one pool's workers, and the barrier lines between them.
-///
 #[derive(Debug)]
 pub struct Manycore<B> {
     board: B,
     lines: Lines,
-    worker: Box<[CachePadded<AtomicU32>]>,
+    worker: Box<[CachePadded<AtomicUsize>]>,
     posts: Box<[CachePadded<Post>]>,
 }
 
@@ -41,17 +39,17 @@ impl<B: Board> Manycore<B> {
     /// The ports of `harts` harts for `workers` workers of one place.
     ///
     /// # Panics
-    /// More than 64 harts.
+    /// More harts than a word has bits.
     pub fn new(board: B, harts: usize, workers: usize) -> Self {
-        let nobody = || AtomicU32::new(NOBODY);
+        let none = || AtomicUsize::new(NONE);
         let post = || Post {
             permit: Permit::new(),
-            hart: nobody(),
+            hart: none(),
         };
         Self {
             board,
             lines: Lines::new(harts),
-            worker: (0..harts).map(|_| CachePadded::new(nobody())).collect(),
+            worker: (0..harts).map(|_| CachePadded::new(none())).collect(),
             posts: (0..workers).map(|_| CachePadded::new(post())).collect(),
         }
     }
@@ -95,8 +93,8 @@ impl<B: Board> Park for Manycore<B> {
         full_fence();
         // ORDERING: Relaxed: after the fence (P1).
         match post.hart.load(Ordering::Relaxed) {
-            NOBODY => {}
-            hart => self.board.ring(hart as usize),
+            NONE => {}
+            hart => self.board.ring(hart),
         }
     }
 
@@ -109,26 +107,26 @@ impl<B: Board> Thread for Manycore<B> {
     fn here(&self) -> Option<WorkerId> {
         // ORDERING: Relaxed: the hart's own.
         let worker = self.worker.get(self.board.hart())?.load(Ordering::Relaxed);
-        (worker != NOBODY).then_some(WorkerId(worker))
+        (worker != NONE).then_some(WorkerId(worker as u32))
     }
 
     fn be(&self, worker: Option<WorkerId>) {
         let hart = self.board.hart();
         let before = self.here();
-        let now = worker.map_or(NOBODY, |worker| worker.0);
+        let now = worker.map_or(NONE, WorkerId::index);
         // ORDERING: Relaxed: the hart's own.
         self.worker[hart].store(now, Ordering::Relaxed);
         if let Some(before) = before {
-            // ORDERING: Relaxed: who sees it late rings a hart for nothing.
+            // ORDERING: Relaxed: a waker that sees it late rings a hart spuriously.
             self.posts[before.index()]
                 .hart
-                .store(NOBODY, Ordering::Relaxed);
+                .store(NONE, Ordering::Relaxed);
         }
         if let Some(worker) = worker {
             // ORDERING: Relaxed: before the fence (P1).
             self.posts[worker.index()]
                 .hart
-                .store(hart as u32, Ordering::Relaxed);
+                .store(hart, Ordering::Relaxed);
             // ORDERING: full fence, pairs with the one in unpark (P1): the hart is named before it looks for its permit.
             full_fence();
         }

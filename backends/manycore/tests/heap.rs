@@ -92,6 +92,38 @@ fn memory_is_given_once() {
 }
 
 #[test]
+#[should_panic(expected = "3 bytes for 4 arenas")]
+fn arenas_without_a_byte() {
+    let heap = Box::leak(Box::new(Heap::new(Threads::new(HARTS))));
+    heap.give(vec![MaybeUninit::uninit(); 3].leak(), HARTS);
+}
+
+/// Each call has another geometry: with parts of both, a block would go back to a wrong arena.
+#[test]
+fn of_calls_at_once_one_gives_memory() {
+    for _ in 0..200 {
+        let heap = Heap::new(Threads::new(HARTS));
+        let parts: Vec<_> = (1..=HARTS)
+            .map(|_| vec![MaybeUninit::uninit(); 4 * 4096].leak())
+            .collect();
+        let given = thread::scope(|scope| {
+            let heap = &heap;
+            let calls: Vec<_> = (1..)
+                .zip(parts)
+                .map(|(arenas, part)| scope.spawn(move || heap.give(part, arenas)))
+                .collect();
+            let ended = calls.into_iter().map(|call| call.join());
+            ended.filter(Result::is_ok).count()
+        });
+        assert_eq!(given, 1);
+        be(0);
+        let blocks: Vec<_> = std::iter::from_fn(|| Block::new(&heap, bytes(1024), 7)).collect();
+        assert!((8..=16).contains(&blocks.len()), "{}", blocks.len());
+        blocks.into_iter().for_each(|block| block.free(&heap));
+    }
+}
+
+#[test]
 fn a_full_arena_is_helped_by_the_others_and_nothing_is_lost() {
     let heap = heap();
     be(2);

@@ -241,13 +241,14 @@ impl<B: Bag> Transport<Message<B>> for Node<B> {
     }
 
     fn close(&self) {
-        // ORDERING: Release, pairs with Acquire in is_closed: what led to the end is seen by who finds it.
+        // ORDERING: Release, pairs with Acquire in is_closed: what led to the end is seen by threads that find it; no mutant:
+        // models run the team on a transport of their own, this one runs under ThreadSanitizer.
         self.closed.store(true, Ordering::Release);
         self.parkers.iter().flatten().for_each(Parker::unpark);
     }
 
     fn is_closed(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in close.
+        // ORDERING: Acquire, pairs with Release in close; no mutant: as there.
         self.closed.load(Ordering::Acquire)
     }
 }

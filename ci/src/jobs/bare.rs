@@ -1,7 +1,8 @@
 //! The core on a board without an operating system, under emulation: ports, barrier lines, tasks.
 //!
 //! The board has four harts that run at once, then sixteen whose clock counts instructions: twice, and tick for tick the
-//! same. The same program with a task that fills its stack must fail, or the job would prove nothing.
+//! same. The same program with a task that fills its stack, its hart's or a further piece, must fail, or the job would prove
+//! nothing.
 
 use super::Verdict;
 use crate::shell::{Said, quiet, target_dir, tee};
@@ -37,6 +38,8 @@ const LIMIT: &str = "120";
 /// Four harts at once; sixteen in a fixed order.
 const AT_ONCE: (&str, &[&str]) = ("4", &[]);
 const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
+/// One fills a further piece of stack instead of its own.
+const ALONE: (&str, &[&str]) = ("1", &[]);
 
 /// What each line of a run begins with; what follows is times.
 const SAYS: &[&str] = &[
@@ -54,7 +57,8 @@ pub fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
         return Ok(Verdict::CannotRun(why));
     }
     build(tree, &["--features", "overflow"])?;
-    refused(&boot(tree, AT_ONCE)?)?;
+    refused(&boot(tree, AT_ONCE)?, "its stack is full")?;
+    refused(&boot(tree, ALONE)?, "its piece of stack is full")?;
     build(tree, &[])?;
     passed(&boot(tree, AT_ONCE)?, AT_ONCE.0)?;
     let (first, second) = (boot(tree, IN_ORDER)?, boot(tree, IN_ORDER)?);
@@ -172,9 +176,9 @@ fn passed(said: &Said, harts: &str) -> Result<()> {
 }
 
 /// A stack that is full must end the machine, and say so.
-fn refused(said: &Said) -> Result<()> {
-    if said.ok || !said.out.contains("its stack is full") || !said.out.contains("FAIL") {
-        bail!("a stack that is full is not noticed: the job sees no failure");
+fn refused(said: &Said, message: &str) -> Result<()> {
+    if said.ok || !said.out.contains(message) || !said.out.contains("FAIL") {
+        bail!("`{message}` is not noticed: the job sees no failure");
     }
     println!("a full stack is noticed, as it must be");
     Ok(())
@@ -214,9 +218,10 @@ mod tests {
     #[test]
     fn only_the_right_failure_counts() {
         let right = "panicked at start.rs: hart 1: its stack is full, at 0x80\nFAIL\n";
-        assert!(refused(&said(false, right)).is_ok());
-        assert!(refused(&said(true, right)).is_err());
-        assert!(refused(&said(false, "FAIL\n")).is_err());
+        let refused = |ok, out| refused(&said(ok, out), "its stack is full");
+        assert!(refused(false, right).is_ok());
+        assert!(refused(true, right).is_err());
+        assert!(refused(false, "FAIL\n").is_err());
     }
 
     #[test]

@@ -47,10 +47,16 @@ pub fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
     holds()
 }
 
-/// Plain `cargo test`, so that a machine with nothing but Rust can run it; and the counts that need
-/// optimised code to end in reasonable time.
+/// Plain `cargo test`, so that a machine with nothing but Rust can run it; the deques where arithmetic wraps instead of
+/// panicking; and the counts that need optimised code to end in reasonable time.
 pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut cargo(tree, ["test", "--workspace"]))?;
+    let mut wrapping = cargo(
+        tree,
+        "test --release -p tautline-core --test deque".split(' '),
+    );
+    let unchecked = ("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false");
+    run(quick_release(&mut wrapping).env(unchecked.0, unchecked.1))?;
     let words = "test --release -p tautline --test counts --test nqueens --test pentomino large -- --ignored";
     run(&mut cargo(tree, words.split(' ')))?;
     holds()

@@ -3,6 +3,7 @@
 mod bare;
 mod cargo;
 mod counted;
+mod covered;
 mod deps;
 mod examples;
 mod mirror;
@@ -10,9 +11,9 @@ mod models;
 mod mutants;
 mod nostd;
 mod orderings;
+mod sanitizers;
 mod sizes;
 mod soak;
-mod tsan;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -71,6 +72,11 @@ pub const JOBS: &[Job] = &[
         orderings::run,
     ),
     job(
+        "covered",
+        "every strong ordering and every fence is in a recorded mutant, or says why not",
+        covered::run,
+    ),
+    job(
         "sizes",
         "files, functions, folders and READMEs stay small",
         sizes::run,
@@ -91,6 +97,11 @@ pub const JOBS: &[Job] = &[
         bare::run_all,
     ),
     job("test", "all tests pass", cargo::test),
+    job(
+        "asan",
+        "AddressSanitizer finds nothing in the tests of the core and of its threads",
+        sanitizers::asan,
+    ),
     job(
         "models",
         "loom finds nothing, looks often enough, and catches the canary",
@@ -136,8 +147,8 @@ pub const JOBS: &[Job] = &[
         default: false,
         ..job(
             "tsan",
-            "ThreadSanitizer finds nothing in the tests of tasks",
-            tsan::run_all,
+            "ThreadSanitizer finds nothing in the tests of the core and of its threads",
+            sanitizers::tsan,
         )
     },
 ];

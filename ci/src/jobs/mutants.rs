@@ -17,18 +17,23 @@ use toml::{Table, Value};
 
 const TABLE: &str = "verify/mutants.toml";
 
-#[derive(Clone, Debug)]
-struct Mutant {
-    name: String,
-    file: String,
-    find: String,
-    replace: String,
-    model: String,
-    filter: Option<String>,
+#[derive(Clone, Debug, Default)]
+pub struct Mutant {
+    pub name: String,
+    pub file: String,
+    pub find: String,
+    pub replace: String,
+    pub model: String,
+    pub filter: Option<String>,
+}
+
+/// All that are recorded.
+pub fn recorded(tree: &Tree) -> Result<Vec<Mutant>> {
+    parse(&tree.read(TABLE)?)
 }
 
 pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
-    let all = parse(&tree.read(TABLE)?)?;
+    let all = recorded(tree)?;
     let chosen: Vec<&Mutant> = all
         .iter()
         .filter(|m| words.is_empty() || words.iter().any(|w| m.name.contains(w)))

@@ -14,17 +14,22 @@ use std::collections::BTreeSet;
 const WEAK: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel"];
 
 pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mut seen = 0;
+    let mut findings = Vec::new();
+    for source in &sources(tree)? {
+        seen += check(source, &mut findings);
+    }
+    judge(findings, format!("{seen} orderings"))
+}
+
+/// The files whose atomics are looked at.
+pub fn sources(tree: &Tree) -> Result<Vec<Source>> {
     let mut sources = tree.sources("core/src")?;
     for name in tree.folders("backends") {
         sources.extend(tree.sources(format!("backends/{name}/src"))?);
     }
     sources.extend(tree.sources("platforms/src")?);
-    let mut seen = 0;
-    let mut findings = Vec::new();
-    for source in &sources {
-        seen += check(source, &mut findings);
-    }
-    judge(findings, format!("{seen} orderings"))
+    Ok(sources)
 }
 
 /// Adds what is missing in a file; returns how many orderings it has.
@@ -91,11 +96,21 @@ fn import(tokens: &[&Token]) -> Option<&'static str> {
     hidden.then_some("import `Ordering` under its own name")
 }
 
-/// Whether the statement around token `at` carries the comment.
 fn argued(source: &Source, tokens: &[&Token], at: usize, code: &BTreeSet<usize>) -> bool {
+    comment(source, tokens, at, code, "ORDERING:")
+}
+
+/// Whether a comment of the statement around token `at` has that word. `code`: the lines that have any.
+pub fn comment(
+    source: &Source,
+    tokens: &[&Token],
+    at: usize,
+    code: &BTreeSet<usize>,
+    word: &str,
+) -> bool {
     let says = |line: usize| {
         let comment = source.lexed.comments.get(&line);
-        comment.is_some_and(|c| c.contains("ORDERING:"))
+        comment.is_some_and(|c| c.contains(word))
     };
     let lines = statement_lines(tokens, at);
     lines.iter().any(|line| {

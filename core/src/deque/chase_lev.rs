@@ -104,6 +104,9 @@ impl<T: Word> GrowableDeque<T> {
     }
 
     /// An empty deque with room for `capacity` items, rounded up to a power of two.
+    ///
+    /// # Panics
+    /// If `capacity` is above the greatest power of two, or that much memory cannot be addressed.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(super::ring::Growable::with_capacity(capacity), 0)
     }
@@ -138,7 +141,8 @@ impl<T: Word, R: Ring> Deque<T, R> {
         // ORDERING: failure Relaxed: nothing is read.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         self.owned.compare_exchange(false, true, yes, no).ok()?;
-        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below; no mutant: see Not
+        // proved.
         let top = self.ends.top.load(Ordering::Acquire);
         // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
@@ -260,7 +264,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     #[cold]
     fn make_room(&self) -> bool {
         let deque = self.deque;
-        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that push reuses.
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that push reuses; no mutant:
+        // see Not proved.
         let top = deque.ends.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
@@ -398,7 +403,8 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
             return Steal::Empty;
         }
         let word = deque.ring.load(top);
-        // ORDERING: success Release, pairs with Acquire in make_room (D4): the slot was read before it is reused.
+        // ORDERING: success Release, pairs with Acquire in make_room (D4): the slot was read before it is reused; no mutant:
+        // see Not proved.
         // ORDERING: failure Relaxed: the word is thrown away.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         let next = top.wrapping_add(1);

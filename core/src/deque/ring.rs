@@ -155,15 +155,21 @@ mod growable {
         fn slot(&self, index: usize) -> &Slot {
             let mask = self.slots.len().wrapping_sub(1);
             debug_assert!(self.slots.len().is_power_of_two());
-            // SAFETY: the length is a power of two, so the masked index is below it.
+            // SAFETY: the length is a power of two, by `with_capacity` and `grow`, and so not zero: the masked index is
+            // below it.
             unsafe { self.slots.get_unchecked(index & mask) }
         }
     }
 
     impl Growable {
         /// Starts with room for `capacity` items, rounded up to a power of two.
+        ///
+        /// # Panics
+        /// If `capacity` is above the greatest power of two, or that much memory cannot be addressed.
         pub fn with_capacity(capacity: usize) -> Self {
-            let capacity = capacity.max(1).next_power_of_two();
+            // Unchecked, the rounding wraps to 0 where overflow checks are off.
+            let rounded = capacity.checked_next_power_of_two();
+            let capacity = rounded.expect("capacity overflow: no power of two is that large");
             Self {
                 current: AtomicPtr::new(Buffer::alloc(capacity, ptr::null_mut())),
             }
@@ -183,7 +189,8 @@ mod growable {
             // Not the address of `old`: with that, being a reference's, `drop` could not free it.
             let older = self.current.load(Ordering::Relaxed);
             let old = self.own();
-            let new = Buffer::alloc(old.slots.len() * 2, older);
+            let twice = old.slots.len().checked_mul(2);
+            let new = Buffer::alloc(twice.expect("capacity overflow"), older);
             let mut index = top;
             while index != bottom {
                 // ORDERING: Relaxed: the owner wrote the old slots.

@@ -75,8 +75,8 @@ pub(super) struct Slot<B> {
 impl<B> Slot<B> {
     /// Whether this worker has been claimed and is to start. Only the worker itself asks.
     pub(super) fn take_start(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the flag, so the
-        // clearing store may be Relaxed.
+        // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the flag, so the clearing store
+        // may be Relaxed; no mutant: the permit that follows carries the same in every execution that loom takes.
         let start = self.start.load(Ordering::Acquire);
         if start {
             // ORDERING: Relaxed: nobody sets the flag again before this worker has left.
@@ -177,7 +177,7 @@ impl<B: Bag> Team<B> {
         if let Some(work) = work {
             put(&mut slot.bag.lock(port), work);
         }
-        // ORDERING: Release, pairs with Acquire in Slot::take_start (T1).
+        // ORDERING: Release, pairs with Acquire in Slot::take_start (T1); no mutant: as there.
         slot.start.store(true, Ordering::Release);
         port.unpark(self.here, worker);
     }

@@ -95,7 +95,8 @@ impl Collective {
     /// Lets exactly one caller do it, for each phase.
     pub fn begin(&self, phase: usize) -> Begin {
         let base = 3 * phase;
-        // ORDERING: Acquire, pairs with Release in done (C1); on failure too.
+        // ORDERING: Acquire, pairs with Release in done (C1); on failure too. On success no mutant: the load before read
+        // the same store.
         let (yes, no) = (Ordering::Acquire, Ordering::Acquire);
         let mut state = self.state.load(no);
         while state < base + REQUESTED {

@@ -18,7 +18,13 @@ pub use lock::{Guard, Lock};
 pub use permit::Permit;
 
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
-pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+#[cfg(not(any(tautline_loom, tautline_shuttle, tautline_tsan)))]
+pub use core::sync::atomic::fence;
+
+#[cfg(tautline_tsan)]
+pub use fence::fence;
 
 #[cfg(tautline_shuttle)]
 pub use watched::{

@@ -39,14 +39,15 @@ fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32) -> Sample {
     let pinned = pin(cpu);
     let hit = |count: u32| {
         let mut looks = 0;
-        // ORDERING: Acquire, pairs with Release below, as a barrier needs them: what was done before the hit is seen after it.
+        // ORDERING: Acquire, pairs with Release below, as a barrier needs them: what was done before the hit is seen after it;
+        // no mutant: nothing is, here it costs what it costs there.
         while ball.load(Ordering::Acquire) != count {
             looks += 1;
             if looks > LOOKS {
                 yield_now();
             }
         }
-        // ORDERING: Release, pairs with Acquire above.
+        // ORDERING: Release, pairs with Acquire above; no mutant: as there.
         ball.store(count.wrapping_add(1), Ordering::Release);
     };
     // The first hits wait for the threads to arrive.

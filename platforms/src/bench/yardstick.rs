@@ -34,7 +34,8 @@ impl Central {
 
     /// Whether the caller is the last of this episode, in which case the counter counts the next one.
     fn is_last(&self) -> bool {
-        // ORDERING: AcqRel: what each did before it came is acquired by the last, which releases it with the sense.
+        // ORDERING: AcqRel: what each did before it came is acquired by the last, which releases it with the sense;
+        // no mutant: a yardstick, behind which nothing is read.
         let last = self.missing.fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
             // ORDERING: Relaxed: released with the sense.
@@ -44,13 +45,13 @@ impl Central {
     }
 
     fn let_go(&self, sense: bool) {
-        // ORDERING: Release, pairs with Acquire in await_sense.
+        // ORDERING: Release, pairs with Acquire in await_sense; no mutant: a yardstick.
         self.sense.store(sense, Ordering::Release);
     }
 
     fn await_sense(&self, sense: bool) {
         let mut looks = 0;
-        // ORDERING: Acquire, pairs with Release in let_go.
+        // ORDERING: Acquire, pairs with Release in let_go; no mutant: a yardstick.
         while self.sense.load(Ordering::Acquire) != sense {
             looks += 1;
             if looks > LOOKS {

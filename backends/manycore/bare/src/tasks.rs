@@ -4,6 +4,8 @@ use crate::Chip;
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(feature = "overflow")]
+use tautline_core::port::Thread;
 use tautline_core::task::Cx;
 
 const SPAWNERS: u64 = 200;
@@ -50,9 +52,9 @@ pub fn deep(cx: &mut Cx<'_, '_, Chip>) -> String {
     format!("{forks} forks in each other")
 }
 
-/// Calls itself until the stack of its hart is full.
+/// Calls itself until its stack is full: that of its hart or, where there is one hart only, a further piece.
 #[cfg(feature = "overflow")]
-pub fn overflow(_: &mut Cx<'_, '_, Chip>) -> String {
+pub fn overflow(cx: &mut Cx<'_, '_, Chip>) -> String {
     fn deeper(levels: u64) -> u64 {
         let here = core::hint::black_box([levels; 64]);
         match levels {
@@ -60,5 +62,12 @@ pub fn overflow(_: &mut Cx<'_, '_, Chip>) -> String {
             _ => deeper(levels + 1) + here[63],
         }
     }
-    format!("{} levels", deeper(0))
+    let chip = cx.pool().port();
+    let mut levels = 0;
+    if chip.harts() == 1 {
+        chip.on_more_stack(&mut || levels = deeper(0));
+    } else {
+        levels = deeper(0);
+    }
+    format!("{levels} levels")
 }

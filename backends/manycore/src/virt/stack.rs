@@ -1,19 +1,33 @@
 //! Stacks: one of its own for each hart, further pieces from the heap.
+//!
+//! # Algorithm
+//! Below each stack lie [`GUARD_BYTES`] that trap. Those of a hart's own stack are locked by the first entry of its physical
+//! memory protection, for good. Those of the piece that it is on are in the second entry, which changes with the piece and
+//! so is not locked. An entry that is not locked does not bind machine mode, except where loads and stores have the rights
+//! of user mode (`mstatus.MPRV`): the entry code sets that, and gives user mode all other memory by the third entry.
+//! A trap returns to the rights of machine mode, so the message about it can be written.
 
 use super::{MOST_HARTS, STACK_SHIFT, hart};
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::alloc::Layout;
 use core::arch::asm;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::ops::Range;
+use tautline_core::sync::{AtomicUsize, Ordering};
 
-/// A further piece of stack. It has no page that traps.
-const PIECE: Layout = match Layout::from_size_align(256 << 10, 16) {
+/// The lowest bytes of a stack, which trap: a power of two. A function with larger locals could step over them.
+pub(super) const GUARD_BYTES: usize = 32 << 10;
+
+/// A further piece of stack.
+const PIECE: Layout = match Layout::from_size_align(256 << 10, GUARD_BYTES) {
     Ok(layout) => layout,
-    Err(_) => panic!("16 is a power of two"),
+    Err(_) => panic!("the alignment is a power of two"),
 };
 
-/// What is kept free below the deepest fork, for what it calls, in bytes.
+/// What is kept free above the guard below the deepest fork, for what it calls, in bytes.
 const RESERVE_BYTES: usize = 32 << 10;
+
+/// How an entry of the physical memory protection says that nobody may use a naturally aligned range.
+const NO_ACCESS: usize = 0x18;
 
 /// Where the piece begins that a hart is on, its own; 0 if it is on its own stack.
 static PIECES: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_HARTS];
@@ -28,15 +42,39 @@ pub(super) fn lowest(hart: usize) -> usize {
     (&raw const __stacks).addr() + (hart << STACK_SHIFT)
 }
 
-/// The lowest address that calls may reach.
-pub(super) fn floor() -> usize {
-    let hart = hart::number();
+/// The lowest address of the stack that a hart is on.
+fn start(hart: usize) -> usize {
     // ORDERING: Relaxed: the hart's own.
-    let start = match PIECES[hart].load(Ordering::Relaxed) {
+    match PIECES[hart].load(Ordering::Relaxed) {
         0 => lowest(hart),
         piece => piece,
-    };
-    start + RESERVE_BYTES
+    }
+}
+
+/// The addresses that trap below the stack that a hart is on.
+pub(super) fn guard(hart: usize) -> Range<usize> {
+    let start = start(hart);
+    start..start + GUARD_BYTES
+}
+
+/// The lowest address that calls may reach.
+pub(super) fn floor() -> usize {
+    guard(hart::number()).end + RESERVE_BYTES
+}
+
+/// Makes the guard of `piece` trap on this hart, in place of the last one's; 0 for none.
+fn protect(piece: usize) {
+    let (none, on) = (0xff_usize << 8, NO_ACCESS << 8);
+    // SAFETY: nothing but stacks is forbidden, and there only what no live frame uses. Off while the address changes; the last
+    // instruction makes later accesses see it.
+    unsafe {
+        asm!("csrc pmpcfg0, {none}", "sfence.vma", none = in(reg) none, options(nostack));
+        if piece != 0 {
+            let address = piece >> 2 | (GUARD_BYTES / 8 - 1);
+            asm!("csrw pmpaddr1, {address}", "csrs pmpcfg0, {on}", "sfence.vma",
+                address = in(reg) address, on = in(reg) on, options(nostack));
+        }
+    }
 }
 
 /// Calls `body` on a piece of its own.
@@ -51,7 +89,8 @@ pub(super) fn on_more(mut body: &mut dyn FnMut()) {
     let before = mine.load(Ordering::Relaxed);
     // ORDERING: Relaxed: the hart's own.
     mine.store(piece.addr(), Ordering::Relaxed);
-    // SAFETY: the top is aligned as calls want it, and the piece is this call's alone; the stack pointer is put back from a
+    protect(piece.addr());
+    // SAFETY: the top is aligned as calls require, and the piece is this call's alone; the stack pointer is put back from a
     // register that calls preserve; nothing unwinds here.
     unsafe {
         asm!("mv s2, sp", "mv sp, {top}", "jalr {call}", "mv sp, s2",
@@ -61,9 +100,10 @@ pub(super) fn on_more(mut body: &mut dyn FnMut()) {
             out("s2") _,
             clobber_abi("C"));
     }
+    protect(before);
     // ORDERING: Relaxed: the hart's own.
     mine.store(before, Ordering::Relaxed);
-    // SAFETY: it came from there, and nobody is on it any more.
+    // SAFETY: it came from there with this layout, no frame is on it any more, and its guard is off.
     unsafe { dealloc(piece, PIECE) };
 }
 

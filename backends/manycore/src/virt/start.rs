@@ -7,11 +7,12 @@ use core::mem::{MaybeUninit, transmute};
 use core::panic::PanicInfo;
 use core::ptr;
 use core::slice;
-use core::sync::atomic::{AtomicPtr, Ordering};
 use fdt::Fdt;
+use tautline_core::sync::{AtomicPtr, Ordering};
 
-// Each hart: its number into the thread pointer; traps, floating point, a stack whose lowest page is locked by the first
-// entry of the physical memory protection. Hart 0 clears what must be zero and goes on with the address of the device
+// Each hart: its number into the thread pointer; traps, floating point, a stack whose guard is locked by the first entry of
+// the physical memory protection. The second is off; by the third user mode may use all memory, and from then on loads and
+// stores have its rights (see `stack`). Hart 0 clears what must be zero and goes on with the address of the device
 // tree; the others sleep until their software interrupt is pending, and take it.
 global_asm!(
     ".section .text.start, \"ax\"",
@@ -32,10 +33,17 @@ global_asm!(
     "li sp, 1 << {shift}",
     "add sp, sp, t1",
     "srli t0, t1, 2",
-    "ori t0, t0, 0x1ff",
+    "li t2, {guard}",
+    "or t0, t0, t2",
     "csrw pmpaddr0, t0",
-    "li t0, 0x98",
+    "li t0, -1",
+    "csrw pmpaddr2, t0",
+    "li t0, 0x1f0098",
     "csrw pmpcfg0, t0",
+    "li t0, 0x1800",
+    "csrc mstatus, t0",
+    "li t0, 0x20000",
+    "csrs mstatus, t0",
     "bnez tp, 2f",
     "la t0, __zero_start",
     "la t1, __zero_end",
@@ -61,6 +69,7 @@ global_asm!(
     "j 9b",
     harts = const MOST_HARTS,
     shift = const STACK_SHIFT,
+    guard = const stack::GUARD_BYTES / 8 - 1,
     clint = const CLINT,
     first = sym first,
     other = sym other,
@@ -84,7 +93,8 @@ static ENTRY: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// Says what harts other than 0 call when they are rung.
 pub(super) fn set_entry(entry: fn(usize)) {
-    // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible.
+    // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible; no mutant: no model boots
+    // the board, and the ring that starts a hart orders devices and memory, too.
     ENTRY.store(entry as *mut (), Ordering::Release);
 }
 
@@ -109,7 +119,7 @@ extern "C" fn first(tree: *const u8) -> ! {
 }
 
 extern "C" fn other() {
-    // ORDERING: Acquire, pairs with Release in set_entry.
+    // ORDERING: Acquire, pairs with Release in set_entry; no mutant: as there.
     let entry = ENTRY.load(Ordering::Acquire);
     if !entry.is_null() {
         // SAFETY: `set_entry` stored such a function.
@@ -118,7 +128,8 @@ extern "C" fn other() {
     }
 }
 
-// The vector must be a multiple of 4, and the stack may be what trapped: its top is as good as any, since nobody comes back.
+// The vector must be a multiple of 4, and the stack may be what trapped: its top is as good as any, since a trap does not
+// return.
 global_asm!(
     ".section .text.trap, \"ax\"",
     ".balign 4",
@@ -137,9 +148,15 @@ global_asm!(
 
 extern "C" fn trapped(cause: usize, at: usize, value: usize) -> ! {
     let hart = Virt.hart();
-    let floor = stack::lowest(hart);
-    if (floor..floor + 4096).contains(&value) {
-        panic!("hart {hart}: its stack is full, at {at:#x}");
+    let guard = stack::guard(hart);
+    if guard.contains(&value) {
+        let own = guard.start == stack::lowest(hart);
+        let which = if own {
+            "its stack"
+        } else {
+            "its piece of stack"
+        };
+        panic!("hart {hart}: {which} is full, at {at:#x}");
     }
     panic!("hart {hart}: trap {cause} at {at:#x}, value {value:#x}");
 }

@@ -41,6 +41,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline-mpi",
             "tautline-manycore",
         ],
+        "verify" if tests => &[CORE, "tautline-sim", "tautline-manycore"],
         "verify" => &[CORE, "tautline-sim"],
         "verify/nostd" => &[CORE],
         "benches" => &[

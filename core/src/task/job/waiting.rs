@@ -78,7 +78,7 @@ impl<P: Host> Waiter<P> {
                 _ => return false,
             };
             // ORDERING: Acquire, pairs with AcqRel in hold (G3); the body is seen by the lock of the members.
-            // ORDERING: Release, pairs with AcqRel in hold (G4).
+            // ORDERING: Release, pairs with AcqRel in hold (G4); no mutant: see `verify/README.md`, Survivors.
             // ORDERING: failure Relaxed: it is looked at again.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             match self.state.compare_exchange(seen, next, yes, no) {

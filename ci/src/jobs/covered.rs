@@ -1,0 +1,162 @@
+//! Every ordering that is more than Relaxed, and every fence, is broken by a recorded mutant, or says why none can be killed.
+
+use super::mutants::{Mutant, recorded};
+use super::orderings::{comment, sources};
+use super::{Verdict, judge};
+use crate::source::{Skip, Source};
+use crate::syntax::Token;
+use crate::tree::Tree;
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// In the `// ORDERING:` of a site without a mutant: what follows is the reason.
+const MARK: &str = "no mutant:";
+
+const STRONG: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
+
+pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mutants = recorded(tree)?;
+    let (mut seen, mut marked) = (0, 0);
+    let mut findings = Vec::new();
+    for source in sources(tree)? {
+        let text = tree.read(&source.path)?;
+        let file = source.path.to_string_lossy();
+        let own = mutants.iter().filter(|m| m.file == file);
+        let broken: Vec<Range<usize>> = own.filter_map(|m| changed(m, &text)).collect();
+        for (site, is_marked) in sites(&source, &text) {
+            seen += 1;
+            let hit = |r: &Range<usize>| r.start < site.bytes.end && site.bytes.start < r.end;
+            if broken.iter().any(hit) {
+                continue;
+            }
+            marked += usize::from(is_marked);
+            if !is_marked {
+                let why = format!("{} is in no recorded mutant", &text[site.bytes]);
+                findings.push(source.at(site.line, why));
+            }
+        }
+    }
+    judge(findings, format!("{seen} sites, {marked} without a mutant"))
+}
+
+#[derive(Debug)]
+struct Site {
+    line: usize,
+    bytes: Range<usize>,
+}
+
+/// The strong orderings and fences of a file; whether each says that no mutant of it can be killed.
+fn sites(source: &Source, text: &str) -> Vec<(Site, bool)> {
+    let tokens = source.live(Skip::TestsAndModels);
+    let code: BTreeSet<usize> = source.lexed.tokens.iter().map(|t| t.line).collect();
+    let found = (0..tokens.len()).filter_map(|at| {
+        let what = strong(&tokens, at)?;
+        let line = tokens[at].line;
+        let same =
+            |i: &usize| tokens[*i].line == line && strong(&tokens, *i).as_ref() == Some(&what);
+        let nth = (0..at).filter(same).count();
+        let bytes = place(text, line, &what, nth)?;
+        let marked = comment(source, &tokens, at, &code, MARK);
+        Some((Site { line, bytes }, marked))
+    });
+    found.collect()
+}
+
+/// What is written at a token if a strong ordering or a call of a fence begins there.
+fn strong(tokens: &[&Token], at: usize) -> Option<String> {
+    let text = |at: usize| tokens.get(at).map_or("", |t| t.text.as_str());
+    if text(at) == "Ordering" && text(at + 1) == "::" && STRONG.contains(&text(at + 2)) {
+        return Some(format!("Ordering::{}", text(at + 2)));
+    }
+    let defined = at > 0 && text(at - 1) == "fn";
+    (text(at) == "full_fence" && text(at + 1) == "(" && !defined).then(|| "full_fence()".into())
+}
+
+/// Where the `nth` occurrence of `what` is in a line.
+fn place(text: &str, line: usize, what: &str, nth: usize) -> Option<Range<usize>> {
+    let start: usize = text
+        .split_inclusive('\n')
+        .take(line - 1)
+        .map(str::len)
+        .sum();
+    let end = text[start..].find('\n').map_or(text.len(), |n| start + n);
+    let (at, _) = text[start..end].match_indices(what).nth(nth)?;
+    Some(start + at..start + at + what.len())
+}
+
+/// The bytes that a mutant takes away or replaces.
+fn changed(m: &Mutant, text: &str) -> Option<Range<usize>> {
+    let at = text.find(&m.find)?;
+    let (old, new) = (m.find.as_bytes(), m.replace.as_bytes());
+    let same = |(a, b): &(&u8, &u8)| a == b;
+    let head = old.iter().zip(new).take_while(same).count();
+    let (old_tail, new_tail) = (&old[head..], &new[head..]);
+    let tail = old_tail.iter().rev().zip(new_tail.iter().rev());
+    let tail = tail.take_while(same).count();
+    Some(at + head..at + old.len() - tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{changed, sites};
+    use crate::jobs::mutants::Mutant;
+    use crate::source::Source;
+
+    const TEXT: &str = "
+fn f() {
+    // ORDERING: Release on success, Acquire on failure.
+    let (yes, no) = (Ordering::Release, Ordering::Acquire);
+    // ORDERING: AcqRel; no mutant: its partner carries the same.
+    A.swap(1, Ordering::AcqRel);
+    // ORDERING: Relaxed.
+    A.load(Ordering::Relaxed);
+    full_fence();
+}
+#[cfg(tautline_loom)]
+fn model() { A.load(Ordering::Acquire); }
+fn full_fence() { fence(Ordering::SeqCst) }
+";
+
+    fn mutant(find: &str, replace: &str) -> Mutant {
+        Mutant {
+            find: find.into(),
+            replace: replace.into(),
+            ..Mutant::default()
+        }
+    }
+
+    #[test]
+    fn what_ships_and_is_strong_is_a_site() {
+        let sites = sites(&Source::new("x.rs", TEXT), TEXT);
+        let said =
+            |(site, marked): &(super::Site, bool)| (TEXT[site.bytes.clone()].to_owned(), *marked);
+        let said: Vec<_> = sites.iter().map(said).collect();
+        let expected = [
+            ("Ordering::Release", false),
+            ("Ordering::Acquire", false),
+            ("Ordering::AcqRel", true),
+            ("full_fence()", false),
+            ("Ordering::SeqCst", false),
+        ];
+        assert_eq!(
+            said,
+            expected.map(|(text, marked)| (text.to_owned(), marked))
+        );
+    }
+
+    #[test]
+    fn only_what_a_mutant_changes_is_covered() {
+        let covers = |find: &str, replace: &str, what: &str| {
+            let range = changed(&mutant(find, replace), TEXT).unwrap();
+            let site = TEXT.find(what).unwrap();
+            range.start < site + what.len() && site < range.end
+        };
+        let both = "(Ordering::Release, Ordering::Acquire)";
+        let one = "(Ordering::Relaxed, Ordering::Acquire)";
+        assert!(covers(both, one, "Ordering::Release"));
+        assert!(!covers(both, one, "Ordering::Acquire"));
+        assert!(covers("full_fence();\n}", "}", "full_fence();"));
+        assert!(!covers("A.swap", "B.swap", "Ordering::AcqRel"));
+    }
+}

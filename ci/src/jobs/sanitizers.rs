@@ -1,0 +1,182 @@
+//! AddressSanitizer and ThreadSanitizer over all tests of the core and of the threads under it.
+
+use super::Verdict;
+use crate::shell::{Said, quiet, run, target_dir};
+use crate::tree::Tree;
+use anyhow::{Result, bail};
+use std::process::Command;
+
+const TARGET: &str = "--target=x86_64-unknown-linux-gnu";
+
+/// The file of the core's tests that has the canaries.
+const CANARIES: &str = "sync";
+
+#[derive(Clone, Copy)]
+struct Sanitizer {
+    flags: &'static str,
+    /// The variable that its run time reads, and what it is set to.
+    options: (&'static str, &'static str),
+    /// Builds the standard library too.
+    std: bool,
+    /// Ignored tests of [`CANARIES`], each with what must be reported of it.
+    canaries: &'static [(&'static str, &'static str)],
+    /// Parts of the names of tests that cannot run under it.
+    skip: &'static [&'static str],
+    /// Where it builds, inside the target folder.
+    folder: &'static str,
+}
+
+const ADDRESS: Sanitizer = Sanitizer {
+    flags: "-Zsanitizer=address",
+    // Some tests leak on purpose, and forgetting is safe.
+    options: ("ASAN_OPTIONS", "detect_leaks=0"),
+    std: false,
+    canaries: &[
+        ("a_use_after_free_for_the_sanitizer", "heap-use-after-free"),
+        (
+            "a_read_out_of_bounds_for_the_sanitizer",
+            "heap-buffer-overflow",
+        ),
+    ],
+    // It keeps locals elsewhere, so addresses of the stack tell nothing; it needs memory where a test leaves none; and
+    // it keeps what is freed, so memory is not flat.
+    skip: &["stack::", "refused::", "flat_memory"],
+    folder: "asan",
+};
+
+const THREAD: Sanitizer = Sanitizer {
+    // The cfg lets the core's fences be seen.
+    flags: "-Zsanitizer=thread --cfg tautline_tsan",
+    options: ("TSAN_OPTIONS", "halt_on_error=0 exitcode=66"),
+    // Else the standard library's locks are invisible, and everything under them looks like a race.
+    std: true,
+    canaries: &[
+        ("a_race_for_the_sanitizer", "data race"),
+        ("a_race_beside_fences_for_the_sanitizer", "data race"),
+    ],
+    // It keeps no more than 65 536 frames of a thread; it needs memory where a test leaves none; and its own is not flat.
+    skip: &[
+        "thousand_deep",
+        "million_deep",
+        "deep_again",
+        "refused::",
+        "flat_memory",
+    ],
+    folder: "tsan",
+};
+
+pub fn asan(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    run_all(tree, ADDRESS, "no bad access")
+}
+
+pub fn tsan(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    run_all(tree, THREAD, "no race")
+}
+
+fn run_all(tree: &Tree, sanitizer: Sanitizer, holds: &str) -> Result<Verdict> {
+    if let Some(why) = lack(sanitizer) {
+        return Ok(Verdict::CannotRun(why));
+    }
+    for &(canary, report) in sanitizer.canaries {
+        let words = ["-p", "tautline-core", "--test", CANARIES, "--", canary];
+        let exactly = ["--exact", "--ignored"];
+        let mut command = sanitized(tree, sanitizer, &[&words[..], &exactly].concat());
+        caught(canary, report, &quiet(&mut command)?)?;
+    }
+    let words = "-p tautline-core -p tautline-node --tests --no-fail-fast --";
+    let skip = sanitizer.skip.iter().flat_map(|name| ["--skip", name]);
+    let words: Vec<_> = words.split(' ').chain(skip).collect();
+    run(&mut sanitized(tree, sanitizer, &words))?;
+    Ok(Verdict::Holds(holds.into()))
+}
+
+/// What this machine lacks, and how it comes.
+fn lack(sanitizer: Sanitizer) -> Option<String> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Some("the sanitizers are set up for x86_64 Linux only: run it there".into());
+    }
+    let listing = ["component", "list", "--toolchain", "nightly"];
+    let listing = quiet(Command::new("rustup").args(listing));
+    let listing = listing.ok().filter(|said| said.ok);
+    match (listing, sanitizer.std) {
+        (None, _) => Some("no nightly: rustup toolchain install nightly".into()),
+        (Some(said), true) if !has_source(&said.out) => Some(
+            "no nightly with its source: rustup toolchain install nightly --component rust-src"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+fn has_source(listing: &str) -> bool {
+    let is_there = |line: &str| line.starts_with("rust-src") && line.contains("(installed)");
+    listing.lines().any(is_there)
+}
+
+fn sanitized(tree: &Tree, sanitizer: Sanitizer, words: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(&tree.root).args(["+nightly", "test"]);
+    if sanitizer.std {
+        command.arg("-Zbuild-std");
+    }
+    let (key, options) = sanitizer.options;
+    command
+        .arg(TARGET)
+        .args(words)
+        // Set by the cargo that runs this, for a toolchain that cannot sanitize.
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_TARGET_DIR", target_dir(tree).join(sanitizer.folder))
+        // Reports need lines, not variables, which take a third of the time to build.
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+        .env("RUSTFLAGS", sanitizer.flags)
+        .env(key, options)
+        .env("TAUTLINE_SOAK_CYCLES", "200");
+    command
+}
+
+/// What is wrong on purpose must be found, or the job sees nothing.
+fn caught(canary: &str, report: &str, said: &Said) -> Result<()> {
+    let begins = |line: &str| line.contains("Sanitizer: ") && line.contains(report);
+    if !said.err.lines().any(begins) {
+        print!("{}{}", said.out, said.err);
+        bail!("`{canary}` is not reported as {report}: the sanitizer sees nothing");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ADDRESS, CANARIES, THREAD, caught, has_source};
+    use crate::shell::Said;
+
+    #[test]
+    fn the_canaries_must_be_caught() {
+        let said = |err: &str| Said {
+            ok: false,
+            out: String::new(),
+            err: err.to_owned(),
+        };
+        let caught = |err: &str| caught("x", "data race", &said(err));
+        assert!(caught("WARNING: ThreadSanitizer: data race (pid=1)").is_ok());
+        assert!(caught("WARNING: ThreadSanitizer: lock-order-inversion").is_err());
+        assert!(caught("error: could not compile the data race").is_err());
+    }
+
+    #[test]
+    fn the_canaries_exist() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let tests = root.join(format!("core/tests/{CANARIES}.rs"));
+        let tests = std::fs::read_to_string(tests).unwrap();
+        for (canary, _) in [ADDRESS.canaries, THREAD.canaries].concat() {
+            assert!(tests.contains(&format!("fn {canary}()")), "{canary}");
+        }
+    }
+
+    #[test]
+    fn the_source_must_be_installed() {
+        assert!(has_source("rust-docs\nrust-src (installed)\n"));
+        assert!(!has_source("rust-src\nrust-std (installed)\n"));
+    }
+}
