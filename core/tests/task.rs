@@ -228,7 +228,7 @@ fn a_pool_without_workers_is_refused() {
 
 /// Two threads write one word, unsynchronised: what `cargo ci tsan` must find before it is believed.
 #[test]
-#[ignore = "a race on purpose, for the sanitizer"]
+#[ignore = "cargo ci tsan: a race on purpose, for the sanitizer"]
 fn a_race_for_the_sanitizer() {
     struct Word(std::cell::UnsafeCell<u64>);
     // SAFETY: none: that is the point.

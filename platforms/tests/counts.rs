@@ -58,7 +58,7 @@ fn trees_count_exactly_everywhere() {
 /// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the trees of 57 to 111 million nodes.
 /// `cargo ci test` runs this one, with `--release`.
 #[test]
-#[ignore = "0.4 thousand million nodes: with --release"]
+#[ignore = "cargo ci test: 0.4 thousand million nodes: with --release"]
 fn large_trees_count_exactly() {
     for (name, point) in ["T1L", "T2L", "T3L", "triloka"].iter().zip(sample(4)) {
         let nodes = named::find(name).unwrap().nodes;

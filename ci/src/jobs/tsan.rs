@@ -15,7 +15,7 @@ const BUILD: [&str; 4] = [
 ];
 
 /// A test that is a race on purpose.
-const CANARY: &str = "a_race_for_the_sanitizer";
+pub const CANARY: &str = "a_race_for_the_sanitizer";
 
 const TESTS: [(&str, &str, &[&str]); 2] = [
     ("tautline-core", "task", &[]),

@@ -36,10 +36,7 @@ fn seconds(grain: Grain) -> f64 {
 
 /// On threads: the shortest of many runs in turn, which is what they take when nobody disturbs them.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "0.7 thousand million nodes: with --release"
-)]
+#[ignore = "cargo ci deep: 0.7 thousand million nodes, with --release"]
 fn a_frozen_tuner_costs_less_than_a_hundredth() {
     let mut shortest = [f64::INFINITY; 2];
     for pair in 1..=40 {
