@@ -9,9 +9,10 @@ mod ignored;
 
 use super::counted::passed;
 use super::{Verdict, mutants, soak, tsan};
-use crate::shell::{cargo, tee};
+use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
+use std::process::Command;
 use std::time::Instant;
 
 /// One line of the job.
@@ -20,6 +21,8 @@ struct Step {
     what: What,
     /// Run only if one of the words names it: takes hours.
     hours: bool,
+    /// A program that must be installed.
+    needs: Option<&'static str>,
 }
 
 enum What {
@@ -57,6 +60,7 @@ const fn tests(
         name,
         what: What::Ignored(row),
         hours: false,
+        needs: None,
     }
 }
 
@@ -65,11 +69,16 @@ const fn job(name: &'static str, run: fn(&Tree, &[String]) -> Result<Verdict>) -
         name,
         what: What::Job(run),
         hours: false,
+        needs: None,
     }
 }
 
 const STEPS: &[Step] = &[
     tests("uts", "tautline", "uts", "large_named_trees"),
+    tests("trees", "tautline", "counts", "long_trees"),
+    tests("p7", "tautline", "counts", "the_longest_tree"),
+    tests("combinations", "tautline", "counts", "every_combination"),
+    tests("lifelines", "tautline-core", "lifeline", "every_radix"),
     tests("pentomino", "tautline", "pentomino", "longer_one_sided"),
     tests(
         "frozen",
@@ -77,6 +86,7 @@ const STEPS: &[Step] = &[
         "tuner",
         "frozen::a_frozen_tuner_costs",
     ),
+    tests("curves", "tautline", "tuner", "curves::curves_of_a_large"),
     tests("direct", "tautline", "tuner", "rules::direct_is_near"),
     tests(
         "merge-empty",
@@ -85,6 +95,12 @@ const STEPS: &[Step] = &[
         "rules::merge_empty_is_near",
     ),
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
+    tests("tables", "tautline", "tables", "the_papers_own_trees"),
+    tests("model", "tautline", "cost", "the_model_is_near"),
+    Step {
+        needs: Some("valgrind"),
+        ..tests("cost", "tautline", "cost", "the_balancer_adds_few")
+    },
     job("soak", soak::run_all),
     job("tsan", tsan::run_all),
     job("mutants", all_mutants),
@@ -158,6 +174,12 @@ pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
 }
 
 fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
+    if let Some(program) = step.needs {
+        let found = quiet(Command::new(program).arg("--version"));
+        if !found.is_ok_and(|said| said.ok) {
+            return Ok(Verdict::CannotRun(format!("{program} is not installed")));
+        }
+    }
     match &step.what {
         What::Ignored(row) => ignored_tests(tree, row),
         What::Job(run) => run(tree, &[]),
