@@ -79,9 +79,9 @@ fn json(words: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 
-/// The calibrated model against this machine, for one worker: the model's time is within a factor of 1.6
-/// of the time of real runs, the median of nine. More workers are printed and not judged:
-/// processors that share a core are not in the model.
+/// The calibrated model against this machine: the model's time is within a factor of 1.6 of the time of
+/// real runs, the median of nine, where there is a processor for each worker. Processors that slow
+/// each other down are not in the model.
 #[test]
 #[ignore = "cargo ci deep: measures this machine"]
 fn the_model_is_near_a_real_run() {
@@ -92,6 +92,7 @@ fn the_model_is_near_a_real_run() {
     let file = std::env::temp_dir().join(format!("tautline-{}.toml", std::process::id()));
     std::fs::write(&file, &calibrated.stdout).expect("a file can be written");
     let number = |value: &Value| value.as_f64().expect("a number");
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut ratios = Vec::new();
     for (places, workers) in [(1, 1), (1, 2), (2, 1)] {
         let of = format!("T1 --places {places} --workers {workers} --json");
@@ -103,8 +104,11 @@ fn the_model_is_near_a_real_run() {
         let model = number(&run["virtual_seconds"]);
         let ratio = model / real;
         println!("MODEL-REAL {places}x{workers} real={real:.4} model={model:.4} ratio={ratio:.3}");
-        ratios.push(ratio);
+        if places * workers <= processors {
+            ratios.push(ratio);
+        }
     }
     std::fs::remove_file(&file).expect("it is there");
-    assert!((1.0 / 1.6..1.6).contains(&ratios[0]), "{ratios:?}");
+    let near = |ratio: &f64| (1.0 / 1.6..1.6).contains(ratio);
+    assert!(!ratios.is_empty() && ratios.iter().all(near), "{ratios:?}");
 }
