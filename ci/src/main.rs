@@ -9,7 +9,7 @@ mod source;
 mod syntax;
 mod tree;
 
-use jobs::{JOBS, Job, MUTANTS, Verdict};
+use jobs::{JOBS, Job, Verdict, WITH_WORDS};
 use std::process::ExitCode;
 use std::time::Instant;
 use tree::Tree;
@@ -19,6 +19,7 @@ usage: cargo ci              all jobs that `cargo ci list` marks with *
        cargo ci JOB…         these jobs
        cargo ci mutants [NAME…]
                              the recorded mutants, or those whose name contains one of the words
+       cargo ci deep [NAME…] what takes minutes to hours, or the steps whose name contains a word
        cargo ci list         what the jobs are
        cargo ci --help       this
 
@@ -81,7 +82,7 @@ fn understand(words: &[String]) -> Result<Asked, String> {
                 names.join(", ")
             ));
         };
-        if job.name == MUTANTS {
+        if WITH_WORDS.contains(&job.name) {
             asked.push((job, words[i + 1..].to_vec()));
             break;
         }
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn without_words_all_default_jobs_run() {
         let asked = names(&[]).unwrap();
-        let on_demand = ["mutants", "soak", "tsan"];
+        let on_demand = ["mutants", "soak", "tsan", "deep"];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());
         assert!(asked.iter().all(|(name, _)| !on_demand.contains(name)));
     }
@@ -181,6 +182,11 @@ mod tests {
     fn mutants_takes_what_follows() {
         let asked = names(&["fmt", "mutants", "lock"]).unwrap();
         assert_eq!(asked[1], ("mutants", vec!["lock".to_owned()]));
+        let asked = names(&["deep", "soak", "tsan"]).unwrap();
+        assert_eq!(
+            asked,
+            [("deep", vec!["soak".to_owned(), "tsan".to_owned()])]
+        );
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn full_fences_publish() {
 
 /// What `cargo ci tsan` must find before it is believed.
 #[test]
-#[ignore = "a race on purpose, for the sanitizer"]
+#[ignore = "cargo ci tsan: a race on purpose"]
 fn a_race_for_the_sanitizer() {
     let word = Plain::new();
     std::thread::scope(|scope| {
@@ -112,7 +112,7 @@ fn a_race_for_the_sanitizer() {
 
 /// The fences stand on the wrong side of the store and of the load: they order nothing, and must hide nothing.
 #[test]
-#[ignore = "a race on purpose, for the sanitizer"]
+#[ignore = "cargo ci tsan: a race on purpose"]
 fn a_race_beside_fences_for_the_sanitizer() {
     let (word, there) = (Plain::new(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -131,7 +131,7 @@ fn a_race_beside_fences_for_the_sanitizer() {
 
 /// What `cargo ci asan` must find before it is believed.
 #[test]
-#[ignore = "a use after free on purpose, for the sanitizer"]
+#[ignore = "cargo ci asan: a use after free on purpose"]
 fn a_use_after_free_for_the_sanitizer() {
     let word = black_box(Box::new(7_u64));
     let freed = &raw const *word;
@@ -142,7 +142,7 @@ fn a_use_after_free_for_the_sanitizer() {
 
 /// What `cargo ci asan` must find before it is believed.
 #[test]
-#[ignore = "a read out of bounds on purpose, for the sanitizer"]
+#[ignore = "cargo ci asan: a read out of bounds on purpose"]
 fn a_read_out_of_bounds_for_the_sanitizer() {
     let words = black_box(vec![7_u64; 4]);
     // SAFETY: none: there are four words. That is the point.

@@ -1,6 +1,7 @@
 //! The command, from outside: what it prints, where, and how it ends.
 
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -387,25 +388,77 @@ fn memory_does_not_grow_with_the_tree() {
     assert!((0.8..1.2).contains(&ratio), "{small} KiB, {large} KiB");
 }
 
-#[test]
-fn the_trace_is_one_of_spans() {
-    let trace = Scratch::new("trace.json");
-    let output = tautline("uts D8 --places 2 --workers 2 --baseline none --trace")
-        .arg(&trace.0)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    let trace: Value = serde_json::from_str(&trace.text()).expect("the trace is JSON");
+/// The rules of the trace event format that readers rely on, as Perfetto's documentation states them:
+/// complete events of a thread nest or are disjoint (here: disjoint); times are microseconds, not
+/// negative; metadata has no time; processes and threads have numbers from 1, as 0 is the kernel's
+/// idle thread, and a thread's number belongs to one process.
+fn check_trace(trace: &Value, places: usize, threads: usize) {
+    assert!(["ms", "ns"].contains(&trace["displayTimeUnit"].as_str().unwrap()));
     assert!(trace["otherData"]["dropped_spans"].is_u64());
-    let events = trace["traceEvents"].as_array().unwrap();
-    let names = events.iter().filter(|event| event["ph"] == "M").count();
-    assert_eq!(names, 2 + 4, "two places of two workers have names");
-    for span in events.iter().filter(|event| event["ph"] == "X") {
-        assert!(
-            span["dur"].as_f64() >= Some(0.0) && span["ts"].as_f64() >= Some(0.0),
-            "{span}"
-        );
+    let number = |event: &Value, key: &str| {
+        let number = event[key].as_u64().unwrap_or_else(|| panic!("{event}"));
+        assert!((1..1 << 31).contains(&number), "{event}");
+        number
+    };
+    let (mut processes, mut owner, mut ends) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let (pid, tid) = (number(event, "pid"), number(event, "tid"));
+        let name = event["name"].as_str().unwrap();
+        if event["ph"] == "M" {
+            let fields: Vec<_> = event.as_object().unwrap().keys().collect();
+            assert_eq!(fields, ["args", "name", "ph", "pid", "tid"]);
+            assert!(event["args"]["name"].is_string(), "{event}");
+            let new = match name {
+                "process_name" => processes.insert(pid),
+                "thread_name" => owner.insert(tid, pid).is_none(),
+                _ => panic!("{event}"),
+            };
+            assert!(new, "named twice: {event}");
+            continue;
+        }
+        assert_eq!(event["ph"], "X", "{event}");
+        assert_eq!(owner.get(&tid), Some(&pid), "not named before: {event}");
+        assert!(processes.contains(&pid) && event["cat"] == "state");
+        let states = ["computing", "distributing", "idle", "probing", "stealing"];
+        assert!(states.contains(&name), "{event}");
+        let ns = |key: &str| {
+            let ns = event[key].as_f64().unwrap() * 1e3;
+            assert!(ns >= 0.0 && (ns - ns.round()).abs() < 1e-3, "{event}");
+            ns.round() as u64
+        };
+        let end = ends.entry(tid).or_insert(0);
+        assert!(ns("ts") >= *end, "overlaps the one before: {event}");
+        *end = ns("ts") + ns("dur");
     }
+    assert_eq!((processes.len(), owner.len()), (places, threads));
+    assert_eq!(ends.len(), threads, "every worker did something");
+}
+
+#[test]
+fn traces_follow_the_rules_of_their_format() {
+    for (command, places, threads) in [
+        ("uts D8 --places 2 --workers 2 --baseline none", 2, 4),
+        ("simulate uts D8 --places 5 --workers 3", 5, 15),
+    ] {
+        let trace = Scratch::new("trace.json");
+        let output = tautline(command).arg("--trace").arg(&trace.0).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let trace = serde_json::from_str(&trace.text()).expect("the trace is JSON");
+        check_trace(&trace, places, threads);
+    }
+}
+
+/// A panic while tasks are done ends the command with the status that its help states: here the
+/// virtual clock runs out.
+#[test]
+fn a_panic_ends_the_command_with_101() {
+    let output = run(
+        "simulate synthetic --cost 1000000000 -n 1048576 --task-ns 1000000000 --roots 40 --depth 0 --places 1",
+    );
+    assert_eq!(output.status.code(), Some(101), "{}", stderr(&output));
+    assert!(stderr(&output).contains("too much virtual time"));
+    assert!(stdout(&output).is_empty());
 }
 
 #[test]

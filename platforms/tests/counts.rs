@@ -5,7 +5,7 @@ mod sample;
 #[path = "../examples/pentomino.rs"]
 mod tiling;
 
-use sample::{Point, sample};
+use sample::{Point, every_combination, sample};
 use tautline::prelude::*;
 use tautline::uts::{Counts, Tree, Uts, named};
 
@@ -55,14 +55,52 @@ fn trees_count_exactly_everywhere() {
     }
 }
 
-/// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the trees of 57 to 111 million nodes.
-/// `cargo ci test` runs this one, with `--release`.
-#[test]
-#[ignore = "0.4 thousand million nodes: with --release"]
-fn large_trees_count_exactly() {
-    for (name, point) in ["T1L", "T2L", "T3L", "triloka"].iter().zip(sample(4)) {
+/// Counts each of these trees at as many points of `sample(points)`, taken in turn.
+fn count_each(trees: &[&str], points: usize) {
+    for (i, point) in sample(points).iter().enumerate() {
+        let name = trees[i % trees.len()];
         let nodes = named::find(name).unwrap().nodes;
-        assert_eq!(count(name, &point), nodes, "{name} {point:?}");
+        assert_eq!(count(name, point), nodes, "{name} {point:?}");
+        println!("{name} {point:?}");
+    }
+}
+
+/// The trees of 57 to 111 million nodes.
+const LARGE: [&str; 4] = ["T1L", "T2L", "T3L", "triloka"];
+
+/// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the large trees, two settings each.
+#[test]
+#[ignore = "cargo ci test: 0.7 thousand million nodes, with --release"]
+fn large_trees_count_exactly() {
+    count_each(&LARGE, 2 * LARGE.len());
+}
+
+/// Saraswat, acceptance fact 1: twelve settings for each of the large trees.
+#[test]
+#[ignore = "cargo ci deep: 4 thousand million nodes, with --release"]
+fn long_trees_count_exactly() {
+    let points = 12 * LARGE.len();
+    sample::assert_covers(&sample(points), 8);
+    count_each(&LARGE, points);
+}
+
+/// Saraswat, acceptance fact 1, for P7HV32's tree of 510 010 053 nodes, through the balancer.
+#[test]
+#[ignore = "cargo ci deep: 3 thousand million nodes, with --release"]
+fn the_longest_tree_counts_exactly() {
+    count_each(&["p7"], 6);
+}
+
+/// Finnerty, acceptance fact 1, to the letter: the tree of depth 10 under every combination of 1 to 5
+/// places, 1 to 3 workers, three graphs, four grains and all modes of fairness.
+#[test]
+#[ignore = "cargo ci deep: 3 thousand million nodes, with --release"]
+fn every_combination_counts_exactly() {
+    let points = every_combination();
+    assert_eq!(points.len(), 5 * 3 * 3 * 4 * 4);
+    let nodes = named::find("D10").unwrap().nodes;
+    for point in points {
+        assert_eq!(count("D10", &point), nodes, "{point:?}");
     }
 }
 

@@ -258,7 +258,7 @@ fn boards_of_another_area_are_refused() {
 
 /// `cargo ci test` runs this one, with `--release`.
 #[test]
-#[ignore = "0.1 thousand million nodes: with --release"]
+#[ignore = "cargo ci test: 0.1 thousand million nodes: with --release"]
 fn large_boards_count_exactly() {
     for point in sample(4) {
         assert_eq!(
@@ -275,7 +275,7 @@ fn large_boards_count_exactly() {
 }
 
 #[test]
-#[ignore = "thousands of millions of nodes: minutes, with --release"]
+#[ignore = "cargo ci deep: thousands of millions of nodes: minutes, with --release"]
 fn longer_one_sided_boards_count_exactly() {
     for (fundamental, expected) in [(true, 686_628), (false, 2_746_512)] {
         let found = count(&board(5, 18, OneSided, fundamental), &sample(1)[0]);
@@ -285,7 +285,7 @@ fn longer_one_sided_boards_count_exactly() {
 
 /// The instance of the thesis.
 #[test]
-#[ignore = "hours, with --release"]
+#[ignore = "cargo ci deep: hours, with --release"]
 fn the_longest_one_sided_board_counts_exactly() {
     let found = count(&board(9, 10, OneSided, true), &sample(1)[0]);
     assert_eq!(found.sum, 10_440_433);

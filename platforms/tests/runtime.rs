@@ -2,6 +2,8 @@
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use tautline::Platform;
+use tautline::hierarchy::Place;
 use tautline::prelude::*;
 use tautline::runtime::Cancelled;
 
@@ -60,6 +62,30 @@ fn workers_are_changed_between_runs() {
         rt.run(|cx| (0..100).for_each(|_| cx.spawn(|_| _ = done.fetch_add(1, SeqCst))));
         assert_eq!(done.into_inner(), 100);
     }
+}
+
+/// Chatterjee, acceptance fact 9: a runtime without a description of its platform has one place, and
+/// that place has all workers; one with a description has the places described.
+#[test]
+fn without_a_description_one_place_has_all_workers() {
+    for workers in [1, 2, 3, 5] {
+        let rt = Runtime::builder().workers(workers).pinned(false);
+        let rt = rt.build().unwrap();
+        let (places, below, leaves) = rt.run(|cx| {
+            let tree = cx.pool().tree();
+            let all = 0..tree.workers();
+            let leaves: Vec<_> = all.map(|worker| tree.leaf_of(worker)).collect();
+            (tree.len(), tree.subtree(Place::ROOT), leaves)
+        });
+        assert_eq!((places, below), (1, 0..workers as u32));
+        assert_eq!(leaves, vec![Place::ROOT; workers]);
+    }
+    let text = r#"<HPT version="0.1"><place num="1" type="mem"><place num="2" type="cache">
+        <worker num="1"/></place></place></HPT>"#;
+    let platform = Platform::from_xml("two.hpt", text).unwrap();
+    let rt = Runtime::builder().platform(platform).pinned(false);
+    let rt = rt.build().unwrap();
+    assert_eq!(rt.run(|cx| cx.pool().tree().len()), 3);
 }
 
 /// Saying so in the environment is enough; what is no number is refused.

@@ -1,6 +1,8 @@
 //! The orders that the tables of `platforms/tables` show, in miniature: who is faster, who asks in vain
 //! more often, what grows. The figures themselves are in the tables, with the commands that print them.
 
+use serde_json::Value;
+use std::process::Command;
 use tautline::glb::{Config, Fairness, Graph, Rule, State, Steal, Tuning};
 use tautline::machines::{self, Description};
 use tautline::synthetic::{Cost, Found, Params, Synthetic, Work};
@@ -181,4 +183,30 @@ fn a_rank_a_node_wins_with_many_cores() {
     assert!(node.stealing < single.stealing, "{single:?} {node:?}");
     let many = single.fails as f64 / node.fails as f64;
     assert!(many > 4.0 * few, "{few} {many}");
+}
+
+/// Saraswat's own family of trees, up to 2.8 thousand million nodes, on 1024 places: exact counts, and the
+/// efficiencies that `platforms/tables/saraswat.md` states. Virtual time is the same on every machine.
+#[test]
+#[ignore = "cargo ci deep: 3 thousand million nodes, with --release"]
+fn the_papers_own_trees() {
+    for (tree, percent) in [
+        ("triloka", 30.4),
+        ("T3L", 34.2),
+        ("p7", 78.6),
+        ("T3XXL", 89.7),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+        command.args(["simulate", "uts", tree, "--machine", "bluegene-p"]);
+        command.args(["--places", "1024", "--workers", "1", "--json"]);
+        let output = command.output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{tree}: {said}");
+        let run: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        println!("TREE {tree} efficiency={}", run["efficiency"]);
+        let known = tautline::uts::named::find(tree).expect("a tree with a name");
+        assert_eq!(run["nodes"], known.nodes, "{tree}");
+        let found = run["efficiency"].as_f64().expect("a number") * 100.0;
+        assert!((found - percent).abs() < 0.1, "{tree}: {found} %");
+    }
 }

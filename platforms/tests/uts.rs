@@ -127,7 +127,7 @@ fn named_trees_have_their_counts() {
 }
 
 #[test]
-#[ignore = "a minute or more: the trees of 50 to 510 million nodes"]
+#[ignore = "cargo ci deep: a minute or more: the trees of 50 to 510 million nodes"]
 fn large_named_trees_have_their_counts() {
     for name in ["T1L", "T2L", "T3L", "triloka", "p7", "D11", "D12", "D13"] {
         let known = named::find(name).unwrap();

@@ -4,6 +4,7 @@ mod bare;
 mod cargo;
 mod counted;
 mod covered;
+mod deep;
 mod deps;
 mod examples;
 mod mirror;
@@ -50,8 +51,10 @@ const fn job(
     }
 }
 
-/// The only job with arguments: what follows its name on the command line is a filter.
-pub const MUTANTS: &str = "mutants";
+/// The jobs with arguments: what follows their name on the command line is a filter.
+pub const WITH_WORDS: [&str; 2] = [MUTANTS, DEEP];
+const MUTANTS: &str = "mutants";
+const DEEP: &str = "deep";
 
 pub const JOBS: &[Job] = &[
     job("fmt", "the code is formatted", cargo::fmt),
@@ -149,6 +152,14 @@ pub const JOBS: &[Job] = &[
             "tsan",
             "ThreadSanitizer finds nothing in the tests of the core and of its threads",
             sanitizers::tsan,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            DEEP,
+            "the tests and jobs that take minutes to hours (deep [NAME…]: those whose name contains one)",
+            deep::run,
         )
     },
 ];

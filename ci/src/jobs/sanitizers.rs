@@ -65,6 +65,12 @@ const THREAD: Sanitizer = Sanitizer {
     folder: "tsan",
 };
 
+/// Whether the ignored test of this name is one that a sanitizer must fail.
+pub fn is_canary(test: &str) -> bool {
+    let mut all = ADDRESS.canaries.iter().chain(THREAD.canaries);
+    all.any(|(name, _)| *name == test)
+}
+
 pub fn asan(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run_all(tree, ADDRESS, "no bad access")
 }

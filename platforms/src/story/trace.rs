@@ -3,6 +3,7 @@
 use super::{Clock, Watched};
 use crate::glb::{Observer, State};
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, Write};
 
 /// A stretch of time in one state.
@@ -77,6 +78,11 @@ impl Observer for Trace {
 /// Writes the traces of a run in the trace event format: a process for each place, a thread for each
 /// worker.
 ///
+/// Process and thread numbers begin at 1, and no two threads share one: Perfetto takes 0 for the
+/// idle thread of a Linux processor, and mistakes threads of equal numbers for one. Starts and
+/// lengths are whole nanoseconds, so that the end of a stretch never lies after the start of the next;
+/// stretches that overlap without nesting are dropped by readers.
+///
 /// # Errors
 /// Those of `out`.
 pub fn write_trace(
@@ -90,12 +96,12 @@ pub fn write_trace(
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},")?;
     write!(out, "\"traceEvents\":[")?;
     let mut separator = "\n";
-    for &(place, worker, trace) in workers {
-        let (pid, tid) = (place.0, worker.0);
-        if tid == 0 {
+    for (&(place, worker, trace), tid) in workers.iter().zip(1..) {
+        let pid = place.0 + 1;
+        if worker.0 == 0 {
             write!(
                 out,
-                "{separator}{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":0,\
+                "{separator}{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":{tid},\
                  \"args\":{{\"name\":\"{place}\"}}}}"
             )?;
             separator = ",\n";
@@ -103,22 +109,37 @@ pub fn write_trace(
         write!(
             out,
             "{separator}{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\
-             \"args\":{{\"name\":\"worker {tid}\",\"dropped_spans\":{}}}}}",
-            trace.dropped
+             \"args\":{{\"name\":\"worker {}\",\"dropped_spans\":{}}}}}",
+            worker.0, trace.dropped
         )?;
         separator = ",\n";
         for span in &trace.spans {
-            let ts = clock.seconds_at(span.from) * 1e6;
-            let dur = (span.to - span.from) as f64 / clock.ticks_per_second * 1e6;
+            let [from, to] = [span.from, span.to].map(|tick| nanoseconds(clock, tick));
             write!(
                 out,
                 ",\n{{\"ph\":\"X\",\"cat\":\"state\",\"name\":\"{}\",\"pid\":{pid},\"tid\":{tid},\
-                 \"ts\":{ts:.3},\"dur\":{dur:.3}}}",
-                span.state.name()
+                 \"ts\":{},\"dur\":{}}}",
+                span.state.name(),
+                Micro(from),
+                Micro(to - from)
             )?;
         }
     }
     writeln!(out, "\n]}}")
+}
+
+/// Whole nanoseconds from the beginning of the run to `tick`.
+fn nanoseconds(clock: Clock, tick: u64) -> u64 {
+    (clock.seconds_at(tick) * 1e9).round() as u64
+}
+
+/// Nanoseconds, written as microseconds with three decimals.
+struct Micro(u64);
+
+impl fmt::Display for Micro {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +197,38 @@ mod tests {
         let first = events.iter().find(|e| e["ph"] == "X").unwrap();
         assert_eq!(first["ts"], 0.02);
         assert_eq!(first["dur"], 0.01);
+    }
+
+    /// With a clock whose ticks are no whole nanoseconds, no stretch reaches into the next.
+    #[test]
+    fn stretches_do_not_overlap_however_ticks_are_rounded() {
+        let mut trace = Trace::new(2000);
+        let mut at = CLOCK.began;
+        for turn in 0..2000 {
+            let state = [State::Computing, State::Probing][turn % 2];
+            let next = at + 1 + turn as u64 % 7;
+            trace.span(state, at, next);
+            at = next;
+        }
+        for ticks_per_second in [2.1e9, 2.999e9, 1e9, 24e6, 3.3e9] {
+            let clock = Clock {
+                ticks_per_second,
+                ..CLOCK
+            };
+            let mut out = Vec::new();
+            let workers = [(PlaceId(0), WorkerId(0), &trace)];
+            write_trace(&mut out, "", clock, &workers).unwrap();
+            let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            let ns = |value: &serde_json::Value| (value.as_f64().unwrap() * 1e3).round() as u64;
+            let spans = json["traceEvents"].as_array().unwrap().iter();
+            let spans = spans.filter(|event| event["ph"] == "X");
+            let mut end = 0;
+            for span in spans {
+                let (ts, dur) = (ns(&span["ts"]), ns(&span["dur"]));
+                assert_eq!(ts, end, "{ticks_per_second}: {span}");
+                end = ts + dur;
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use tautline::prelude::*;
 #[derive(Clone, Copy, Debug)]
 pub struct Point(Config);
 
-const PLACES: [u32; 5] = [1, 2, 3, 5, 8];
+const PLACES: [u32; 6] = [1, 2, 3, 4, 5, 8];
 const WORKERS: [usize; 3] = [1, 2, 3];
 const LIFELINES: [Graph; 4] = [
     Graph::Ring,
@@ -88,6 +88,34 @@ pub fn sample(n: usize) -> Vec<Point> {
         })
     };
     (0..n).map(point).collect()
+}
+
+/// The settings of Finnerty, acceptance fact 1, in every combination.
+#[allow(dead_code, reason = "not every program that samples walks them all")]
+pub fn every_combination() -> Vec<Point> {
+    let mut out = Vec::new();
+    for places in 1..=5 {
+        for workers in WORKERS {
+            for lifelines in &LIFELINES[..3] {
+                for grain in GRAINS {
+                    for fairness in FAIRNESS {
+                        // The thread that only serves needs another one that works.
+                        let alone = workers == 1 && fairness == Fairness::OneCoreFree;
+                        out.push(Point(Config {
+                            places,
+                            workers: workers + usize::from(alone),
+                            lifelines: *lifelines,
+                            grain: grain.into(),
+                            fairness,
+                            seed: out.len() as u64,
+                            ..Config::default()
+                        }));
+                    }
+                }
+            }
+        }
+    }
+    out
 }
 
 /// Every value of every parameter comes up at least `floor` times.

@@ -255,8 +255,8 @@ pub fn speed<A: App>() -> Option<Speed> {
 mod tests {
     use super::*;
     use crate::command::app::Findings;
-    use std::sync::Barrier;
-    use tautline::glb::{Bound, Local, Reason, Task, Tasks};
+    use std::sync::{Barrier, Mutex};
+    use tautline::glb::{Bound, Local, Reason, Share, Task, Tasks};
 
     /// Counts down from a number; the small one is from ten.
     #[derive(Debug)]
@@ -365,6 +365,101 @@ mod tests {
             assert_eq!((sequential.runs, sequential.bounded), (3, true));
             assert!(sequential.rates.work >= sequential.rates.tasks * 1.99);
         }
+    }
+
+    /// A bag of so many tasks that writes down what is asked of it.
+    #[derive(Debug)]
+    struct Watched(usize);
+
+    static ASKED: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
+
+    impl Bag for Watched {
+        type Shared = PlaceId;
+        type Output = u64;
+
+        fn process(&mut self, n: usize, _: &PlaceId) -> usize {
+            ASKED.lock().unwrap().push(("process", n));
+            let done = n.min(self.0);
+            self.0 -= done;
+            done
+        }
+
+        fn split(&mut self, _: Share) -> Option<Self> {
+            ASKED.lock().unwrap().push(("split", 0));
+            None
+        }
+
+        fn merge(&mut self, _: Self) {
+            ASKED.lock().unwrap().push(("merge", 0));
+        }
+
+        fn len(&self) -> usize {
+            self.0
+        }
+
+        fn submit(self, output: &mut u64) {
+            ASKED.lock().unwrap().push(("submit", self.0));
+            *output += 1;
+        }
+    }
+
+    /// A problem whose bag is watched.
+    #[derive(Debug)]
+    struct Observed;
+
+    impl Problem for Observed {
+        type Bag = Watched;
+
+        const TASKS: &'static str = "tasks";
+
+        fn title(&self) -> String {
+            "watched".to_owned()
+        }
+
+        fn facts(&self) -> Vec<(&'static str, String)> {
+            Vec::new()
+        }
+
+        fn task_ns(&self) -> u64 {
+            1
+        }
+
+        fn bag(&self) -> Watched {
+            Watched(1_000_000)
+        }
+
+        fn shared(&self, place: PlaceId) -> PlaceId {
+            place
+        }
+
+        fn output(&self) -> u64 {
+            0
+        }
+
+        fn findings(&self, _: &u64, _: bool) -> Findings {
+            Findings::default()
+        }
+    }
+
+    /// Saraswat, acceptance fact 9: the sequential program works on the bag of the parallel one, and never
+    /// polls: each of its runs is one call that is given all the work, nothing is split off or merged.
+    #[test]
+    fn the_sequential_program_shares_the_bag_and_never_polls() {
+        let done = Done {
+            tasks: 1_000_000,
+            complete: true,
+            rate: 1e6,
+        };
+        measure(
+            Baseline::Same,
+            &Arc::new(Observed),
+            &done,
+            None,
+            &Control::new(),
+        )
+        .unwrap();
+        let run = [("process", usize::MAX), ("submit", 0)];
+        assert_eq!(*ASKED.lock().unwrap(), [run, run, run].concat());
     }
 
     #[test]

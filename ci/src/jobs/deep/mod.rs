@@ -1,0 +1,232 @@
+//! What takes too long for every change: all tests marked `#[ignore = "cargo ci deep: …"]`, with
+//! optimised code, and the long jobs. `cargo ci deep NAME…` runs the steps whose name contains one of
+//! the words.
+//!
+//! A test is marked by its reason and named in [`STEPS`]; a unit test of this crate fails if either is
+//! missing, so that no ignored test is forgotten.
+
+mod ignored;
+
+use super::counted::passed;
+use super::{Verdict, mutants, sanitizers, soak};
+use crate::shell::{cargo, quiet, tee};
+use crate::tree::Tree;
+use anyhow::{Result, bail};
+use std::process::Command;
+use std::time::Instant;
+
+/// One line of the job.
+struct Step {
+    name: &'static str,
+    what: What,
+    /// Run only if one of the words names it: takes hours.
+    hours: bool,
+    /// A program that must be installed.
+    needs: Option<&'static str>,
+}
+
+enum What {
+    Ignored(Ignored),
+    Job(fn(&Tree, &[String]) -> Result<Verdict>),
+}
+
+/// Ignored tests of one program.
+struct Ignored {
+    package: &'static str,
+    target: &'static str,
+    /// Part of the tests' names, with their module where the program has several.
+    filter: &'static str,
+}
+
+impl Ignored {
+    /// The filter without modules.
+    fn leaf(&self) -> &'static str {
+        self.filter.rsplit("::").next().unwrap_or(self.filter)
+    }
+}
+
+const fn tests(
+    name: &'static str,
+    package: &'static str,
+    target: &'static str,
+    filter: &'static str,
+) -> Step {
+    let row = Ignored {
+        package,
+        target,
+        filter,
+    };
+    Step {
+        name,
+        what: What::Ignored(row),
+        hours: false,
+        needs: None,
+    }
+}
+
+const fn job(name: &'static str, run: fn(&Tree, &[String]) -> Result<Verdict>) -> Step {
+    Step {
+        name,
+        what: What::Job(run),
+        hours: false,
+        needs: None,
+    }
+}
+
+const STEPS: &[Step] = &[
+    tests("uts", "tautline", "uts", "large_named_trees"),
+    tests("trees", "tautline", "counts", "long_trees"),
+    tests("p7", "tautline", "counts", "the_longest_tree"),
+    tests("combinations", "tautline", "counts", "every_combination"),
+    tests("lifelines", "tautline-core", "lifeline", "every_radix"),
+    tests("pentomino", "tautline", "pentomino", "longer_one_sided"),
+    tests(
+        "frozen",
+        "tautline",
+        "tuner",
+        "frozen::a_frozen_tuner_costs",
+    ),
+    tests("curves", "tautline", "tuner", "curves::curves_of_a_large"),
+    tests("direct", "tautline", "tuner", "rules::direct_is_near"),
+    tests(
+        "merge-empty",
+        "tautline",
+        "tuner",
+        "rules::merge_empty_is_near",
+    ),
+    tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
+    tests("tables", "tautline", "tables", "the_papers_own_trees"),
+    tests("model", "tautline", "cost", "the_model_is_near"),
+    Step {
+        needs: Some("valgrind"),
+        ..tests("cost", "tautline", "cost", "the_balancer_adds_few")
+    },
+    job("soak", soak::run_all),
+    job("tsan", sanitizers::tsan),
+    job("mutants", all_mutants),
+    Step {
+        hours: true,
+        ..tests(
+            "pentomino-9x10",
+            "tautline",
+            "pentomino",
+            "longest_one_sided",
+        )
+    },
+];
+
+/// The words name steps of this job, not mutants.
+fn all_mutants(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    mutants::run(tree, &[])
+}
+
+/// The steps that the words ask for.
+fn asked(words: &[String]) -> Vec<&'static Step> {
+    let named = |step: &Step| words.iter().any(|word| step.name.contains(&**word));
+    let all = STEPS.iter();
+    all.filter(|step| named(step) || words.is_empty() && !step.hours)
+        .collect()
+}
+
+pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
+    let forgotten = ignored::check(tree)?;
+    if !forgotten.is_empty() {
+        bail!("{}", forgotten.join("\n"));
+    }
+    let steps = asked(words);
+    if steps.is_empty() {
+        let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        bail!("no step is named so; allowed: {}", names.join(", "));
+    }
+    let mut lines = String::new();
+    let (mut failed, mut cannot) = (Vec::new(), Vec::new());
+    for step in &steps {
+        println!("\n--- deep: {}", step.name);
+        let start = Instant::now();
+        let (mark, said) = match perform(tree, step) {
+            Ok(Verdict::Holds(said)) => ("ok", said),
+            Ok(Verdict::CannotRun(why)) => {
+                cannot.push(format!("{}: {why}", step.name));
+                ("not run", why)
+            }
+            Err(error) => {
+                failed.push(step.name);
+                ("FAILED", format!("{error:#}"))
+            }
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        let line = format!(
+            "DEEP {:<14} {mark:<8} {seconds:>8.1} s  {said}\n",
+            step.name
+        );
+        print!("{line}");
+        lines += &line;
+    }
+    print!("\n{lines}");
+    for step in STEPS.iter().filter(|step| step.hours && words.is_empty()) {
+        println!("DEEP {:<14} by its name only: takes hours", step.name);
+    }
+    match (failed.is_empty(), cannot.is_empty()) {
+        (false, _) => bail!("failed: {}", failed.join(", ")),
+        (_, false) => Ok(Verdict::CannotRun(cannot.join("; "))),
+        _ => Ok(Verdict::Holds(format!("{} steps", steps.len()))),
+    }
+}
+
+fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
+    if let Some(program) = step.needs {
+        let found = quiet(Command::new(program).arg("--version"));
+        if !found.is_ok_and(|said| said.ok) {
+            return Ok(Verdict::CannotRun(format!("{program} is not installed")));
+        }
+    }
+    match &step.what {
+        What::Ignored(row) => ignored_tests(tree, row),
+        What::Job(run) => run(tree, &[]),
+    }
+}
+
+/// Optimised as a release is, but for the whole-program pass, and without assertions: some measure.
+fn ignored_tests(tree: &Tree, row: &Ignored) -> Result<Verdict> {
+    let words = ["test", "--release", "-p", row.package, "--test", row.target];
+    let mut command = cargo(tree, words);
+    command
+        .args([row.filter, "--", "--ignored", "--nocapture"])
+        .env("CARGO_PROFILE_RELEASE_LTO", "off");
+    let said = tee(&mut command)?;
+    let tests = passed(&said.out);
+    match (said.ok, tests) {
+        (false, _) => bail!("tests failed"),
+        (true, 0) => bail!("no test is named so"),
+        (true, n) => Ok(Verdict::Holds(format!("{n} tests"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STEPS, asked};
+
+    #[test]
+    fn words_choose_and_hours_are_only_by_name() {
+        let names = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&w| w.to_owned()).collect();
+            asked(&words)
+                .iter()
+                .map(|step| step.name)
+                .collect::<Vec<_>>()
+        };
+        assert!(names(&[]).contains(&"soak") && !names(&[]).contains(&"pentomino-9x10"));
+        assert_eq!(names(&["9x10"]), ["pentomino-9x10"]);
+        assert_eq!(names(&["soak", "tsan"]), ["soak", "tsan"]);
+        assert!(names(&["unheard of"]).is_empty());
+        for step in STEPS {
+            assert_eq!(
+                names(&[step.name])
+                    .iter()
+                    .filter(|n| **n == step.name)
+                    .count(),
+                1
+            );
+        }
+    }
+}
