@@ -8,7 +8,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 /// What a task waits for: see [`Registration::next`]. Dropped, it leaves the task where it is: a signal that was given counts, and
-/// a statement is left to others who have it.
+/// a statement is left to the other tasks that have it.
 ///
 /// Once woken, it must be polled or dropped, also if its task was woken for another future that it awaits as well: the end of a phase
 /// wakes one task of each part of the tree, and that one wakes the others of its part when it is polled. A task that, instead, awaits

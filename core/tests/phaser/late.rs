@@ -274,7 +274,7 @@ fn sleepers(
     impl Fn() -> usize,
 ) {
     let mut all = tasks(Yield, config(degree, 0), &vec![Mode::SignalWait; n + 1]);
-    // Nobody is new any more.
+    // No task is a newcomer any more.
     all.iter_mut().for_each(|task| task.signal().unwrap());
     assert!(all.iter_mut().all(is_released));
     let last = all.pop().unwrap();
@@ -326,7 +326,7 @@ fn a_waker_that_panics_keeps_no_place() {
     assert!(all.iter_mut().all(is_released));
 }
 
-/// A future of `next_single` that is leaked holds up nobody for good: its task gives the statement up as soon as it does anything.
+/// A future of `next_single` that is leaked does not block progress for good: its task gives the statement up as soon as it does anything.
 #[test]
 fn a_leaked_statement_is_given_up() {
     for drops in [false, true] {

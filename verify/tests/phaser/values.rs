@@ -307,7 +307,7 @@ fn outsider() {
 fn accumulator_reuse_early() {
     Model::new("accumulator_reuse_early")
         .bound(2)
-        .floor(9)
+        .floor(24)
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(0, 0);
             a.signal().unwrap();

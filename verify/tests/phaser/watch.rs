@@ -261,7 +261,7 @@ fn watch_sum() {
 fn watch_sum_then_sleep() {
     Model::new("watch_sum_then_sleep")
         .bound(2)
-        .floor(1_000)
+        .floor(4_000)
         .check(|| {
             let (sum, [mut a, mut b]) = summing(1, MASTERS);
             let theirs = sum.clone();
@@ -283,23 +283,26 @@ fn watch_sum_then_sleep() {
 /// grows, and goes.
 #[test]
 fn watch_sum_grows() {
-    Model::new("watch_sum_grows").bound(3).floor(500).check(|| {
-        let (sum, [mut a, mut b]) = summing(AGAIN, 1);
-        let theirs = sum.clone();
-        let other = thread::spawn(move || {
-            theirs.put(&mut b, 1).unwrap();
-            b.next_blocking().unwrap();
-            assert_eq!(theirs.clone().get(), 1011);
-            b
+    Model::new("watch_sum_grows")
+        .bound(3)
+        .floor(6_000)
+        .check(|| {
+            let (sum, [mut a, mut b]) = summing(AGAIN, 1);
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut b, 1).unwrap();
+                b.next_blocking().unwrap();
+                assert_eq!(theirs.clone().get(), 1011);
+                b
+            });
+            sum.put(&mut a, 10).unwrap();
+            a.signal().unwrap();
+            let child = a.register(SignalWait).unwrap();
+            let b = other.join().unwrap();
+            assert_eq!(sum.get(), 1011);
+            drop((a, b, child));
+            assert_eq!(sum.get(), 1011);
         });
-        sum.put(&mut a, 10).unwrap();
-        a.signal().unwrap();
-        let child = a.register(SignalWait).unwrap();
-        let b = other.join().unwrap();
-        assert_eq!(sum.get(), 1011);
-        drop((a, b, child));
-        assert_eq!(sum.get(), 1011);
-    });
 }
 
 /// A task that is not registered asks for the result while one goes on by watching itself: by a handle of its own, or by the task's,

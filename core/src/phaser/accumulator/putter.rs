@@ -2,8 +2,8 @@
 //!
 //! # Words
 //! `Putter`: any task that brings a value in: null before, then its slot; once a second one comes, a pointer that is no slot's. It is
-//! a hint of where a result may be kept: a task that finds an old one looks elsewhere. Relaxed throughout: slots are there for whoever
-//! has the phaser's tree.
+//! a hint of where a result may be kept: a task that reads an old hint looks elsewhere. Relaxed throughout: slots live as long as the
+//! tree, which the reader keeps alive.
 
 use crate::phaser::tree::{Slot, Tree};
 use crate::port::Barrier;

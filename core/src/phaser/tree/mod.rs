@@ -442,7 +442,7 @@ impl<P: Relax + Barrier> Tree<P> {
             }
         }
         if !quiet {
-            // Who finds them gone from the pad must not take the word for older than their registration.
+            // A reader that no longer finds them on the pad must not find a word from before their registration.
             self.leave_behind(phase);
             self.pad.retire(phase + 1);
         }
