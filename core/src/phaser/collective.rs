@@ -30,11 +30,12 @@ pub enum Begin {
 
 /// One word for all phases: IDLE, REQUESTED, DONE (Chatterjee 2013, 6.5: what stands between the local gathering and the release).
 #[derive(Debug)]
+#[repr(C)]
 pub struct Collective {
+    state: AtomicUsize,
     wanted: AtomicUsize,
     holders: AtomicUsize,
     called: AtomicUsize,
-    state: AtomicUsize,
 }
 
 impl Default for Collective {
@@ -47,10 +48,10 @@ impl Collective {
     /// Nothing is wanted in any phase.
     pub fn new() -> Self {
         Self {
+            state: AtomicUsize::new(0),
             wanted: AtomicUsize::new(0),
             holders: AtomicUsize::new(0),
             called: AtomicUsize::new(0),
-            state: AtomicUsize::new(0),
         }
     }
 

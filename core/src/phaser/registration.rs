@@ -1,12 +1,16 @@
 //! A task's place on a phaser, and what it does there.
 
+mod hardware;
+mod values;
+
 use super::next::{Next, Stage};
-use super::tree::{Node, Seat, Slot, Tree, Visitor};
-use super::window::Carrier;
+use super::tree::{Finally, Node, Progress, Seat, Slot, Tree, Visitor, signal};
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
 use crate::port::{Barrier, CROWDED, Line, Relax};
+use crate::sync::AtomicUsize;
 use alloc::sync::Arc;
+use core::mem;
 use core::ptr::NonNull;
 use core::task::{Poll, Waker};
 
@@ -40,8 +44,16 @@ pub struct Registration<P: Relax + Barrier> {
     tree: Arc<Tree<P>>,
     slot: NonNull<Slot>,
     mode: Mode,
-    /// How many phases it has signalled.
-    signalled: usize,
+    /// How many phases it has signalled, with values or without.
+    progress: Progress,
+    /// What it signals with.
+    word: NonNull<AtomicUsize>,
+    /// It has brought in a value for the phase that it signals next.
+    brings: bool,
+    /// The phase in which it wants a statement run, as long as it may run that itself.
+    wants: Option<usize>,
+    /// It keeps the result of the phase that it left last.
+    keeps: bool,
     /// How many it has waited for.
     waited: usize,
     /// The node that it gathers.
@@ -102,7 +114,12 @@ impl<P: Relax + Barrier> Registration<P> {
             tree,
             slot,
             mode,
-            signalled,
+            progress: Progress::new(signalled),
+            // SAFETY: slots live as long as the phaser.
+            word: NonNull::from(unsafe { slot.as_ref() }.word()),
+            brings: false,
+            wants: None,
+            keeps: false,
             waited,
             master_of,
             suspect: 0,
@@ -131,7 +148,12 @@ impl<P: Relax + Barrier> Registration<P> {
         self.tree.window.close(self.waited);
         self.shuts |= self.is_early();
         let tree = Arc::clone(&self.tree);
-        Ok(Self::enter(tree, mode, self.signalled, self.waited))
+        Ok(Self::enter(
+            tree,
+            mode,
+            self.progress.signalled(),
+            self.waited,
+        ))
     }
 
     /// How this task is registered.
@@ -153,9 +175,13 @@ impl<P: Relax + Barrier> Registration<P> {
         &self.tree
     }
 
-    /// As [`Tree::let_go`].
-    pub(super) fn let_go(&self, phase: usize) {
-        self.tree.let_go(phase, self.slot);
+    /// It will not run the statement that it has wanted, if it has not: a future that was leaked cannot say so itself, so the next
+    /// operation on the registration does.
+    #[inline]
+    pub(super) fn let_go(&mut self) {
+        if let Some(phase) = self.wants.take() {
+            self.tree.let_go(phase, self.slot);
+        }
     }
 
     pub(super) fn slot(&self) -> &Slot {
@@ -165,7 +191,7 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// The phase that it signals next.
     pub fn signalled(&self) -> Phase {
-        Phase(self.signalled)
+        Phase(self.progress.signalled())
     }
 
     /// Whether it gathers a node of the tree in every phase.
@@ -175,7 +201,7 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// It has signalled the phase that it has not waited for.
     pub(super) fn is_early(&self) -> bool {
-        self.mode.waits() && self.signalled > self.waited
+        self.mode.waits() && self.progress.signalled() > self.waited
     }
 
     /// Says that this task has come so far; does not wait. With a task that waits too, the second signal of a phase is none.
@@ -197,7 +223,7 @@ impl<P: Relax + Barrier> Registration<P> {
 
     #[inline]
     fn send_signal(&mut self) -> Result<(), PhaserError> {
-        if self.signalled == Phase::LAST.0 {
+        if self.progress.signalled() == Phase::LAST.0 {
             return Err(PhaserError::Overflow);
         }
         if self.mode.waits() && self.master_of.is_none() && self.line.is_none() {
@@ -207,15 +233,17 @@ impl<P: Relax + Barrier> Registration<P> {
                 self.master_of = self.tree.find_node(self.slot);
             }
         }
-        self.signalled += 1;
-        self.slot().signal(self.signalled);
+        self.forget();
+        self.progress = self.progress.next(mem::take(&mut self.brings));
+        // SAFETY: signal words live as long as the phaser.
+        signal(unsafe { self.word.as_ref() }, self.progress);
         Ok(())
     }
 
     /// The phase to wait for.
     #[inline]
     fn due(&self) -> Result<usize, PhaserError> {
-        if self.mode.signals() && self.signalled == self.waited {
+        if self.mode.signals() && self.progress.signalled() == self.waited {
             let phase = Phase(self.waited);
             return Err(PhaserError::DoubleWait { phase });
         }
@@ -252,20 +280,20 @@ impl<P: Relax + Barrier> Registration<P> {
     /// # Panics
     /// With the panic of the statement, in the task that ran it; the others go on.
     pub fn next_single_blocking(&mut self, statement: impl FnOnce()) -> Result<(), PhaserError> {
-        let phase = self.want_single()?;
-        let tree = Arc::clone(&self.tree);
-        let _statement = Statement(&tree, self.slot, phase);
-        self.arrive()?;
+        self.want_single()?;
+        let task = LetsGo(self);
+        task.0.arrive()?;
         let mut statement = Some(statement);
-        self.block(Some(&mut || {
+        task.0.block(Some(&mut || {
             if let Some(statement) = statement.take() {
                 statement();
             }
         }))
     }
 
-    /// Has a statement run at the end of the phase, which is returned.
-    pub(super) fn want_single(&self) -> Result<usize, PhaserError> {
+    /// Has a statement run at the end of the phase.
+    pub(super) fn want_single(&mut self) -> Result<(), PhaserError> {
+        self.let_go();
         if !self.mode.singles() {
             return Err(PhaserError::Single { mode: self.mode });
         }
@@ -273,8 +301,9 @@ impl<P: Relax + Barrier> Registration<P> {
             let phase = Phase(self.waited);
             return Err(PhaserError::Signalled { phase });
         }
-        self.tree.between.want(self.waited);
-        Ok(self.waited)
+        self.tree.top.between.want(self.waited);
+        self.wants = Some(self.waited);
+        Ok(())
     }
 
     /// As [`wait_blocking`](Self::wait_blocking) for as long as `goes_on` says so, which is asked after each failed look, with the
@@ -292,6 +321,7 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         let phase = self.due()?;
         self.rise();
+        self.let_go();
         self.hinder();
         let mut looks = 0u32;
         let over = self.wait_in_tree(phase, None, &mut || {
@@ -321,7 +351,7 @@ impl<P: Relax + Barrier> Registration<P> {
     #[inline]
     pub(super) fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {
-            (true, true) if self.signalled > self.waited => Ok(()),
+            (true, true) if self.progress.signalled() > self.waited => Ok(()),
             (true, true) => self.send_signal(),
             (true, false) => self.signal(),
             (false, _) => Ok(()),
@@ -335,6 +365,9 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         let phase = self.due()?;
         self.rise();
+        if single.is_none() {
+            self.let_go();
+        }
         let line = self.line.filter(|_| self.rides);
         let carried = line.is_some_and(|line| self.wait_on_line(line, phase));
         if !carried {
@@ -359,6 +392,7 @@ impl<P: Relax + Barrier> Registration<P> {
             bound: true,
             suspect: self.suspect,
             single,
+            result: None,
         }
     }
 
@@ -384,7 +418,7 @@ impl<P: Relax + Barrier> Registration<P> {
             // The only one who is missing may be about to signal, on another processor.
             first = if tree.lacks_one(phase) { 0 } else { CROWDED };
         } else if let Some(over) = tree.watch(phase, patience, &mut by, goes_on) {
-            self.suspect = by.suspect;
+            self.watched(phase, over, &by);
             return over;
         }
         let own = self.master_of.filter(|_| patience > 0);
@@ -443,6 +477,9 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         let phase = self.due()?;
         self.rise();
+        if single.is_none() {
+            self.let_go();
+        }
         self.hinder();
         let tree = &*self.tree;
         if !tree.is_past(phase) {
@@ -474,6 +511,11 @@ impl<P: Relax + Barrier> Registration<P> {
         }
     }
 
+    /// As [`rise`](Self::rise), and [`let_go`](Self::let_go) whatever the wakers of others do.
+    pub(super) fn rise_and_let_go(&mut self) {
+        LetsGo(self).0.rise();
+    }
+
     /// Waits until all have signalled the phase.
     ///
     /// Gives the errors of [`wait_blocking`](Self::wait_blocking).
@@ -495,80 +537,9 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 }
 
-impl<P: Relax + Barrier> Registration<P> {
-    /// Waits for a phase that the line carries; false if the tree has a part in it.
-    #[inline]
-    fn wait_on_line(&self, line: Line, phase: usize) -> bool {
-        let tree = &*self.tree;
-        tree.port.arrive(line);
-        let mut turn = 0;
-        while !tree.port.is_done(line) {
-            tree.port.relax(turn);
-            turn = turn.saturating_add(1);
-        }
-        // Whoever closed the window was included, so it is seen here.
-        tree.window.state().carrier(phase) == Carrier::Hardware
-    }
-
-    /// Goes where the window says, leaving `phase`.
-    #[inline]
-    fn follow_window(&mut self, phase: usize) {
-        let tree = &*self.tree;
-        if self.shuts {
-            self.shuts = false;
-            tree.window.close(phase + 1);
-        }
-        let state = tree.window.state();
-        match self.line {
-            None if !self.hinders && state.begins_after(phase) => {
-                self.line = tree.line();
-                if let Some(line) = self.line {
-                    tree.port.include(line);
-                }
-            }
-            Some(line) if state.is_shut() || state.ends_by(phase) => {
-                tree.port.exclude(line);
-                self.line = None;
-                if state.ends_by(phase) {
-                    tree.reset_window(state);
-                }
-            }
-            _ => {}
-        }
-        self.rides = self.line.is_some() && state.carrier(phase + 1) != Carrier::Software;
-    }
-
-    /// Its thread is its own: as far as it is concerned, the hardware may carry what follows.
-    #[inline]
-    fn show_willing(&mut self) {
-        if self.hinders && self.mode == Mode::SignalWait && self.tree.reduction.is_none() {
-            self.hinders = false;
-            self.tree.unhinder();
-        }
-    }
-
-    /// Keeps the phaser off the hardware from now on.
-    fn hinder(&mut self) {
-        if !self.hinders {
-            self.hinders = true;
-            self.tree.hinder();
-            // Whoever ends this phase may not have seen it.
-            self.shuts = true;
-        }
-        self.leave_line();
-    }
-
-    /// Does what it does next in software, and others this phase too.
-    fn leave_line(&mut self) {
-        if let Some(line) = self.line.take() {
-            self.tree.window.close(self.waited);
-            self.tree.port.exclude(line);
-        }
-    }
-}
-
 impl<P: Relax + Barrier> Drop for Registration<P> {
     fn drop(&mut self) {
+        self.forget();
         let tree = &*self.tree;
         if let Some(node) = self.master_of {
             tree.leave_node(node);
@@ -579,22 +550,35 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         if self.hinders {
             tree.unhinder();
         }
+        // What it has brought in counts, though the signal is missing.
+        let progress = match self.brings {
+            true => self.progress.next(true),
+            false => self.progress,
+        };
+        let (slot, line) = (self.slot, self.line);
+        // Each of these may wake others, and panics if a waker does: what is behind it is done nevertheless.
+        let _excludes = Finally::new(|| {
+            if let Some(line) = line {
+                tree.port.exclude(line);
+            }
+        });
+        let _leaves = Finally::new(|| tree.leave(slot, self.mode, progress));
+        let _lets_go = Finally::new(|| {
+            if let Some(phase) = self.wants {
+                tree.let_go(phase, slot);
+            }
+        });
         if self.mode.waits() {
             tree.leave_behind(self.waited);
-        }
-        tree.leave(self.slot, self.mode);
-        if let Some(line) = self.line {
-            tree.port.exclude(line);
         }
     }
 }
 
-/// Ends the time in which a task can run its statement for a phase: by then that is over, or the task has given it up.
-struct Statement<'a, P: Relax + Barrier>(&'a Tree<P>, NonNull<Slot>, usize);
+/// Ends the time in which a task can run its statement: by then the phase is over, or the task has given it up.
+struct LetsGo<'a, P: Relax + Barrier>(&'a mut Registration<P>);
 
-impl<P: Relax + Barrier> Drop for Statement<'_, P> {
+impl<P: Relax + Barrier> Drop for LetsGo<'_, P> {
     fn drop(&mut self) {
-        let Self(tree, slot, phase) = *self;
-        tree.let_go(phase, slot);
+        self.0.let_go();
     }
 }

@@ -1,10 +1,15 @@
 //! Threads that fall behind while they do what others do too, and signalers that are far ahead.
 
-use super::ports::{Yield, config, is_released, tasks};
+use super::ports::{Yield, alarm, config, is_released, tasks};
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::Future;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use tautline_core::phaser::{Accumulator, Element, Mode, Op, Registration};
 
@@ -247,4 +252,103 @@ fn no_is_no() {
     });
     assert!(!over.unwrap());
     assert_eq!(asked, [0, 1, 2, 3]);
+}
+
+/// A waker that panics.
+struct Bomb;
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        resume_unwind(Box::new("a waker"));
+    }
+}
+
+/// `n` tasks that sleep, number `bad` of them with a waker that panics, and one that has not signalled; how often a waker was called.
+fn sleepers(
+    degree: usize,
+    n: usize,
+    bad: usize,
+) -> (
+    Vec<Registration<Yield>>,
+    Registration<Yield>,
+    impl Fn() -> usize,
+) {
+    let mut all = tasks(Yield, config(degree, 0), &vec![Mode::SignalWait; n + 1]);
+    // No task is a newcomer any more.
+    all.iter_mut().for_each(|task| task.signal().unwrap());
+    assert!(all.iter_mut().all(is_released));
+    let last = all.pop().unwrap();
+    let (called, waker) = alarm();
+    for (me, task) in all.iter_mut().enumerate() {
+        let bomb = Waker::from(Arc::new(Bomb));
+        task.signal().unwrap();
+        assert!(
+            task.poll_wait(if me == bad { &bomb } else { &waker })
+                .is_pending()
+        );
+    }
+    (all, last, move || called.rung.load(SeqCst))
+}
+
+fn has_panicked(call: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(call)).is_err()
+}
+
+/// The panic of a waker is that of the task that has signalled last; all others are woken, whatever part of the tree they are in.
+#[test]
+fn a_waker_that_panics_takes_no_other_wake_up_with_it() {
+    for (degree, n) in [(8, 3), (2, 7), (3, 20)] {
+        for bad in 0..n {
+            let (mut all, mut last, called) = sleepers(degree, n, bad);
+            // The one that ends the phase panics, or one that it has called to wake the others of its part.
+            let mut panics = usize::from(has_panicked(|| last.signal().unwrap()));
+            for (me, task) in all.iter_mut().enumerate().filter(|(me, _)| *me != bad) {
+                let mut released = false;
+                panics += usize::from(has_panicked(|| released = is_released(task)));
+                assert!(released || is_released(task), "D = {degree}, {me} of {n}");
+            }
+            assert_eq!(panics, 1, "D = {degree}, {bad} of {n}");
+            assert_eq!(called(), n - 1, "D = {degree}, {bad} of {n}");
+            assert!(is_released(&mut last) && is_released(&mut all[bad]));
+        }
+    }
+}
+
+/// The same when the last one that owes a signal goes: its place is free all the same.
+#[test]
+fn a_waker_that_panics_keeps_no_place() {
+    let (mut all, last, called) = sleepers(4, 3, 0);
+    assert!(has_panicked(|| drop(last)));
+    assert_eq!(called(), 2);
+    let census = all[1].phaser().census();
+    let child = all[1].register(Mode::Signal).unwrap();
+    assert_eq!(child.phaser().census().leaves, census.leaves);
+    assert!(all.iter_mut().all(is_released));
+}
+
+/// A future of `next_single` that is leaked does not block progress for good: its task gives the statement up as soon as it does anything.
+#[test]
+fn a_leaked_statement_is_given_up() {
+    for drops in [false, true] {
+        let modes = [Mode::SignalWaitSingle, Mode::SignalWaitSingle];
+        let [mut task, mut other] = tasks(Yield, config(4, 0), &modes).try_into().unwrap();
+        let mut next = task.next_single(|| unreachable!("it is leaked"));
+        let polled = Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+        mem::forget(next);
+        other.signal().unwrap();
+        assert!(!is_released(&mut other), "the statement may still be run");
+        if drops {
+            drop(task);
+        } else {
+            assert!(is_released(&mut task));
+            task.signal().unwrap();
+        }
+        assert!(is_released(&mut other));
+        // Nothing stays behind of it: a statement of the next phase that is given up does not hold that phase up.
+        drop(other.next_single(|| ()));
+        let mut next = other.next_single(|| ());
+        let polled = Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_ready(), "the only one left that owed a signal");
+    }
 }

@@ -123,7 +123,8 @@ fn masters_gather_on_their_own_way() {
     assert!(new.is_master());
 }
 
-/// Fact 44: in a barrier whose nodes all have masters nobody raises a node by a compare-and-swap.
+/// In a barrier whose nodes all have masters no node is gathered by another task. That masters do it by plain stores is seen where
+/// accesses are counted: `a_steady_tree_updates_one_word` among the tests in virtual time.
 #[test]
 fn a_steady_barrier_needs_no_help() {
     for (degree, n) in [(2, 4), (3, 9), (4, 4), (8, 2)] {

@@ -1,7 +1,7 @@
 //! Barriers written by hand: what the shipped ones are compared with, each over the words of the core.
 
 use tautline_core::port::{Barrier, Line, Relax};
-use tautline_core::sync::{AtomicUsize, CachePadded, Ordering};
+use tautline_core::sync::{AtomicUsize, CacheLine, CachePadded, Ordering};
 use tautline_verify::virtual_time::Port;
 
 /// A way for `threads` threads to wait for each other.
@@ -17,6 +17,8 @@ pub enum Way {
     Awake(usize),
     /// A line of the hardware.
     Hardware,
+    /// Each looks at a word of each other; so many of these words share the first cache line, the others have one each.
+    Watch(usize),
 }
 
 /// What the threads share.
@@ -26,6 +28,7 @@ pub struct Place {
     count: CachePadded<AtomicUsize>,
     phase: CachePadded<AtomicUsize>,
     come: Vec<CachePadded<AtomicUsize>>,
+    lines: Vec<CacheLine<[AtomicUsize; 8]>>,
 }
 
 impl Place {
@@ -37,6 +40,7 @@ impl Place {
             count: word(),
             phase: word(),
             come: (0..threads).map(|_| word()).collect(),
+            lines: (0..threads).map(|_| CacheLine::default()).collect(),
         }
     }
 
@@ -57,6 +61,7 @@ impl Place {
             match way {
                 Way::Central => self.central(episode, port),
                 Way::Flat => self.tree(self.threads, episode, port),
+                Way::Watch(words) => self.watch(words, episode, port),
                 Way::Tree(degree) => self.tree(degree, episode, port),
                 Way::Awake(degree) => {
                     self.gather(degree, episode, port);
@@ -79,6 +84,18 @@ impl Place {
             self.phase.store(episode, Ordering::Release);
         } else {
             look(port, || self.phase.load(Ordering::Acquire) >= episode);
+        }
+    }
+
+    fn watch(&self, words: usize, episode: usize, port: &Port) {
+        let word = |thread: usize| match thread < words {
+            true => &self.lines[0].0[thread],
+            false => &self.lines[thread].0[0],
+        };
+        word(port.thread()).store(episode, Ordering::Release);
+        // The last one that was behind is looked at first.
+        for thread in (0..self.threads).filter(|thread| *thread != port.thread()) {
+            look(port, || word(thread).load(Ordering::Acquire) >= episode);
         }
     }
 

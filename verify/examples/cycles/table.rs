@@ -96,6 +96,7 @@ pub fn print(threads: &[usize]) {
             row(by_hand(way), &|n| setting.by_hand(way, n));
         }
     }
+    few([power, niagara, xeon]);
     rings();
     traffic(threads.iter().copied().max().unwrap_or(160));
 }
@@ -124,6 +125,27 @@ fn by_hand(way: Way) -> String {
         Way::Tree(degree) => format!("by hand: tree, degree {degree}"),
         Way::Awake(degree) => format!("by hand: tree, degree {degree}, suspend and awake"),
         Way::Hardware => "by hand: a line".into(),
+        Way::Watch(1) => "by hand: each watches all, a cache line each".into(),
+        Way::Watch(words) => {
+            format!("by hand: each watches all, the first {words} on one cache line")
+        }
+    }
+}
+
+/// Few threads on cores of their own that watch each other: how many of their words should share a cache line.
+fn few(settings: [Setting; 3]) {
+    for setting in settings {
+        let title = format!("{}, few threads: cycles an episode", setting.name);
+        head(&title, [2, 3, 4].iter());
+        for words in [1, 2, 3, 4] {
+            let way = Way::Watch(words);
+            let cells = [2, 3, 4].map(|n| format!(" {} |", setting.by_hand(way, n)));
+            println!("| {} |{}", by_hand(way), cells.concat());
+        }
+        for kind in [Kind::Tree(4), Kind::Tree(8)] {
+            let cells = [2, 3, 4].map(|n| format!(" {} |", setting.phaser(kind, n).cycles));
+            println!("| {} |{}", name(kind), cells.concat());
+        }
     }
 }
 

@@ -224,7 +224,7 @@ fn registration_overwrites() {
 /// A leaf is hung below a node that is there, while somebody who knows nothing of it gathers the node.
 #[test]
 fn growth_adopts() {
-    Model::new("growth_adopts").bound(3).floor(1_900).check(|| {
+    Model::new("growth_adopts").bound(3).floor(1_800).check(|| {
         let founder = found(SignalWait, 0, HELP);
         let modes = [SignalWait, SignalWait, Signal, Signal, Signal, Signal];
         let [mut a, mut b, rest @ ..] = joined(modes, founder);
@@ -259,7 +259,7 @@ fn growth() {
 /// A task that signalled early registers a child, which thus owes the next phase first, in a new leaf.
 #[test]
 fn growth_early() {
-    Model::new("growth_early").bound(2).floor(39_000).check(|| {
+    Model::new("growth_early").bound(2).floor(25_000).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
@@ -278,6 +278,33 @@ fn growth_early() {
         marks[1].set();
         a.signal().unwrap();
         other.join().unwrap();
+    });
+}
+
+/// A producer that is far ahead registers a child in a new leaf, which so owes a later phase first, and goes; another one takes its place
+/// there, and is waited for from its own first phase on.
+#[test]
+fn growth_ahead() {
+    Model::new("growth_ahead").bound(3).floor(200).check(|| {
+        let founder = found(SignalWait, 1, HELP);
+        let [mut a, mut ahead] = joined([SignalWait, Signal], founder);
+        for _ in 0..3 {
+            ahead.signal().unwrap();
+        }
+        drop(ahead.register(Signal).unwrap());
+        let mut late = a.register(Signal).unwrap();
+        let marks = marks::<1>();
+        let theirs = Arc::clone(&marks);
+        let other = thread::spawn(move || {
+            late.signal().unwrap();
+            theirs[0].set();
+            late.signal().unwrap();
+        });
+        a.next_blocking().unwrap();
+        a.next_blocking().unwrap();
+        all_set(&marks[..]);
+        other.join().unwrap();
+        drop(ahead);
     });
 }
 

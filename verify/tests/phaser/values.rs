@@ -9,7 +9,7 @@ use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle};
-use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Op, Phase};
+use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Element, Op, Phase};
 use tautline_verify::model::Model;
 
 type Sum = Accumulator<u64, Plain>;
@@ -76,7 +76,7 @@ fn accumulator_registration() {
 fn accumulator_growth() {
     Model::new("accumulator_growth")
         .bound(3)
-        .floor(700)
+        .floor(600)
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(1, 0);
             // Behind the first phase the tree has the values, not the landing pad.
@@ -259,4 +259,75 @@ fn single_panics() {
         assert!(catch_unwind(call).is_err());
         other.join().unwrap();
     });
+}
+
+/// A value whose halves are the same, which only a value that was put together from two of them is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Twice(pub u64);
+
+impl Element for Twice {
+    fn pack(self) -> u128 {
+        u128::from(self.0) << 64 | u128::from(self.0)
+    }
+
+    fn unpack(bits: u128) -> Self {
+        assert_eq!((bits >> 64) as u64, bits as u64, "bits that no value has");
+        Self(bits as u64)
+    }
+
+    fn identity(_: Op) -> Option<Self> {
+        Some(Self(0))
+    }
+
+    fn combine(_: Op, a: Self, b: Self) -> Self {
+        Self(a.0.max(b.0))
+    }
+}
+
+/// A task that is not registered asks for the result while phases end that write over it, word by word.
+#[test]
+fn outsider() {
+    Model::new("outsider").bound(3).floor(500).check(|| {
+        let max = Accumulator::<Twice, _>::create(Plain(1), Op::Max, None, config(HELP));
+        let (max, mut task) = max.expect("the operator is allowed");
+        let theirs = max.clone();
+        let other = thread::spawn(move || theirs.get().0);
+        for value in 1..=3 {
+            max.put(&mut task, Twice(value)).unwrap();
+            task.next_blocking().unwrap();
+        }
+        assert!(other.join().unwrap() <= 3);
+        assert_eq!(max.get(), Twice(3));
+    });
+}
+
+/// Its last task for a phase is gone; its slot is known to be free, and a child that owes the next phase first was in it. A newcomer in
+/// that phase brings its value in from another slot.
+#[test]
+fn accumulator_reuse_early() {
+    Model::new("accumulator_reuse_early")
+        .bound(2)
+        .floor(24)
+        .check(|| {
+            let (sum, [mut a, mut b]) = summing::<2>(0, 0);
+            a.signal().unwrap();
+            // It owes phase 1 first, and is gone; the next registration finds that out, in phase 0.
+            drop(a.register(SignalWait));
+            drop(a.register(SignalWait));
+            b.signal().unwrap();
+            a.wait_blocking().unwrap();
+            b.wait_blocking().unwrap();
+            let mut child = a.register(SignalWait).unwrap();
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut b, 10).unwrap();
+                b.signal().unwrap();
+            });
+            sum.put(&mut child, 100).unwrap();
+            child.signal().unwrap();
+            sum.put(&mut a, 1).unwrap();
+            a.next_blocking().unwrap();
+            assert_eq!(sum.get(), 1111);
+            other.join().unwrap();
+        });
 }

@@ -1,10 +1,13 @@
 //! Tasks that watch each other's slots, and leave the word behind.
 
-use super::scene::{MASTERS, Marks, Task, all_set, found, group, joined, marks, rest, waker};
+use super::scene::{
+    AGAIN, MASTERS, Marks, Plain, Task, all_set, config, found, group, joined, marks, rest, waker,
+};
+use super::values::Twice;
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
-use tautline_core::phaser::Phase;
+use tautline_core::phaser::{Accumulator, Op, Phase};
 use tautline_verify::model::Model;
 
 /// Two tasks in one leaf, in phase 1: nobody is new any more, so they go on by watching.
@@ -218,4 +221,120 @@ fn watch_single() {
         all_set(&marks[..]);
         other.join().unwrap();
     });
+}
+
+/// Two tasks in one leaf that accumulate a sum, in phase 1, and the sum.
+fn summing(turns: u32, help_after: u32) -> (Accumulator<u64, Plain>, [Task; 2]) {
+    let sum = Accumulator::create(Plain(turns), Op::Sum, Some(1000), config(help_after));
+    let (sum, founder) = sum.expect("integers have sums");
+    (sum, warm(joined([SignalWait; 2], founder)))
+}
+
+/// A phase in which `task` brings in `mine`; the result is `all`.
+fn adds(sum: &Accumulator<u64, Plain>, task: &mut Task, mine: u64, all: u64) {
+    sum.put(task, mine).unwrap();
+    task.next_blocking().unwrap();
+    assert_eq!(sum.get(), all);
+}
+
+/// Each adds up for itself, and finds what it keeps.
+#[test]
+fn watch_sum() {
+    Model::new("watch_sum").bound(3).floor(490).check(|| {
+        let (sum, [mut a, mut b]) = summing(1, MASTERS);
+        let theirs = sum.clone();
+        let other = thread::spawn(move || {
+            adds(&theirs, &mut b, 1, 1011);
+            adds(&theirs, &mut b, 2, 1002);
+        });
+        adds(&sum, &mut a, 10, 1011);
+        a.next_blocking().unwrap();
+        // By a handle that knows no task.
+        assert_eq!(sum.clone().get(), 1002);
+        other.join().unwrap();
+    });
+}
+
+/// The second phase is ended in the tree, by one that sleeps: what was kept of the first is not taken for its result. Then both are
+/// gone, and the last result is there.
+#[test]
+fn watch_sum_then_sleep() {
+    Model::new("watch_sum_then_sleep")
+        .bound(2)
+        .floor(4_000)
+        .check(|| {
+            let (sum, [mut a, mut b]) = summing(1, MASTERS);
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                adds(&theirs, &mut b, 1, 1011);
+                theirs.put(&mut b, 2).unwrap();
+                rest(b.next()).unwrap();
+                assert_eq!(theirs.get(), 1022);
+            });
+            adds(&sum, &mut a, 10, 1011);
+            adds(&sum, &mut a, 20, 1022);
+            drop(a);
+            other.join().unwrap();
+            assert_eq!(sum.get(), 1022);
+        });
+}
+
+/// One leaves the phase by watching and asks for its sum while the other, which has only signalled, registers a task by which the tree
+/// grows, and goes.
+#[test]
+fn watch_sum_grows() {
+    Model::new("watch_sum_grows")
+        .bound(3)
+        .floor(6_000)
+        .check(|| {
+            let (sum, [mut a, mut b]) = summing(AGAIN, 1);
+            let theirs = sum.clone();
+            let other = thread::spawn(move || {
+                theirs.put(&mut b, 1).unwrap();
+                b.next_blocking().unwrap();
+                assert_eq!(theirs.clone().get(), 1011);
+                b
+            });
+            sum.put(&mut a, 10).unwrap();
+            a.signal().unwrap();
+            let child = a.register(SignalWait).unwrap();
+            let b = other.join().unwrap();
+            assert_eq!(sum.get(), 1011);
+            drop((a, b, child));
+            assert_eq!(sum.get(), 1011);
+        });
+}
+
+/// A task that is not registered asks for the result while one goes on by watching itself: by a handle of its own, or by the task's,
+/// which leads to what it keeps.
+fn asked_from_outside(turns: u32, by_the_tasks: bool) {
+    let max = Accumulator::<Twice, _>::create(Plain(turns), Op::Max, None, config(MASTERS));
+    let (max, mut task) = max.expect("the operator is allowed");
+    task.next_blocking().unwrap();
+    max.put(&mut task, Twice(1)).unwrap();
+    task.next_blocking().unwrap();
+    let max = Arc::new(max);
+    let theirs = match by_the_tasks {
+        true => Arc::clone(&max),
+        false => Arc::new((*max).clone()),
+    };
+    let other = thread::spawn(move || theirs.get());
+    for value in 2..=3 {
+        max.put(&mut task, Twice(value)).unwrap();
+        task.next_blocking().unwrap();
+    }
+    assert!((1..=3).contains(&other.join().unwrap().0));
+    assert_eq!(max.get(), Twice(3));
+}
+
+#[test]
+fn watch_outsider() {
+    let model = Model::new("watch_outsider").bound(3).floor(450);
+    model.check(|| asked_from_outside(1, false));
+}
+
+#[test]
+fn watch_outsider_kept() {
+    let model = Model::new("watch_outsider_kept").bound(3).floor(30_000);
+    model.check(|| asked_from_outside(1, true));
 }

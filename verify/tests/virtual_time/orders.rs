@@ -77,7 +77,7 @@ fn lines_beat_the_tree_and_the_tree_beats_interrupts() {
     );
 }
 
-/// In the steady state each line has one writer, and nothing is updated but the word that says that the phase is over.
+/// Fact 44: in the steady state each line has one writer, and masters raise their nodes by plain stores: nothing is updated but the word that says that the phase is over.
 #[test]
 fn a_steady_tree_updates_one_word() {
     let start = Instant::now();

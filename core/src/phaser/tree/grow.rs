@@ -15,7 +15,8 @@
 //! | G2 | `FreeSlots::push` | `FreeSlots::take` | what the last task of the slot did with it | `reuse_early`, `reuse_both` |
 
 use super::Tree;
-use super::node::{Node, Slot};
+use super::node::{Node, Progress, Slot};
+use super::wake::Finally;
 use crate::phaser::Mode;
 use crate::phaser::accumulator::Cells;
 use crate::port::{Barrier, Relax};
@@ -115,18 +116,25 @@ impl<P: Relax + Barrier> Tree<P> {
             };
         }
         let (slot, mut vacant) = match self.reuse(&mut registry) {
-            Some(slot) => (slot, 0),
+            Some(slot) => {
+                self.admit(slot, start);
+                (slot, 0)
+            }
             None => self.extend(&mut registry, start),
         };
-        // SAFETY: slots live as long as the phaser.
-        unsafe { slot.as_ref() }.seat(start);
         let master_of = mode.waits().then(|| self.find_node(slot)).flatten();
         vacant -= usize::from(vacant > 0 && master_of.is_some());
         if vacant > 0 {
             self.add_vacancy();
         }
-        self.pad.append(slot, self.phase().0);
         Seat { slot, master_of }
+    }
+
+    /// Puts a task that owes `start` next into a slot.
+    fn admit(&self, slot: NonNull<Slot>, start: usize) {
+        // SAFETY: slots live as long as the phaser.
+        unsafe { slot.as_ref() }.seat(start);
+        self.pad.append(slot, self.phase().0);
     }
 
     /// How many leaves, and levels of nodes, there are.
@@ -163,19 +171,23 @@ impl<P: Relax + Barrier> Tree<P> {
             let slots = unsafe { leaf.as_ref() }.slots();
             if let Some(slot) = slots.get(registry.used) {
                 registry.used += 1;
-                return (NonNull::from(slot), 0);
+                let slot = NonNull::from(slot);
+                self.admit(slot, start);
+                return (slot, 0);
             }
         }
-        let cells = Cells::new(self.reduction.is_some(), 1 + degree);
+        // Only the first leaf can be the whole tree.
+        let watched = registry.last.is_empty() && self.can_watch();
+        let cells = Cells::leaf(self.reduction.as_ref(), degree, watched);
         // Not what its first task owes, which may be far ahead: the next one in the leaf, or in that slot, owes less.
         let phase = self.phase().0;
-        let leaf = self.keep(Node::leaf(degree, phase, cells));
+        let paired = watched && self.reduction.is_none();
+        let leaf = self.keep(Node::leaf(degree, phase, paired, cells));
         registry.used = 1;
         // SAFETY: as above.
         let slot = NonNull::from(&unsafe { leaf.as_ref() }.slots()[0]);
-        // Before the node is linked: nobody must find it without its task.
-        // SAFETY: as above.
-        unsafe { slot.as_ref() }.seat(start);
+        // Before the node is linked: a tree that has grown shows its newcomers on the pad.
+        self.admit(slot, start);
         (slot, 1 + self.grow(registry, leaf))
     }
 
@@ -195,7 +207,7 @@ impl<P: Relax + Barrier> Tree<P> {
             registry.last[level] = (node, index);
             // SAFETY: nodes live as long as the phaser.
             let (below, left_node) = unsafe { (node.as_ref(), left.as_ref()) };
-            let cells = Cells::new(self.reduction.is_some(), 1);
+            let cells = Cells::inner(self.reduction.as_ref());
             if index % degree == 0 {
                 let above = self.keep(Node::inner(degree, node, None, cells));
                 below.hang(above);
@@ -223,8 +235,8 @@ impl<P: Relax + Barrier> Tree<P> {
         // ORDERING: Relaxed: see has_audience.
         self.audience.store(true, Ordering::Relaxed);
         registry.benches.pop().unwrap_or_else(|| {
-            let cells = Cells::new(false, 0);
-            let bench = self.keep(Node::leaf(self.config.degree, 0, cells));
+            let cells = Cells::inner(None);
+            let bench = self.keep(Node::leaf(self.config.degree, 0, false, cells));
             // SAFETY: nodes live as long as the phaser.
             let slots = unsafe { bench.as_ref() }.slots().iter();
             registry.benches.extend(slots.map(NonNull::from));
@@ -233,17 +245,22 @@ impl<P: Relax + Barrier> Tree<P> {
     }
 
     /// Takes a task out of its slot, which is free then.
-    pub fn leave(&self, slot: NonNull<Slot>, mode: Mode) {
+    pub fn leave(&self, slot: NonNull<Slot>, mode: Mode, progress: Progress) {
         // SAFETY: slots live as long as the phaser.
         let this = unsafe { slot.as_ref() };
-        self.run_errand(this.sleeper.rise(&self.port), slot);
-        if mode.signals() {
-            this.drop_out();
-            self.after_signal(slot, false);
-            self.free.push(slot);
-        } else {
-            self.registry.lock(&self.port).benches.push(slot);
-        }
+        let errand = this.sleeper.rise(&self.port);
+        // Whatever the wakers do that are called on the way, the slot is not lost.
+        let _frees = Finally::new(|| match mode.signals() {
+            true => self.free.push(slot),
+            false => self.registry.lock(&self.port).benches.push(slot),
+        });
+        let _tells = Finally::new(|| {
+            if mode.signals() {
+                this.drop_out(progress);
+                self.after_signal(slot, false);
+            }
+        });
+        self.run_errand(errand, slot);
     }
 }
 

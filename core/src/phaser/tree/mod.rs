@@ -35,7 +35,7 @@ mod sleeper;
 mod wake;
 mod watch;
 
-use super::accumulator::Reduction;
+use super::accumulator::{Cell, Reduction};
 use super::collective::Collective;
 use super::registration::SELDOM;
 use super::window::Window;
@@ -46,8 +46,10 @@ use core::cmp::Ordering::{Equal, Greater, Less};
 use core::ptr::{self, NonNull};
 pub(super) use grow::Seat;
 use grow::{FreeSlots, Registry};
-pub(super) use node::{Below, Node, Slot};
+pub(super) use node::{Below, GONE, Node, Progress, Slot, signal};
 use pad::Pad;
+pub(super) use wake::Finally;
+pub(super) use watch::FEW;
 
 /// Somebody may sleep in the phase that is going on.
 const ASLEEP: usize = 1;
@@ -55,7 +57,7 @@ const ASLEEP: usize = 1;
 /// What all tasks of a phaser share.
 #[derive(Debug)]
 pub(super) struct Tree<P: Barrier> {
-    word: CachePadded<AtomicUsize>,
+    pub top: CachePadded<Top>,
     claim: CachePadded<AtomicUsize>,
     root: AtomicPtr<Node>,
     vacancies: AtomicUsize,
@@ -63,8 +65,6 @@ pub(super) struct Tree<P: Barrier> {
     pub port: P,
     pub config: Config,
     pub reduction: Option<Reduction>,
-    /// What is done once between two phases.
-    pub between: Collective,
     registry: Lock<Registry>,
     newest: AtomicPtr<Node>,
     /// Some tasks only wait.
@@ -75,6 +75,17 @@ pub(super) struct Tree<P: Barrier> {
     hindrances: AtomicUsize,
     opened: AtomicUsize,
     carried: AtomicUsize,
+}
+
+/// What the end of a phase changes, on one line: the task that ends it takes that once, and those that wait find all there.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Top {
+    word: AtomicUsize,
+    /// The results of the last two phases that the tree has ended.
+    pub result: [Cell; 2],
+    /// What is done once between two phases; the word that changes at each end comes first.
+    pub between: Collective,
 }
 
 // SAFETY: what pointers in it lead to is freed only with it, and is Sync; the lock guards the rest.
@@ -96,6 +107,8 @@ pub(super) struct Visitor<'a> {
     pub suspect: u16,
     /// What it would have run between two phases.
     pub single: Option<&'a mut dyn FnMut()>,
+    /// What comes of the values of the phase that it has seen all signals of by watching.
+    pub result: Option<u128>,
 }
 
 /// How far a master is with the children of its node, in one phase. Those it has seen it does not look at again: who takes a place
@@ -114,7 +127,11 @@ impl<P: Relax + Barrier> Tree<P> {
     /// Nobody is registered.
     pub fn new(port: P, config: Config, reduction: Option<Reduction>) -> Self {
         Self {
-            word: CachePadded::new(AtomicUsize::new(config.first.0 << 1)),
+            top: CachePadded::new(Top {
+                word: AtomicUsize::new(config.first.0 << 1),
+                result: [Cell::new(), Cell::new()],
+                between: Collective::new(),
+            }),
             claim: CachePadded::new(AtomicUsize::new(0)),
             root: AtomicPtr::new(ptr::null_mut()),
             vacancies: AtomicUsize::new(0),
@@ -122,7 +139,6 @@ impl<P: Relax + Barrier> Tree<P> {
             port,
             config,
             reduction,
-            between: Collective::new(),
             registry: Lock::new(Registry::new()),
             newest: AtomicPtr::new(ptr::null_mut()),
             audience: AtomicBool::new(false),
@@ -139,7 +155,7 @@ impl<P: Relax + Barrier> Tree<P> {
     #[inline]
     pub fn phase(&self) -> Phase {
         // ORDERING: Acquire, pairs with Release in publish (B1).
-        Phase(self.word.load(Ordering::Acquire) >> 1)
+        Phase(self.top.word.load(Ordering::Acquire) >> 1)
     }
 
     /// That phase is over.
@@ -207,7 +223,7 @@ impl<P: Relax + Barrier> Tree<P> {
         let mut node = self.root();
         while let Some(this) = node {
             if let Below::Slots(slots) = &this.below {
-                let owing = slots.iter().filter(|slot| slot.owes(phase));
+                let owing = (0..slots.len()).filter(|index| this.owes(*index, phase));
                 return owing.take(2).count() < 2;
             }
             let mut behind = this.children().filter(|child| child.is_behind(phase));
@@ -291,7 +307,7 @@ impl<P: Relax + Barrier> Tree<P> {
         // SAFETY: nodes live as long as the phaser.
         let node = unsafe { round.node.as_ref() };
         let child = match &node.below {
-            Below::Slots(slots) => return slots[round.at].owes(phase),
+            Below::Slots(_) => return node.owes(round.at, phase),
             Below::Nodes(_) => match round.child {
                 // SAFETY: as above.
                 Some(child) => Some(unsafe { child.as_ref() }),
@@ -377,7 +393,7 @@ impl<P: Relax + Barrier> Tree<P> {
         by: &mut Visitor<'_>,
     ) -> bool {
         match &node.below {
-            Below::Slots(slots) => slots[index].owes(phase),
+            Below::Slots(_) => node.owes(index, phase),
             Below::Nodes(_) => node.child(index).is_some_and(|child| {
                 child.is_behind(phase)
                     && !((by.helps || !child.has_master()) && self.pass(child, phase, by))
@@ -400,10 +416,10 @@ impl<P: Relax + Barrier> Tree<P> {
         if !quiet && self.pad.newcomers().any(|slot| slot.owes(phase)) {
             return false;
         }
-        if self.between.is_wanted(phase) && !self.between.is_done(phase) {
+        if self.top.between.is_wanted(phase) && !self.top.between.is_done(phase) {
             let Some(single) = &mut by.single else {
                 // One of those who know what is to be done does it.
-                if self.sleepers().is_some() && self.between.call(phase) {
+                if self.sleepers().is_some() && self.top.between.call(phase) {
                     // ORDERING: SeqCst, pairs with that of look_again: either this sees who sleeps, or the sleeper sees all the
                     // signals that are seen here (Z1).
                     full_fence();
@@ -411,18 +427,23 @@ impl<P: Relax + Barrier> Tree<P> {
                 }
                 return false;
             };
-            if !self.between.once(phase, single) {
+            if !self.top.between.once(phase, single) {
                 return false;
             }
         }
         if let Some(reduction) = &self.reduction {
             // Once: whoever is late finds a tree that has grown, and newcomers that are none any more.
-            let mut conclude = || reduction.conclude(top, self.pad.newcomers(), phase);
-            if !self.between.once(phase, &mut conclude) {
+            let mut conclude = || {
+                let value = reduction.conclude(top, self.pad.newcomers(), phase);
+                self.top.result[phase & 1].renew(phase, value);
+            };
+            if !self.top.between.once(phase, &mut conclude) {
                 return false;
             }
         }
         if !quiet {
+            // A reader that no longer finds them on the pad must not find a word from before their registration.
+            self.leave_behind(phase);
             self.pad.retire(phase + 1);
         }
         let opened = by.bound && self.open_window(phase + 2);
@@ -454,6 +475,7 @@ impl<P: Relax + Barrier> Tree<P> {
             // ORDERING: Release, pairs with Acquire in phase (B1). Failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match self
+                .top
                 .word
                 .compare_exchange_weak(word, (phase + 1) << 1, yes, no)
             {
@@ -468,14 +490,14 @@ impl<P: Relax + Barrier> Tree<P> {
     #[inline]
     pub fn sleepers(&self) -> Option<usize> {
         // ORDERING: Acquire, pairs with Release in publish (B1): who looks at the tree for the sleeper sees who came before.
-        let word = self.word.load(Ordering::Acquire);
+        let word = self.top.word.load(Ordering::Acquire);
         (word & ASLEEP != 0).then_some(word >> 1)
     }
 
     /// Says that somebody sleeps in `phase`, whose predecessors are over; false if it is over too.
     pub fn fall_asleep(&self, phase: usize, by: NonNull<Slot>) -> bool {
         // ORDERING: Relaxed: whoever is told that the phase is over looks at the word again.
-        let mut word = self.word.load(Ordering::Relaxed);
+        let mut word = self.top.word.load(Ordering::Relaxed);
         loop {
             match (word >> 1).cmp(&phase) {
                 Less => _ = self.publish(phase - 1, Some(by)),
@@ -486,6 +508,7 @@ impl<P: Relax + Barrier> Tree<P> {
                     let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
                     let asleep = word | ASLEEP;
                     if self
+                        .top
                         .word
                         .compare_exchange_weak(word, asleep, yes, no)
                         .is_ok()
@@ -495,7 +518,7 @@ impl<P: Relax + Barrier> Tree<P> {
                 }
             }
             // ORDERING: Relaxed: as above.
-            word = self.word.load(Ordering::Relaxed);
+            word = self.top.word.load(Ordering::Relaxed);
         }
     }
 
@@ -509,7 +532,7 @@ impl<P: Relax + Barrier> Tree<P> {
 
     /// A task that has wanted a statement run at the end of `phase` waits for it no more: nobody else may know that the phase can end.
     pub fn let_go(&self, phase: usize, slot: NonNull<Slot>) {
-        self.between.let_go();
+        self.top.between.let_go();
         if !self.is_past(phase) {
             self.after_signal(slot, true);
         }
@@ -531,6 +554,7 @@ impl<P: Relax + Barrier> Tree<P> {
                         bound,
                         suspect: 0,
                         single: None,
+                        result: None,
                     },
                 );
             } else {

@@ -1,14 +1,21 @@
 //! The nodes of the tree, and the slots that tasks have in its leaves.
 //!
 //! # Words
-//! `signalled`: the task's; set by whoever registers it. `gathered`: raised by whoever has seen all below it; a fixed master stores,
+//! Signal words: the task's; set by its registrar. `gathered`: raised by whoever has seen all below it; a fixed master stores,
 //! others raise. `master`: set from null by whoever becomes it, or makes a child it; cleared by the master. `parent`, children: set
 //! once, by whoever registers, under the lock.
+//!
+//! # Two signal words on one line
+//! Where tasks watch each other (see `watch`), the words of the first two slots share a line, all others have one each. The transfer that
+//! gives a task the right to write its own word then brings the other's signal; with a line each there are two transfers, one after
+//! the other. Measured for two threads on an Intel Xeon (model 207): 122 ns an episode instead of 189 to 217. Three or four words on
+//! a line were not measured on as many cores. Simulated (`verify/CYCLES.md`, few threads), each further word on a line costs more
+//! than it saves, as its writers take the line from each other in turn: so two share, and of three or four tasks the first two.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | S1 | `Slot::signal`, `drop_out`, `seat` | `Slot::owes` | what the task did, its registrations too | `static_3`, `reuse_early` |
+//! | S1 | `signal`, `drop_out`, `seat` | `Node::progress` | what the task did, its registrations and its value too | `static_3`, `reuse_early` |
 //! | N1 | `Node::raise`, `store_gathered` | `Node::is_behind` | S1 of all below | `static_3`, `master_elsewhere` |
 //! | N2 | `hang`, `adopt` | `parent`, `child` | the node and its first child | `growth`, `growth_adopts` |
 
@@ -18,8 +25,50 @@ use crate::sync::{AtomicPtr, AtomicUsize, CacheLine, Ordering};
 use alloc::boxed::Box;
 use core::ptr::{self, NonNull};
 
-/// What a slot says that owes no signal for any phase: free, or left by its task.
-const GONE: usize = usize::MAX;
+/// Set in the signal word of a slot that owes no signal for any phase: it is free, or its task has left.
+pub(in crate::phaser) const GONE: usize = !(usize::MAX >> 1);
+
+/// What a signal word says: the number of phases signalled, and whether the last even and the last odd one of them have a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::phaser) struct Progress(usize);
+
+impl Progress {
+    /// All phases below `signalled` are signalled, without a value.
+    pub fn new(signalled: usize) -> Self {
+        Self(signalled << 2)
+    }
+
+    /// One phase more is signalled, with a value or without.
+    #[inline]
+    pub fn next(self, has_value: bool) -> Self {
+        let phase = self.signalled();
+        let others = self.0 & (2 >> (phase & 1));
+        Self((phase + 1) << 2 | others | usize::from(has_value) << (phase & 1))
+    }
+
+    /// The number of phases signalled.
+    #[inline]
+    pub fn signalled(self) -> usize {
+        (self.0 & !GONE) >> 2
+    }
+
+    /// The slot is free, or its task has left.
+    pub fn is_gone(self) -> bool {
+        self.0 & GONE != 0
+    }
+
+    /// `phase` is not signalled.
+    #[inline]
+    pub fn owes(self, phase: usize) -> bool {
+        self.0 < (phase + 1) << 2
+    }
+
+    /// `phase` is signalled with a value, and no later phase has taken the place of that.
+    #[inline]
+    pub fn has_value(self, phase: usize) -> bool {
+        matches!(self.signalled().wrapping_sub(phase), 1 | 2) && self.0 >> (phase & 1) & 1 != 0
+    }
+}
 
 /// What one task has in the tree; stays where it is as long as the phaser exists, for one task after the other.
 pub(in crate::phaser) type Slot = CacheLine<SlotWords>;
@@ -27,8 +76,8 @@ pub(in crate::phaser) type Slot = CacheLine<SlotWords>;
 /// See [`Slot`].
 #[derive(Debug)]
 pub(in crate::phaser) struct SlotWords {
-    /// How many phases the task has signalled: it owes this one next.
-    signalled: AtomicUsize,
+    /// The signal word, unless that is among [`Node::signals`] or with the values.
+    signal: AtomicUsize,
     /// The first phase that it owes.
     start: AtomicUsize,
     pub sleeper: Sleeper,
@@ -40,48 +89,12 @@ pub(in crate::phaser) struct SlotWords {
 impl SlotWords {
     fn new() -> Self {
         Self {
-            signalled: AtomicUsize::new(GONE),
-            start: AtomicUsize::new(0),
+            signal: AtomicUsize::new(GONE),
+            start: AtomicUsize::new(usize::MAX),
             sleeper: Sleeper::new(),
             next_free: AtomicPtr::new(ptr::null_mut()),
             leaf: AtomicPtr::new(ptr::null_mut()),
         }
-    }
-
-    /// Takes a task in that owes `start` next.
-    pub fn seat(&self, start: usize) {
-        // ORDERING: Relaxed: the registrar's signal (S1) or the landing pad (P1) makes it visible.
-        self.start.store(start, Ordering::Relaxed);
-        // ORDERING: Release, pairs with Acquire in owes (S1): who finds the newcomer in the place of a task that is gone, and which
-        // owes nothing yet, sees what that one did.
-        self.signalled.store(start, Ordering::Release);
-    }
-
-    /// All phases below `signalled` are signalled. The task only.
-    #[inline]
-    pub fn signal(&self, signalled: usize) {
-        // ORDERING: Release, pairs with Acquire in owes (S1).
-        self.signalled.store(signalled, Ordering::Release);
-    }
-
-    /// Nothing is owed any more.
-    pub fn drop_out(&self) {
-        // ORDERING: Release, pairs with Acquire in owes (S1).
-        self.signalled.store(GONE, Ordering::Release);
-    }
-
-    /// The task has not signalled `phase`.
-    #[inline]
-    pub fn owes(&self, phase: usize) -> bool {
-        // ORDERING: Acquire, pairs with Release in signal and drop_out (S1).
-        self.signalled.load(Ordering::Acquire) <= phase
-    }
-
-    /// How many phases are signalled; none if nothing is owed.
-    pub fn signalled(&self) -> Option<usize> {
-        // ORDERING: Acquire, pairs with Release in signal and drop_out (S1).
-        let signalled = self.signalled.load(Ordering::Acquire);
-        (signalled != GONE).then_some(signalled)
     }
 
     /// The first phase that its task owes.
@@ -98,7 +111,41 @@ impl SlotWords {
     }
 }
 
+/// Writes the signal word of the task, which has come so far.
+#[inline]
+pub(in crate::phaser) fn signal(word: &AtomicUsize, progress: Progress) {
+    // ORDERING: Release, pairs with Acquire in progress (S1).
+    word.store(progress.0, Ordering::Release);
+}
+
 impl Slot {
+    /// Takes a task in that owes `start` next.
+    pub fn seat(&self, start: usize) {
+        // ORDERING: Relaxed: the registrar's signal (S1) or the landing pad (P1) makes it visible.
+        self.start.store(start, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in progress (S1): a task that finds the newcomer in the place of one that is gone, and
+        // that owes nothing yet, sees what that one did.
+        self.word().store(Progress::new(start).0, Ordering::Release);
+    }
+
+    /// Nothing is owed any more by the task, which has come so far.
+    pub fn drop_out(&self, progress: Progress) {
+        // ORDERING: Release, pairs with Acquire in progress (S1).
+        self.word().store(progress.0 | GONE, Ordering::Release);
+    }
+
+    /// The task has not signalled `phase`.
+    pub fn owes(&self, phase: usize) -> bool {
+        let (leaf, index) = self.place();
+        leaf.owes(index, phase)
+    }
+
+    /// The signal word.
+    pub fn word(&self) -> &AtomicUsize {
+        let (leaf, index) = self.place();
+        leaf.word(index)
+    }
+
     /// The leaf that it is in, and its number there.
     pub fn place(&self) -> (&Node, usize) {
         // SAFETY: nodes live as long as their slots.
@@ -133,15 +180,21 @@ pub(in crate::phaser) struct Node {
     pub below: Below,
     /// The node made before this one.
     pub older: *mut Node,
+    /// The signal words of the first two slots, if they share a line and are not with values.
+    signals: Option<Box<CacheLine<[AtomicUsize; 2]>>>,
     /// Values on their way up.
     pub cells: Cells,
 }
 
 impl Node {
-    /// A leaf of `degree` free slots, made in `phase`. To be freed with `Box::from_raw`.
-    pub fn leaf(degree: usize, phase: usize, cells: Cells) -> NonNull<Self> {
+    /// A leaf of `degree` free slots, made in `phase`, of which the first two share a line with their signals if `paired`. To be freed
+    /// with `Box::from_raw`.
+    pub fn leaf(degree: usize, phase: usize, paired: bool, cells: Cells) -> NonNull<Self> {
         let slots = (0..degree).map(|_| CacheLine(SlotWords::new())).collect();
-        let leaf = Self::make(Below::Slots(slots), phase, cells);
+        let mut leaf = Self::make(Below::Slots(slots), phase, cells);
+        // SAFETY: just made.
+        unsafe { leaf.as_mut() }.signals =
+            paired.then(|| Box::new(CacheLine([AtomicUsize::new(GONE), AtomicUsize::new(GONE)])));
         // SAFETY: just made.
         for slot in unsafe { leaf.as_ref() }.slots() {
             // ORDERING: Relaxed: nobody else knows the slot.
@@ -179,6 +232,7 @@ impl Node {
             helped: AtomicUsize::new(0),
             below,
             older: ptr::null_mut(),
+            signals: None,
             cells,
         };
         // SAFETY: a box is never null.
@@ -191,6 +245,37 @@ impl Node {
             Below::Slots(slots) => slots,
             Below::Nodes(_) => &[],
         }
+    }
+
+    /// The signal word of slot `index`.
+    #[inline]
+    fn word(&self, index: usize) -> &AtomicUsize {
+        if let Some(word) = self.cells.signal(index) {
+            return word;
+        }
+        let paired = self.signals.as_ref().and_then(|line| line.get(index));
+        paired.unwrap_or_else(|| &self.slots()[index].signal)
+    }
+
+    /// How far the task in slot `index` is.
+    #[inline]
+    pub fn progress(&self, index: usize) -> Progress {
+        // ORDERING: Acquire, pairs with Release in signal, seat and drop_out (S1).
+        Progress(self.word(index).load(Ordering::Acquire))
+    }
+
+    /// The task in slot `index` has not signalled `phase`.
+    #[inline]
+    pub fn owes(&self, index: usize, phase: usize) -> bool {
+        self.progress(index).owes(phase)
+    }
+
+    /// The least number of phases that a task in a leaf has signalled, if there is one.
+    pub fn least_signalled(&self) -> Option<usize> {
+        let all = (0..self.slots().len()).map(|index| self.progress(index));
+        all.filter(|task| !task.is_gone())
+            .map(Progress::signalled)
+            .min()
     }
 
     /// Somebody below has not signalled `phase`, as far as is known here.
