@@ -86,7 +86,7 @@ impl Block {
             to.copy_from_slice(&word.to_ne_bytes());
         }
         let mut state = START;
-        sha1::block_api::compress(&mut state, slice::from_ref(&self.bytes));
+        compress(&mut state, &self.bytes);
         state
     }
 
@@ -116,6 +116,17 @@ impl Block {
     }
 }
 
+/// Compresses one block.
+///
+/// SHA instructions are encoded as legacy SSE. Executed while the upper halves of vector registers are
+/// in use, each of them costs hundreds of cycles on Intel processors. The compiler clears the upper
+/// halves at calls, not between instructions, so where everything is compiled for AVX this is a call.
+#[cfg_attr(target_feature = "avx", inline(never))]
+#[cfg_attr(not(target_feature = "avx"), inline(always))]
+fn compress(state: &mut State, block: &[u8; 64]) {
+    sha1::block_api::compress(state, slice::from_ref(block));
+}
+
 /// The state of the root of the tree with this seed.
 pub(super) fn root(seed: u32) -> State {
     let mut bytes = [0; 64];
@@ -123,6 +134,6 @@ pub(super) fn root(seed: u32) -> State {
     bytes[20] = 0x80;
     bytes[63] = 20 * 8;
     let mut state = START;
-    sha1::block_api::compress(&mut state, &[bytes]);
+    compress(&mut state, &bytes);
     state
 }
