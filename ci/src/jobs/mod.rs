@@ -8,6 +8,7 @@ mod examples;
 mod mirror;
 mod models;
 mod mutants;
+mod native;
 mod nostd;
 mod orderings;
 mod sizes;
@@ -115,6 +116,11 @@ pub const JOBS: &[Job] = &[
         "bench-smoke",
         "every benchmark runs once",
         cargo::bench_smoke,
+    ),
+    job(
+        "native",
+        "compiled for this processor, the tree search is as fast as the default build",
+        native::run_all,
     ),
     Job {
         default: false,
