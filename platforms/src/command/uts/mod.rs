@@ -41,7 +41,7 @@ pub struct Uts {
     #[arg(long, value_name = "half|1|2", default_value = "half", value_parser = division)]
     #[arg(help_heading = "Tree")]
     split: Division,
-    /// How to hash; what `hash` in the JSON names. For measurements
+    /// Hash by this engine, named as `hash` in the JSON, instead of the fastest
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide = true)]
     engine: Option<Engine>,
 }
@@ -50,7 +50,7 @@ fn engine(name: &str) -> Result<Engine, String> {
     let mut all = Engine::all();
     all.find(|engine| engine.name() == name).ok_or_else(|| {
         let names: Vec<_> = Engine::all().map(Engine::name).collect();
-        format!("{}: as far as this processor goes", names.join(", "))
+        format!("the engines of this processor are {}", names.join(", "))
     })
 }
 

@@ -52,8 +52,8 @@ impl Way {
 
 impl Engine {
     /// Rows that are timed for each way: enough for the processor to supply its wide units with
-    /// power and for one row to be undisturbed; 0.2 ms in all.
-    const ROWS_TIMED: u32 = 24;
+    /// power, which can take half a millisecond, and for one row to be undisturbed; 1 ms in all.
+    const ROWS_TIMED: u32 = 128;
 
     /// All engines of this processor, each of which uses its lanes even for a single child. The
     /// first hashes one by one.
