@@ -59,7 +59,7 @@ pub fn stack(tree: &Tree) -> Counts {
 pub fn balanced(tree: &Tree, threads: usize) -> Counts {
     let run = Glb::new().workers(threads).run(
         Uts::root(tree),
-        |_| Tree::new(*tree.params()).expect("a valid tree"),
+        |_| Tree::with_engine(*tree.params(), tree.engine()).expect("a valid tree"),
         Counts::default(),
     );
     run.expect("threads for the workers").output

@@ -1,12 +1,14 @@
 //! One tree search and nothing else: for counting instructions, and for timing ways in turn.
 //!
-//! `once WAY [TREE] [THREADS]` with WAY sequential, stack, balanced, rayon or chili, as in
+//! `once WAY [TREE] [THREADS] [ENGINE]` with WAY sequential, stack, balanced, rayon or chili, as in
 //! `valgrind --tool=callgrind once sequential T1` beside `valgrind --tool=callgrind once balanced T1`.
+//! ENGINE is how the first and the third hash: one, or a wide one of those this processor has.
+//! `once engines` lists them, the fastest first.
 //! Peers recurse: they get stacks for the deepest trees, chili by `RUST_MIN_STACK`, with which the
 //! program starts itself anew.
 
 use std::time::Instant;
-use tautline::uts::{Tree, named, sequential};
+use tautline::uts::{Engine, Tree, named, sequential};
 
 #[path = "../common/trees.rs"]
 mod trees;
@@ -19,7 +21,19 @@ fn main() {
     let word = |i: usize, default: &str| words.get(i).cloned().unwrap_or_else(|| default.into());
     let known = named::find(&word(1, "T1")).expect("the name of a sample tree");
     let threads = word(2, "1").parse().expect("a number of threads");
-    let tree = Tree::new(known.params).expect("sample trees are valid");
+    let fastest = Engine::fastest();
+    if word(0, "") == "engines" {
+        let others = Engine::all().filter(|engine| engine.name() != fastest.name());
+        return [fastest]
+            .into_iter()
+            .chain(others)
+            .for_each(|engine| println!("{}", engine.name()));
+    }
+    let name = word(3, fastest.name());
+    let mut engines = [fastest].into_iter().chain(Engine::all());
+    let engine = engines.find(|engine| engine.name() == name);
+    let engine = engine.expect("an engine that this processor has");
+    let tree = Tree::with_engine(known.params, engine).expect("sample trees are valid");
     let start = Instant::now();
     if word(0, "") == "chili" && std::env::var_os(STACK).is_none() {
         let program = std::env::current_exe().expect("a running program has a path");

@@ -127,16 +127,6 @@ fn named_trees_have_their_counts() {
 }
 
 #[test]
-#[ignore = "cargo ci deep: a minute or more: the trees of 50 to 510 million nodes"]
-fn large_named_trees_have_their_counts() {
-    for name in ["T1L", "T2L", "T3L", "triloka", "p7", "D11", "D12", "D13"] {
-        let known = named::find(name).unwrap();
-        let expected = counts(known.nodes, known.leaves.unwrap(), known.depth.unwrap());
-        assert_eq!(sequential(&tree(known.params)), expected, "{name}");
-    }
-}
-
-#[test]
 fn named_trees_are_all_valid_and_found_in_any_case() {
     for known in named::TREES {
         assert_eq!(known.params.check(), Ok(()), "{}", known.name);

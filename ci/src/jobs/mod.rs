@@ -10,6 +10,7 @@ mod examples;
 mod mirror;
 mod models;
 mod mutants;
+mod native;
 mod nostd;
 mod orderings;
 mod sanitizers;
@@ -129,6 +130,11 @@ pub const JOBS: &[Job] = &[
         "bench-smoke",
         "every benchmark runs once",
         cargo::bench_smoke,
+    ),
+    job(
+        "native",
+        "compiled for this processor, the tree search is as fast as the default build",
+        native::run_all,
     ),
     Job {
         default: false,

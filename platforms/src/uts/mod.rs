@@ -8,14 +8,17 @@
 //!
 //! The trees are those of the UTS benchmark 2.1 (Olivier et al. 2006), node for node: [`Params`]
 //! are its flags, [`named`] its sample trees. What differs is how they are walked: [`Uts`] keeps
-//! intervals of children instead of nodes, hashes the children of several nodes in a row so that
-//! the processor overlaps them, never stores a leaf, and replaces the logarithm that the formula
-//! takes at every node by a table of thresholds a level (`rule.rs` says how it stays exact).
+//! intervals of children instead of nodes, hashes the children of several nodes in a row, never
+//! stores a leaf, and replaces the logarithm that the formula takes at every node by a table of
+//! thresholds a level (`rule.rs` says how it stays exact). A row is hashed in the lanes of vector
+//! registers or by SHA instructions, whichever is measured to be faster ([`Engine`]); the walk, node
+//! for node, does not depend on it.
 //!
 //! # Proved
 //!
-//! Counts against the published ones and those of the reference program (`platforms/tests/uts.rs`);
-//! the tables against the formula at every threshold; no task lost or doubled under random
+//! Counts against the published ones and those of the reference program (`platforms/tests/uts.rs`),
+//! by every engine (`platforms/tests/uts_engines.rs`); the same stack after every call by every
+//! engine; the tables against the formula at every threshold; no task lost or doubled under random
 //! splits and merges.
 //!
 //! # Not proved
@@ -23,14 +26,15 @@
 //! That another platform's logarithm, sine and power round as the reference program's do here.
 #![forbid(unsafe_code)]
 
-mod bag;
 mod hash;
 pub mod named;
 mod params;
 mod rule;
 mod tree;
 pub mod variant;
+mod walk;
 
-pub use bag::{Counts, Uts, sequential};
+pub use hash::Engine;
 pub use params::{Kind, ParamError, Params, Shape};
 pub use tree::{Node, Tree};
+pub use walk::{Counts, Uts, sequential};

@@ -243,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "cargo ci deep: minutes, with --release"]
+    fn table_is_the_formula_for_every_value() {
+        for mean in [4.0, 0.5] {
+            let law = Law::new(mean);
+            let steps = Steps::new(&law);
+            for value in 0..VALUES {
+                assert_eq!(steps.count(value), law.count(value), "{mean} {value}");
+            }
+        }
+    }
+
+    #[test]
     fn one_comparison_is_enough_for_the_usual_means() {
         for mean in [0.5, 1.0, 4.0, 6.0, 7.0, 15.0] {
             let steps = Steps::new(&Law::new(mean));

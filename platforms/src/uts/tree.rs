@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-use super::hash::{self, Block, State};
+use super::hash::{self, Block, Engine, State};
 use super::params::{Kind, ParamError, Params, Shape};
 use super::rule::{Coin, Law, Rule, Same, Steps};
 
@@ -20,6 +20,7 @@ pub struct Tree {
     tables: Box<[OnceLock<Box<Steps>>]>,
     /// The depth at which nodes count their children instead of leaving them to be hashed.
     tally: Option<u32>,
+    engine: Engine,
 }
 
 /// The law of one level.
@@ -79,6 +80,16 @@ impl Tree {
     ///
     /// See [`Params::check`].
     pub fn new(params: Params) -> Result<Self, ParamError> {
+        Self::with_engine(params, Engine::fastest())
+    }
+
+    /// The same tree, hashed by an engine that need not be the fastest: for tests and measurements.
+    ///
+    /// # Errors
+    ///
+    /// See [`Params::check`].
+    #[doc(hidden)]
+    pub fn with_engine(params: Params, engine: Engine) -> Result<Self, ParamError> {
         params.check()?;
         let levels = match (params.kind, params.shape) {
             (Kind::Binomial | Kind::Balanced, _) => 0,
@@ -92,6 +103,7 @@ impl Tree {
             coin: Coin::new(params.chance.clamp(0.0, 1.0), params.arity),
             tables: (0..levels).map(|_| OnceLock::new()).collect(),
             tally: (params.count_last_level && params.depth > 0).then(|| params.depth - 1),
+            engine,
         })
     }
 
@@ -99,6 +111,12 @@ impl Tree {
     #[inline]
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// How this tree is hashed.
+    #[inline]
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// The root.

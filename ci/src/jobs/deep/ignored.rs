@@ -217,8 +217,8 @@ mod tests {
         }
         for (target, name, reason) in [
             (
-                "uts",
-                "large_named_trees_have_their_counts",
+                "uts_engines",
+                "every_engine_counts_large_trees",
                 "cargo ci deep: minutes",
             ),
             ("counts", "large", "cargo ci test: seconds"),

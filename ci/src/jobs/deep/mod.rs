@@ -74,7 +74,13 @@ const fn job(name: &'static str, run: fn(&Tree, &[String]) -> Result<Verdict>) -
 }
 
 const STEPS: &[Step] = &[
-    tests("uts", "tautline", "uts", "large_named_trees"),
+    tests("uts", "tautline", "uts_engines", "large_trees"),
+    tests(
+        "uts-table",
+        "tautline",
+        "",
+        "rule::tests::table_is_the_formula",
+    ),
     tests("trees", "tautline", "counts", "long_trees"),
     tests("p7", "tautline", "counts", "the_longest_tree"),
     tests("combinations", "tautline", "counts", "every_combination"),
@@ -188,7 +194,11 @@ fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
 
 /// Optimised as a release is, but for the whole-program pass, and without assertions: some measure.
 fn ignored_tests(tree: &Tree, row: &Ignored) -> Result<Verdict> {
-    let words = ["test", "--release", "-p", row.package, "--test", row.target];
+    let mut words = vec!["test", "--release", "-p", row.package];
+    match row.target {
+        "" => words.push("--lib"),
+        target => words.extend(["--test", target]),
+    }
     let mut command = cargo(tree, words);
     command
         .args([row.filter, "--", "--ignored", "--nocapture"])

@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 use tautline::glb::{Config, PlaceId};
 use tautline::machines::UTS_NODES_PER_S;
 use tautline::uts::variant::{Divided, Division};
-use tautline::uts::{Counts, ParamError, Tree, Uts as Bag};
+use tautline::uts::{Counts, Engine, ParamError, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
 /// Most hashes between two looks outside: about a second, so that an interrupt is soon heard.
@@ -41,6 +41,17 @@ pub struct Uts {
     #[arg(long, value_name = "half|1|2", default_value = "half", value_parser = division)]
     #[arg(help_heading = "Tree")]
     split: Division,
+    /// Hash by this engine, named as `hash` in the JSON, instead of the fastest
+    #[arg(long, value_name = "ENGINE", value_parser = engine, hide = true)]
+    engine: Option<Engine>,
+}
+
+fn engine(name: &str) -> Result<Engine, String> {
+    let mut all = Engine::all();
+    all.find(|engine| engine.name() == name).ok_or_else(|| {
+        let names: Vec<_> = Engine::all().map(Engine::name).collect();
+        format!("the engines of this processor are {}", names.join(", "))
+    })
 }
 
 fn division(text: &str) -> Result<Division, String> {
@@ -65,6 +76,7 @@ impl App for Uts {
         Ok(Search {
             chosen,
             split: self.split,
+            engine: self.engine.unwrap_or_else(Engine::fastest),
         })
     }
 }
@@ -74,11 +86,21 @@ impl App for Uts {
 pub struct Search {
     chosen: Chosen,
     split: Division,
+    engine: Engine,
 }
 
 impl Search {
     fn tree(&self) -> Tree {
-        Tree::new(self.chosen.params).expect("the parameters were checked")
+        let tree = Tree::with_engine(self.chosen.params, self.engine);
+        tree.expect("the parameters were checked")
+    }
+
+    /// How nodes are hashed, in words.
+    fn hash(&self) -> String {
+        match self.engine.lanes() {
+            1 => sha_hardware().unwrap_or("in software").to_owned(),
+            lanes => format!("of {lanes} nodes at once ({})", self.engine.name()),
+        }
     }
 }
 
@@ -98,7 +120,7 @@ impl Problem for Search {
 
     fn facts(&self) -> Vec<(&'static str, String)> {
         let (name, tree) = (self.chosen.name, tree::describe(&self.chosen.params));
-        let hash = sha_hardware().unwrap_or("in software");
+        let hash = self.hash();
         let rule = self.chosen.rule();
         let mut facts = vec![
             ("tree", format!("{name}: {tree}")),
@@ -160,6 +182,7 @@ impl Problem for Search {
             ("tree", tree::json(&self.chosen)),
             ("rule", self.chosen.rule().into()),
             ("sha_hardware", sha_hardware().into()),
+            ("hash", self.engine.name().into()),
             ("nodes", counts.nodes.into()),
             ("leaves", counts.leaves.into()),
             ("max_depth", counts.max_depth.into()),
@@ -177,7 +200,12 @@ impl Problem for Search {
 
     fn smaller(&self) -> Option<(String, Self)> {
         let (name, chosen) = smaller::like(&self.chosen.params)?;
-        let split = self.split;
-        Some((name, Self { chosen, split }))
+        let (split, engine) = (self.split, self.engine);
+        let smaller = Self {
+            chosen,
+            split,
+            engine,
+        };
+        Some((name, smaller))
     }
 }

@@ -1,19 +1,9 @@
-//! The hash that makes a child out of its parent.
+//! One hash at a time, by the SHA instructions where there are some.
 
 use std::hint::black_box;
 use std::slice;
 
-/// The five words of a node's state, most significant byte first within a word.
-pub(super) type State = [u32; 5];
-
-/// What SHA-1 starts from.
-const START: State = [
-    0x6745_2301,
-    0xefcd_ab89,
-    0x98ba_dcfe,
-    0x1032_5476,
-    0xc3d2_e1f0,
-];
+use super::{START, State};
 
 /// Indices that share the upper bits of their quarter of the block.
 const RUN: usize = 128;
@@ -49,7 +39,7 @@ static SHARED: [u32; 4] = [!0, !(RUN as u32 - 1), 0, 0];
 /// compiler makes a vector of four words when all are computed alike from words in memory whose
 /// values it does not know: hence the opaque tables.
 #[repr(C, align(64))]
-pub(super) struct Block {
+pub(in crate::uts) struct Block {
     bytes: [u8; 64],
     /// What the second quarters of this run of indices have in common.
     common: [u32; 4],
@@ -62,7 +52,7 @@ impl Block {
     /// The block of the children of a node, to be asked for in rising order. The words are the
     /// node's state, the first index, and two of no meaning here.
     #[inline(always)]
-    pub(super) fn of(words: &[u32; 8]) -> Self {
+    pub(in crate::uts) fn of(words: &[u32; 8]) -> Self {
         let mut bytes = *black_box(&FRAME);
         for (to, word) in bytes[..16].chunks_exact_mut(4).zip(words) {
             to.copy_from_slice(&word.to_be_bytes());
@@ -78,7 +68,7 @@ impl Block {
 
     /// The state of child `index`.
     #[inline(always)]
-    pub(super) fn child(&mut self, index: u32) -> State {
+    pub(in crate::uts) fn child(&mut self, index: u32) -> State {
         self.start_at(index);
         let quarter = &self.quarters[index as usize % RUN];
         let words: [u32; 4] = std::array::from_fn(|i| self.common[i] | quarter[i]);
@@ -86,13 +76,13 @@ impl Block {
             to.copy_from_slice(&word.to_ne_bytes());
         }
         let mut state = START;
-        sha1::block_api::compress(&mut state, slice::from_ref(&self.bytes));
+        compress(&mut state, &self.bytes);
         state
     }
 
     /// Makes `index` the next to be asked for.
     #[inline(always)]
-    pub(super) fn start_at(&mut self, index: u32) {
+    pub(in crate::uts) fn start_at(&mut self, index: u32) {
         if index >= self.end {
             self.run_of(index);
         }
@@ -108,7 +98,7 @@ impl Block {
 
     /// Computes the state of child `index` `times` more, as the granularity option asks.
     #[cold]
-    pub(super) fn repeat(&mut self, index: u32, times: u32) {
+    pub(in crate::uts) fn repeat(&mut self, index: u32, times: u32) {
         for _ in 0..times {
             // Nobody looks at the result, and it has to be computed all the same.
             black_box(self.child(black_box(index)));
@@ -116,13 +106,24 @@ impl Block {
     }
 }
 
+/// Compresses one block.
+///
+/// SHA instructions are encoded as legacy SSE. Executed while the upper halves of vector registers are
+/// in use, each of them costs hundreds of cycles on Intel processors. The compiler clears the upper
+/// halves at calls, not between instructions, so where everything is compiled for AVX this is a call.
+#[cfg_attr(target_feature = "avx", inline(never))]
+#[cfg_attr(not(target_feature = "avx"), inline(always))]
+fn compress(state: &mut State, block: &[u8; 64]) {
+    sha1::block_api::compress(state, slice::from_ref(block));
+}
+
 /// The state of the root of the tree with this seed.
-pub(super) fn root(seed: u32) -> State {
+pub(in crate::uts) fn root(seed: u32) -> State {
     let mut bytes = [0; 64];
     bytes[16..20].copy_from_slice(&seed.to_be_bytes());
     bytes[20] = 0x80;
     bytes[63] = 20 * 8;
     let mut state = START;
-    sha1::block_api::compress(&mut state, &[bytes]);
+    compress(&mut state, &bytes);
     state
 }

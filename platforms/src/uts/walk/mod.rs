@@ -1,20 +1,17 @@
 //! The walk: a stack of nodes whose children are not hashed yet.
 
+mod interval;
+mod one;
+
+use std::hint::black_box;
+use std::ops::Range;
+
 use tautline_core::glb::{Bag, Share};
 
-use super::hash::{Block, State};
-use super::rule::Rule;
+use super::hash::{ROW, Row};
+use super::rule::{Rule, Same};
 use super::tree::{Level, Tree};
-
-/// Children that are hashed before the walk looks at its stack again, about.
-///
-/// The next node to take is known only when the last hash before it is: in rows of this length
-/// the wait is a few per cent, and the stack of a depth-first walk grows but little.
-const ROW_TASKS: usize = 32;
-/// Most children in a row: one full node on top of an almost full row.
-const ROW_TASKS_MAX: usize = ROW_TASKS + 100;
-/// Most nodes in a row.
-const ROW_NODES: usize = 16;
+pub(super) use interval::Interval;
 
 /// What a walk has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,36 +33,6 @@ impl Counts {
     }
 }
 
-/// A node with children `low..high` still to be hashed; these are `high - low` tasks.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Interval {
-    state: State,
-    low: u32,
-    high: u32,
-    depth: u32,
-}
-
-impl Interval {
-    const NONE: Self = Self {
-        state: [0; 5],
-        depth: 0,
-        low: 0,
-        high: 0,
-    };
-
-    /// As the hash wants it: without a copy, as this is how an interval lies in memory.
-    #[inline(always)]
-    fn words(&self) -> [u32; 8] {
-        let [a, b, c, d, e] = self.state;
-        [a, b, c, d, e, self.low, self.high, self.depth]
-    }
-
-    fn tasks(&self) -> usize {
-        (self.high - self.low) as usize
-    }
-}
-
 /// A part of an unbalanced tree search.
 ///
 /// A task is a node still to be hashed. With [`Params::count_last_level`](super::Params) the nodes
@@ -82,6 +49,24 @@ pub struct Uts {
     top: usize,
     tasks: usize,
     counts: Counts,
+    /// Kept from one call of `process` to the next; none before the first.
+    row: Option<Box<Work>>,
+}
+
+/// Where a row is worked on.
+#[derive(Debug)]
+struct Work {
+    parents: [Interval; ROW],
+    children: Row,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self {
+            parents: [Interval::NONE; ROW],
+            children: Row::default(),
+        }
+    }
 }
 
 /// Counts a whole tree on this thread alone.
@@ -133,23 +118,24 @@ impl Uts {
             tasks: stack.iter().map(Interval::tasks).sum(),
             stack,
             counts: Counts::default(),
+            row: None,
         }
     }
 
-    /// Takes up to `n` tasks off the top, the topmost first. Returns how many nodes and tasks.
+    /// Takes up to `n` tasks off the top, at most a row, the topmost node first. Returns how many
+    /// nodes and tasks.
     #[inline]
-    fn take(&mut self, row: &mut [Interval; ROW_NODES], n: usize) -> (usize, usize) {
-        let most = n.min(ROW_TASKS_MAX);
-        let enough = n.min(ROW_TASKS);
+    fn take(&mut self, parents: &mut [Interval; ROW], n: usize) -> (usize, usize) {
+        let most = n.min(ROW);
         let (mut nodes, mut tasks) = (0, 0);
-        while tasks < enough && nodes < ROW_NODES && self.top > 0 {
+        while tasks < most && self.top > 0 {
             let top = &mut self.stack[self.top - 1];
-            row[nodes] = *top;
             let room = most - tasks;
+            parents[nodes] = *top;
             if top.tasks() > room {
                 top.low += room as u32;
-                row[nodes].high = top.low;
-                tasks += room;
+                parents[nodes].high = top.low;
+                tasks = most;
             } else {
                 tasks += top.tasks();
                 self.top -= 1;
@@ -163,78 +149,90 @@ impl Uts {
     /// Makes sure that a row of children has a place behind the top.
     #[inline]
     fn reserve(&mut self) {
-        let needed = self.top + ROW_TASKS_MAX;
+        let needed = self.top + ROW;
         if self.stack.len() < needed {
             self.stack.resize(2 * needed, Interval::NONE);
         }
     }
 
-    /// Hashes the children of a node and pushes those that have children themselves.
+    /// Hashes the children of a row of nodes and pushes those that have children themselves.
     #[inline]
-    fn expand(&mut self, parent: &Interval, tree: &Tree) {
-        let depth = parent.depth + 1;
-        self.counts.max_depth = self.counts.max_depth.max(depth);
-        if tree.params().granularity > 1 {
-            let mut block = Block::of(&parent.words());
-            for index in parent.low..parent.high {
-                block.repeat(index, tree.params().granularity - 1);
-            }
+    fn expand_in_lanes(&mut self, parents: &[Interval], row: &mut Row, tree: &Tree) {
+        for _ in 0..tree.params().granularity {
+            // As if it were something new each time.
+            tree.engine().hash(row, black_box(parents));
         }
-        let level = tree.level(depth);
-        if tree.tallies(depth) {
-            match level {
-                Level::Steps(rule) => self.tally(parent, rule),
-                rule => self.tally(parent, &rule),
-            }
-        } else {
-            match level {
-                Level::Steps(rule) => self.push(parent, rule),
-                Level::Coin(rule) => self.push(parent, &rule),
-                Level::Same(rule) => self.push(parent, &rule),
-                Level::Law(rule) => self.push(parent, &rule),
-            }
+        let mut first = 0;
+        for level in parents.chunk_by(|a, b| a.depth == b.depth).rev() {
+            let end = first + level.iter().map(Interval::tasks).sum::<usize>();
+            self.settle(row, first..end, level[0].depth + 1, tree);
+            first = end;
+        }
+    }
+
+    /// Counts the hashed children of nodes of one depth and pushes those that have children.
+    #[inline]
+    fn settle(&mut self, row: &Row, children: Range<usize>, depth: u32, tree: &Tree) {
+        self.counts.max_depth = self.counts.max_depth.max(depth);
+        self.counts.nodes += children.len() as u64;
+        let tallies = tree.tallies(depth);
+        match tree.level(depth) {
+            Level::Same(Same(0)) => self.counts.leaves += children.len() as u64,
+            Level::Same(rule) if tallies => self.tally(row, children, depth, &rule),
+            Level::Steps(rule) if tallies => self.tally(row, children, depth, rule),
+            Level::Steps(rule) => self.push(row, children, depth, rule),
+            Level::Coin(rule) => self.push(row, children, depth, &rule),
+            Level::Same(rule) => self.push(row, children, depth, &rule),
+            Level::Law(rule) if tallies => self.tally(row, children, depth, &rule),
+            Level::Law(rule) => self.push(row, children, depth, &rule),
         }
     }
 
     #[inline(never)]
-    fn push<R: Rule>(&mut self, parent: &Interval, rule: &R) {
-        let slots = &mut self.stack[self.top..];
-        let mut block = Block::of(&parent.words());
+    fn push<R: Rule>(&mut self, row: &Row, children: Range<usize>, depth: u32, rule: &R) {
+        let first = children.start;
+        let words = &row.last_words()[children];
+        let mut counts = [0; ROW];
+        for (count, word) in counts.iter_mut().zip(words) {
+            *count = rule.count(*word);
+        }
+        // Written in any case: whether a child counts is then an addition, not a branch that no
+        // processor can predict.
+        let mut inner = [0; ROW];
         let (mut pushed, mut tasks) = (0, 0);
-        for index in parent.low..parent.high {
-            let state = block.child(index);
-            let children = rule.count(state[4]);
-            // Written in any case: whether it counts is then an addition, not a branch that
-            // nobody can predict.
-            slots[pushed] = Interval {
-                state,
-                depth: parent.depth + 1,
+        for (at, count) in counts[..words.len()].iter().enumerate() {
+            inner[pushed] = at as u8;
+            pushed += usize::from(*count > 0);
+            tasks += *count as usize;
+        }
+        let slots = &mut self.stack[self.top..][..pushed];
+        for (slot, at) in slots.iter_mut().zip(inner) {
+            let at = usize::from(at) % ROW;
+            *slot = Interval {
+                state: row.state((first + at) % ROW),
                 low: 0,
-                high: children,
+                high: counts[at],
+                depth,
             };
-            pushed += usize::from(children > 0);
-            tasks += children as usize;
         }
         self.top += pushed;
         self.tasks += tasks;
-        self.counts.nodes += parent.tasks() as u64;
-        self.counts.leaves += (parent.tasks() - pushed) as u64;
+        self.counts.leaves += (words.len() - pushed) as u64;
     }
 
-    /// Hashes the children of a node and counts their children, which all are leaves.
+    /// Counts the hashed children's children, which all are leaves.
     #[inline(never)]
-    fn tally<R: Rule>(&mut self, parent: &Interval, rule: &R) {
-        let mut block = Block::of(&parent.words());
+    fn tally<R: Rule>(&mut self, row: &Row, children: Range<usize>, depth: u32, rule: &R) {
         let (mut nodes, mut leaves) = (0, 0);
-        for index in parent.low..parent.high {
-            let children = rule.count(block.child(index)[4]);
-            nodes += 1 + u64::from(children);
+        for word in &row.last_words()[children] {
+            let children = rule.count(*word);
+            nodes += u64::from(children);
             leaves += u64::from(children.max(1));
         }
         self.counts.nodes += nodes;
         self.counts.leaves += leaves;
-        if nodes > parent.tasks() as u64 {
-            self.counts.max_depth = self.counts.max_depth.max(parent.depth + 2);
+        if nodes > 0 {
+            self.counts.max_depth = self.counts.max_depth.max(depth + 1);
         }
     }
 
@@ -288,17 +286,23 @@ impl Bag for Uts {
     type Output = Counts;
 
     fn process(&mut self, n: usize, tree: &Tree) -> usize {
-        let mut row = [Interval::NONE; ROW_NODES];
+        let mut row = self.row.take().unwrap_or_default();
         let mut left = n;
         while left > 0 && self.top > 0 {
-            let (nodes, tasks) = self.take(&mut row, left);
+            let (nodes, tasks) = self.take(&mut row.parents, left);
             self.reserve();
+            let parents = &row.parents[..nodes];
             // From the shallow to the deep, as the stack is.
-            for parent in row[..nodes].iter().rev() {
-                self.expand(parent, tree);
+            if tree.engine().lanes() > 1 {
+                self.expand_in_lanes(parents, &mut row.children, tree);
+            } else {
+                for parent in parents.iter().rev() {
+                    self.expand_one_by_one(parent, tree);
+                }
             }
             left -= tasks;
         }
+        self.row = Some(row);
         n - left
     }
 
@@ -341,5 +345,34 @@ impl Bag for Uts {
 
     fn submit(self, output: &mut Counts) {
         output.add(&self.counts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uts::{Engine, named};
+
+    #[test]
+    fn every_engine_leaves_the_same_stack() {
+        for name in ["D7", "anl", "T5", "T4"] {
+            let params = named::find(name).unwrap().params;
+            let trees = Engine::all().chain([Engine::fastest()]);
+            let trees: Vec<_> = trees
+                .map(|engine| Tree::with_engine(params, engine).unwrap())
+                .collect();
+            let mut bags: Vec<_> = trees.iter().map(Uts::root).collect();
+            for n in (1..300).chain([511; 40]) {
+                for (bag, tree) in bags.iter_mut().zip(&trees) {
+                    bag.process(n, tree);
+                }
+                let one = &bags[0].stack[..bags[0].top];
+                assert!(one.is_sorted_by_key(|interval| interval.depth));
+                assert!(
+                    bags.iter().all(|bag| bag.stack[..bag.top] == *one),
+                    "{name}"
+                );
+            }
+        }
     }
 }

@@ -1,0 +1,35 @@
+//! What the stack of a walk holds.
+
+use crate::uts::hash::State;
+
+/// A node with children `low..high` still to be hashed; these are `high - low` tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(in crate::uts) struct Interval {
+    pub state: State,
+    pub low: u32,
+    pub high: u32,
+    pub depth: u32,
+}
+
+impl Interval {
+    pub const NONE: Self = Self {
+        state: [0; 5],
+        low: 0,
+        high: 0,
+        depth: 0,
+    };
+
+    /// The words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
+    /// this is the order in memory.
+    #[inline(always)]
+    pub fn words(&self) -> [u32; 8] {
+        let [a, b, c, d, e] = self.state;
+        [a, b, c, d, e, self.low, self.high, self.depth]
+    }
+
+    #[inline(always)]
+    pub fn tasks(&self) -> usize {
+        (self.high - self.low) as usize
+    }
+}
