@@ -181,19 +181,34 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
         let index = worker.own().bottom();
         if !worker.push_fork(&fork, index) {
-            // SAFETY: it was taken off again, so no other thread knows it.
-            return self.join_called(first, unsafe { fork.take() });
+            return self.join_admitted(first, &fork, index);
         }
+        self.join_pushed(first, &fork, index)
+    }
+
+    /// What follows once `fork` is at `index` in the deque.
+    #[inline(always)]
+    fn join_pushed<A, B, RA, RB>(
+        &mut self,
+        first: A,
+        fork: &Fork<P, B, RB>,
+        index: Index,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&mut Self) -> RA,
+        B: FnOnce(&mut Self) -> RB,
+    {
+        // SAFETY: as in `join_here`.
+        let worker = unsafe { &*self.worker.as_ptr() };
         let joining = Joining {
             cx: self,
-            fork: &fork,
+            fork,
             index,
         };
         let first = first(joining.cx);
         let cx = joining.hold();
-        let second = if worker.own().retract_private(index, worker.pool().port())
-            || cx.take_back(&fork, index)
-        {
+        let port = worker.pool().port();
+        let second = if worker.own().retract_private(index, port) || cx.take_back(fork, index) {
             // SAFETY: it was taken back.
             let second = unsafe { fork.take() };
             second(cx)
@@ -201,10 +216,32 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             // SAFETY: another worker ran it to its end.
             match unsafe { fork.take_result() } {
                 Ok(second) => second,
-                Err(payload) => cx.pool().port().resume(payload),
+                Err(payload) => port.resume(payload),
             }
         };
         (first, second)
+    }
+
+    /// As [`join_pushed`](Self::join_pushed) where the push found its limit: in a function of its own, so that the common
+    /// way saves no registers for it.
+    #[cold]
+    #[inline(never)]
+    fn join_admitted<A, B, RA, RB>(
+        &mut self,
+        first: A,
+        fork: &Fork<P, B, RB>,
+        index: Index,
+    ) -> (RA, RB)
+    where
+        A: FnOnce(&mut Self) -> RA,
+        B: FnOnce(&mut Self) -> RB,
+    {
+        if self.at().admit_fork(index) {
+            return self.join_pushed(first, fork, index);
+        }
+        // SAFETY: it was taken off again, so no other thread knows it.
+        let second = unsafe { fork.take() };
+        (first(self), second(self))
     }
 
     /// What to run in a wait inside this task, for what was pushed from `base` on.
@@ -231,17 +268,6 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             // SAFETY: somebody else ran it to its end. Its panic is not the first.
             discard(self.pool().port(), unsafe { fork.take_result() });
         }
-    }
-
-    /// Calls both, one after the other, where the deque is full.
-    #[cold]
-    #[inline(never)]
-    fn join_called<A, B, RA, RB>(&mut self, first: A, second: B) -> (RA, RB)
-    where
-        A: FnOnce(&mut Self) -> RA,
-        B: FnOnce(&mut Self) -> RB,
-    {
-        (first(self), second(self))
     }
 
     /// Both one after the other, where there is stack for it.

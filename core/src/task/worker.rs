@@ -612,17 +612,16 @@ impl<P: Host> Worker<P> {
         false
     }
 
-    /// Pushes a fork at `index`, the owner's end. False if there is no room.
+    /// Pushes a fork at `index`, the owner's end. False if [`admit_fork`](Self::admit_fork) must follow.
     #[inline(always)]
     pub(super) fn push_fork<B, R>(&self, fork: &Fork<P, B, R>, index: Index) -> bool {
         // SAFETY: the caller joins the fork before it goes.
         let task = unsafe { fork.task() };
-        self.own().push_private(task, self.pool().port()) || self.admit_fork(index)
+        self.own().push_private(index, task, self.pool().port())
     }
 
-    #[cold]
-    #[inline(never)]
-    fn admit_fork(&self, index: Index) -> bool {
+    /// Makes room for the next fork after the one at `index`, or takes that one off again: false; publishes if thieves want it.
+    pub(super) fn admit_fork(&self, index: Index) -> bool {
         let pushed = self.own().admit(index, self.pool().port());
         if pushed == Some(Pushed::Published) {
             self.offered();

@@ -182,10 +182,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// nothing.
     #[inline(always)]
     pub fn push(self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
-        if self.push_private(item, fence) {
+        let index = self.bottom();
+        if self.push_private(index, item, fence) {
             return Ok(Pushed::Private);
         }
-        let index = self.bottom().wrapping_sub(STEP);
         match self.admit(index, fence) {
             Some(pushed) => Ok(pushed),
             // SAFETY: it was taken off.
@@ -193,11 +193,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         }
     }
 
-    /// Adds the newest item into the slot that is always free. False if [`admit`](Self::admit) must be called before anything
-    /// else is pushed.
+    /// Adds the newest item, at `bottom`, into the slot that is always free. False if [`admit`](Self::admit) must be called
+    /// before anything else is pushed.
     #[inline(always)]
-    pub(crate) fn push_private(self, item: T, fence: &impl Fence) -> bool {
-        let bottom = self.bottom();
+    pub(crate) fn push_private(self, bottom: Index, item: T, fence: &impl Fence) -> bool {
         self.put(bottom, item);
         // ORDERING: between the write of `bottom` and the read of `limit` (S8): a thief that lowers the limit, fences and does
         // not see the item is seen here.
@@ -214,7 +213,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         let limit = self.room();
         if limit as Index == index {
             let mut pushed = Pushed::Private;
-            let back = self.retract(index, fence, || pushed = Pushed::Published);
+            let published = || pushed = Pushed::Published;
+            let back = self.lower_private(index, fence) || self.reclaim(index, published);
             return (!back).then_some(pushed);
         }
         // ORDERING: Acquire, pairs with Release in request and starve (S6): if this raises what a request lowered, the
@@ -337,49 +337,44 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Takes the newest item back. Calls `published` if that has published older ones, for a thief that has requested them.
     #[inline]
     pub fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
-        if self.len() == 0 {
-            return None;
-        }
         let newest = self.bottom().wrapping_sub(STEP);
-        let mine = self.retract(newest, fence, published);
+        let mine = self.lower_private(newest, fence) || self.reclaim(newest, published);
         // SAFETY: pushed, and taken off just now.
         mine.then(|| unsafe { self.take(newest) })
     }
 
-    /// Takes the item at `index` off without the owner's knowing what it is. False if it is not the newest, or if a thief has it or may
-    /// take it.
+    /// Takes the item at `index` off, if it is the newest and private.
     #[inline(always)]
     pub(crate) fn retract_private(self, index: Index, fence: &impl Fence) -> bool {
-        let above = index.wrapping_add(STEP);
-        if self.bottom() != above {
+        if self.bottom() != index.wrapping_add(STEP) {
             return false;
         }
+        let private = self.lower_private(index, fence);
+        if !private {
+            self.set_bottom(index.wrapping_add(STEP));
+        }
+        private
+    }
+
+    /// Lowers `bottom` to `index`, by one item. False if that item is not private; then
+    /// [`reclaim`](Self::reclaim) or the old `bottom` must follow.
+    #[inline(always)]
+    fn lower_private(self, index: Index, fence: &impl Fence) -> bool {
         self.set_bottom(index);
         // ORDERING: between the write of `bottom` and the read of `shared` (S8): either this sees the request of a thief,
         // or the thief, once it has fenced, sees that the item is gone.
         fence.light_fence();
         // ORDERING: Relaxed: a public item is taken off by a compare-and-swap.
         let split = self.deque.shared(Ordering::Relaxed).split();
-        let private = ahead(index, split) <= 0;
-        if !private {
-            self.set_bottom(above);
-        }
-        private
+        ahead(split, index) >= 0
     }
 
-    /// Takes the newest item off, which is at `index`, unless a thief has it. Calls `published` if that has published older
-    /// ones.
-    fn retract(self, index: Index, fence: &impl Fence, published: impl FnOnce()) -> bool {
-        self.retract_private(index, fence) || self.reclaim(index, published)
-    }
-
-    /// As [`retract`](Self::retract), for an item that may be public.
+    /// Takes the newest item off, at `index`, to which `bottom` has been lowered, unless a thief has it; else raises `bottom`
+    /// again. Calls `published` if that has published older items.
     #[cold]
     #[inline(never)]
     fn reclaim(self, index: Index, published: impl FnOnce()) -> bool {
         let deque = self.deque;
-        // Before the change of `shared`: a thief that requests after it, and fences, must not count this item in.
-        self.set_bottom(index);
         // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
         let mut seen = deque.shared(Ordering::Relaxed);
         while ahead(index, seen.top()) <= 0 {
