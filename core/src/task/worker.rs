@@ -4,7 +4,7 @@ use super::job::{Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
 use super::{Awaited, Help, Wait};
-use crate::deque::split::{End, Index, Pushed, SplitDeque};
+use crate::deque::split::{End, Index, Pushed, Refused, SplitDeque};
 use crate::deque::{Inbox, Steal};
 use crate::hierarchy::Place;
 use crate::id::{PlaceId, WorkerId};
@@ -299,24 +299,29 @@ impl<P: Host> Worker<P> {
         Some((task, self.id))
     }
 
-    /// Requests the private tasks of all `victims` that may have some, and publishes them if the machine has a heavy fence; else
-    /// their owners do so when they come to fork or join. True if it has.
-    fn raid(&self, victims: &[CachePadded<Self>], only_full: bool) -> bool {
-        let Some((victim, others)) = victims.split_first() else {
-            return self.pool().port().heavy_fence();
+    /// Requests the private tasks of `victims`, of all of them or of those that seem to have some, and publishes them if the
+    /// machine has a heavy fence; else their owners do so at their next fork or join. True if there are public tasks now, or
+    /// were: their owner may have taken them back by now, and then owes no answer.
+    fn raid(&self, victims: &[CachePadded<Self>], all: bool) -> bool {
+        self.raid_rest(victims, all).0
+    }
+
+    /// As [`raid`](Self::raid); also whether the fence was executed, which is one for all.
+    fn raid_rest(&self, victims: &[CachePadded<Self>], all: bool) -> (bool, bool) {
+        let Some((victim, rest)) = victims.split_first() else {
+            return (false, self.pool().port().heavy_fence());
         };
-        let skipped = victim.id == self.id || only_full && !victim.tasks.has_private();
-        let request = if skipped {
-            None
-        } else {
-            victim.tasks.request()
-        };
-        let fenced = self.raid(others, only_full);
-        if let (true, Some(request)) = (fenced, request) {
-            // SAFETY: the fence was executed inside the call above, after the request.
-            unsafe { request.settle() };
+        if victim.id == self.id || !all && !victim.tasks.has_private() {
+            return self.raid_rest(rest, all);
         }
-        fenced
+        let request = victim.tasks.request();
+        let (public, fenced) = self.raid_rest(rest, all);
+        let here = match request {
+            // SAFETY: the fence was executed inside the call above, after the request.
+            Ok(request) => fenced && unsafe { request.settle() },
+            Err(refused) => refused == Refused::Public,
+        };
+        (public || here, fenced)
     }
 
     /// Whether another worker seems to keep tasks private.
@@ -329,7 +334,9 @@ impl<P: Host> Worker<P> {
     /// asleep by then. Private tasks are published first, and from here on any fork is.
     fn look_everywhere(&self) -> bool {
         let pool = self.pool();
-        _ = self.raid(pool.workers(), false);
+        if self.raid(pool.workers(), true) {
+            return true;
+        }
         let has_tasks = |w: &Self| {
             (w.id != self.id && w.tasks.look()) || !w.overflow.is_settled_empty(pool.port())
         };
@@ -375,7 +382,7 @@ impl<P: Host> Worker<P> {
                     // Their owners have not answered: they are in long leaves.
                     if !raided && waited >= patience / RAID_PART && self.sees_private() {
                         raided = true;
-                        _ = self.raid(pool.workers(), true);
+                        _ = self.raid(pool.workers(), false);
                     }
                 }
                 port.relax(turn);

@@ -26,10 +26,10 @@
 //! |---|---|---|---|---|
 //! | S1 | `publish`, `offer` and `settle` change `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload`, `split_request_payload` |
 //! | S2 | `steal` stores null | `room` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
-//! | S3 | `look` changes `shared` | `publish` or `offer` changes it | that the thief that looked is about to sleep | `sleep_*` in `verify/tests/task.rs` |
+//! | S3 | `look` and `request` change `shared` | `publish` or `offer` changes it | that the thief that looked is about to sleep | `sleep_*` in `verify/tests/task.rs` |
 //! | S4 | `publish` or `offer` changes `shared` | `look` changes it | what was pushed before the look | as S3 |
 //! | S5 | `Owner::drop` clears `owned` | `SplitDeque::owner` sets it | what the last owner did | `split_handover` |
-//! | S6 | `request` and `starve` lower `limit` | `push_slowly` raises it | the request, and that the public part was empty | `split_publishes`, `split_request_push` |
+//! | S6 | `request` and `starve` lower `limit` | `admit` raises it | the request, and that the public part was empty | `split_publishes`, `split_request_push` |
 //! | S7 | `put` raises `bottom` | `settle` reads it | the slots below it | `split_request_payload` |
 //! | S8 | light fence: `bottom` written before `shared` and `limit` are read | heavy fence: `shared` and `limit` written before `bottom` is read | one side sees the other | `split_request_*` |
 //! | S9 | the end of a request clears `requesting` | `request` sets it | that the word of the last request cannot be settled any more | `split_request_twice` |
@@ -48,7 +48,7 @@ mod request;
 
 pub(crate) use owner::End;
 pub use owner::{Owner, Pushed};
-pub use request::Request;
+pub use request::{Refused, Request};
 
 use super::{Steal, ThiefEnd, Word, WorkDeque};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, CachePadded, Ordering};
@@ -254,9 +254,9 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     #[inline]
     pub fn starve(&self) {
         let limit = &self.public.limit;
-        // ORDERING: Relaxed: a hint; spares the owner's copy of the line.
-        if limit.load(Ordering::Relaxed) != LOW {
-            // ORDERING: Release, pairs with Acquire in push_slowly (S6).
+        // ORDERING: Relaxed: a hint; spares the owner's copy of the line. (Loom tries fewer schedules behind a load.)
+        if cfg!(tautline_loom) || limit.load(Ordering::Relaxed) != LOW {
+            // ORDERING: Release, pairs with Acquire in admit (S6).
             limit.store(LOW, Ordering::Release);
         }
     }

@@ -1,6 +1,6 @@
 //! The owner's end: pushes and pops, private as long as no thief has asked.
 
-use super::{Index, NonNullWord, STEP, Shared, SplitDeque, ahead};
+use super::{Index, LOW, NonNullWord, STEP, Shared, SplitDeque, ahead};
 use crate::deque::{Full, OwnerEnd};
 use crate::port::Fence;
 use crate::sync::{Ordering, light_fence};
@@ -389,6 +389,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
                     deque.own.split.set(index);
                     if seen.is_requested() && seen.top() != index {
                         published();
+                    } else if seen.is_requested() {
+                        // There is nothing to answer with, so the next push answers.
+                        // ORDERING: Relaxed: the owner itself reads it.
+                        deque.public.limit.store(LOW, Ordering::Relaxed);
                     }
                     return true;
                 }

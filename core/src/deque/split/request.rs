@@ -11,31 +11,42 @@ pub struct Request<'a, T: NonNullWord, const N: usize> {
     word: Shared,
 }
 
+/// Why a request was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There are public items.
+    Public,
+    /// Another thread is about to request or to settle.
+    Requesting,
+}
+
 impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
-    /// Requests the private items, unless there are public ones or another thread's request is under way.
+    /// Requests the private items.
     ///
-    /// From the owner's next operation that sees it, no private item is left. Where the owner may not come to one for
-    /// long, execute a heavy fence ([`port::Fence`](crate::port::Fence)) and call [`Request::settle`].
-    pub fn request(&self) -> Option<Request<'_, T, N>> {
+    /// The owner answers at its next push or pop that sees the request: it publishes, and sees what the caller did before. Where it
+    /// may not come to one for long, execute a heavy fence ([`port::Fence`](crate::port::Fence)) and call [`Request::settle`].
+    ///
+    /// # Errors
+    /// There are public items, or another thread is at it.
+    pub fn request(&self) -> Result<Request<'_, T, N>, Refused> {
         let public = &self.public;
         // ORDERING: Acquire, pairs with Release in Request::drop (S9): the last request was settled before, so its
         // compare-and-swap cannot take this request's word for its own.
         // ORDERING: failure Relaxed: nothing is touched.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         let claim = public.requesting.compare_exchange(false, true, yes, no);
-        claim.ok()?;
+        claim.map_err(|_| Refused::Requesting)?;
         // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
         let mut seen = self.shared(Ordering::Relaxed);
         let word = loop {
-            let word = seen.request(N);
-            if seen.is_requested() {
-                break Some(word);
-            }
             if seen.public() > 0 {
                 break None;
             }
-            // ORDERING: Relaxed both ways: the fences order it (S8), or `limit` does (S6).
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+            let word = seen.request(N);
+            // Also where a request stands: the owner that answers it must see what this thread did before.
+            // ORDERING: success Release, pairs with AcqRel in move_split, offer and reclaim (S3).
+            // ORDERING: failure Relaxed: nothing is done.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match public.shared.compare_exchange_weak(seen.0, word.0, yes, no) {
                 Ok(_) => break Some(word),
                 Err(now) => seen = Shared(now),
@@ -44,16 +55,17 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         let Some(word) = word else {
             // ORDERING: Release, pairs with Acquire above (S9).
             public.requesting.store(false, Ordering::Release);
-            return None;
+            return Err(Refused::Public);
         };
-        // ORDERING: Release, pairs with Acquire in push_slowly (S6): a push that raises it again sees the request.
+        // ORDERING: Release, pairs with Acquire in admit (S6): a push that raises it again sees the request.
         public.limit.store(LOW, Ordering::Release);
-        Some(Request { deque: self, word })
+        Ok(Request { deque: self, word })
     }
 }
 
 impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
-    /// Publishes all items, unless the owner has answered by now. Whether it did.
+    /// Publishes all items, unless the owner has answered by now, or there are none: then the request stands.
+    /// Whether it did.
     ///
     /// # Safety
     /// The caller must have executed a heavy fence since the request was made, which the owner's light fences pair with:
