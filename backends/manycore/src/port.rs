@@ -12,7 +12,7 @@
 use crate::{Board, LINES, Lines};
 use alloc::boxed::Box;
 use core::convert::Infallible;
-use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unwind};
+use tautline_core::port::{Barrier, Clock, Fence, Line, Park, Relax, Thread, Unwind};
 use tautline_core::sync::{AtomicUsize, CachePadded, Ordering, Permit, full_fence};
 use tautline_core::{PlaceId, WorkerId};
 
@@ -102,6 +102,9 @@ impl<B: Board> Park for Manycore<B> {
         B::WAKE_TICKS
     }
 }
+
+// SAFETY: full fences, as provided: a hart cannot make another one fence without its help.
+unsafe impl<B: Board> Fence for Manycore<B> {}
 
 impl<B: Board> Thread for Manycore<B> {
     fn here(&self) -> Option<WorkerId> {

@@ -1,5 +1,6 @@
 //! Tautline on one shared-memory node: places are groups of threads of this process.
 
+mod fence;
 pub mod machine;
 mod park;
 mod phaser;

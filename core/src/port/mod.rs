@@ -1,10 +1,11 @@
 //! What a machine must lend the core: one capability a file.
 //!
 //! Required methods are the port; a backend that implements only those is complete and correct.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod barrier;
 mod clock;
+mod fence;
 mod park;
 mod relax;
 mod thread;
@@ -13,6 +14,7 @@ mod unwind;
 
 pub use barrier::{Barrier, Line};
 pub use clock::Clock;
+pub use fence::Fence;
 pub use park::Park;
 pub use relax::{CROWDED, Relax, Spin};
 pub use thread::Thread;
@@ -25,6 +27,6 @@ pub trait Port<M>: Clock + Park + Relax + Transport<M> {}
 impl<M, P: Clock + Park + Relax + Transport<M>> Port<M> for P {}
 
 /// All that a machine lends to the workers of one pool of tasks.
-pub trait Host: Clock + Park + Relax + Thread + Unwind + Sync + 'static {}
+pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static {}
 
-impl<P: Clock + Park + Relax + Thread + Unwind + Sync + 'static> Host for P {}
+impl<P: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static> Host for P {}

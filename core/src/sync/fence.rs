@@ -1,4 +1,4 @@
-//! The full fence.
+//! The full fence, and the light half of an asymmetric one.
 #![forbid(unsafe_code)]
 
 /// Orders all that comes before it, stores too, before all that comes after, loads too.
@@ -12,6 +12,18 @@ pub fn full_fence() {
     #[cfg(tautline_loom)]
     // ORDERING: Relaxed: orders nothing.
     FENCES.store(0, super::Ordering::Relaxed);
+}
+
+/// The light half of an asymmetric fence where the machine has the heavy one: a compiler fence
+/// ([`port::Fence`](crate::port::Fence)).
+#[inline(always)]
+pub fn light_fence() {
+    #[cfg(not(any(tautline_loom, tautline_shuttle)))]
+    // ORDERING: SeqCst: keeps the compiler from moving a load before a store; the heavy fence does the rest.
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    // Model checkers know no fence that works from outside. A full one on both sides is what the pair amounts to.
+    #[cfg(any(tautline_loom, tautline_shuttle))]
+    full_fence();
 }
 
 // Loom tries other schedules where threads touch the same word, and a fence touches none.

@@ -13,7 +13,7 @@ mod permit;
 mod watched;
 
 pub use cache_line::CacheLine;
-pub use fence::full_fence;
+pub use fence::{full_fence, light_fence};
 pub use lock::{Guard, Lock};
 pub use permit::Permit;
 

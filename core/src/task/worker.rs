@@ -4,12 +4,12 @@ use super::job::{Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
 use super::{Awaited, Help, Wait};
-use crate::deque::split::{End, Index, Pushed, SplitDeque};
+use crate::deque::split::{End, Index, Pushed, Refused, SplitDeque};
 use crate::deque::{Inbox, Steal};
 use crate::hierarchy::Place;
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, CachePadded, Ordering};
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 
@@ -28,6 +28,9 @@ const SOON_TURNS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
 
 /// Searches between two looks at the clock.
 const TURNS_A_LOOK: u32 = 16;
+
+/// After which part of its patience a searching worker fences the others to get at their private tasks.
+const RAID_PART: u64 = 8;
 
 /// One seat of a pool. Whoever holds it is the worker.
 pub struct Worker<P: Host> {
@@ -249,17 +252,16 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn published(&self) {
-        self.offered();
+    /// Takes the newest own task back.
+    fn pop(&self) -> Option<Task<P>> {
+        self.own().pop(self.pool().port(), || self.offered())
     }
 
     /// A task: bound to a place on the way from this worker's leaf to the root, own ones first; then own ones, newest
     /// first; then the others', nearest first (Chatterjee 2013, 5.2). Says from whose deque.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
         let bound = || Some(self.find_bound()?.1);
-        let own = || self.own().pop();
+        let own = || self.pop();
         let overflow = || self.overflow.pop(self.pool().port());
         match bound().or_else(own).or_else(overflow) {
             Some(task) => Some((task, self.id)),
@@ -286,7 +288,7 @@ impl<P: Host> Worker<P> {
                 match from.tasks.steal() {
                     Steal::Taken(task) => return Some((task, victim)),
                     Steal::Busy => {}
-                    Steal::Empty => break,
+                    Steal::Empty => break from.tasks.starve(),
                 }
             }
             if let Some(task) = from.overflow.pop(pool.port()) {
@@ -297,9 +299,44 @@ impl<P: Host> Worker<P> {
         Some((task, self.id))
     }
 
-    /// Whether there is a task for this worker anywhere, settled against every offer.
+    /// Requests the private tasks of `victims`, of all of them or of those that seem to have some, and publishes them if the
+    /// machine has a heavy fence; else their owners do so at their next fork or join. True if there are public tasks now, or
+    /// were: their owner may have taken them back by now, and then owes no answer.
+    fn raid(&self, victims: &[CachePadded<Self>], all: bool) -> bool {
+        self.raid_rest(victims, all).0
+    }
+
+    /// As [`raid`](Self::raid); also whether the fence was executed, which is one for all.
+    fn raid_rest(&self, victims: &[CachePadded<Self>], all: bool) -> (bool, bool) {
+        let Some((victim, rest)) = victims.split_first() else {
+            return (false, self.pool().port().heavy_fence());
+        };
+        if victim.id == self.id || !all && !victim.tasks.has_private() {
+            return self.raid_rest(rest, all);
+        }
+        let request = victim.tasks.request();
+        let (public, fenced) = self.raid_rest(rest, all);
+        let here = match request {
+            // SAFETY: the fence was executed inside the call above, after the request.
+            Ok(request) => fenced && unsafe { request.settle() },
+            Err(refused) => refused == Refused::Public,
+        };
+        (public || here, fenced)
+    }
+
+    /// Whether another worker seems to keep tasks private.
+    fn sees_private(&self) -> bool {
+        let others = self.pool().workers().iter().filter(|w| w.id != self.id);
+        others.into_iter().any(|w| w.tasks.has_private())
+    }
+
+    /// Whether there is a task for this worker anywhere, settled against every offer: tasks that are pushed later wake it, if it is
+    /// asleep by then. Private tasks are published first, and from here on any fork is.
     fn look_everywhere(&self) -> bool {
         let pool = self.pool();
+        if self.raid(pool.workers(), true) {
+            return true;
+        }
         let has_tasks = |w: &Self| {
             (w.id != self.id && w.tasks.look()) || !w.overflow.is_settled_empty(pool.port())
         };
@@ -329,6 +366,7 @@ impl<P: Host> Worker<P> {
         let found = 'search: loop {
             let start = port.now();
             let patience = port.patience(PlaceId::HOME, self.id);
+            let mut raided = false;
             for turn in 0.. {
                 if done() {
                     break 'search None;
@@ -336,9 +374,16 @@ impl<P: Host> Worker<P> {
                 if let Some(found) = self.find() {
                     break 'search Some(found);
                 }
-                let look = turn % TURNS_A_LOOK == TURNS_A_LOOK - 1 || cfg!(tautline_loom);
-                if look && port.now().wrapping_sub(start) >= patience {
-                    break;
+                if turn % TURNS_A_LOOK == TURNS_A_LOOK - 1 || cfg!(tautline_loom) {
+                    let waited = port.now().wrapping_sub(start);
+                    if waited >= patience {
+                        break;
+                    }
+                    // Their owners have not answered: they are in long leaves.
+                    if !raided && waited >= patience / RAID_PART && self.sees_private() {
+                        raided = true;
+                        _ = self.raid(pool.workers(), false);
+                    }
                 }
                 port.relax(turn);
             }
@@ -445,7 +490,7 @@ impl<P: Host> Worker<P> {
         let (pool, port) = (self.pool(), self.pool().port());
         let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
         let above = self.own().reaches(help.base);
-        if let Some(task) = above.then(|| self.own().pop()).flatten() {
+        if let Some(task) = above.then(|| self.pop()).flatten() {
             self.run_if_inside(task, help);
             return true;
         }
@@ -473,7 +518,7 @@ impl<P: Host> Worker<P> {
     pub(super) fn hand_over(&self) {
         let port = self.pool().port();
         self.offer_next();
-        while let Some(task) = self.own().pop().or_else(|| self.overflow.pop(port)) {
+        while let Some(task) = self.pop().or_else(|| self.overflow.pop(port)) {
             self.pool().inject(task);
         }
     }
@@ -483,6 +528,10 @@ impl<P: Host> Worker<P> {
     fn rest(&self, awaited: &impl Awaited, help: &Help<'_, P>, scope: Option<&Scope<P>>) {
         let pool = self.pool();
         let port = self.pool().port();
+        // Nothing here pops for a while.
+        if self.own().publish() == Pushed::Published {
+            self.offered();
+        }
         let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
         let patience = if parks {
             0
@@ -558,7 +607,7 @@ impl<P: Host> Worker<P> {
         help: Help<'_, P>,
     ) -> bool {
         while fork.is_pending() && self.own().reaches(index) {
-            let Some(task) = self.own().pop() else {
+            let Some(task) = self.pop() else {
                 break;
             };
             if task.is(word) {
@@ -570,18 +619,21 @@ impl<P: Host> Worker<P> {
         false
     }
 
-    /// Pushes a fork, which stays where it is until it has been taken back.
+    /// Pushes a fork at `index`, the owner's end. False if [`admit_fork`](Self::admit_fork) must follow.
     #[inline(always)]
-    pub(super) fn push_fork<B, R>(&self, fork: &Fork<P, B, R>) -> bool {
+    pub(super) fn push_fork<B, R>(&self, fork: &Fork<P, B, R>, index: Index) -> bool {
         // SAFETY: the caller joins the fork before it goes.
-        match self.own().push(unsafe { fork.task() }) {
-            Ok(Pushed::Private) => true,
-            Ok(Pushed::Published) => {
-                self.published();
-                true
-            }
-            Err(_) => false,
+        let task = unsafe { fork.task() };
+        self.own().push_private(index, task, self.pool().port())
+    }
+
+    /// Makes room for the next fork after the one at `index`, or takes that one off again: false; publishes if thieves want it.
+    pub(super) fn admit_fork(&self, index: Index) -> bool {
+        let pushed = self.own().admit(index, self.pool().port());
+        if pushed == Some(Pushed::Published) {
+            self.offered();
         }
+        pushed.is_some()
     }
 
     /// A pointer for those who know that the worker is there.

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
 use tautline_core::task::Pool;
 use tautline_core::{PlaceId, WorkerId};
 
@@ -60,6 +60,9 @@ impl Clock for Crew {
         self.origin.elapsed().as_nanos() as u64
     }
 }
+
+// SAFETY: full fences, as provided.
+unsafe impl Fence for Crew {}
 
 impl Relax for Crew {
     fn relax(&self, _turn: u32) {

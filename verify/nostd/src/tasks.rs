@@ -9,7 +9,7 @@ use core::future::poll_fn;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::task::Poll;
 use tautline_core::flow::Ddf;
-use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
 use tautline_core::task::{Cx, Pool};
 use tautline_core::{PlaceId, WorkerId};
 
@@ -67,6 +67,9 @@ impl Clock for Bare {
         self.time.fetch_add(1, Ordering::Relaxed)
     }
 }
+
+// SAFETY: full fences, as provided.
+unsafe impl Fence for Bare {}
 
 impl Relax for Bare {
     fn relax(&self, _: u32) {

@@ -2,7 +2,8 @@
 
 use super::machine::{Cell, Cxt, fail, number_of, overwrite_stack, with_others};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use tautline_core::WorkerId;
 use tautline_core::flow::Ddf;
 use tautline_core::task::Wait;
@@ -169,4 +170,28 @@ fn join_helped() {
         assert_eq!(calls.load(Relaxed), 1);
         stolen
     });
+}
+
+/// The first half waits, by itself, for the second: another worker comes for it, although the owner does nothing any more. Inside
+/// another fork, so that there is something else to steal first.
+#[test]
+fn join_first_waits_for_second() {
+    Model::new("join_first_waits_for_second")
+        .bound(1)
+        .floor(100)
+        .check(|| {
+            let joined = with_others(1, |cx| {
+                let inner = |cx: &mut Cxt<'_, '_>| {
+                    let done = loom::sync::atomic::AtomicBool::new(false);
+                    let wait = |_: &mut Cxt<'_, '_>| {
+                        while !done.load(Acquire) {
+                            loom::thread::yield_now();
+                        }
+                    };
+                    cx.join(wait, |_| done.store(true, Release));
+                };
+                cx.join(inner, |_| ());
+            });
+            joined.unwrap();
+        });
 }

@@ -6,7 +6,7 @@ use loom::thread;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
 use tautline_core::sync::Permit;
 use tautline_core::task::{Cx, Pool};
 use tautline_core::{PlaceId, WorkerId};
@@ -84,6 +84,9 @@ impl Clock for Machine {
         0
     }
 }
+
+// SAFETY: full fences, as provided.
+unsafe impl Fence for Machine {}
 
 impl Relax for Machine {
     fn relax(&self, turn: u32) {

@@ -1,5 +1,6 @@
 //! The threads of this process as the host of a pool.
 
+use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -8,7 +9,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
-use tautline_core::port::{Clock, Park, Relax, Thread, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
+use tautline_core::sync::light_fence;
 use tautline_core::{PlaceId, WorkerId};
 
 /// What is kept free below the deepest fork, for what it calls, in bytes.
@@ -56,6 +58,20 @@ pub(super) fn is_worker() -> bool {
 impl Clock for Node {
     fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+// SAFETY: `membarrier` has each thread of the process execute a full fence between two instructions of its program, so
+// that a light fence need only keep the compiler from exchanging them.
+unsafe impl Fence for Node {
+    #[inline(always)]
+    fn light_fence(&self) {
+        // ORDERING: SeqCst, as in the trait.
+        light_fence();
+    }
+
+    fn heavy_fence(&self) -> bool {
+        fence::heavy()
     }
 }
 

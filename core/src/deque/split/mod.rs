@@ -1,0 +1,370 @@
+//! The split deque: a private part that costs its owner no fence, and a public part for thieves.
+//!
+//! # Algorithm
+//! After van Dijk and van de Pol 2014 (the split deque of Lace). Items are at `top..bottom`; thieves may take
+//! those in `top..split`. What differs:
+//! - `top` and `split` are the halves of one word, which thieves and the owner change by
+//!   compare-and-swap: its modification order settles every race, so stealing needs no fence at all.
+//! - Items are published on demand. A thief that finds nothing lowers `limit`, which the owner reads in each push anyhow:
+//!   that push publishes. An owner to which no thief comes never publishes.
+//! - An owner may compute for long without a push, so a thief can also publish for it ([`SplitDeque::request`]): it raises `split`
+//!   beyond every item and marks the word *requested*, so that nothing can be stolen yet and the owner's next pop
+//!   sees a raised `split`, which it must settle. After a heavy fence the owner has either seen the request or its `bottom`
+//!   is up to date, so the thief itself lowers `split` to `bottom` and ends the request: the asymmetric Dekker
+//!   synchronization of Dice, Huang and Yang (2001). Lace asks by a flag and depends on the owner's answer.
+//! - A thief reads the slot *after* it has won: the word may come back to an old value, since `split` goes down
+//!   too. So that the owner does not refill the slot before it is read, the thief leaves null there.
+//!
+//! # Words
+//! `shared`: thieves move `top` up by one item, request, and settle; the owner moves `split`. `limit`: where a push has to stop
+//! and look; raised by the owner, lowered to [`LOW`] by thieves that found nothing, however late.
+//! `requesting`: held by the thief whose request is under way. `bottom`: the owner's, read by thieves after a heavy fence.
+//! `split`, `clean`: the owner's own. Slots: written by the owner; a thief writes null into the slot that it has won and read.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | S1 | `publish`, `offer` and `settle` change `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload`, `split_request_payload` |
+//! | S2 | `steal` stores null | `room` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
+//! | S3 | `look` and `request` change `shared` | `publish` or `offer` changes it | that the thief that looked is about to sleep | `sleep_*` in `verify/tests/task.rs` |
+//! | S4 | `publish` or `offer` changes `shared` | `look` changes it | what was pushed before the look | as S3 |
+//! | S5 | `Owner::drop` clears `owned` | `SplitDeque::owner` sets it | what the last owner did | `split_handover` |
+//! | S6 | `request` and `starve` lower `limit` | `admit` raises it | the request, and that the public part was empty | `split_publishes`, `split_request_push` |
+//! | S7 | `put` raises `bottom` | `settle` reads it | the slots below it | `split_request_payload` |
+//! | S8 | light fence: `bottom` written before `shared` and `limit` are read | heavy fence: `shared` and `limit` written before `bottom` is read | one side sees the other | `split_request_*` |
+//! | S9 | the end of a request clears `requesting` | `request` sets it | that the word of the last request cannot be settled any more | `split_request_twice` |
+//!
+//! # Proved
+//! By loom (`verify/tests/split.rs`): each item comes out once, whole, over wrap-around of the ring and of
+//! the indices, reuse of slots, requests, and a new owner. An item is public after the owner's first push, pop or
+//! [`publish`](Owner::publish) that comes after a thief's request, or after the thief's own `settle`.
+//!
+//! # Not proved
+//! A thief that is delayed between its guess and its compare-and-swap while `shared` comes back to the same value
+//! takes the item that is there then; that does no harm. Loom has no heavy fence: its models fence both sides.
+
+mod owner;
+mod request;
+
+pub(crate) use owner::End;
+pub use owner::{Owner, Pushed};
+pub use request::{Refused, Request};
+
+use super::{Steal, ThiefEnd, Word, WorkDeque};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, CachePadded, Ordering};
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr;
+
+/// An index: half a machine word. Indices are even, and wrap.
+#[cfg(target_pointer_width = "64")]
+pub(crate) type Index = u32;
+#[cfg(target_pointer_width = "32")]
+pub(crate) type Index = u16;
+
+/// By how much one index is ahead of another.
+#[cfg(target_pointer_width = "64")]
+type Ahead = i32;
+#[cfg(target_pointer_width = "32")]
+type Ahead = i16;
+
+/// From one item's index to the next: the lowest bit of an index is free for [`Shared::REQUESTED`].
+const STEP: Index = 2;
+
+/// A limit that is low for every index, so that it may come at any time: an index could look high again
+/// once the owner has pushed half of all indices while the thief was delayed.
+const LOW: usize = 0;
+
+/// How far one index is ahead of another; negative if it is behind.
+#[inline(always)]
+fn ahead(of: Index, by: Index) -> Ahead {
+    by.wrapping_sub(of) as Ahead
+}
+
+/// A [`Word`] that is never null.
+///
+/// # Safety
+/// [`into_word`](Word::into_word) never gives null.
+pub unsafe trait NonNullWord: Word {}
+
+// SAFETY: references are not null.
+unsafe impl<T: Sync> NonNullWord for &T {}
+// SAFETY: boxes are not null.
+#[cfg(feature = "alloc")]
+unsafe impl<T: Send> NonNullWord for alloc::boxed::Box<T> {}
+// SAFETY: the number is not zero, so neither is the word.
+unsafe impl NonNullWord for core::num::NonZeroUsize {}
+
+/// A work-stealing deque of at most `N - 1` items whose newest ones only the owner sees.
+///
+/// [`Owner::push`] keeps an item private until a thief has found nothing to steal;
+/// [`Owner::push_public`] offers it at once. `N` is a power of two, at least 2 and below 2^14 on 32-bit machines. One slot
+/// stays free, so that a push may look for its limit after it was made. Dropping the deque drops what is left in it.
+pub struct SplitDeque<T: NonNullWord, const N: usize> {
+    public: CachePadded<Public>,
+    own: CachePadded<Own>,
+    owned: AtomicBool,
+    slots: [AtomicPtr<()>; N],
+    items: PhantomData<fn(T) -> T>,
+}
+
+/// The thieves' line. The limit is here and not in the owner's, so that a thief dirties one line only.
+struct Public {
+    shared: AtomicUsize,
+    limit: AtomicUsize,
+    requesting: AtomicBool,
+}
+
+/// The owner's line.
+struct Own {
+    /// An [`Index`].
+    bottom: AtomicUsize,
+    /// As in `shared`, unless a thief has settled a request since: then `shared` is ahead.
+    split: Cell<Index>,
+    /// Below it, every slot that was won by a thief has been read.
+    clean: Cell<Index>,
+}
+
+// SAFETY: the cells are touched through `Owner` only, of which there is one at a time, on one thread; what it did
+// is handed to the next one by `owned` (S5). All else is atomic, and words are Send.
+unsafe impl<T: NonNullWord, const N: usize> Sync for SplitDeque<T, N> {}
+
+/// A value of `shared`: top, split, and whether a request is under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shared(usize);
+
+impl Shared {
+    const REQUESTED: usize = 1;
+
+    #[inline(always)]
+    fn new(top: Index, split: Index) -> Self {
+        Self((split as usize) << Index::BITS | top as usize)
+    }
+
+    /// `items` of them more than there can be, up to which the owner has to ask before it pops.
+    fn request(self, items: usize) -> Self {
+        let top = self.top();
+        let beyond = top.wrapping_add(items as Index * STEP);
+        Self(Self::new(top, beyond).0 | Self::REQUESTED)
+    }
+
+    #[inline(always)]
+    fn top(self) -> Index {
+        self.0 as Index & !(Self::REQUESTED as Index)
+    }
+
+    #[inline(always)]
+    fn split(self) -> Index {
+        (self.0 >> Index::BITS) as Index
+    }
+
+    #[inline(always)]
+    fn is_requested(self) -> bool {
+        self.0 & Self::REQUESTED != 0
+    }
+
+    /// How many items thieves may take.
+    #[inline(always)]
+    fn public(self) -> usize {
+        match self.is_requested() {
+            true => 0,
+            false => (self.split().wrapping_sub(self.top()) / STEP) as usize,
+        }
+    }
+}
+
+impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
+    /// An empty deque.
+    pub fn new() -> Self {
+        Self::starting_at(0)
+    }
+
+    /// An empty deque whose first item gets the index `2 * start`: tests begin where indices wrap.
+    #[doc(hidden)]
+    pub fn starting_at(start: usize) -> Self {
+        // A power of two divides the number of indices, so that slots do not jump where they wrap.
+        const { assert!(N.is_power_of_two() && N > 1 && N <= Ahead::MAX as usize / STEP as usize) };
+        let start = (start as Index).wrapping_mul(STEP);
+        let limit = start.wrapping_add((N - 1) as Index * STEP);
+        Self {
+            public: CachePadded::new(Public {
+                shared: AtomicUsize::new(Shared::new(start, start).0),
+                limit: AtomicUsize::new(limit as usize),
+                requesting: AtomicBool::new(false),
+            }),
+            own: CachePadded::new(Own {
+                bottom: AtomicUsize::new(start as usize),
+                split: Cell::new(start),
+                clean: Cell::new(start),
+            }),
+            owned: AtomicBool::new(false),
+            slots: core::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            items: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: Index) -> &AtomicPtr<()> {
+        &self.slots[(index / STEP) as usize % N]
+    }
+
+    #[inline(always)]
+    fn shared(&self, order: Ordering) -> Shared {
+        Shared(self.public.shared.load(order))
+    }
+
+    /// Becomes the owner, if there is none. The role is free again when the [`Owner`] is dropped.
+    pub fn owner(&self) -> Option<Owner<'_, T, N>> {
+        // ORDERING: Acquire, pairs with Release in Owner::drop (S5): the last owner's indices are seen.
+        // ORDERING: failure Relaxed: nothing is read.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let won = self.owned.compare_exchange(false, true, yes, no);
+        won.is_ok().then(|| Owner::new(self))
+    }
+
+    /// Tries once to take the oldest public item. Never waits.
+    #[inline]
+    pub fn steal(&self) -> Steal<T> {
+        // ORDERING: Relaxed: only a guess, which the compare-and-swap checks.
+        let seen = self.shared(Ordering::Relaxed);
+        if seen.public() == 0 {
+            return Steal::Empty;
+        }
+        let oldest = seen.top();
+        let taken = Shared::new(oldest.wrapping_add(STEP), seen.split());
+        // ORDERING: success Acquire, pairs with Release in publish, offer and settle (S1): the slot, and its item, are seen.
+        // ORDERING: failure Relaxed: nothing is touched.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let shared = &self.public.shared;
+        if shared.compare_exchange(seen.0, taken.0, yes, no).is_err() {
+            return Steal::Busy;
+        }
+        let slot = self.slot(oldest);
+        // ORDERING: Relaxed: the Acquire above came before.
+        let word = slot.load(Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in room (S2): the slot was read before it is refilled.
+        slot.store(ptr::null_mut(), Ordering::Release);
+        // SAFETY: the index was public and moving top over it made the item ours; the slot is not refilled
+        // before it holds null.
+        Steal::Taken(unsafe { T::from_word(word) })
+    }
+
+    /// Makes the owner's next push publish, if it comes to know of this by then: for a thief that found nothing.
+    #[inline]
+    pub fn starve(&self) {
+        let limit = &self.public.limit;
+        // ORDERING: Relaxed: a hint; spares the owner's copy of the line. (Loom tries fewer schedules behind a load.)
+        if cfg!(tautline_loom) || limit.load(Ordering::Relaxed) != LOW {
+            // ORDERING: Release, pairs with Acquire in admit (S6).
+            limit.store(LOW, Ordering::Release);
+        }
+    }
+
+    /// Whether there is something to steal, settled against every publication: one that this look does not see is
+    /// made by an owner that sees what the caller did before.
+    #[inline]
+    pub fn look(&self) -> bool {
+        // ORDERING: AcqRel, pairs with AcqRel in publish and offer (S3, S4): the second of the two in the order
+        // of this word sees what the other thread did before.
+        let seen = self.public.shared.fetch_add(0, Ordering::AcqRel);
+        Shared(seen).public() > 0
+    }
+
+    /// How many items seem to be there for thieves.
+    #[inline]
+    pub fn public(&self) -> usize {
+        // ORDERING: Relaxed: a hint.
+        self.shared(Ordering::Relaxed).public()
+    }
+
+    /// Whether there seem to be items that thieves cannot take yet. Reads a line that the owner writes all the time.
+    #[inline]
+    pub fn has_private(&self) -> bool {
+        // ORDERING: Relaxed: a hint.
+        let seen = self.shared(Ordering::Relaxed);
+        let public = if seen.is_requested() {
+            seen.top()
+        } else {
+            seen.split()
+        };
+        // ORDERING: Relaxed: as above.
+        ahead(public, self.own.bottom.load(Ordering::Relaxed) as Index) > 0
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Default for SplitDeque<T, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Drop for SplitDeque<T, N> {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+        let mut index = self.shared(Ordering::Relaxed).top();
+        // ORDERING: Relaxed: as above.
+        let bottom = self.own.bottom.load(Ordering::Relaxed) as Index;
+        while index != bottom {
+            // ORDERING: Relaxed: as above.
+            let word = self.slot(index).load(Ordering::Relaxed);
+            // SAFETY: items in top..bottom were pushed and not taken.
+            drop(unsafe { T::from_word(word) });
+            index = index.wrapping_add(STEP);
+        }
+    }
+}
+
+impl<T: NonNullWord, const N: usize> fmt::Debug for SplitDeque<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SplitDeque")
+            .field("public", &self.public())
+            .finish()
+    }
+}
+
+/// The right to steal the oldest public item.
+pub struct Thief<'a, T: NonNullWord, const N: usize>(&'a SplitDeque<T, N>);
+
+impl<T: NonNullWord, const N: usize> Clone for Thief<'_, T, N> {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+}
+
+impl<T: NonNullWord, const N: usize> WorkDeque<T> for SplitDeque<T, N> {
+    type Owner<'a>
+        = Owner<'a, T, N>
+    where
+        Self: 'a;
+    type Thief<'a>
+        = Thief<'a, T, N>
+    where
+        Self: 'a;
+
+    fn owner(&self) -> Option<Owner<'_, T, N>> {
+        self.owner()
+    }
+
+    fn thief(&self) -> Thief<'_, T, N> {
+        Thief(self)
+    }
+
+    fn len(&self) -> usize {
+        self.public()
+    }
+}
+
+impl<T: NonNullWord, const N: usize> ThiefEnd<T> for Thief<'_, T, N> {
+    fn steal(&self) -> Steal<T> {
+        let stolen = self.0.steal();
+        if matches!(stolen, Steal::Empty) {
+            self.0.starve();
+        }
+        stolen
+    }
+
+    fn len(&self) -> usize {
+        self.0.public()
+    }
+}

@@ -1,0 +1,420 @@
+//! The owner's end: pushes and pops, private as long as no thief has asked.
+
+use super::{Index, LOW, NonNullWord, STEP, Shared, SplitDeque, ahead};
+use crate::deque::{Full, OwnerEnd};
+use crate::port::Fence;
+use crate::sync::{Ordering, light_fence};
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+
+/// The end of the newest items.
+///
+/// Can move to another thread, cannot be shared.
+pub struct Owner<'a, T: NonNullWord, const N: usize> {
+    end: End<'a, T, N>,
+    one_thread: PhantomData<Cell<()>>,
+}
+
+impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
+    pub(super) fn new(deque: &'a SplitDeque<T, N>) -> Self {
+        Self {
+            end: End { deque },
+            one_thread: PhantomData,
+        }
+    }
+
+    /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
+    /// nothing.
+    #[inline]
+    pub fn push(&self, item: T) -> Result<Pushed, Full<T>> {
+        self.end.push(item, &Light)
+    }
+
+    /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N - 1`
+    /// already.
+    #[inline]
+    pub fn push_public(&self, item: T) -> Result<(), Full<T>> {
+        self.end.push_public(item)
+    }
+
+    /// Takes the newest item back. Publishes the others if a thief has requested them.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        self.end.pop(&Light, || ())
+    }
+
+    /// Offers all items to thieves.
+    pub fn publish(&self) {
+        _ = self.end.publish();
+    }
+
+    /// How many items there are at most: thieves may be taking some.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.end.len()
+    }
+
+    /// Whether there is nothing left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T: NonNullWord, const N: usize> OwnerEnd<T> for Owner<'_, T, N> {
+    fn push(&self, item: T) -> Result<(), Full<T>> {
+        self.end.push(item, &Light).map(|_| ())
+    }
+
+    fn pop(&self) -> Option<T> {
+        self.end.pop(&Light, || ())
+    }
+
+    fn len(&self) -> usize {
+        self.end.len()
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Drop for Owner<'_, T, N> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with Acquire in SplitDeque::owner (S5): the next owner sees what this one did.
+        self.end.deque.owned.store(false, Ordering::Release);
+    }
+}
+
+impl<T: NonNullWord, const N: usize> fmt::Debug for Owner<'_, T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owner").field("len", &self.len()).finish()
+    }
+}
+
+/// The fence of an owner that is not a pool's worker.
+struct Light;
+
+// SAFETY: it has no heavy fence. What a thief must execute instead, it promises to `Request::settle`.
+unsafe impl Fence for Light {
+    #[inline(always)]
+    fn light_fence(&self) {
+        // ORDERING: SeqCst, as in the trait.
+        light_fence();
+    }
+
+    fn heavy_fence(&self) -> bool {
+        false
+    }
+}
+
+/// What a push did for thieves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Pushed {
+    /// Thieves find what they found before.
+    Private,
+    /// There was nothing for thieves, and now there is.
+    Published,
+}
+
+/// The owner's end, for code that knows that its thread is the owner.
+pub(crate) struct End<'a, T: NonNullWord, const N: usize> {
+    deque: &'a SplitDeque<T, N>,
+}
+
+impl<T: NonNullWord, const N: usize> Clone for End<'_, T, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Copy for End<'_, T, N> {}
+
+impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
+    /// The owner's end, without a claim.
+    ///
+    /// # Safety
+    /// The caller must be the only owner at work: all that claim to be are on this thread, and what they did is visible.
+    #[cfg(feature = "alloc")]
+    #[inline(always)]
+    pub(crate) unsafe fn of(deque: &'a SplitDeque<T, N>) -> Self {
+        Self { deque }
+    }
+
+    /// Where the next item goes.
+    #[inline(always)]
+    pub(crate) fn bottom(self) -> Index {
+        // ORDERING: Relaxed: only the owner writes it.
+        self.deque.own.bottom.load(Ordering::Relaxed) as Index
+    }
+
+    #[inline(always)]
+    fn set_bottom(self, bottom: Index) {
+        // ORDERING: Relaxed: shows no item that `shared` does not show; fences order it where it is lowered (S8).
+        self.deque
+            .own
+            .bottom
+            .store(bottom as usize, Ordering::Relaxed);
+    }
+
+    /// Puts an item into a free slot.
+    #[inline(always)]
+    fn put(self, index: Index, item: T) {
+        let deque = self.deque;
+        // ORDERING: Relaxed: shown by `bottom` (S7) or by the change of `shared` (S1).
+        deque.slot(index).store(item.into_word(), Ordering::Relaxed);
+        let bottom = index.wrapping_add(STEP) as usize;
+        // ORDERING: Release, pairs with Acquire in settle (S7): the slot is written before a thief counts it in.
+        deque.own.bottom.store(bottom, Ordering::Release);
+    }
+
+    /// Takes the item off that [`put`](Self::put) left at `index`.
+    ///
+    /// # Safety
+    /// The caller must have moved `bottom` or `split` so that the item is neither in the deque nor a thief's.
+    #[inline(always)]
+    unsafe fn take(self, index: Index) -> T {
+        // ORDERING: Relaxed: the owner wrote the slot itself.
+        let word = self.deque.slot(index).load(Ordering::Relaxed);
+        // SAFETY: pushed, and the caller promises that it was not taken.
+        unsafe { T::from_word(word) }
+    }
+
+    /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
+    /// nothing.
+    #[inline(always)]
+    pub fn push(self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
+        let index = self.bottom();
+        if self.push_private(index, item, fence) {
+            return Ok(Pushed::Private);
+        }
+        match self.admit(index, fence) {
+            Some(pushed) => Ok(pushed),
+            // SAFETY: it was taken off.
+            None => Err(Full(unsafe { self.take(index) })),
+        }
+    }
+
+    /// Adds the newest item, at `bottom`, into the slot that is always free. False if [`admit`](Self::admit) must be called
+    /// before anything else is pushed.
+    #[inline(always)]
+    pub(crate) fn push_private(self, bottom: Index, item: T, fence: &impl Fence) -> bool {
+        self.put(bottom, item);
+        // ORDERING: between the write of `bottom` and the read of `limit` (S8): a thief that lowers the limit, fences and does
+        // not see the item is seen here.
+        fence.light_fence();
+        // ORDERING: Relaxed: a limit that was lowered without a fence is seen by a later push. Where indices wrap, the
+        // limit looks low for a while, and never high: then each push looks.
+        self.deque.public.limit.load(Ordering::Relaxed) > bottom as usize
+    }
+
+    /// After a push at `index` that found the limit: makes room for the next one, and publishes half of the private items if
+    /// thieves find nothing. `None`, and the item is taken off again, if there is no room.
+    #[inline]
+    pub(crate) fn admit(self, index: Index, fence: &impl Fence) -> Option<Pushed> {
+        let limit = self.room();
+        if limit as Index == index {
+            let mut pushed = Pushed::Private;
+            let published = || pushed = Pushed::Published;
+            let back = self.lower_private(index, fence) || self.reclaim(index, published);
+            return (!back).then_some(pushed);
+        }
+        // ORDERING: Acquire, pairs with Release in request and starve (S6): if this raises what a request lowered, the
+        // request is seen below. What is lowered later stays low.
+        self.deque.public.limit.swap(limit, Ordering::Acquire);
+        Some(self.move_split(|seen| {
+            let private = self.bottom().wrapping_sub(seen.top()) / STEP;
+            let half = seen.top().wrapping_add(private.div_ceil(2) * STEP);
+            (seen.public() == 0).then_some(half)
+        }))
+    }
+
+    /// Publishes all items.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn publish(self) -> Pushed {
+        let bottom = self.bottom();
+        self.move_split(|seen| {
+            let shown = !seen.is_requested() && seen.split() == bottom;
+            (!shown && seen.top() != bottom).then_some(bottom)
+        })
+    }
+
+    /// Moves `split` to where `to` says, and ends a request, unless it says none.
+    fn move_split(self, to: impl Fn(Shared) -> Option<Index>) -> Pushed {
+        let deque = self.deque;
+        // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
+        let mut seen = deque.shared(Ordering::Relaxed);
+        while let Some(split) = to(seen) {
+            let moved = Shared::new(seen.top(), split);
+            // ORDERING: success AcqRel, pairs with Acquire in steal (S1): the slots are written before they are offered; and
+            // with AcqRel in look (S3, S4).
+            // ORDERING: failure Relaxed: nothing is done.
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            let shared = &deque.public.shared;
+            match shared.compare_exchange_weak(seen.0, moved.0, yes, no) {
+                Ok(_) => {
+                    deque.own.split.set(split);
+                    return Pushed::Published;
+                }
+                Err(now) => seen = Shared(now),
+            }
+        }
+        Pushed::Private
+    }
+
+    /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N - 1`
+    /// already.
+    #[inline]
+    pub fn push_public(self, item: T) -> Result<(), Full<T>> {
+        let index = self.bottom();
+        // ORDERING: Relaxed: what follows publishes in any case.
+        let limit = self.deque.public.limit.load(Ordering::Relaxed);
+        if limit <= index as usize && !self.make_room() {
+            return Err(Full(item));
+        }
+        if self.deque.own.split.get() == index {
+            self.offer(index, item);
+        } else {
+            self.put(index, item);
+            _ = self.publish();
+        }
+        Ok(())
+    }
+
+    /// How far pushes may go before they look again, as far as thieves have done with the slots: the index that the next
+    /// item would get, if there is no room for another one after it.
+    fn room(self) -> usize {
+        let deque = self.deque;
+        // ORDERING: Relaxed: the slots themselves say whether they were read (S2).
+        let top = deque.shared(Ordering::Relaxed).top();
+        let mut clean = deque.own.clean.get();
+        while clean != top {
+            // ORDERING: Acquire, pairs with Release in steal (S2): the thief has read the slot.
+            if !deque.slot(clean).load(Ordering::Acquire).is_null() {
+                break;
+            }
+            clean = clean.wrapping_add(STEP);
+        }
+        deque.own.clean.set(clean);
+        clean.wrapping_add((N - 1) as Index * STEP) as usize
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(self) -> bool {
+        let limit = self.room();
+        // ORDERING: Relaxed: the push that follows publishes, so that no request is left unanswered.
+        self.deque.public.limit.store(limit, Ordering::Relaxed);
+        limit as Index != self.bottom()
+    }
+
+    /// Offers the item at `index`, which becomes the newest, where all older ones are public.
+    #[inline(always)]
+    fn offer(self, index: Index, item: T) {
+        let (deque, next) = (self.deque, index.wrapping_add(STEP));
+        // ORDERING: Relaxed: shown by the change of `shared` below (S1).
+        deque.slot(index).store(item.into_word(), Ordering::Relaxed);
+        // No request can be settled until `bottom` has passed `split`, so `split` is still where it was, or, if the addition
+        // finds a request, beyond that.
+        let one = Shared::new(0, STEP).0;
+        // ORDERING: AcqRel, pairs with Acquire in steal (S1): the slot is written before it is offered; and with AcqRel in look
+        // (S3, S4).
+        let before = Shared(deque.public.shared.fetch_add(one, Ordering::AcqRel));
+        if before.is_requested() {
+            self.end_request(Shared::new(before.top(), next));
+        }
+        deque.own.split.set(next);
+        self.set_bottom(next);
+    }
+
+    /// Ends a request whose word the owner has changed: nothing else changes it any more.
+    #[cold]
+    #[inline(never)]
+    fn end_request(self, to: Shared) {
+        // ORDERING: AcqRel, as in offer: thieves see the item by this change.
+        self.deque.public.shared.swap(to.0, Ordering::AcqRel);
+    }
+
+    /// Takes the newest item back. Calls `published` if that has published older ones, for a thief that has requested them.
+    #[inline]
+    pub fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
+        let newest = self.bottom().wrapping_sub(STEP);
+        let mine = self.lower_private(newest, fence) || self.reclaim(newest, published);
+        // SAFETY: pushed, and taken off just now.
+        mine.then(|| unsafe { self.take(newest) })
+    }
+
+    /// Takes the item at `index` off, if it is the newest and private.
+    #[inline(always)]
+    pub(crate) fn retract_private(self, index: Index, fence: &impl Fence) -> bool {
+        if self.bottom() != index.wrapping_add(STEP) {
+            return false;
+        }
+        let private = self.lower_private(index, fence);
+        if !private {
+            self.set_bottom(index.wrapping_add(STEP));
+        }
+        private
+    }
+
+    /// Lowers `bottom` to `index`, by one item. False if that item is not private; then
+    /// [`reclaim`](Self::reclaim) or the old `bottom` must follow.
+    #[inline(always)]
+    fn lower_private(self, index: Index, fence: &impl Fence) -> bool {
+        self.set_bottom(index);
+        // ORDERING: between the write of `bottom` and the read of `shared` (S8): either this sees the request of a thief,
+        // or the thief, once it has fenced, sees that the item is gone.
+        fence.light_fence();
+        // ORDERING: Relaxed: a public item is taken off by a compare-and-swap.
+        let split = self.deque.shared(Ordering::Relaxed).split();
+        ahead(split, index) >= 0
+    }
+
+    /// Takes the newest item off, at `index`, to which `bottom` has been lowered, unless a thief has it; else raises `bottom`
+    /// again. Calls `published` if that has published older items.
+    #[cold]
+    #[inline(never)]
+    fn reclaim(self, index: Index, published: impl FnOnce()) -> bool {
+        let deque = self.deque;
+        // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
+        let mut seen = deque.shared(Ordering::Relaxed);
+        while ahead(index, seen.top()) <= 0 {
+            let kept = Shared::new(seen.top(), index);
+            // ORDERING: success AcqRel, as in move_split: it offers the older items if they were requested, and continues the
+            // releases before it if they are public (S1).
+            // ORDERING: failure Relaxed: nothing is done.
+            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            let shared = &deque.public.shared;
+            match shared.compare_exchange_weak(seen.0, kept.0, yes, no) {
+                Ok(_) => {
+                    deque.own.split.set(index);
+                    if seen.is_requested() && seen.top() != index {
+                        published();
+                    } else if seen.is_requested() {
+                        // There is nothing to answer with, so the next push answers.
+                        // ORDERING: Relaxed: the owner itself reads it.
+                        deque.public.limit.store(LOW, Ordering::Relaxed);
+                    }
+                    return true;
+                }
+                Err(now) => seen = Shared(now),
+            }
+        }
+        self.set_bottom(index.wrapping_add(STEP));
+        false
+    }
+
+    /// Whether there are items at `index` or above, thieves aside.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn reaches(self, index: Index) -> bool {
+        ahead(index, self.bottom()) > 0
+    }
+
+    /// How many items there are at most: thieves may be taking some.
+    #[inline]
+    fn len(self) -> usize {
+        // ORDERING: Relaxed: a hint.
+        let top = self.deque.shared(Ordering::Relaxed).top();
+        (self.bottom().wrapping_sub(top) / STEP) as usize
+    }
+}

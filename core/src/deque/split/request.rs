@@ -1,0 +1,99 @@
+//! Requests: a thief publishes what the owner keeps private, without the owner's help.
+
+use super::{Index, LOW, NonNullWord, Shared, SplitDeque, ahead};
+use crate::sync::Ordering;
+
+/// A request for private items, which the owner's next pop or push also answers.
+///
+/// Dropped unsettled it stays until the owner answers it, or a later request.
+pub struct Request<'a, T: NonNullWord, const N: usize> {
+    deque: &'a SplitDeque<T, N>,
+    word: Shared,
+}
+
+/// Why a request was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There are public items.
+    Public,
+    /// Another thread is about to request or to settle.
+    Requesting,
+}
+
+impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
+    /// Requests the private items.
+    ///
+    /// The owner answers at its next push or pop that sees the request: it publishes, and sees what the caller did before. Where it
+    /// may not come to one for long, execute a heavy fence ([`port::Fence`](crate::port::Fence)) and call [`Request::settle`].
+    ///
+    /// # Errors
+    /// There are public items, or another thread is at it.
+    pub fn request(&self) -> Result<Request<'_, T, N>, Refused> {
+        let public = &self.public;
+        // ORDERING: Acquire, pairs with Release in Request::drop (S9): the last request was settled before, so its
+        // compare-and-swap cannot take this request's word for its own.
+        // ORDERING: failure Relaxed: nothing is touched.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let claim = public.requesting.compare_exchange(false, true, yes, no);
+        claim.map_err(|_| Refused::Requesting)?;
+        // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
+        let mut seen = self.shared(Ordering::Relaxed);
+        let word = loop {
+            if seen.public() > 0 {
+                break None;
+            }
+            let word = seen.request(N);
+            // Also where a request stands: the owner that answers it must see what this thread did before.
+            // ORDERING: success Release, pairs with AcqRel in move_split, offer and reclaim (S3).
+            // ORDERING: failure Relaxed: nothing is done.
+            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+            match public.shared.compare_exchange_weak(seen.0, word.0, yes, no) {
+                Ok(_) => break Some(word),
+                Err(now) => seen = Shared(now),
+            }
+        };
+        let Some(word) = word else {
+            // ORDERING: Release, pairs with Acquire above (S9).
+            public.requesting.store(false, Ordering::Release);
+            return Err(Refused::Public);
+        };
+        // ORDERING: Release, pairs with Acquire in admit (S6): a push that raises it again sees the request.
+        public.limit.store(LOW, Ordering::Release);
+        Ok(Request { deque: self, word })
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
+    /// Publishes all items, unless the owner has answered by now, or there are none: then the request stands.
+    /// Whether it did.
+    ///
+    /// # Safety
+    /// The caller must have executed a heavy fence since the request was made, which the owner's light fences pair with:
+    /// [`light_fence`](crate::sync::light_fence) in an [`Owner`](super::Owner)'s pushes and pops.
+    pub unsafe fn settle(self) -> bool {
+        let deque = self.deque;
+        // The heavy fence (S8): a pop that has not seen the request has lowered `bottom` before this load. A later one
+        // sees the request and changes `shared`, so that the compare-and-swap below fails.
+        // ORDERING: Acquire, pairs with Release in put (S7): the slots below it are written.
+        let bottom = deque.own.bottom.load(Ordering::Acquire) as Index;
+        let top = self.word.top();
+        if ahead(top, bottom) <= 0 {
+            return false;
+        }
+        let open = Shared::new(top, bottom);
+        // ORDERING: success Release, pairs with Acquire in steal (S1): thieves see the slots that this one sees.
+        // ORDERING: failure Relaxed: nothing is touched.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        let shared = &deque.public.shared;
+        shared
+            .compare_exchange(self.word.0, open.0, yes, no)
+            .is_ok()
+    }
+}
+
+impl<T: NonNullWord, const N: usize> Drop for Request<'_, T, N> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with Acquire in request (S9).
+        self.deque.public.requesting.store(false, Ordering::Release);
+    }
+}

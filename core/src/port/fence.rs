@@ -1,0 +1,34 @@
+//! The two halves of an asymmetric fence.
+
+use crate::sync::full_fence;
+
+/// Fences other threads from outside, so that a frequent operation of theirs needs no fence of its own.
+///
+/// In the store-buffering (Dekker) pattern both sides fence between their store and their load. Where one side runs
+/// far more often than the other, its fence may be a light one, which costs nothing, if the rare side executes a
+/// heavy one (Dice, Huang, Yang: Asymmetric Dekker Synchronization, 2001; C++ proposal P1202).
+///
+/// # Safety
+/// The implementor must ensure that, where [`heavy_fence`](Self::heavy_fence) returns true, it and every
+/// [`light_fence`](Self::light_fence) of another thread behave as a pair of full fences.
+#[allow(unsafe_code, reason = "a declaration: nothing here is called")]
+pub unsafe trait Fence {
+    /// Orders this thread's accesses towards threads that execute a heavy fence. Provided: a full fence.
+    ///
+    /// Called from any thread, at every fork and join; must not call back.
+    #[inline(always)]
+    fn light_fence(&self) {
+        // ORDERING: SeqCst: one half of the pair.
+        full_fence();
+    }
+
+    /// Orders all threads' accesses; false if the machine cannot for now. Provided: a full fence, the other half of the provided
+    /// light one.
+    ///
+    /// Called from any thread; may take microseconds; must not call back.
+    fn heavy_fence(&self) -> bool {
+        // ORDERING: SeqCst: the other half.
+        full_fence();
+        true
+    }
+}
