@@ -193,22 +193,25 @@ fn tasks_run_on_it() {
             let pool = &pool;
             scope.spawn(move || {
                 be(hart);
-                pool.seat(WorkerId(hart as u32)).unwrap().attend();
+                let seat = pool.with_seat(WorkerId(hart as u32), |seat| seat.attend());
+                seat.expect("a free seat");
             });
         }
         be(0);
-        let seat = pool.seat(WorkerId(0)).unwrap();
-        let (sum, fibonacci) = seat.run(|cx| {
-            let sum = AtomicU64::new(0);
-            let ended = cx.finish(|cx| {
-                for task in 0..20_000 {
-                    let sum = &sum;
-                    cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
-                }
-            });
-            assert!(ended.is_ok());
-            (sum.into_inner(), fib(cx, 20))
+        let run = pool.with_seat(WorkerId(0), |seat| {
+            seat.run(|cx| {
+                let sum = AtomicU64::new(0);
+                let ended = cx.finish(|cx| {
+                    for task in 0..20_000 {
+                        let sum = &sum;
+                        cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
+                    }
+                });
+                assert!(ended.is_ok());
+                (sum.into_inner(), fib(cx, 20))
+            })
         });
+        let (sum, fibonacci) = run.expect("a free seat");
         pool.close();
         assert_eq!((sum, fibonacci), (19_999 * 10_000, 6765));
     });

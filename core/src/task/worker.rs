@@ -3,7 +3,8 @@
 use super::job::{Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
-use super::{Awaited, Help, Wait};
+use super::stack::Stack;
+use super::{Awaited, Help, Wait, no_unwind};
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
 use crate::hierarchy::Place;
@@ -20,9 +21,6 @@ pub(super) const SLOTS: usize = 1024;
 #[cfg(tautline_loom)]
 pub(super) const SLOTS: usize = 4;
 
-/// Further pieces of stack in which a wait still helps with others' tasks.
-const MOST_PIECES: u32 = 4;
-
 /// Turns of waiting before a search.
 const SOON_TURNS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
 
@@ -37,12 +35,9 @@ pub struct Worker<P: Host> {
     held: AtomicBool,
     /// Sleeps, and shall be woken only for tasks that come from outside or are bound to a place.
     apart: AtomicBool,
-    /// The holder's: the pool, which it is in; how far down its stack it may go, and how far it may go while
-    /// it helps others; how many further pieces of stack it is on; where the next search begins.
+    /// The holder's: the pool, which it is in; its stack; where the next search begins.
     pool: Cell<*const Pool<P>>,
-    floor: Cell<usize>,
-    deep: Cell<usize>,
-    pieces: Cell<u32>,
+    stack: Stack,
     start: Cell<usize>,
     /// The holder's: how the task at work waits, if its scope is isolated.
     isolation: Cell<Wait>,
@@ -56,22 +51,6 @@ unsafe impl<P: Host> Sync for Worker<P> {}
 // SAFETY: pools are made on one thread and may be dropped on another.
 unsafe impl<P: Host> Send for Worker<P> {}
 
-/// What a worker knows of its stack, to be put back when it comes back to it, by a panic too.
-struct Stack<'w, P: Host> {
-    worker: &'w Worker<P>,
-    floor: usize,
-    deep: usize,
-    pieces: u32,
-}
-
-impl<P: Host> Drop for Stack<'_, P> {
-    fn drop(&mut self) {
-        self.worker.floor.set(self.floor);
-        self.worker.deep.set(self.deep);
-        self.worker.pieces.set(self.pieces);
-    }
-}
-
 /// A task of an isolated scope is at work.
 pub(super) struct Isolation<'w, P: Host> {
     worker: &'w Worker<P>,
@@ -84,13 +63,6 @@ impl<P: Host> Drop for Isolation<'_, P> {
     }
 }
 
-/// Where the caller's stack is.
-#[inline(always)]
-fn here() -> usize {
-    let marker = 0u8;
-    ptr::from_ref(&marker).addr()
-}
-
 impl<P: Host> Worker<P> {
     pub(super) fn new(id: WorkerId) -> Self {
         Self {
@@ -100,9 +72,7 @@ impl<P: Host> Worker<P> {
             held: AtomicBool::new(false),
             apart: AtomicBool::new(false),
             pool: Cell::new(ptr::null()),
-            floor: Cell::new(0),
-            deep: Cell::new(0),
-            pieces: Cell::new(0),
+            stack: Stack::default(),
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             next: Cell::new(None),
@@ -124,9 +94,7 @@ impl<P: Host> Worker<P> {
 
     /// Measures the stack that the holder runs on.
     pub(super) fn settle(&self) {
-        let (floor, here) = (self.pool().port().stack_floor(), here());
-        self.floor.set(floor);
-        self.deep.set(floor + here.saturating_sub(floor) / 2);
+        self.stack.settle(self.pool().port());
     }
 
     /// Gives the seat up, after [`hand_over`](Self::hand_over).
@@ -162,7 +130,7 @@ impl<P: Host> Worker<P> {
     /// Whether a call at `address` on the stack is too deep to fork.
     #[inline(always)]
     pub(super) fn is_below_floor(&self, address: usize) -> bool {
-        address < self.floor.get()
+        self.stack.is_below_floor(address)
     }
 
     /// Whoever enters the pool anew from the task at work must wait so.
@@ -180,24 +148,15 @@ impl<P: Host> Worker<P> {
     }
 
     /// Goes on where there is stack.
+    ///
+    /// # Panics
+    /// There is no memory for more of it.
     #[cold]
     pub(super) fn on_more_stack<R>(&self, body: impl FnOnce() -> R) -> R {
-        let _back = Stack {
-            worker: self,
-            floor: self.floor.get(),
-            deep: self.deep.get(),
-            pieces: self.pieces.get(),
+        let Ok(result) = self.stack.extend(self.pool().port(), body) else {
+            panic!("the stack is used up, and there is no memory for more of it");
         };
-        let (mut body, mut result) = (Some(body), None);
-        self.pool().port().on_more_stack(&mut || {
-            self.settle();
-            self.pieces.set(self.pieces.get() + 1);
-            if self.pieces.get() > MOST_PIECES {
-                self.deep.set(usize::MAX);
-            }
-            result = body.take().map(|body| body());
-        });
-        result.expect("the port calls the body")
+        result
     }
 
     /// Runs `task` as soon as the one that is at work ends or suspends.
@@ -252,7 +211,8 @@ impl<P: Host> Worker<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn published(&self) {
-        self.offered();
+        // The fork is in the deque, and nothing guards its frame yet.
+        no_unwind(|| self.offered());
     }
 
     /// A task: bound to a place on the way from this worker's leaf to the root, own ones first; then own ones, newest
@@ -385,23 +345,27 @@ impl<P: Host> Worker<P> {
 
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
+        no_unwind(|| self.wait_for(awaited, &help));
+    }
+
+    fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {
         self.offer_next();
         let inside = help.inside();
         if inside.is_none() && self.may_help() {
             return self.help_all(awaited);
         }
         // Deep in the stack first what this wait is for: others' tasks could wait in turn, and help again.
-        while !awaited.is_done() && self.help_own(&help) {}
-        if inside.is_none() && self.pieces.get() < MOST_PIECES {
-            self.on_more_stack(|| self.help_all(awaited));
-        } else {
-            self.rest(awaited, &help, inside);
+        while !awaited.is_done() && self.help_own(help) {}
+        let help_all = || self.help_all(awaited);
+        let may_extend = inside.is_none() && self.stack.may_extend();
+        if !may_extend || self.stack.extend(self.pool().port(), help_all).is_err() {
+            self.rest(awaited, help, inside);
         }
     }
 
     /// Whether there is stack for others' tasks, or nobody else to run them.
     fn may_help(&self) -> bool {
-        here() >= self.deep.get() || self.pool().has_one_worker()
+        self.stack.has_room() || self.pool().has_one_worker()
     }
 
     /// Runs one task that a wait may run, if there is one.
@@ -564,7 +528,7 @@ impl<P: Host> Worker<P> {
             if task.is(word) {
                 return true;
             }
-            self.run_if_inside(task, &help);
+            no_unwind(|| self.run_if_inside(task, &help));
         }
         self.wait(fork, help);
         false

@@ -2,8 +2,11 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::io::{Write, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::abort;
 use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -40,6 +43,29 @@ struct Permit {
     bell: Condvar,
 }
 
+/// What a machine can fail at, by a panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fault {
+    None,
+    Clock,
+    Relax,
+    Park,
+    Unpark,
+}
+
+/// Which of them every machine of this process fails at, for tests that run in a process of their own.
+static FAULT: AtomicU8 = AtomicU8::new(Fault::None as u8);
+
+/// From now on all machines fail at that.
+pub fn fail_at(fault: Fault) {
+    FAULT.store(fault as u8, SeqCst);
+}
+
+fn may_fail_at(fault: Fault) {
+    assert!(FAULT.load(SeqCst) != fault as u8, "broken: {fault:?}");
+}
+
 /// A machine with nothing but threads.
 pub struct Crew {
     permits: Box<[Permit]>,
@@ -57,44 +83,54 @@ impl Crew {
 
 impl Clock for Crew {
     fn now(&self) -> u64 {
+        may_fail_at(Fault::Clock);
         self.origin.elapsed().as_nanos() as u64
     }
 }
 
 impl Relax for Crew {
     fn relax(&self, _turn: u32) {
+        may_fail_at(Fault::Relax);
         thread::yield_now();
     }
 }
 
 impl Park for Crew {
     fn park(&self, _place: PlaceId, worker: WorkerId) {
+        may_fail_at(Fault::Park);
         let Permit { given, bell } = &self.permits[worker.index()];
         let wait = bell.wait_timeout_while(given.lock().unwrap(), PATIENCE, |given| !*given);
         let (mut given, timeout) = wait.unwrap();
-        assert!(!timeout.timed_out(), "worker {} sleeps for ever", worker.0);
+        if timeout.timed_out() {
+            // Not by a panic, which the pool would not let out of a wait, nor the test's harness show then.
+            _ = writeln!(stderr(), "worker {} sleeps for ever", worker.0);
+            abort();
+        }
         *given = false;
     }
 
     fn unpark(&self, _place: PlaceId, worker: WorkerId) {
+        may_fail_at(Fault::Unpark);
         let Permit { given, bell } = &self.permits[worker.index()];
         *given.lock().unwrap() = true;
         bell.notify_one();
     }
 }
 
-impl Thread for Crew {
+// SAFETY: a thread is what it was told by this crew, which stays in its pool where it is while a seat is held.
+unsafe impl Thread for Crew {
     fn here(&self) -> Option<WorkerId> {
         let (crew, worker) = HERE.get();
         worker.filter(|_| ptr::eq(crew, self))
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         HERE.set((self, worker));
     }
 }
 
-impl Unwind for Crew {
+// SAFETY: `catch_unwind` does not unwind.
+unsafe impl Unwind for Crew {
     type Payload = Box<dyn Any + Send>;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {
@@ -117,7 +153,19 @@ impl Drop for Closing<'_> {
 
 /// Runs `body` on a pool of `workers`, the caller one of them.
 pub fn on<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
-    within(workers, |pool| pool.seat(WorkerId(0)).unwrap().run(body))
+    within(workers, |pool| run_on(pool, body))
+}
+
+/// Runs `body` on worker 0 of a pool.
+pub fn run_on<'e, R>(pool: &Pool<Crew>, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+    let ran = pool.with_seat(WorkerId(0), |seat| seat.run(body));
+    ran.expect("a free seat")
+}
+
+/// The calling thread is that worker of a pool until the pool is closed.
+pub fn attend(pool: &Pool<Crew>, worker: u32) {
+    let attended = pool.with_seat(WorkerId(worker), |seat| seat.attend());
+    attended.expect("a free seat");
 }
 
 /// Calls `body` with a pool in which the seats from 1 on are taken.
@@ -126,7 +174,7 @@ pub fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
     thread::scope(|threads| {
         let _closing = Closing(pool);
         for worker in 1..workers {
-            threads.spawn(move || pool.seat(WorkerId(worker as u32)).unwrap().attend());
+            threads.spawn(move || attend(pool, worker as u32));
         }
         body(pool)
     })

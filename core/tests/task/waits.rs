@@ -1,7 +1,7 @@
 //! What a worker does while it waits, and workers that come and go.
 
 use super::WORKERS;
-use super::crew::{Cx, on, panic_of, wait_until, within};
+use super::crew::{on, panic_of, run_on, wait_until, within};
 use std::cell::Cell;
 use std::panic::panic_any;
 use std::sync::Mutex;
@@ -202,10 +202,9 @@ fn workers_come_and_go() {
                     thread::yield_now();
                 }
             });
-            let seat = pool.seat(WorkerId(0)).unwrap();
             for round in 0..ROUNDS {
                 let done = AtomicUsize::new(0);
-                seat.run(|cx| {
+                run_on(pool, |cx| {
                     for _ in 0..500 {
                         cx.spawn(|cx| {
                             let halves = cx.join(|_| 1, |_| 1);
@@ -220,7 +219,7 @@ fn workers_come_and_go() {
         assert!(pool.wanted() <= MOST);
         all_work(pool.wanted(), pool);
         pool.want(1);
-        pool.seat(WorkerId(0)).unwrap().run(|cx| {
+        run_on(pool, |cx| {
             assert_eq!(cx.join(|cx| cx.worker(), |cx| cx.worker()).0, WorkerId(0));
         });
         pool.want(MOST);
@@ -231,7 +230,7 @@ fn workers_come_and_go() {
 /// As many tasks as workers, each of which waits for all.
 fn all_work(workers: usize, pool: &tautline_core::task::Pool<super::crew::Crew>) {
     let met = AtomicUsize::new(0);
-    pool.seat(WorkerId(0)).unwrap().run(|cx: &mut Cx| {
+    run_on(pool, |cx| {
         for _ in 0..workers {
             cx.spawn(|_| {
                 met.fetch_add(1, SeqCst);

@@ -106,17 +106,19 @@ loom::thread_local! {
     static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
 }
 
-impl Thread for Machine {
+// SAFETY: each of loom's threads is what it was told; a model has one machine at a time.
+unsafe impl Thread for Machine {
     fn here(&self) -> Option<WorkerId> {
         HERE.with(std::cell::Cell::get)
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         HERE.with(|here| here.set(worker));
     }
 }
 
-impl Unwind for Machine {
+// SAFETY: `catch_unwind` does not unwind.
+unsafe impl Unwind for Machine {
     type Payload = Payload;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Payload> {
@@ -161,14 +163,15 @@ pub fn with_others_of<'e, R>(
         .map(|w| {
             let pool = Arc::clone(&pool);
             thread::spawn(move || {
-                let seat = pool.seat(WorkerId(w as u32));
-                seat.expect("nobody else asks for it").attend();
+                let sat = pool.with_seat(WorkerId(w as u32), |seat| seat.attend());
+                sat.expect("no other thread asks for it");
             })
         })
         .collect();
-    let seat = pool.seat(WorkerId(0)).expect("nobody else asks for it");
-    let outcome = catch_unwind(AssertUnwindSafe(|| seat.run(body)));
-    drop(seat);
+    let outcome = pool.with_seat(WorkerId(0), |seat| {
+        catch_unwind(AssertUnwindSafe(|| seat.run(body)))
+    });
+    let outcome = outcome.expect("no other thread asks for it");
     pool.close();
     attending.into_iter().for_each(|a| a.join().unwrap());
     outcome

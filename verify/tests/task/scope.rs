@@ -276,10 +276,10 @@ fn seat_handover() {
     Model::new("seat_handover").floor(5).check(|| {
         let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
         let sit = |scene: &(Pool<Machine>, Cell)| {
-            let seat = scene.0.seat(WorkerId(0));
-            seat.as_ref()
-                .map(|_| scene.1.set(scene.1.get() + 1))
-                .is_some()
+            let sat = scene
+                .0
+                .with_seat(WorkerId(0), |_| scene.1.set(scene.1.get() + 1));
+            sat.is_some()
         };
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || sit(&theirs));
@@ -295,11 +295,8 @@ fn pool_closed() {
         let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || {
-            theirs
-                .0
-                .seat(WorkerId(0))
-                .expect("nobody else asks for it")
-                .attend();
+            let sat = theirs.0.with_seat(WorkerId(0), |seat| seat.attend());
+            sat.expect("no other thread asks for it");
             theirs.1.get()
         });
         scene.1.set(1);
@@ -315,8 +312,8 @@ fn pool_wants() {
         let pool = Arc::new(Pool::new(Machine::new(1), 1));
         let theirs = Arc::clone(&pool);
         let other = thread::spawn(move || {
-            let seat = theirs.seat(WorkerId(0));
-            seat.expect("nobody else asks for it").attend();
+            let sat = theirs.with_seat(WorkerId(0), |seat| seat.attend());
+            sat.expect("no other thread asks for it");
         });
         pool.want(0);
         pool.want(1);

@@ -1,7 +1,7 @@
 //! Stacks: one of its own for each hart, further pieces from the heap.
 
 use super::{MOST_HARTS, STACK_SHIFT, hart};
-use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -39,12 +39,12 @@ pub(super) fn floor() -> usize {
     start + RESERVE_BYTES
 }
 
-/// Calls `body` on a piece of its own.
+/// Calls `body` on a piece of its own, if there is memory for it.
 pub(super) fn on_more(mut body: &mut dyn FnMut()) {
     // SAFETY: the layout is not empty.
     let piece = unsafe { alloc(PIECE) };
     if piece.is_null() {
-        handle_alloc_error(PIECE);
+        return;
     }
     let mine = &PIECES[hart::number()];
     // ORDERING: Relaxed: the hart's own.

@@ -27,7 +27,7 @@ type Groups = Box<[Box<[WorkerId]>]>;
 
 /// The workers of one node, who run each other's tasks.
 ///
-/// It starts no threads: whoever wants to be a worker takes a [`Seat`].
+/// It starts no threads: a thread becomes a worker by taking a [seat](Self::with_seat).
 pub struct Pool<P: Host> {
     port: P,
     workers: Box<[CachePadded<Worker<P>>]>,
@@ -185,16 +185,61 @@ impl<P: Host> Pool<P> {
         self.workers.len()
     }
 
-    /// Takes a seat for the calling thread, if nobody holds it and the thread has none in this pool.
-    pub fn seat(&self, worker: WorkerId) -> Option<Seat<'_, P>> {
+    /// Calls `body` with the seat of that worker, which the calling thread holds until `body` has returned. `None`, and
+    /// `body` is dropped, if there is no such seat, another thread holds it, or the calling thread has one in this pool.
+    ///
+    /// A seat is lent, never given: it can neither be given up by a task that runs on it, nor forgotten, nor outlive one that
+    /// the thread took after it.
+    ///
+    /// ```compile_fail,E0507
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>) {
+    ///     pool.with_seat(WorkerId(0), |seat| seat.run(|_| drop(*seat)));
+    /// }
+    /// ```
+    /// ```compile_fail
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>) {
+    ///     let seat = pool.with_seat(WorkerId(0), |seat| seat);
+    /// }
+    /// ```
+    /// ```compile_fail,E0277
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>) {
+    ///     pool.with_seat(WorkerId(0), |seat| {
+    ///         std::thread::scope(|s| _ = s.spawn(|| seat.run(|_| ())));
+    ///     });
+    /// }
+    /// ```
+    /// ```compile_fail,E0505
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: Pool<P>) {
+    ///     pool.with_seat(WorkerId(0), |seat| seat.run(|_| drop(pool)));
+    /// }
+    /// ```
+    /// The same without the mistakes is accepted:
+    /// ```
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: Pool<P>) {
+    ///     let ran = pool.with_seat(WorkerId(0), |seat| seat.run(|cx| cx.join(|_| 1, |_| 2)));
+    ///     assert_eq!(ran, Some((1, 2)));
+    ///     drop(pool);
+    /// }
+    /// ```
+    pub fn with_seat<R>(
+        &self,
+        worker: WorkerId,
+        body: impl FnOnce(&Seat<'_, P>) -> R,
+    ) -> Option<R> {
         let worker = self.workers.get(worker.index())?;
         let free = self.port.here().is_none() && worker.hold(self);
         free.then(|| {
-            self.port.be(Some(worker.id()));
-            Seat {
+            // SAFETY: the calling thread holds the seat, until its drop below has told the port.
+            unsafe { self.port.be(Some(worker.id())) };
+            body(&Seat {
                 worker,
                 one_thread: PhantomData,
-            }
+            })
         })
     }
 
@@ -379,7 +424,7 @@ impl<P: Host> Pool<P> {
     }
 }
 
-/// A thread's place among the workers of a pool; dropping it gives it up.
+/// A thread's place among the workers of a pool, lent by [`Pool::with_seat`].
 ///
 /// It stays on its thread.
 ///
@@ -413,7 +458,8 @@ impl<P: Host> Seat<'_, P> {
 impl<P: Host> Drop for Seat<'_, P> {
     fn drop(&mut self) {
         self.worker.hand_over();
-        self.worker.pool().port().be(None);
+        // SAFETY: the calling thread holds this seat, and gives it up next.
+        unsafe { self.worker.pool().port().be(None) };
         self.worker.leave();
     }
 }
