@@ -54,10 +54,10 @@ impl<P: Host> Clone for TaskCx<'_, '_, P> {
 impl<P: Host> Drop for TaskCx<'_, '_, P> {
     fn drop(&mut self) {
         if let Held::Suspending(scope) = &self.scope {
-            // SAFETY: the pool outlives its scopes; it may be dropped as soon as the share is given up, but for `keep`.
-            let pool = unsafe { NonNull::from(scope.pool()).as_ref() };
             // SAFETY: the share that came with it.
-            pool.keep(|| unsafe { Scope::leave(NonNull::from(&**scope)) });
+            let leave = || unsafe { Scope::leave(NonNull::from(&**scope)) };
+            // SAFETY: the pool outlives its scopes; that share keeps one.
+            unsafe { Pool::keep(NonNull::from(scope.pool()), leave) };
         }
     }
 }
@@ -89,7 +89,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     pub fn spawn(&self, body: impl FnOnce(&mut Cx<'scope, 'env, P>) + Send + 'scope) {
         let scope = self.of_child();
         scope.enter();
-        scope.pool().schedule(Spawned::task(scope, body));
+        Pool::schedule(Spawned::task(scope, body));
     }
 
     /// Lets the future that `body` gives run some time before the enclosing scope ends. One allocation.
@@ -102,8 +102,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         let future = body(self.clone());
         let scope = self.of_child();
         scope.enter();
-        let task = spawn_future(scope, future);
-        scope.pool().schedule(task);
+        Pool::schedule(spawn_future(scope, future));
     }
 
     /// Runs the child at once and leaves what follows the `await` to whoever comes first, this worker or a thief

@@ -7,7 +7,6 @@ use super::stack::Stack;
 use super::{Awaited, Help, Wait, no_unwind};
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
-use crate::hierarchy::Place;
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::{AtomicBool, Ordering};
@@ -218,23 +217,22 @@ impl<P: Host> Worker<P> {
     /// A task: bound to a place on the way from this worker's leaf to the root, own ones first; then own ones, newest
     /// first; then the others', nearest first (Chatterjee 2013, 5.2). Says from whose deque.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
-        let bound = || Some(self.find_bound()?.1);
         let own = || self.own().pop();
         let overflow = || self.overflow.pop(self.pool().port());
-        match bound().or_else(own).or_else(overflow) {
+        match self.find_bound().or_else(own).or_else(overflow) {
             Some(task) => Some((task, self.id)),
             None => self.rob(),
         }
     }
 
     /// A task that is bound to a place which this worker is below.
-    fn find_bound(&self) -> Option<(Place, Task<P>)> {
+    fn find_bound(&self) -> Option<Task<P>> {
         let (pool, seat) = (self.pool(), self.id.index());
         if pool.is_flat() {
             return None;
         }
         let mut path = pool.path(self.id);
-        path.find_map(|place| Some((place, pool.bins.take(place, seat, pool.port())?)))
+        path.find_map(|place| pool.bins.take(place, seat, pool.port()))
     }
 
     /// The others' tasks, nearest first.
@@ -338,7 +336,7 @@ impl<P: Host> Worker<P> {
             }
             // Not wanted: only what nobody else may run.
             let on_duty = || pool.is_closed() || pool.wants(self.id);
-            let bound = || Some(self.find_bound()?.1);
+            let bound = || self.find_bound();
             self.stand_apart(on_duty, || self.look_bound(), bound, || self.hand_over());
         }
     }
@@ -460,17 +458,19 @@ impl<P: Host> Worker<P> {
         }
         if awaited.sleep() {
             let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+            let may_run = |task: &Task<P>| scope.is_none() || is_inside(task);
+            let (bins, seat) = (&pool.bins, self.id.index());
+            let look_bound = || {
+                pool.path(self.id)
+                    .any(|p| bins.look_wanted(p, port, may_run))
+            };
             let bound = || {
-                let (place, task) = self.find_bound()?;
-                if scope.is_none() || is_inside(&task) {
-                    return Some(task);
-                }
-                pool.rebind(self.id, place, task);
-                None
+                let mut path = pool.path(self.id);
+                path.find_map(|place| bins.take_wanted(place, seat, port, may_run))
             };
             self.stand_apart(
                 || awaited.is_done(),
-                || self.look_bound() || pool.injected.holds(port, is_inside),
+                || look_bound() || pool.injected.holds(port, is_inside),
                 || pool.injected.pop_newest(port, is_inside).or_else(bound),
                 || while !awaited.is_done() && self.help_own(help) {},
             );

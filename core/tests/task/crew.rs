@@ -6,7 +6,7 @@ use std::io::{Write, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,6 +41,8 @@ thread_local! {
 struct Permit {
     given: Mutex<bool>,
     bell: Condvar,
+    /// Parked, or about to be; changed under the lock.
+    parked: AtomicBool,
 }
 
 /// What a machine can fail at, by a panic.
@@ -79,6 +81,13 @@ impl Crew {
             origin: Instant::now(),
         }
     }
+
+    /// Whether that worker is parked, and no permit is there to end that.
+    pub fn is_parked(&self, worker: WorkerId) -> bool {
+        let Permit { given, parked, .. } = &self.permits[worker.index()];
+        let given = given.lock().unwrap();
+        !*given && parked.load(SeqCst)
+    }
 }
 
 impl Clock for Crew {
@@ -98,8 +107,14 @@ impl Relax for Crew {
 impl Park for Crew {
     fn park(&self, _place: PlaceId, worker: WorkerId) {
         may_fail_at(Fault::Park);
-        let Permit { given, bell } = &self.permits[worker.index()];
-        let wait = bell.wait_timeout_while(given.lock().unwrap(), PATIENCE, |given| !*given);
+        let Permit {
+            given,
+            bell,
+            parked,
+        } = &self.permits[worker.index()];
+        let given = given.lock().unwrap();
+        parked.store(true, SeqCst);
+        let wait = bell.wait_timeout_while(given, PATIENCE, |given| !*given);
         let (mut given, timeout) = wait.unwrap();
         if timeout.timed_out() {
             // Not by a panic, which the pool would not let out of a wait, nor the test's harness show then.
@@ -107,11 +122,12 @@ impl Park for Crew {
             abort();
         }
         *given = false;
+        parked.store(false, SeqCst);
     }
 
     fn unpark(&self, _place: PlaceId, worker: WorkerId) {
         may_fail_at(Fault::Unpark);
-        let Permit { given, bell } = &self.permits[worker.index()];
+        let Permit { given, bell, .. } = &self.permits[worker.index()];
         *given.lock().unwrap() = true;
         bell.notify_one();
     }

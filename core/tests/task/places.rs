@@ -336,6 +336,54 @@ fn workers_that_rest_run_what_only_they_may() {
     }
 }
 
+/// A worker in a wait that does not help parks though a task is bound to its place that the wait must not run; afterwards it
+/// runs that task, which only it may.
+#[test]
+fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
+    let (mine, theirs) = (Place(1), Place(2));
+    for outside in OUTSIDE {
+        for wait in [Wait::Own, Wait::Park] {
+            let leaf = Spec::new(Kind::Cache).copies(2).workers(1);
+            let tree = Spec::new(Kind::Memory).child(leaf).build().unwrap();
+            let pool = &Pool::on(Crew::new(2), tree, vec![0, 1], outside);
+            let (waits, bound) = (&AtomicBool::new(false), &AtomicBool::new(false));
+            thread::scope(|threads| {
+                let _closing = Closing(pool);
+                threads.spawn(move || {
+                    let seat = pool.with_seat(WorkerId(1), |seat| {
+                        seat.run(|cx| {
+                            cx.scope_with(wait, |cx| {
+                                // Inside this wait, for the other worker.
+                                cx.spawn_at(mine, move |_| {
+                                    wait_until("it is bound", || bound.load(SeqCst));
+                                    wait_until("the waiting worker parks", || {
+                                        pool.port().is_parked(WorkerId(1))
+                                    });
+                                });
+                                waits.store(true, SeqCst);
+                            });
+                        });
+                        seat.attend();
+                    });
+                    seat.unwrap();
+                });
+                wait_until("the task is spawned", || waits.load(SeqCst));
+                let ran = &AtomicUsize::new(0);
+                run_on(pool, |cx| {
+                    cx.scope(|cx| {
+                        cx.spawn_at(theirs, |cx| {
+                            check(cx, theirs);
+                            ran.fetch_add(1, SeqCst);
+                        });
+                        bound.store(true, SeqCst);
+                    });
+                });
+                assert_eq!(ran.load(SeqCst), 1);
+            });
+        }
+    }
+}
+
 /// Bound tasks are cancelled and panic like others.
 #[test]
 fn bound_tasks_end_early_too() {
