@@ -25,9 +25,11 @@ fn on_all(chip: &Chip, body: impl Fn(usize) + Sync) {
             let body = &body;
             scope.spawn(move || {
                 be(hart);
-                chip.be(Some(WorkerId(hart as u32)));
+                // SAFETY: there is no pool.
+                unsafe { chip.be(Some(WorkerId(hart as u32))) };
                 body(hart);
-                chip.be(None);
+                // SAFETY: there is no pool.
+                unsafe { chip.be(None) };
             });
         }
     });
@@ -55,7 +57,8 @@ fn an_awake_before_the_suspend_makes_it_return() {
     be(0);
     // Before anybody is that worker, too.
     awake(&chip, 0);
-    chip.be(Some(WorkerId(0)));
+    // SAFETY: there is no pool.
+    unsafe { chip.be(Some(WorkerId(0))) };
     for _ in 0..100 {
         suspend(&chip, 0);
         awake(&chip, 0);

@@ -292,7 +292,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 /// # Orderings
 /// | id | release side | acquire side | what becomes visible | model |
 /// |---|---|---|---|---|
-/// | B1 | `wake` | `is_done`, `sleep`, `reset` | what the waker did before | `block_on_*` in `verify/tests/task.rs` |
+/// | B1 | `wake` | `reset` | what the waker did before | `block_on_*` in `verify/tests/task.rs` |
 struct Signal<P: Host> {
     state: AtomicUsize,
     worker: WorkerId,
@@ -325,13 +325,13 @@ impl<P: Host> Signal<P> {
 
 impl<P: Host> Awaited for Signal<P> {
     fn is_done(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in wake (B1).
-        self.state.load(Ordering::Acquire) & WOKEN != 0
+        // ORDERING: Relaxed: the reset before the next poll acquires (B1).
+        self.state.load(Ordering::Relaxed) & WOKEN != 0
     }
 
     fn sleep(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in wake (B1), if that came first; if not, that one sees the bit.
-        self.state.fetch_or(ASLEEP, Ordering::Acquire) & WOKEN == 0
+        // ORDERING: Relaxed: of two changes of one word the second sees the first; the reset acquires (B1).
+        self.state.fetch_or(ASLEEP, Ordering::Relaxed) & WOKEN == 0
     }
 }
 
@@ -341,7 +341,7 @@ impl<P: Host> Wake for Signal<P> {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // ORDERING: Release, pairs with Acquire in is_done, sleep and reset (B1).
+        // ORDERING: Release, pairs with Acquire in reset (B1).
         if self.state.fetch_or(WOKEN, Ordering::Release) & ASLEEP == 0 {
             return;
         }

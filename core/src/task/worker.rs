@@ -487,9 +487,9 @@ impl<P: Host> Worker<P> {
     ) {
         let port = self.pool().port();
         while !done() {
-            // ORDERING: Release: made visible by the look that follows, to whoever binds or brings in a task after it (N2,
+            // ORDERING: Relaxed: released by the look that follows, to any thread that binds or brings in a task after it (N2,
             // W2).
-            self.apart.store(true, Ordering::Release);
+            self.apart.store(true, Ordering::Relaxed);
             if !look() {
                 port.park(PlaceId::HOME, self.id);
             }

@@ -2,6 +2,8 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
+use loom::sync::atomic::AtomicUsize as Flag;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire};
 use loom::thread;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -57,9 +59,10 @@ impl Bed {
     }
 }
 
-/// The port: no patience, so that a worker that finds nothing lies down at once.
+/// The port: no patience, so that a worker that finds nothing parks at once, except for one worker if so told.
 pub struct Machine {
     beds: Vec<Bed>,
+    patient: Option<WorkerId>,
     /// Written when the machine goes: who still touches it then races with that.
     alive: Cell,
 }
@@ -74,8 +77,15 @@ impl Machine {
     pub fn new(workers: usize) -> Self {
         Self {
             beds: (0..workers).map(|_| Bed::default()).collect(),
+            patient: None,
             alive: Cell::default(),
         }
+    }
+
+    /// That worker never gives a search up, since the clock stands still.
+    pub fn with_patience(mut self, worker: WorkerId) -> Self {
+        self.patient = Some(worker);
+        self
     }
 }
 
@@ -99,6 +109,10 @@ impl Park for Machine {
     fn unpark(&self, _: PlaceId, worker: WorkerId) {
         assert_eq!(self.alive.get(), 0, "the machine is gone");
         self.beds[worker.index()].wake();
+    }
+
+    fn patience(&self, _: PlaceId, worker: WorkerId) -> u64 {
+        u64::from(self.patient == Some(worker))
     }
 }
 
@@ -127,6 +141,32 @@ unsafe impl Unwind for Machine {
 
     fn resume(&self, payload: Payload) -> ! {
         resume_unwind(payload)
+    }
+}
+
+/// The number of tasks that have begun, and a wait for them.
+pub struct Rendezvous {
+    begun: Flag,
+    call: Notify,
+}
+
+impl Rendezvous {
+    pub fn new() -> Self {
+        Self {
+            begun: Flag::new(0),
+            call: Notify::new(),
+        }
+    }
+
+    pub fn begin(&self) {
+        self.begun.fetch_add(1, AcqRel);
+        self.call.notify();
+    }
+
+    pub fn wait(&self, tasks: usize) {
+        while self.begun.load(Acquire) < tasks {
+            self.call.wait();
+        }
     }
 }
 
