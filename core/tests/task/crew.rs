@@ -1,7 +1,7 @@
 //! Threads of the test as the workers of a pool.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{Write, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
@@ -34,6 +34,18 @@ pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
 
 thread_local! {
     static HERE: Cell<(*const Crew, Option<WorkerId>)> = const { Cell::new((ptr::null(), None)) };
+}
+
+thread_local! {
+    static ON_RELAX: RefCell<Option<Box<dyn Fn(u32)>>> = const { RefCell::new(None) };
+}
+
+/// Calls `act` with the turn of each step of waiting of the calling thread, as long as `body` runs.
+pub fn when_relaxing<R>(act: impl Fn(u32) + 'static, body: impl FnOnce() -> R) -> R {
+    ON_RELAX.set(Some(Box::new(act)));
+    let result = body();
+    ON_RELAX.set(None);
+    result
 }
 
 /// One a worker: whether it may go on.
@@ -98,8 +110,9 @@ impl Clock for Crew {
 }
 
 impl Relax for Crew {
-    fn relax(&self, _turn: u32) {
+    fn relax(&self, turn: u32) {
         may_fail_at(Fault::Relax);
+        ON_RELAX.with_borrow(|act| act.iter().for_each(|act| act(turn)));
         thread::yield_now();
     }
 }

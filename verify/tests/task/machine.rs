@@ -59,10 +59,9 @@ impl Bed {
     }
 }
 
-/// The port: no patience, so that a worker that finds nothing parks at once, except for one worker if so told.
+/// The port: no patience, so that a worker that finds nothing parks at once.
 pub struct Machine {
     beds: Vec<Bed>,
-    patient: Option<WorkerId>,
     /// Written when the machine goes: who still touches it then races with that.
     alive: Cell,
 }
@@ -77,15 +76,8 @@ impl Machine {
     pub fn new(workers: usize) -> Self {
         Self {
             beds: (0..workers).map(|_| Bed::default()).collect(),
-            patient: None,
             alive: Cell::default(),
         }
-    }
-
-    /// That worker never gives a search up, since the clock stands still.
-    pub fn with_patience(mut self, worker: WorkerId) -> Self {
-        self.patient = Some(worker);
-        self
     }
 }
 
@@ -109,10 +101,6 @@ impl Park for Machine {
     fn unpark(&self, _: PlaceId, worker: WorkerId) {
         assert_eq!(self.alive.get(), 0, "the machine is gone");
         self.beds[worker.index()].wake();
-    }
-
-    fn patience(&self, _: PlaceId, worker: WorkerId) -> u64 {
-        u64::from(self.patient == Some(worker))
     }
 }
 

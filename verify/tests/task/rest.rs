@@ -1,6 +1,6 @@
-//! Workers that leave a search or rest: what they leave behind reaches a worker that may run it.
+//! Workers that wait or rest: what they leave behind reaches a worker that may run it.
 
-use super::machine::{Cell, Cxt, Machine, Rendezvous, with_others_of};
+use super::machine::{Cell, Cxt, Machine, with_others_of};
 use super::places::pool;
 use loom::thread;
 use std::future::{Future, poll_fn};
@@ -13,32 +13,6 @@ use tautline_core::port::Park;
 use tautline_core::task::{Outside, Pool, Wait};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Model;
-
-/// A worker that stops its search because what it waits for has come passes on the call that it kept from a sleeper: a task
-/// was offered meanwhile, and both other workers are busy until it has run.
-#[test]
-fn seek_passes_on() {
-    Model::new("seek_passes_on").bound(0).floor(100).check(|| {
-        let (began, ran) = (Rendezvous::new(), [(); 2].map(|()| Rendezvous::new()));
-        let cell = Ddf::new();
-        // Worker 0 never gives its search up.
-        let machine = Machine::new(3).with_patience(WorkerId(0));
-        let left = with_others_of(Pool::new(machine, 3), |cx| {
-            cx.scope(|cx| {
-                cx.spawn(|cx: &mut Cxt<'_, '_>| {
-                    began.begin();
-                    cx.spawn(|_| ran.iter().for_each(Rendezvous::begin));
-                    cell.put(1).unwrap();
-                    ran[0].wait(1);
-                });
-                began.wait(1);
-                cx.block_on(cell.wait());
-                ran[1].wait(1);
-            });
-        });
-        left.unwrap();
-    });
-}
 
 /// A wait runs what has been set to run next, which may be what it waits for.
 #[test]
