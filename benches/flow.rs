@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tautline::Runtime;
-use tautline_core::flow::{Ddf, Node, Waiter, when_all_scoped, when_any_scoped};
+use tautline_core::flow::{Ddf, NodeBox, Waiter, when_all_scoped, when_any_scoped};
 
 /// Cells in a list.
 const LISTS: [usize; 4] = [1, 4, 16, 64];
@@ -18,14 +18,14 @@ static RELEASED: AtomicU32 = AtomicU32::new(0);
 struct Count;
 
 impl Waiter for Count {
-    fn released(node: Box<Node<Self>>) {
+    fn released(node: NodeBox<Self>) {
         drop(node);
         RELEASED.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 fn wait(cell: &Ddf<u64>) {
-    let refused = cell.register(Box::new(Node::new(Count)));
+    let refused = cell.register(NodeBox::new(Count));
     assert!(refused.is_ok(), "the cell is empty");
 }
 

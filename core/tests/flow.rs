@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread, ThreadId};
 use tautline_core::flow::{
-    All, AlreadyFull, Ddf, DdfList, EmptyAny, Fired, Inputs, NoIndex, Node, NotReady, Ready,
-    Waiter, wait_all, wait_any, when_all, when_all_scoped, when_any, when_any_scoped,
+    All, AlreadyFull, Ddf, DdfList, EmptyAny, Fired, Inputs, NoIndex, Node, NodeBox, NotReady,
+    Ready, Waiter, wait_all, wait_any, when_all, when_all_scoped, when_any, when_any_scoped,
 };
 
 /// What waiters did, in order.
@@ -31,7 +31,7 @@ impl Log {
 struct Named(&'static str, Log);
 
 impl Waiter for Named {
-    fn released(node: Box<Node<Self>>) {
+    fn released(node: NodeBox<Self>) {
         node.waiter.1.say(node.waiter.0);
     }
 }
@@ -42,8 +42,8 @@ impl Drop for Named {
     }
 }
 
-fn named(name: &'static str, log: &Log) -> Box<Node<Named>> {
-    Box::new(Node::new(Named(name, log.clone())))
+fn named(name: &'static str, log: &Log) -> NodeBox<Named> {
+    NodeBox::new(Named(name, log.clone()))
 }
 
 #[test]
@@ -353,18 +353,52 @@ fn what_waits_in_dropped_cells_is_dropped() {
 fn a_panic_of_a_waiter_keeps_none_from_being_released() {
     struct Bad;
     impl Waiter for Bad {
-        fn released(_: Box<Node<Self>>) {
+        fn released(_: NodeBox<Self>) {
             panic!("on purpose");
         }
     }
     let log = Log::default();
     let cell = Ddf::new();
     assert!(cell.register(named("first", &log)).is_ok());
-    assert!(cell.register(Box::new(Node::new(Bad))).is_ok());
+    assert!(cell.register(NodeBox::new(Bad)).is_ok());
     assert!(cell.register(named("last", &log)).is_ok());
     let put = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cell.put(7)));
     assert!(put.is_err());
     assert_eq!(log.taken(), ["last", "drop last", "first", "drop first"]);
+    assert_eq!(cell.get(), Ok(&7));
+}
+
+/// A panic of one waker reaches the put; the futures behind it are woken all the same.
+#[test]
+fn a_panic_of_a_waker_keeps_no_future_waiting() {
+    struct Bad;
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let cell = Ddf::new();
+    let woken: [Arc<Woken>; 3] = Default::default();
+    let [first, second, third] = woken.clone().map(Waker::from);
+    let wakers = [first, Waker::from(Arc::new(Bad)), second, third];
+    let mut waits = [(); 4].map(|()| Box::pin(cell.wait()));
+    for (wait, waker) in waits.iter_mut().zip(&wakers) {
+        assert!(
+            wait.as_mut()
+                .poll(&mut Context::from_waker(waker))
+                .is_pending()
+        );
+    }
+    let put = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cell.put(7)));
+    assert!(put.is_err());
+    assert_eq!(woken.map(|w| w.0.load(Ordering::Relaxed)), [1, 1, 1]);
     assert_eq!(cell.get(), Ok(&7));
 }
 
@@ -426,7 +460,7 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
             self.done.fetch_add(sum as usize, Ordering::Relaxed);
         }
 
-        fn ready_node<'a, I>(mut node: Box<Node<All<I, Self>>>)
+        fn ready_node<'a, I>(mut node: NodeBox<All<I, Self>>)
         where
             I: Inputs<'a, Values = (&'v V, &'v V)>,
         {
@@ -436,7 +470,7 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
             {
                 let waiter = std::ptr::NonNull::new(task).unwrap().cast();
                 // SAFETY: made by into_raw below, of this type; the task comes first in the waiter.
-                let node = unsafe { Node::<All<I, Task>>::from_raw(waiter) };
+                let node = unsafe { NodeBox::<All<I, Task>>::from_raw(waiter) };
                 let (values, task) = node.open();
                 task.ready(values);
             }

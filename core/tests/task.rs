@@ -2,6 +2,8 @@
 //!
 //! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
 
+#[path = "task/broken.rs"]
+mod broken;
 #[path = "task/crew.rs"]
 mod crew;
 #[path = "task/data_driven.rs"]
@@ -207,15 +209,16 @@ fn an_empty_finish_is_a_call() {
 fn a_seat_is_handed_on() {
     crew::within(1, |pool| {
         use tautline_core::WorkerId;
-        let seat = pool.seat(WorkerId(0)).unwrap();
-        assert!(pool.seat(WorkerId(0)).is_none());
-        assert!(pool.seat(WorkerId(1)).is_none(), "there is none");
-        assert_eq!(seat.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
-        drop(seat);
-        let other = || pool.seat(WorkerId(0)).unwrap().run(|cx| cx.worker());
+        let run = pool.with_seat(WorkerId(0), |seat| {
+            assert!(pool.with_seat(WorkerId(0), |_| ()).is_none());
+            assert!(pool.with_seat(WorkerId(1), |_| ()).is_none());
+            seat.run(|cx| cx.join(|_| 1, |_| 2))
+        });
+        assert_eq!(run, Some((1, 2)));
+        let other = || crew::run_on(pool, |cx| cx.worker());
         let there = std::thread::scope(|s| s.spawn(other).join().unwrap());
         assert_eq!(there, WorkerId(0));
-        assert!(pool.seat(WorkerId(0)).is_some());
+        assert!(pool.with_seat(WorkerId(0), |_| ()).is_some());
     });
 }
 

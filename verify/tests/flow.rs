@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use tautline_core::flow::{
-    AlreadyFull, Ddf, DdfList, Fired, Node, Ready, Waiter, wait_all, wait_any, when_all_scoped,
+    AlreadyFull, Ddf, DdfList, Fired, NodeBox, Ready, Waiter, wait_all, wait_any, when_all_scoped,
     when_any_scoped,
 };
 use tautline_verify::model::Model;
@@ -58,16 +58,16 @@ struct One {
 }
 
 impl One {
-    fn node(scene: &Arc<Cells<1>>, own: usize) -> Box<Node<Self>> {
-        Box::new(Node::new(Self {
+    fn node(scene: &Arc<Cells<1>>, own: usize) -> NodeBox<Self> {
+        NodeBox::new(Self {
             scene: Arc::clone(scene),
             own: UnsafeCell::new(own),
-        }))
+        })
     }
 }
 
 impl Waiter for One {
-    fn released(node: Box<Node<Self>>) {
+    fn released(node: NodeBox<Self>) {
         let scene = &node.waiter.scene;
         assert_eq!(*scene.cells[0].get().unwrap(), 10);
         // SAFETY: a node that is released is ours.

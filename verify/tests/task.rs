@@ -11,6 +11,8 @@ mod futures;
 mod machine;
 #[path = "task/places.rs"]
 mod places;
+#[path = "task/rest.rs"]
+mod rest;
 #[path = "task/scope.rs"]
 mod scope;
 #[path = "task/sleep.rs"]

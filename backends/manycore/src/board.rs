@@ -11,7 +11,14 @@ const SPIN_TURNS: u32 = 64;
 /// The bit is what a Cyclops64 sets by its `awake` and a RISC-V hart by its software interrupt: it stays until its hart
 /// takes it. It does not say why it was set, so that one bit serves whoever wakes that hart, and nobody's call is lost:
 /// callers write down first what they call for, and the hart looks there after it has taken the bit.
-pub trait Board: Clock + Relax + Sync + 'static {
+///
+/// # Safety
+/// A hart is told from others by its number alone. The implementor must ensure that
+/// - `hart` gives different numbers to harts, or threads, that run at the same time, and the same one to the same;
+/// - a call at an address from `stack_floor` on does not run into memory beyond the hart's stack;
+/// - `on_more_stack` calls `body` on the calling hart, if at all, and returns after `body` has;
+/// - none of these unwinds, except by a panic of `body`.
+pub unsafe trait Board: Clock + Relax + Sync + 'static {
     /// Ticks of the clock that a hart rests within one turn of waiting, if nobody rings it.
     const REST_TICKS: u64;
 
@@ -33,7 +40,8 @@ pub trait Board: Clock + Relax + Sync + 'static {
         0
     }
 
-    /// Calls `body` where there is stack left. Provided: on the stack that there is.
+    /// Calls `body`, once, where there is stack left; does not call it if there is no memory for that. Provided: on
+    /// the stack that there is.
     fn on_more_stack(&self, body: &mut dyn FnMut()) {
         body();
     }

@@ -106,14 +106,15 @@ impl<B: Board> Park for Manycore<B> {
 // SAFETY: full fences, as provided: a hart cannot make another one fence without its help.
 unsafe impl<B: Board> Fence for Manycore<B> {}
 
-impl<B: Board> Thread for Manycore<B> {
+// SAFETY: a hart is what `be` has told it, by its own number, which the board promises; so it does for the stack.
+unsafe impl<B: Board> Thread for Manycore<B> {
     fn here(&self) -> Option<WorkerId> {
         // ORDERING: Relaxed: the hart's own.
         let worker = self.worker.get(self.board.hart())?.load(Ordering::Relaxed);
         (worker != NONE).then_some(WorkerId(worker as u32))
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         let hart = self.board.hart();
         let before = self.here();
         let now = worker.map_or(NONE, WorkerId::index);
@@ -145,7 +146,8 @@ impl<B: Board> Thread for Manycore<B> {
 }
 
 /// There is no unwinding: a panic ends the board.
-impl<B: Board> Unwind for Manycore<B> {
+// SAFETY: nothing unwinds.
+unsafe impl<B: Board> Unwind for Manycore<B> {
     type Payload = Infallible;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Infallible> {

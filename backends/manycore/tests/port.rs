@@ -25,9 +25,11 @@ fn on_all(chip: &Chip, body: impl Fn(usize) + Sync) {
             let body = &body;
             scope.spawn(move || {
                 be(hart);
-                chip.be(Some(WorkerId(hart as u32)));
+                // SAFETY: there is no pool.
+                unsafe { chip.be(Some(WorkerId(hart as u32))) };
                 body(hart);
-                chip.be(None);
+                // SAFETY: there is no pool.
+                unsafe { chip.be(None) };
             });
         }
     });
@@ -55,7 +57,8 @@ fn an_awake_before_the_suspend_makes_it_return() {
     be(0);
     // Before anybody is that worker, too.
     awake(&chip, 0);
-    chip.be(Some(WorkerId(0)));
+    // SAFETY: there is no pool.
+    unsafe { chip.be(Some(WorkerId(0))) };
     for _ in 0..100 {
         suspend(&chip, 0);
         awake(&chip, 0);
@@ -193,22 +196,25 @@ fn tasks_run_on_it() {
             let pool = &pool;
             scope.spawn(move || {
                 be(hart);
-                pool.seat(WorkerId(hart as u32)).unwrap().attend();
+                let seat = pool.with_seat(WorkerId(hart as u32), |seat| seat.attend());
+                seat.expect("a free seat");
             });
         }
         be(0);
-        let seat = pool.seat(WorkerId(0)).unwrap();
-        let (sum, fibonacci) = seat.run(|cx| {
-            let sum = AtomicU64::new(0);
-            let ended = cx.finish(|cx| {
-                for task in 0..20_000 {
-                    let sum = &sum;
-                    cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
-                }
-            });
-            assert!(ended.is_ok());
-            (sum.into_inner(), fib(cx, 20))
+        let run = pool.with_seat(WorkerId(0), |seat| {
+            seat.run(|cx| {
+                let sum = AtomicU64::new(0);
+                let ended = cx.finish(|cx| {
+                    for task in 0..20_000 {
+                        let sum = &sum;
+                        cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
+                    }
+                });
+                assert!(ended.is_ok());
+                (sum.into_inner(), fib(cx, 20))
+            })
         });
+        let (sum, fibonacci) = run.expect("a free seat");
         pool.close();
         assert_eq!((sum, fibonacci), (19_999 * 10_000, 6765));
     });

@@ -73,6 +73,11 @@ impl<M> Inbox<M> {
         self.queue.lock(relax).iter().any(wanted)
     }
 
+    /// The number of `wanted` messages, settled against every push by the lock.
+    pub fn count(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> usize {
+        self.queue.lock(relax).iter().filter(|m| wanted(m)).count()
+    }
+
     /// Whether there was no message a moment ago.
     #[inline]
     pub fn is_empty(&self) -> bool {

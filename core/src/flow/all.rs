@@ -8,8 +8,7 @@
 //! `index`: whoever has the node, which is its registrar first and then each put in turn; ordered by C1 and C2 of
 //! the cells.
 
-use super::{Ddf, Latch, Node, NotReady, Waiter};
-use alloc::boxed::Box;
+use super::{Ddf, Latch, NodeBox, NotReady, Waiter};
 use alloc::vec::Vec;
 use core::array;
 
@@ -145,10 +144,9 @@ pub trait Ready<V>: Sized {
     /// Called once, by the put that makes it ready or by whoever registers it when nothing is missing, on that thread.
     fn ready(self, values: V);
 
-    /// The same for AND, with the node that did the waiting: whoever keeps it (see [`Node::into_raw`]) needs no other
-    /// memory until the values are wanted, by [`Node::open`].
-    #[expect(clippy::boxed_local, reason = "whoever implements it keeps the box")]
-    fn ready_node<'a, I>(node: Box<Node<All<I, Self>>>)
+    /// The same for AND, with the node that did the waiting: whoever keeps it (see [`NodeBox::into_raw`]) needs no
+    /// other memory until the values are wanted, by [`NodeBox::open`].
+    fn ready_node<'a, I>(node: NodeBox<All<I, Self>>)
     where
         I: Inputs<'a, Values = V>,
     {
@@ -161,7 +159,7 @@ pub trait Ready<V>: Sized {
     ///
     /// # Safety
     /// What the node borrows lives as long as `ready` wants it.
-    unsafe fn go_on<'a, I>(node: Box<Node<All<I, Self>>>)
+    unsafe fn go_on<'a, I>(node: NodeBox<All<I, Self>>)
     where
         I: Inputs<'a, Values = V> + Send,
         Self: Send,
@@ -188,13 +186,29 @@ pub struct All<I, R> {
     inputs: I,
 }
 
-impl<I, R> Node<All<I, R>> {
-    /// Whether it has been in every cell, or found it full.
+impl<I, R> NodeBox<All<I, R>> {
+    /// Whether it has been in every cell, or found it full. Accesses nothing of `ready`.
     pub fn is_through<'a>(&self) -> bool
     where
         I: Inputs<'a>,
     {
-        self.waiter.index >= self.waiter.inputs.count()
+        let all = self.pointer().as_ptr();
+        // SAFETY: these fields are touched by the owner of the node only.
+        let (index, inputs) = unsafe { ((*all).index, &(*all).inputs) };
+        index >= inputs.count()
+    }
+
+    /// The cell to wait in next, `None` behind the last. Accesses nothing of `ready`.
+    fn advance<'a>(&mut self) -> Option<&'a Latch>
+    where
+        I: Inputs<'a>,
+    {
+        let all = self.pointer().as_ptr();
+        // SAFETY: these fields are touched by the owner of the node only.
+        let (index, inputs) = unsafe { (&mut (*all).index, &(*all).inputs) };
+        let latch = inputs.latch_at(*index)?;
+        *index += 1;
+        Some(latch)
     }
 
     /// The values, and what wanted them.
@@ -216,25 +230,25 @@ where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    fn released(node: Box<Node<Self>>) {
+    fn released(node: NodeBox<Self>) {
         // SAFETY: whoever registered the node first promised it for the whole walk.
         unsafe { R::go_on(node) }
     }
 }
 
-impl<'a, I, R> Node<All<I, R>>
+impl<'a, I, R> NodeBox<All<I, R>>
 where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
     /// What [`when_all`] begins with, for one who must know where it is.
-    pub fn of_all(inputs: I, ready: R) -> Box<Self> {
+    pub fn of_all(inputs: I, ready: R) -> Self {
         let index = 0;
-        Box::new(Self::new(All {
+        Self::new(All {
             ready,
             index,
             inputs,
-        }))
+        })
     }
 }
 
@@ -242,14 +256,13 @@ where
 ///
 /// # Safety
 /// What the node borrows lives until it was released for the last time, or dropped.
-pub unsafe fn walk<'a, I, R>(mut node: Box<Node<All<I, R>>>)
+pub unsafe fn walk<'a, I, R>(mut node: NodeBox<All<I, R>>)
 where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    while let Some(latch) = node.waiter.inputs.latch_at(node.waiter.index) {
-        // Before registering: then the node may be anywhere.
-        node.waiter.index += 1;
+    // It advances before it is registered: then it may be anywhere.
+    while let Some(latch) = node.advance() {
         // SAFETY: promised by the caller.
         match unsafe { latch.register_scoped(node) } {
             Ok(()) => return,
@@ -295,5 +308,5 @@ where
     R: Ready<I::Values> + Send,
 {
     // SAFETY: promised by the caller.
-    unsafe { walk(Node::of_all(inputs, ready)) }
+    unsafe { walk(NodeBox::of_all(inputs, ready)) }
 }

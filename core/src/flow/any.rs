@@ -17,9 +17,8 @@
 //! # Proved
 //! By loom: `v6_any` and `v6_any_twice` in `verify/tests/flow.rs`.
 
-use super::{Ddf, Node, Ready, Waiter};
+use super::{Ddf, NodeBox, Ready, Waiter};
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
@@ -67,7 +66,7 @@ where
     T: Send + Sync + 'a,
     R: Ready<(usize, &'a T)> + Send,
 {
-    fn released(node: Box<Node<Self>>) {
+    fn released(node: NodeBox<Self>) {
         let wrapper = node.into_waiter();
         if let Some(ready) = wrapper.shared.win(wrapper.index) {
             // SAFETY: `ready` was still there, so what it waits for is alive, by the promise to when_any_scoped.
@@ -145,7 +144,7 @@ where
             life: PhantomData,
         };
         // SAFETY: what `ready` borrows lives while it is there, by promise; nothing else in a wrapper borrows.
-        let registered = unsafe { cell.latch().register_scoped(Box::new(Node::new(wrapper))) };
+        let registered = unsafe { cell.latch().register_scoped(NodeBox::new(wrapper)) };
         if registered.is_err() {
             if let Some(ready) = shared.win(index) {
                 call(ready, index, cell);

@@ -43,6 +43,6 @@ pub use latch::{End, Latch, Link};
 #[cfg(feature = "alloc")]
 pub use list::{DdfList, Fired, NoIndex};
 #[cfg(feature = "alloc")]
-pub use node::{Node, Waiter};
+pub use node::{Node, NodeBox, Waiter};
 #[cfg(feature = "alloc")]
 pub use wait::{Wait, WaitAll, WaitAny, wait_all, wait_any};

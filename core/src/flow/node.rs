@@ -1,8 +1,15 @@
-//! Who waits: a node of one allocation, in one list at a time.
+//! Waiters: a node of one allocation, in one list at a time.
+//!
+//! # Aliasing
+//! A node may be reached by two at a time: by the put that walks with it, and by an owner of its waiter that has kept a
+//! pointer to it, as the scope of a data-driven task does. So it is held by [`NodeBox`], a pointer that, unlike a `Box`,
+//! claims no exclusive access when it is moved; both sides access fields through pointers that were derived from the
+//! allocation, and no reference covers more than the fields that its side may touch.
 
 use super::{Ddf, End, Latch, Link};
 use alloc::boxed::Box;
-use core::mem::offset_of;
+use core::mem::{self, offset_of};
+use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 /// What a put calls back.
@@ -11,7 +18,7 @@ use core::ptr::NonNull;
 pub trait Waiter: Send + Sized {
     /// The cell that the node was registered with is full. Called once, by the put, on its thread; the node may be
     /// registered again, with another cell.
-    fn released(node: Box<Node<Self>>);
+    fn released(node: NodeBox<Self>);
 }
 
 /// A waiter and the link that lists hold it by, in one allocation.
@@ -25,46 +32,86 @@ pub struct Node<W> {
     pub waiter: W,
 }
 
-impl<W: Waiter> Node<W> {
-    /// A node in no list.
+/// Owns a [`Node`], which is in no list.
+#[derive(Debug)]
+pub struct NodeBox<W>(NonNull<Node<W>>);
+
+impl<W: Waiter> NodeBox<W> {
+    /// A node in no list. One allocation.
     pub fn new(waiter: W) -> Self {
         let link = Link::new(finish::<W>);
-        Self { link, waiter }
+        let node = Box::into_raw(Box::new(Node { link, waiter }));
+        // SAFETY: the pointer comes from a box.
+        Self(unsafe { NonNull::new_unchecked(node) })
     }
 }
 
-impl<W> Node<W> {
-    /// The waiter alone.
-    pub fn into_waiter(self) -> W {
-        self.waiter
+impl<W> NodeBox<W> {
+    /// A pointer to the waiter, which stays where it is until the node is dropped or opened. It reaches over the whole node,
+    /// and creating it accesses nothing.
+    pub fn pointer(&self) -> NonNull<W> {
+        // SAFETY: the node is there; a place is computed, nothing is read.
+        unsafe { NonNull::new_unchecked(&raw mut (*self.0.as_ptr()).waiter) }
     }
 
-    /// The node as a thin pointer to its waiter, for whoever keeps it by other means for a while; what the waiter begins
-    /// with can be reached through it. [`from_raw`](Self::from_raw) undoes it.
-    pub fn into_raw(self: Box<Self>) -> NonNull<W> {
-        let node = Box::into_raw(self);
-        // SAFETY: the pointer comes from a box; it keeps its reach over the whole node.
-        unsafe { NonNull::new_unchecked(&raw mut (*node).waiter) }
+    /// The waiter alone.
+    pub fn into_waiter(self) -> W {
+        // SAFETY: it comes from a box, and is the caller's alone.
+        let node = unsafe { Box::from_raw(self.into_node().as_ptr()) };
+        node.waiter
+    }
+
+    /// As [`pointer`](Self::pointer), for whoever keeps the node by other means for a while; what the waiter begins with can
+    /// be reached through it. [`from_raw`](Self::from_raw) undoes it.
+    pub fn into_raw(self) -> NonNull<W> {
+        let waiter = self.pointer();
+        mem::forget(self);
+        waiter
     }
 
     /// The node that was made a pointer of.
     ///
     /// # Safety
-    /// `waiter` comes from [`into_raw`](Self::into_raw) of the same type, and each such pointer comes back once.
-    pub unsafe fn from_raw(waiter: NonNull<W>) -> Box<Self> {
-        // SAFETY: the waiter lies so far behind the beginning of its node, which came from a box.
-        unsafe {
-            let node = waiter.byte_sub(offset_of!(Self, waiter));
-            Box::from_raw(node.cast().as_ptr())
-        }
+    /// The caller must have `waiter` from [`into_raw`](Self::into_raw) of the same type, or from
+    /// [`pointer`](Self::pointer) of a node that was forgotten, and call this once for each such node.
+    pub unsafe fn from_raw(waiter: NonNull<W>) -> Self {
+        // SAFETY: the waiter lies that far behind the beginning of its node.
+        Self(unsafe { waiter.byte_sub(offset_of!(Node<W>, waiter)).cast() })
+    }
+
+    fn into_node(self) -> NonNull<Node<W>> {
+        mem::ManuallyDrop::new(self).0
+    }
+}
+
+impl<W> Deref for NodeBox<W> {
+    type Target = Node<W>;
+
+    fn deref(&self) -> &Node<W> {
+        // SAFETY: owned by this.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<W> DerefMut for NodeBox<W> {
+    fn deref_mut(&mut self) -> &mut Node<W> {
+        // SAFETY: owned by this.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl<W> Drop for NodeBox<W> {
+    fn drop(&mut self) {
+        // SAFETY: it comes from a box, and is owned by this.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
 /// # Safety
-/// `link` is the head of a boxed `Node<W>` that nobody else has.
+/// The caller must have `link` from a `NodeBox<W>` that was given up for it, and not use it again.
 unsafe fn finish<W: Waiter>(link: NonNull<Link>, end: End) {
-    // SAFETY: promised by the caller; the link comes first in the node.
-    let node = unsafe { Box::from_raw(link.cast::<Node<W>>().as_ptr()) };
+    // The link comes first in the node.
+    let node = NodeBox::<W>(link.cast());
     match end {
         End::Released => W::released(node),
         End::Dropped => drop(node),
@@ -76,7 +123,7 @@ impl Latch {
     ///
     /// # Errors
     /// If the cell is full: gives the node back, unreleased.
-    pub fn register<W>(&self, node: Box<Node<W>>) -> Result<(), Box<Node<W>>>
+    pub fn register<W>(&self, node: NodeBox<W>) -> Result<(), NodeBox<W>>
     where
         W: Waiter + 'static,
     {
@@ -90,20 +137,18 @@ impl Latch {
     /// If the cell is full: gives the node back, unreleased.
     ///
     /// # Safety
-    /// What the waiter borrows lives until the waiter was released or dropped.
-    pub unsafe fn register_scoped<W>(&self, node: Box<Node<W>>) -> Result<(), Box<Node<W>>>
+    /// The caller must keep what the waiter borrows alive until the waiter was released or dropped.
+    pub unsafe fn register_scoped<W>(&self, node: NodeBox<W>) -> Result<(), NodeBox<W>>
     where
         W: Waiter,
     {
-        let node = Box::into_raw(node);
-        // SAFETY: from a box.
-        let link = unsafe { NonNull::new_unchecked(node.cast::<Link>()) };
-        // SAFETY: the node is a box that nobody else has, its waiter is Send, and lives long enough by promise.
-        if unsafe { self.register_link(link) } {
+        let node = node.into_node();
+        // SAFETY: the node was owned and is given up, its waiter is Send, and lives long enough by promise.
+        if unsafe { self.register_link(node.cast()) } {
             return Ok(());
         }
-        // SAFETY: refused, so it is still ours alone.
-        Err(unsafe { Box::from_raw(node) })
+        // Refused, so it is still owned here.
+        Err(NodeBox(node))
     }
 }
 
@@ -112,7 +157,7 @@ impl<T> Ddf<T> {
     ///
     /// # Errors
     /// If the cell is full: gives the node back, unreleased.
-    pub fn register<W>(&self, node: Box<Node<W>>) -> Result<(), Box<Node<W>>>
+    pub fn register<W>(&self, node: NodeBox<W>) -> Result<(), NodeBox<W>>
     where
         W: Waiter + 'static,
     {

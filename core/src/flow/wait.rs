@@ -11,11 +11,11 @@
 //! # Proved
 //! By loom: `future_put`, `future_dropped`, `futures_share` in `verify/tests/flow.rs`.
 
-use super::{Ddf, EmptyAny, Inputs, Latch, Node, Waiter};
+use super::{Ddf, EmptyAny, Inputs, Latch, NodeBox, Waiter};
 use crate::port::Spin;
 use crate::sync::{Lock, Ordering};
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::future::Future;
 use core::mem;
 use core::pin::Pin;
@@ -63,7 +63,7 @@ impl Wakers {
         let fresh = unsafe { &*fresh };
         let bell = Bell(NonNull::from(fresh));
         // SAFETY: the bell is there as long as the latch, and rings only in a put, so before that is dropped.
-        if unsafe { latch.register_scoped(Box::new(Node::new(bell))) }.is_err() {
+        if unsafe { latch.register_scoped(NodeBox::new(bell)) }.is_err() {
             fresh.wake();
         }
         fresh
@@ -85,7 +85,22 @@ impl Wakers {
             seats.full = true;
             mem::take(&mut seats.wakers)
         };
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        WakeAll(wakers.into_iter()).wake();
+    }
+}
+
+/// Wakes the rest though one of them panics; a second panic aborts.
+struct WakeAll(vec::IntoIter<Option<Waker>>);
+
+impl WakeAll {
+    fn wake(&mut self) {
+        self.0.by_ref().flatten().for_each(Waker::wake);
+    }
+}
+
+impl Drop for WakeAll {
+    fn drop(&mut self) {
+        self.wake();
     }
 }
 
@@ -96,7 +111,7 @@ struct Bell(NonNull<Wakers>);
 unsafe impl Send for Bell {}
 
 impl Waiter for Bell {
-    fn released(node: Box<Node<Self>>) {
+    fn released(node: NodeBox<Self>) {
         // SAFETY: the put that calls this borrows the cell, with which the wakers go.
         unsafe { node.waiter.0.as_ref() }.wake();
     }

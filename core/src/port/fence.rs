@@ -11,7 +11,6 @@ use crate::sync::full_fence;
 /// # Safety
 /// The implementor must ensure that, where [`heavy_fence`](Self::heavy_fence) returns true, it and every
 /// [`light_fence`](Self::light_fence) of another thread behave as a pair of full fences.
-#[allow(unsafe_code, reason = "a declaration: nothing here is called")]
 pub unsafe trait Fence {
     /// Orders this thread's accesses towards threads that execute a heavy fence. Provided: a full fence.
     ///

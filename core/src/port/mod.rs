@@ -1,15 +1,21 @@
 //! What a machine must lend the core: one capability a file.
 //!
 //! Required methods are the port; a backend that implements only those is complete and correct.
+//!
+//! [`Fence`], [`Thread`] and [`Unwind`] are unsafe to implement, since the pool's memory safety rests on them. On the others rests only
+//! that a program goes on: one that panics inside a wait of the pool aborts the process.
 #![deny(unsafe_code)]
 
 mod barrier;
 mod clock;
+#[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod fence;
 mod park;
 mod relax;
+#[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod thread;
 mod transport;
+#[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod unwind;
 
 pub use barrier::{Barrier, Line};

@@ -1,9 +1,13 @@
 //! What becomes of a panic.
 
-/// Catching panics, so that they reach the owner of the scope in which they happened.
+/// Catches panics, so that they reach the owner of the scope in which they happened.
 ///
 /// A machine without unwinding only calls: a panic ends it.
-pub trait Unwind {
+///
+/// # Safety
+/// Frames that other threads use are left only by a return, which the pool ensures by catching what is called from
+/// them. The implementor must ensure that `catch` does not unwind, whether `body` panics or not.
+pub unsafe trait Unwind {
     /// What a panic carries.
     type Payload: Send + 'static;
 

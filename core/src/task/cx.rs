@@ -4,7 +4,7 @@ use super::job::{Fork, Spawned, Waiting, start_any};
 use super::pool::Pool;
 use super::scope::{Cause, Owner, Scope, discard};
 use super::worker::Worker;
-use super::{Cancelled, Help, Wait};
+use super::{Cancelled, Help, Wait, no_unwind};
 use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::flow::{Ddf, EmptyAny, Inputs};
@@ -385,10 +385,13 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             let base = worker.own().bottom();
             // Caught, since others' tasks run in the wait, and they do not panic.
             let outcome = port.catch(|| body(&mut Cx::new(worker, scope)));
-            if outcome.is_err() {
-                scope.give_up();
-            }
-            close(worker, scope, base);
+            // Tasks use the scope, and what they borrow, until they have ended.
+            no_unwind(|| {
+                if outcome.is_err() {
+                    scope.give_up();
+                }
+                close(worker, scope, base);
+            });
             outcome
         };
         let outcome = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {

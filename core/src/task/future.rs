@@ -54,10 +54,10 @@ impl<P: Host> Clone for TaskCx<'_, '_, P> {
 impl<P: Host> Drop for TaskCx<'_, '_, P> {
     fn drop(&mut self) {
         if let Held::Suspending(scope) = &self.scope {
-            // SAFETY: the pool outlives its scopes; it may be dropped as soon as the share is given up, but for `keep`.
-            let pool = unsafe { NonNull::from(scope.pool()).as_ref() };
             // SAFETY: the share that came with it.
-            pool.keep(|| unsafe { Scope::leave(NonNull::from(&**scope)) });
+            let leave = || unsafe { Scope::leave(NonNull::from(&**scope)) };
+            // SAFETY: the pool outlives its scopes; that share keeps one.
+            unsafe { Pool::keep(NonNull::from(scope.pool()), leave) };
         }
     }
 }
@@ -89,7 +89,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     pub fn spawn(&self, body: impl FnOnce(&mut Cx<'scope, 'env, P>) + Send + 'scope) {
         let scope = self.of_child();
         scope.enter();
-        scope.pool().schedule(Spawned::task(scope, body));
+        Pool::schedule(Spawned::task(scope, body));
     }
 
     /// Lets the future that `body` gives run some time before the enclosing scope ends. One allocation.
@@ -102,8 +102,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         let future = body(self.clone());
         let scope = self.of_child();
         scope.enter();
-        let task = spawn_future(scope, future);
-        scope.pool().schedule(task);
+        Pool::schedule(spawn_future(scope, future));
     }
 
     /// Runs the child at once and leaves what follows the `await` to whoever comes first, this worker or a thief
@@ -293,7 +292,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 /// # Orderings
 /// | id | release side | acquire side | what becomes visible | model |
 /// |---|---|---|---|---|
-/// | B1 | `wake` | `is_done`, `sleep`, `reset` | what the waker did before | `block_on_*` in `verify/tests/task.rs` |
+/// | B1 | `wake` | `reset` | what the waker did before | `block_on_*` in `verify/tests/task.rs` |
 struct Signal<P: Host> {
     state: AtomicUsize,
     worker: WorkerId,
@@ -326,13 +325,13 @@ impl<P: Host> Signal<P> {
 
 impl<P: Host> Awaited for Signal<P> {
     fn is_done(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in wake (B1).
-        self.state.load(Ordering::Acquire) & WOKEN != 0
+        // ORDERING: Relaxed: the reset before the next poll acquires (B1).
+        self.state.load(Ordering::Relaxed) & WOKEN != 0
     }
 
     fn sleep(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in wake (B1), if that came first; if not, that one sees the bit.
-        self.state.fetch_or(ASLEEP, Ordering::Acquire) & WOKEN == 0
+        // ORDERING: Relaxed: of two changes of one word the second sees the first; the reset acquires (B1).
+        self.state.fetch_or(ASLEEP, Ordering::Relaxed) & WOKEN == 0
     }
 }
 
@@ -342,7 +341,7 @@ impl<P: Host> Wake for Signal<P> {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // ORDERING: Release, pairs with Acquire in is_done, sleep and reset (B1).
+        // ORDERING: Release, pairs with Acquire in reset (B1).
         if self.state.fetch_or(WOKEN, Ordering::Release) & ASLEEP == 0 {
             return;
         }

@@ -9,7 +9,9 @@ mod future;
 mod job;
 mod phased;
 mod pool;
+mod raid;
 mod scope;
+mod stack;
 mod worker;
 
 pub use cx::Cx;
@@ -20,6 +22,7 @@ pub use pool::{Idle, Pool, Seat};
 use crate::deque::split::Index;
 use crate::finish::{Counter, Reason};
 use crate::port::Host;
+use core::mem;
 use scope::Scope;
 
 /// What a worker does while it waits for the tasks of a scope.
@@ -78,6 +81,31 @@ impl Awaited for Counter {
     fn sleep(&self) -> bool {
         self.sleep()
     }
+}
+
+/// Aborts the process when it is dropped, which only unwinding does.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    #[cold]
+    fn drop(&mut self) {
+        // A panic out of a destructor that unwinding has called aborts. Loom reports what it has found by a panic in a wait,
+        // and nothing runs on after that.
+        if !cfg!(any(tautline_loom, tautline_shuttle)) {
+            panic!(
+                "a panic of the machine inside a wait: other threads may use the frames that it would unwind"
+            );
+        }
+    }
+}
+
+/// Calls `act`, out of which no panic must come, since frames below are in use by other threads until it has returned.
+#[inline(always)]
+fn no_unwind<R>(act: impl FnOnce() -> R) -> R {
+    let guard = AbortOnUnwind;
+    let result = act();
+    mem::forget(guard);
+    result
 }
 
 /// What a waiting worker may run: anything, or, as the `scope` of the waiting task says, only own tasks from `base` on that

@@ -460,8 +460,8 @@ impl<P: Host> Scope<P> {
     pub fn reason(&self) -> Option<Reason> {
         let mut scope = Some(self);
         while let Some(this) = scope {
-            // ORDERING: Acquire, pairs with Release in fail.
-            let ended = this.ended.load(Ordering::Acquire);
+            // ORDERING: Relaxed: set under the lock of the cause, which is taken next.
+            let ended = this.ended.load(Ordering::Relaxed);
             if let Some(reason) = ended.then(|| this.own_reason()).flatten() {
                 return Some(reason);
             }

@@ -3,13 +3,13 @@
 use super::job::{Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
-use super::{Awaited, Help, Wait};
-use crate::deque::split::{End, Index, Pushed, Refused, SplitDeque};
+use super::stack::Stack;
+use super::{Awaited, Help, Wait, no_unwind};
+use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
-use crate::hierarchy::Place;
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
-use crate::sync::{AtomicBool, CachePadded, Ordering};
+use crate::sync::{AtomicBool, Ordering};
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 
@@ -19,9 +19,6 @@ use core::ptr::{self, NonNull};
 pub(super) const SLOTS: usize = 1024;
 #[cfg(tautline_loom)]
 pub(super) const SLOTS: usize = 4;
-
-/// Further pieces of stack in which a wait still helps with others' tasks.
-const MOST_PIECES: u32 = 4;
 
 /// Turns of waiting before a search.
 const SOON_TURNS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
@@ -35,17 +32,14 @@ const RAID_PART: u64 = 8;
 /// One seat of a pool. Whoever holds it is the worker.
 pub struct Worker<P: Host> {
     id: WorkerId,
-    tasks: SplitDeque<Task<P>, SLOTS>,
+    pub(super) tasks: SplitDeque<Task<P>, SLOTS>,
     overflow: Inbox<Task<P>>,
     held: AtomicBool,
     /// Sleeps, and shall be woken only for tasks that come from outside or are bound to a place.
     apart: AtomicBool,
-    /// The holder's: the pool, which it is in; how far down its stack it may go, and how far it may go while
-    /// it helps others; how many further pieces of stack it is on; where the next search begins.
+    /// The holder's: the pool, which it is in; its stack; where the next search begins.
     pool: Cell<*const Pool<P>>,
-    floor: Cell<usize>,
-    deep: Cell<usize>,
-    pieces: Cell<u32>,
+    stack: Stack,
     start: Cell<usize>,
     /// The holder's: how the task at work waits, if its scope is isolated.
     isolation: Cell<Wait>,
@@ -59,22 +53,6 @@ unsafe impl<P: Host> Sync for Worker<P> {}
 // SAFETY: pools are made on one thread and may be dropped on another.
 unsafe impl<P: Host> Send for Worker<P> {}
 
-/// What a worker knows of its stack, to be put back when it comes back to it, by a panic too.
-struct Stack<'w, P: Host> {
-    worker: &'w Worker<P>,
-    floor: usize,
-    deep: usize,
-    pieces: u32,
-}
-
-impl<P: Host> Drop for Stack<'_, P> {
-    fn drop(&mut self) {
-        self.worker.floor.set(self.floor);
-        self.worker.deep.set(self.deep);
-        self.worker.pieces.set(self.pieces);
-    }
-}
-
 /// A task of an isolated scope is at work.
 pub(super) struct Isolation<'w, P: Host> {
     worker: &'w Worker<P>,
@@ -87,13 +65,6 @@ impl<P: Host> Drop for Isolation<'_, P> {
     }
 }
 
-/// Where the caller's stack is.
-#[inline(always)]
-fn here() -> usize {
-    let marker = 0u8;
-    ptr::from_ref(&marker).addr()
-}
-
 impl<P: Host> Worker<P> {
     pub(super) fn new(id: WorkerId) -> Self {
         Self {
@@ -103,9 +74,7 @@ impl<P: Host> Worker<P> {
             held: AtomicBool::new(false),
             apart: AtomicBool::new(false),
             pool: Cell::new(ptr::null()),
-            floor: Cell::new(0),
-            deep: Cell::new(0),
-            pieces: Cell::new(0),
+            stack: Stack::default(),
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             next: Cell::new(None),
@@ -127,9 +96,7 @@ impl<P: Host> Worker<P> {
 
     /// Measures the stack that the holder runs on.
     pub(super) fn settle(&self) {
-        let (floor, here) = (self.pool().port().stack_floor(), here());
-        self.floor.set(floor);
-        self.deep.set(floor + here.saturating_sub(floor) / 2);
+        self.stack.settle(self.pool().port());
     }
 
     /// Gives the seat up, after [`hand_over`](Self::hand_over).
@@ -165,7 +132,7 @@ impl<P: Host> Worker<P> {
     /// Whether a call at `address` on the stack is too deep to fork.
     #[inline(always)]
     pub(super) fn is_below_floor(&self, address: usize) -> bool {
-        address < self.floor.get()
+        self.stack.is_below_floor(address)
     }
 
     /// Whoever enters the pool anew from the task at work must wait so.
@@ -183,24 +150,15 @@ impl<P: Host> Worker<P> {
     }
 
     /// Goes on where there is stack.
+    ///
+    /// # Panics
+    /// There is no memory for more of it.
     #[cold]
     pub(super) fn on_more_stack<R>(&self, body: impl FnOnce() -> R) -> R {
-        let _back = Stack {
-            worker: self,
-            floor: self.floor.get(),
-            deep: self.deep.get(),
-            pieces: self.pieces.get(),
+        let Ok(result) = self.stack.extend(self.pool().port(), body) else {
+            panic!("the stack is used up, and there is no memory for more of it");
         };
-        let (mut body, mut result) = (Some(body), None);
-        self.pool().port().on_more_stack(&mut || {
-            self.settle();
-            self.pieces.set(self.pieces.get() + 1);
-            if self.pieces.get() > MOST_PIECES {
-                self.deep.set(usize::MAX);
-            }
-            result = body.take().map(|body| body());
-        });
-        result.expect("the port calls the body")
+        result
     }
 
     /// Runs `task` as soon as the one that is at work ends or suspends.
@@ -254,29 +212,30 @@ impl<P: Host> Worker<P> {
 
     /// Takes the newest own task back.
     fn pop(&self) -> Option<Task<P>> {
-        self.own().pop(self.pool().port(), || self.offered())
+        // Forks are in the deque, and nothing guards the frame of one that is being joined.
+        let published = || no_unwind(|| self.offered());
+        self.own().pop(self.pool().port(), published)
     }
 
     /// A task: bound to a place on the way from this worker's leaf to the root, own ones first; then own ones, newest
     /// first; then the others', nearest first (Chatterjee 2013, 5.2). Says from whose deque.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
-        let bound = || Some(self.find_bound()?.1);
         let own = || self.pop();
         let overflow = || self.overflow.pop(self.pool().port());
-        match bound().or_else(own).or_else(overflow) {
+        match self.find_bound().or_else(own).or_else(overflow) {
             Some(task) => Some((task, self.id)),
             None => self.rob(),
         }
     }
 
     /// A task that is bound to a place which this worker is below.
-    fn find_bound(&self) -> Option<(Place, Task<P>)> {
+    fn find_bound(&self) -> Option<Task<P>> {
         let (pool, seat) = (self.pool(), self.id.index());
         if pool.is_flat() {
             return None;
         }
         let mut path = pool.path(self.id);
-        path.find_map(|place| Some((place, pool.bins.take(place, seat, pool.port())?)))
+        path.find_map(|place| pool.bins.take(place, seat, pool.port()))
     }
 
     /// The others' tasks, nearest first.
@@ -297,37 +256,6 @@ impl<P: Host> Worker<P> {
         }
         let task = pool.injected.pop(pool.port())?;
         Some((task, self.id))
-    }
-
-    /// Requests the private tasks of `victims`, of all of them or of those that seem to have some, and publishes them if the
-    /// machine has a heavy fence; else their owners do so at their next fork or join. True if there are public tasks now, or
-    /// were: their owner may have taken them back by now, and then owes no answer.
-    fn raid(&self, victims: &[CachePadded<Self>], all: bool) -> bool {
-        self.raid_rest(victims, all).0
-    }
-
-    /// As [`raid`](Self::raid); also whether the fence was executed, which is one for all.
-    fn raid_rest(&self, victims: &[CachePadded<Self>], all: bool) -> (bool, bool) {
-        let Some((victim, rest)) = victims.split_first() else {
-            return (false, self.pool().port().heavy_fence());
-        };
-        if victim.id == self.id || !all && !victim.tasks.has_private() {
-            return self.raid_rest(rest, all);
-        }
-        let request = victim.tasks.request();
-        let (public, fenced) = self.raid_rest(rest, all);
-        let here = match request {
-            // SAFETY: the fence was executed inside the call above, after the request.
-            Ok(request) => fenced && unsafe { request.settle() },
-            Err(refused) => refused == Refused::Public,
-        };
-        (public || here, fenced)
-    }
-
-    /// Whether another worker seems to keep tasks private.
-    fn sees_private(&self) -> bool {
-        let others = self.pool().workers().iter().filter(|w| w.id != self.id);
-        others.into_iter().any(|w| w.tasks.has_private())
     }
 
     /// Whether there is a task for this worker anywhere, settled against every offer: tasks that are pushed later wake it, if it is
@@ -423,30 +351,34 @@ impl<P: Host> Worker<P> {
             }
             // Not wanted: only what nobody else may run.
             let on_duty = || pool.is_closed() || pool.wants(self.id);
-            let bound = || Some(self.find_bound()?.1);
+            let bound = || self.find_bound();
             self.stand_apart(on_duty, || self.look_bound(), bound, || self.hand_over());
         }
     }
 
     /// Waits, and helps meanwhile.
     pub(super) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
+        no_unwind(|| self.wait_for(awaited, &help));
+    }
+
+    fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {
         self.offer_next();
         let inside = help.inside();
         if inside.is_none() && self.may_help() {
             return self.help_all(awaited);
         }
         // Deep in the stack first what this wait is for: others' tasks could wait in turn, and help again.
-        while !awaited.is_done() && self.help_own(&help) {}
-        if inside.is_none() && self.pieces.get() < MOST_PIECES {
-            self.on_more_stack(|| self.help_all(awaited));
-        } else {
-            self.rest(awaited, &help, inside);
+        while !awaited.is_done() && self.help_own(help) {}
+        let help_all = || self.help_all(awaited);
+        let may_extend = inside.is_none() && self.stack.may_extend();
+        if !may_extend || self.stack.extend(self.pool().port(), help_all).is_err() {
+            self.rest(awaited, help, inside);
         }
     }
 
     /// Whether there is stack for others' tasks, or nobody else to run them.
     fn may_help(&self) -> bool {
-        here() >= self.deep.get() || self.pool().has_one_worker()
+        self.stack.has_room() || self.pool().has_one_worker()
     }
 
     /// Runs one task that a wait may run, if there is one.
@@ -545,17 +477,19 @@ impl<P: Host> Worker<P> {
         }
         if awaited.sleep() {
             let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+            let may_run = |task: &Task<P>| scope.is_none() || is_inside(task);
+            let (bins, seat) = (&pool.bins, self.id.index());
+            let look_bound = || {
+                pool.path(self.id)
+                    .any(|p| bins.look_wanted(p, port, may_run))
+            };
             let bound = || {
-                let (place, task) = self.find_bound()?;
-                if scope.is_none() || is_inside(&task) {
-                    return Some(task);
-                }
-                pool.rebind(self.id, place, task);
-                None
+                let mut path = pool.path(self.id);
+                path.find_map(|place| bins.take_wanted(place, seat, port, may_run))
             };
             self.stand_apart(
                 || awaited.is_done(),
-                || self.look_bound() || pool.injected.holds(port, is_inside),
+                || look_bound() || pool.injected.holds(port, is_inside),
                 || pool.injected.pop_newest(port, is_inside).or_else(bound),
                 || while !awaited.is_done() && self.help_own(help) {},
             );
@@ -572,9 +506,9 @@ impl<P: Host> Worker<P> {
     ) {
         let port = self.pool().port();
         while !done() {
-            // ORDERING: Release: made visible by the look that follows, to whoever binds or brings in a task after it (N2,
+            // ORDERING: Relaxed: released by the look that follows, to any thread that binds or brings in a task after it (N2,
             // W2).
-            self.apart.store(true, Ordering::Release);
+            self.apart.store(true, Ordering::Relaxed);
             if !look() {
                 port.park(PlaceId::HOME, self.id);
             }
@@ -613,7 +547,7 @@ impl<P: Host> Worker<P> {
             if task.is(word) {
                 return true;
             }
-            self.run_if_inside(task, &help);
+            no_unwind(|| self.run_if_inside(task, &help));
         }
         self.wait(fork, help);
         false
@@ -631,7 +565,8 @@ impl<P: Host> Worker<P> {
     pub(super) fn admit_fork(&self, index: Index) -> bool {
         let pushed = self.own().admit(index, self.pool().port());
         if pushed == Some(Pushed::Published) {
-            self.offered();
+            // The fork is in the deque, and nothing guards its frame yet.
+            no_unwind(|| self.offered());
         }
         pushed.is_some()
     }

@@ -1,9 +1,12 @@
 //! Threads of the test as the workers of a pool.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::io::{Write, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::abort;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,11 +36,48 @@ thread_local! {
     static HERE: Cell<(*const Crew, Option<WorkerId>)> = const { Cell::new((ptr::null(), None)) };
 }
 
+thread_local! {
+    static ON_RELAX: RefCell<Option<Box<dyn Fn(u32)>>> = const { RefCell::new(None) };
+}
+
+/// Calls `act` with the turn of each step of waiting of the calling thread, as long as `body` runs.
+pub fn when_relaxing<R>(act: impl Fn(u32) + 'static, body: impl FnOnce() -> R) -> R {
+    ON_RELAX.set(Some(Box::new(act)));
+    let result = body();
+    ON_RELAX.set(None);
+    result
+}
+
 /// One a worker: whether it may go on.
 #[derive(Default)]
 struct Permit {
     given: Mutex<bool>,
     bell: Condvar,
+    /// Parked, or about to be; changed under the lock.
+    parked: AtomicBool,
+}
+
+/// What a machine can fail at, by a panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fault {
+    None,
+    Clock,
+    Relax,
+    Park,
+    Unpark,
+}
+
+/// Which of them every machine of this process fails at, for tests that run in a process of their own.
+static FAULT: AtomicU8 = AtomicU8::new(Fault::None as u8);
+
+/// From now on all machines fail at that.
+pub fn fail_at(fault: Fault) {
+    FAULT.store(fault as u8, SeqCst);
+}
+
+fn may_fail_at(fault: Fault) {
+    assert!(FAULT.load(SeqCst) != fault as u8, "broken: {fault:?}");
 }
 
 /// A machine with nothing but threads.
@@ -53,10 +93,18 @@ impl Crew {
             origin: Instant::now(),
         }
     }
+
+    /// Whether that worker is parked, and no permit is there to end that.
+    pub fn is_parked(&self, worker: WorkerId) -> bool {
+        let Permit { given, parked, .. } = &self.permits[worker.index()];
+        let given = given.lock().unwrap();
+        !*given && parked.load(SeqCst)
+    }
 }
 
 impl Clock for Crew {
     fn now(&self) -> u64 {
+        may_fail_at(Fault::Clock);
         self.origin.elapsed().as_nanos() as u64
     }
 }
@@ -65,39 +113,56 @@ impl Clock for Crew {
 unsafe impl Fence for Crew {}
 
 impl Relax for Crew {
-    fn relax(&self, _turn: u32) {
+    fn relax(&self, turn: u32) {
+        may_fail_at(Fault::Relax);
+        ON_RELAX.with_borrow(|act| act.iter().for_each(|act| act(turn)));
         thread::yield_now();
     }
 }
 
 impl Park for Crew {
     fn park(&self, _place: PlaceId, worker: WorkerId) {
-        let Permit { given, bell } = &self.permits[worker.index()];
-        let wait = bell.wait_timeout_while(given.lock().unwrap(), PATIENCE, |given| !*given);
+        may_fail_at(Fault::Park);
+        let Permit {
+            given,
+            bell,
+            parked,
+        } = &self.permits[worker.index()];
+        let given = given.lock().unwrap();
+        parked.store(true, SeqCst);
+        let wait = bell.wait_timeout_while(given, PATIENCE, |given| !*given);
         let (mut given, timeout) = wait.unwrap();
-        assert!(!timeout.timed_out(), "worker {} sleeps for ever", worker.0);
+        if timeout.timed_out() {
+            // Not by a panic, which the pool would not let out of a wait, nor the test's harness show then.
+            _ = writeln!(stderr(), "worker {} sleeps for ever", worker.0);
+            abort();
+        }
         *given = false;
+        parked.store(false, SeqCst);
     }
 
     fn unpark(&self, _place: PlaceId, worker: WorkerId) {
-        let Permit { given, bell } = &self.permits[worker.index()];
+        may_fail_at(Fault::Unpark);
+        let Permit { given, bell, .. } = &self.permits[worker.index()];
         *given.lock().unwrap() = true;
         bell.notify_one();
     }
 }
 
-impl Thread for Crew {
+// SAFETY: a thread is what it was told by this crew, which stays in its pool where it is while a seat is held.
+unsafe impl Thread for Crew {
     fn here(&self) -> Option<WorkerId> {
         let (crew, worker) = HERE.get();
         worker.filter(|_| ptr::eq(crew, self))
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         HERE.set((self, worker));
     }
 }
 
-impl Unwind for Crew {
+// SAFETY: `catch_unwind` does not unwind.
+unsafe impl Unwind for Crew {
     type Payload = Box<dyn Any + Send>;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {
@@ -120,7 +185,19 @@ impl Drop for Closing<'_> {
 
 /// Runs `body` on a pool of `workers`, the caller one of them.
 pub fn on<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
-    within(workers, |pool| pool.seat(WorkerId(0)).unwrap().run(body))
+    within(workers, |pool| run_on(pool, body))
+}
+
+/// Runs `body` on worker 0 of a pool.
+pub fn run_on<'e, R>(pool: &Pool<Crew>, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+    let ran = pool.with_seat(WorkerId(0), |seat| seat.run(body));
+    ran.expect("a free seat")
+}
+
+/// The calling thread is that worker of a pool until the pool is closed.
+pub fn attend(pool: &Pool<Crew>, worker: u32) {
+    let attended = pool.with_seat(WorkerId(worker), |seat| seat.attend());
+    attended.expect("a free seat");
 }
 
 /// Calls `body` with a pool in which the seats from 1 on are taken.
@@ -129,7 +206,7 @@ pub fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
     thread::scope(|threads| {
         let _closing = Closing(pool);
         for worker in 1..workers {
-            threads.spawn(move || pool.seat(WorkerId(worker as u32)).unwrap().attend());
+            threads.spawn(move || attend(pool, worker as u32));
         }
         body(pool)
     })

@@ -1,7 +1,7 @@
 //! How async tasks end: dropped, panicking, cancelled, awaited elsewhere.
 
 use super::WORKERS;
-use super::crew::{Crew, on, panic_of, wait_until, within};
+use super::crew::{Crew, on, panic_of, run_on, wait_until, within};
 use std::future::{Future, pending, poll_fn, ready};
 use std::panic::panic_any;
 use std::pin::pin;
@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 use std::thread;
-use tautline_core::WorkerId;
 use tautline_core::finish::Reason;
 use tautline_core::flow::Ddf;
 use tautline_core::task::Pool;
@@ -303,8 +302,7 @@ fn sleepers_are_woken_by_foreign_threads() {
                     }
                     bell.ring();
                 });
-                let seat = pool.seat(WorkerId(0)).unwrap();
-                seat.run(|cx| cx.spawn_async(|_| bell.rung()));
+                run_on(pool, |cx| cx.spawn_async(|_| bell.rung()));
             });
         });
     }

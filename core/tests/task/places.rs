@@ -1,6 +1,6 @@
 //! Tasks that are bound to a place: where they run, whoever binds them, and in which order they are looked for.
 
-use super::crew::{Crew, panic_of, wait_until};
+use super::crew::{Crew, attend, panic_of, run_on, wait_until};
 use std::future::poll_fn;
 use std::panic::panic_any;
 use std::sync::Mutex;
@@ -49,7 +49,7 @@ fn within<R>(tree: Hierarchy, outside: Outside, body: impl FnOnce(&Pool<Crew>) -
     thread::scope(|threads| {
         let _closing = Closing(pool);
         for worker in 1..workers {
-            threads.spawn(move || pool.seat(WorkerId(worker)).unwrap().attend());
+            threads.spawn(move || attend(pool, worker));
         }
         body(pool)
     })
@@ -61,8 +61,7 @@ fn on<'e, R>(
     outside: Outside,
     body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R,
 ) -> R {
-    let run = |pool: &Pool<Crew>| pool.seat(WorkerId(0)).unwrap().run(body);
-    within(tree, outside, run)
+    within(tree, outside, |pool| run_on(pool, body))
 }
 
 fn check(cx: &Cx, place: Place) {
@@ -188,33 +187,35 @@ fn the_search_goes_from_the_leaf_to_the_root() {
             let _closing = Closing(pool);
             // Worker 2 is below neither; it spawns, and does not help.
             threads.spawn(move || {
-                let seat = pool.seat(WorkerId(2)).unwrap();
-                seat.run(|cx| {
-                    cx.spawn(|_| note('r'));
-                    "pi".chars()
-                        .for_each(|x| cx.spawn_at(inner, move |_| note(x)));
-                    "ml".chars()
-                        .for_each(|x| cx.spawn_at(leaf, move |_| note(x)));
-                    cx.spawn_at(leaf, |cx| {
-                        note('!');
-                        cx.spawn(|_| note('R'));
-                        cx.spawn_at(inner, |cx| {
-                            note('P');
-                            cx.spawn_at(leaf, |_| note('K'));
+                let run = pool.with_seat(WorkerId(2), |seat| {
+                    seat.run(|cx| {
+                        cx.spawn(|_| note('r'));
+                        "pi".chars()
+                            .for_each(|x| cx.spawn_at(inner, move |_| note(x)));
+                        "ml".chars()
+                            .for_each(|x| cx.spawn_at(leaf, move |_| note(x)));
+                        cx.spawn_at(leaf, |cx| {
+                            note('!');
+                            cx.spawn(|_| note('R'));
+                            cx.spawn_at(inner, |cx| {
+                                note('P');
+                                cx.spawn_at(leaf, |_| note('K'));
+                            });
+                            cx.spawn_at(inner, |_| note('I'));
+                            cx.spawn_at(leaf, |_| note('L'));
+                            cx.spawn_at(leaf, |_| note('M'));
                         });
-                        cx.spawn_at(inner, |_| note('I'));
-                        cx.spawn_at(leaf, |_| note('L'));
-                        cx.spawn_at(leaf, |_| note('M'));
-                    });
-                    // Not for worker 0.
-                    cx.spawn_at(other, |_| ());
-                    ready.store(true, SeqCst);
-                    wait_until("all are done", || order.lock().unwrap().len() == 12);
+                        // Not for worker 0.
+                        cx.spawn_at(other, |_| ());
+                        ready.store(true, SeqCst);
+                        wait_until("all are done", || order.lock().unwrap().len() == 12);
+                    })
                 });
+                run.unwrap();
             });
             let driven = threads.spawn(move || {
                 wait_until("they are spawned", || ready.load(SeqCst));
-                pool.seat(WorkerId(0)).unwrap().attend();
+                attend(pool, 0);
             });
             wait_until("all are done", || order.lock().unwrap().len() == 12);
             pool.close();
@@ -302,10 +303,9 @@ fn workers_that_rest_run_what_only_they_may() {
                             thread::yield_now();
                         }
                     });
-                    let seat = pool.seat(WorkerId(0)).unwrap();
                     for _ in 0..10 {
                         let runs = &AtomicUsize::new(0);
-                        seat.run(|cx| {
+                        run_on(pool, |cx| {
                             cx.scope_with(wait, |cx| {
                                 for place in (0..15).cycle().take(60).map(Place) {
                                     cx.spawn_at(place, move |cx| {
@@ -322,7 +322,7 @@ fn workers_that_rest_run_what_only_they_may() {
                 // All but one rest for good now.
                 pool.want(1);
                 let runs = &AtomicUsize::new(0);
-                pool.seat(WorkerId(0)).unwrap().run(|cx| {
+                run_on(pool, |cx| {
                     for place in (0..15).map(Place) {
                         cx.spawn_at(place, move |cx| {
                             check(cx, place);
@@ -331,6 +331,54 @@ fn workers_that_rest_run_what_only_they_may() {
                     }
                 });
                 assert_eq!(runs.load(SeqCst), 15);
+            });
+        }
+    }
+}
+
+/// A worker in a wait that does not help parks though a task is bound to its place that the wait must not run; afterwards it
+/// runs that task, which only it may.
+#[test]
+fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
+    let (mine, theirs) = (Place(1), Place(2));
+    for outside in OUTSIDE {
+        for wait in [Wait::Own, Wait::Park] {
+            let leaf = Spec::new(Kind::Cache).copies(2).workers(1);
+            let tree = Spec::new(Kind::Memory).child(leaf).build().unwrap();
+            let pool = &Pool::on(Crew::new(2), tree, vec![0, 1], outside);
+            let (waits, bound) = (&AtomicBool::new(false), &AtomicBool::new(false));
+            thread::scope(|threads| {
+                let _closing = Closing(pool);
+                threads.spawn(move || {
+                    let seat = pool.with_seat(WorkerId(1), |seat| {
+                        seat.run(|cx| {
+                            cx.scope_with(wait, |cx| {
+                                // Inside this wait, for the other worker.
+                                cx.spawn_at(mine, move |_| {
+                                    wait_until("it is bound", || bound.load(SeqCst));
+                                    wait_until("the waiting worker parks", || {
+                                        pool.port().is_parked(WorkerId(1))
+                                    });
+                                });
+                                waits.store(true, SeqCst);
+                            });
+                        });
+                        seat.attend();
+                    });
+                    seat.unwrap();
+                });
+                wait_until("the task is spawned", || waits.load(SeqCst));
+                let ran = &AtomicUsize::new(0);
+                run_on(pool, |cx| {
+                    cx.scope(|cx| {
+                        cx.spawn_at(theirs, |cx| {
+                            check(cx, theirs);
+                            ran.fetch_add(1, SeqCst);
+                        });
+                        bound.store(true, SeqCst);
+                    });
+                });
+                assert_eq!(ran.load(SeqCst), 1);
             });
         }
     }
@@ -365,10 +413,10 @@ fn seats_share_a_place() {
         thread::scope(|threads| {
             let _closing = Closing(pool);
             for worker in 1..4 {
-                threads.spawn(move || pool.seat(WorkerId(worker)).unwrap().attend());
+                threads.spawn(move || attend(pool, worker));
             }
             let met = &AtomicUsize::new(0);
-            pool.seat(WorkerId(0)).unwrap().run(|cx| {
+            run_on(pool, |cx| {
                 for leaf in leaf {
                     cx.spawn_at(leaf, move |cx| {
                         assert_eq!(cx.pool().leaf_of(cx.worker()), leaf);

@@ -1,7 +1,7 @@
 //! What a worker does while it waits, and workers that come and go.
 
 use super::WORKERS;
-use super::crew::{Cx, on, panic_of, wait_until, within};
+use super::crew::{on, panic_of, run_on, wait_until, when_relaxing, within};
 use std::cell::Cell;
 use std::panic::panic_any;
 use std::sync::Mutex;
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use tautline_core::WorkerId;
 use tautline_core::finish::Reason;
+use tautline_core::flow::Ddf;
 use tautline_core::task::Wait;
 
 const ISOLATED: [Wait; 2] = [Wait::Own, Wait::Park];
@@ -202,10 +203,9 @@ fn workers_come_and_go() {
                     thread::yield_now();
                 }
             });
-            let seat = pool.seat(WorkerId(0)).unwrap();
             for round in 0..ROUNDS {
                 let done = AtomicUsize::new(0);
-                seat.run(|cx| {
+                run_on(pool, |cx| {
                     for _ in 0..500 {
                         cx.spawn(|cx| {
                             let halves = cx.join(|_| 1, |_| 1);
@@ -220,7 +220,7 @@ fn workers_come_and_go() {
         assert!(pool.wanted() <= MOST);
         all_work(pool.wanted(), pool);
         pool.want(1);
-        pool.seat(WorkerId(0)).unwrap().run(|cx| {
+        run_on(pool, |cx| {
             assert_eq!(cx.join(|cx| cx.worker(), |cx| cx.worker()).0, WorkerId(0));
         });
         pool.want(MOST);
@@ -231,12 +231,47 @@ fn workers_come_and_go() {
 /// As many tasks as workers, each of which waits for all.
 fn all_work(workers: usize, pool: &tautline_core::task::Pool<super::crew::Crew>) {
     let met = AtomicUsize::new(0);
-    pool.seat(WorkerId(0)).unwrap().run(|cx: &mut Cx| {
+    run_on(pool, |cx| {
         for _ in 0..workers {
             cx.spawn(|_| {
                 met.fetch_add(1, SeqCst);
                 wait_until("all work", || met.load(SeqCst) == workers);
             });
         }
+    });
+}
+
+/// A worker that ends its search because what it waits for has come passes on the wake-up that it kept from a sleeper: a task
+/// was offered meanwhile, and both other workers are busy until it has run.
+#[test]
+fn a_search_that_ends_passes_the_call_on() {
+    static SEARCHES: AtomicBool = AtomicBool::new(false);
+    static OFFERED: AtomicBool = AtomicBool::new(false);
+    let [began, ran] = [const { AtomicBool::new(false) }; 2];
+    let cell = Ddf::new();
+    on(3, |cx| {
+        cx.spawn(|cx| {
+            began.store(true, SeqCst);
+            wait_until("worker 0 searches", || SEARCHES.load(SeqCst));
+            let third = WorkerId(3 - cx.worker().0);
+            let port = cx.pool().port();
+            wait_until("the third worker sleeps", || port.is_parked(third));
+            cx.spawn(|_| ran.store(true, SeqCst));
+            cell.put(1).unwrap();
+            OFFERED.store(true, SeqCst);
+            wait_until("the third worker runs it", || ran.load(SeqCst));
+        });
+        wait_until("it is stolen", || began.load(SeqCst));
+        // A wait begins twice: before it counts as a search, and as one.
+        let begins = Cell::new(0);
+        let relax = move |turn| {
+            begins.set(begins.get() + u32::from(turn == 0));
+            if begins.get() == 2 {
+                SEARCHES.store(true, SeqCst);
+                wait_until("the task is offered", || OFFERED.load(SeqCst));
+            }
+        };
+        when_relaxing(relax, || _ = cx.block_on(cell.wait()));
+        wait_until("the third worker runs it", || ran.load(SeqCst));
     });
 }

@@ -86,19 +86,21 @@ impl Park for Bare {
     fn unpark(&self, _: PlaceId, _: WorkerId) {}
 }
 
-impl Thread for Bare {
+// SAFETY: there is one thread, and it is what it was told.
+unsafe impl Thread for Bare {
     fn here(&self) -> Option<WorkerId> {
         let here = self.here.load(Ordering::Relaxed);
         (here != NOBODY).then_some(WorkerId(here as u32))
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         let here = worker.map_or(NOBODY, |worker| worker.0 as usize);
         self.here.store(here, Ordering::Relaxed);
     }
 }
 
-impl Unwind for Bare {
+// SAFETY: nothing unwinds.
+unsafe impl Unwind for Bare {
     type Payload = core::convert::Infallible;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {
@@ -116,8 +118,7 @@ fn run<'e, R>(body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Bare>) -> R) -> Option<R
         here: AtomicUsize::new(NOBODY),
     };
     let pool = Pool::new(port, 1);
-    let seat = pool.seat(WorkerId(0))?;
-    Some(seat.run(body))
+    pool.with_seat(WorkerId(0), |seat| seat.run(body))
 }
 
 fn fib(cx: &mut Cx<'_, '_, Bare>, n: u32) -> u32 {

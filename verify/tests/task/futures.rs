@@ -76,8 +76,7 @@ fn block_on_woken_late() {
         .floor(500)
         .check(|| {
             let pool = Pool::new(Machine::new(1), 1);
-            let seat = pool.seat(WorkerId(0)).unwrap();
-            seat.run(|cx: &mut Cxt<'_, '_>| {
+            let run = |cx: &mut Cxt<'_, '_>| {
                 let (mut began, ready) = (false, Arc::new(Flag::new(0)));
                 cx.block_on(poll_fn(|cx| {
                     if ready.load(Loose) == 1 {
@@ -94,8 +93,8 @@ fn block_on_woken_late() {
                     }
                     Poll::Pending
                 }));
-            });
-            drop(seat);
+            };
+            pool.with_seat(WorkerId(0), |seat| seat.run(run)).unwrap();
         });
 }
 
@@ -158,10 +157,9 @@ fn await_dropped() {
 fn visitor_leaves() {
     Model::new("visitor_leaves").bound(3).floor(500).check(|| {
         let pool = Pool::new(Machine::new(1), 1);
-        let seat = pool.seat(WorkerId(0)).unwrap();
         let polls = Arc::new(AtomicUsize::new(0));
         let mine = Arc::clone(&polls);
-        seat.run(|cx: &mut Cxt<'_, '_>| {
+        let run = |cx: &mut Cxt<'_, '_>| {
             cx.spawn_async(|_| {
                 poll_fn(move |cx| {
                     if polls.fetch_add(1, Relaxed) > 0 {
@@ -172,8 +170,8 @@ fn visitor_leaves() {
                     Poll::Pending
                 })
             });
-        });
-        drop(seat);
+        };
+        pool.with_seat(WorkerId(0), |seat| seat.run(run)).unwrap();
         drop(pool);
         assert_eq!(mine.load(Relaxed), 2);
     });

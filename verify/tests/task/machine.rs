@@ -2,6 +2,8 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
+use loom::sync::atomic::AtomicUsize as Flag;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire};
 use loom::thread;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -57,7 +59,7 @@ impl Bed {
     }
 }
 
-/// The port: no patience, so that a worker that finds nothing lies down at once.
+/// The port: no patience, so that a worker that finds nothing parks at once.
 pub struct Machine {
     beds: Vec<Bed>,
     /// Written when the machine goes: who still touches it then races with that.
@@ -109,17 +111,19 @@ loom::thread_local! {
     static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
 }
 
-impl Thread for Machine {
+// SAFETY: each of loom's threads is what it was told; a model has one machine at a time.
+unsafe impl Thread for Machine {
     fn here(&self) -> Option<WorkerId> {
         HERE.with(std::cell::Cell::get)
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         HERE.with(|here| here.set(worker));
     }
 }
 
-impl Unwind for Machine {
+// SAFETY: `catch_unwind` does not unwind.
+unsafe impl Unwind for Machine {
     type Payload = Payload;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Payload> {
@@ -128,6 +132,32 @@ impl Unwind for Machine {
 
     fn resume(&self, payload: Payload) -> ! {
         resume_unwind(payload)
+    }
+}
+
+/// The number of tasks that have begun, and a wait for them.
+pub struct Rendezvous {
+    begun: Flag,
+    call: Notify,
+}
+
+impl Rendezvous {
+    pub fn new() -> Self {
+        Self {
+            begun: Flag::new(0),
+            call: Notify::new(),
+        }
+    }
+
+    pub fn begin(&self) {
+        self.begun.fetch_add(1, AcqRel);
+        self.call.notify();
+    }
+
+    pub fn wait(&self, tasks: usize) {
+        while self.begun.load(Acquire) < tasks {
+            self.call.wait();
+        }
     }
 }
 
@@ -164,14 +194,15 @@ pub fn with_others_of<'e, R>(
         .map(|w| {
             let pool = Arc::clone(&pool);
             thread::spawn(move || {
-                let seat = pool.seat(WorkerId(w as u32));
-                seat.expect("nobody else asks for it").attend();
+                let sat = pool.with_seat(WorkerId(w as u32), |seat| seat.attend());
+                sat.expect("no other thread asks for it");
             })
         })
         .collect();
-    let seat = pool.seat(WorkerId(0)).expect("nobody else asks for it");
-    let outcome = catch_unwind(AssertUnwindSafe(|| seat.run(body)));
-    drop(seat);
+    let outcome = pool.with_seat(WorkerId(0), |seat| {
+        catch_unwind(AssertUnwindSafe(|| seat.run(body)))
+    });
+    let outcome = outcome.expect("no other thread asks for it");
     pool.close();
     attending.into_iter().for_each(|a| a.join().unwrap());
     outcome

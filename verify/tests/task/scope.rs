@@ -1,9 +1,10 @@
 //! Scopes: left once, after all that was spawned in them; what ends early drops what has not begun.
 
-use super::machine::{Cell, Cxt, Machine, fail, number_of, overwrite_stack, with_others};
-use loom::sync::Notify;
+use super::machine::{
+    Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others,
+};
 use loom::sync::atomic::AtomicUsize as Flag;
-use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed as Loose};
+use loom::sync::atomic::Ordering::Relaxed as Loose;
 use loom::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -244,42 +245,16 @@ fn spawn_overflows() {
         });
 }
 
-/// How many have begun, and a call for the one who waits for them.
-struct Rendezvous {
-    begun: Flag,
-    call: Notify,
-}
-
-impl Rendezvous {
-    fn new() -> Self {
-        Self {
-            begun: Flag::new(0),
-            call: Notify::new(),
-        }
-    }
-
-    fn begin(&self) {
-        self.begun.fetch_add(1, AcqRel);
-        self.call.notify();
-    }
-
-    fn wait(&self, tasks: usize) {
-        while self.begun.load(Acquire) < tasks {
-            self.call.wait();
-        }
-    }
-}
-
 /// T1: who takes a seat sees what its last holder did.
 #[test]
 fn seat_handover() {
     Model::new("seat_handover").floor(5).check(|| {
         let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
         let sit = |scene: &(Pool<Machine>, Cell)| {
-            let seat = scene.0.seat(WorkerId(0));
-            seat.as_ref()
-                .map(|_| scene.1.set(scene.1.get() + 1))
-                .is_some()
+            let sat = scene
+                .0
+                .with_seat(WorkerId(0), |_| scene.1.set(scene.1.get() + 1));
+            sat.is_some()
         };
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || sit(&theirs));
@@ -295,11 +270,8 @@ fn pool_closed() {
         let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || {
-            theirs
-                .0
-                .seat(WorkerId(0))
-                .expect("nobody else asks for it")
-                .attend();
+            let sat = theirs.0.with_seat(WorkerId(0), |seat| seat.attend());
+            sat.expect("no other thread asks for it");
             theirs.1.get()
         });
         scene.1.set(1);
@@ -315,12 +287,73 @@ fn pool_wants() {
         let pool = Arc::new(Pool::new(Machine::new(1), 1));
         let theirs = Arc::clone(&pool);
         let other = thread::spawn(move || {
-            let seat = theirs.seat(WorkerId(0));
-            seat.expect("nobody else asks for it").attend();
+            let sat = theirs.with_seat(WorkerId(0), |seat| seat.attend());
+            sat.expect("no other thread asks for it");
         });
         pool.want(0);
         pool.want(1);
         pool.close();
         other.join().unwrap();
     });
+}
+
+/// Reads a cell when it goes unused: a task that is dropped instead of run.
+struct Seen<'a>(&'a Cell, bool);
+
+impl Seen<'_> {
+    fn used(mut self) {
+        self.1 = true;
+    }
+}
+
+impl Drop for Seen<'_> {
+    fn drop(&mut self) {
+        if !self.1 {
+            assert_eq!(self.0.get(), 1, "dropped, but why is not to be seen");
+        }
+    }
+}
+
+/// A task that is dropped because the body of its scope panics sees what the body did before.
+#[test]
+fn scope_gives_up() {
+    Model::new("scope_gives_up")
+        .bound(2)
+        .floor(1_000)
+        .check(|| {
+            let cell = Cell::default();
+            let outcome = with_others(1, |cx| {
+                cx.scope(|cx| {
+                    let seen = Seen(&cell, false);
+                    cx.spawn(move |_| seen.used());
+                    cell.set(1);
+                    fail(7)
+                });
+            });
+            assert_eq!(outcome.map_err(number_of).err(), Some(7));
+        });
+}
+
+/// A task that is dropped because a scope around its own is cancelled sees what the cancelling task did before.
+#[test]
+fn scope_outer_cancelled() {
+    Model::new("scope_outer_cancelled")
+        .bound(1)
+        .floor(1_000)
+        .check(|| {
+            let cell = Cell::default();
+            let ended = with_others(1, |cx| {
+                cx.finish(|cx| {
+                    cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                        cell.set(1);
+                        cx.cancel(Reason::Found);
+                    });
+                    _ = cx.finish(|cx| {
+                        let seen = Seen(&cell, false);
+                        cx.spawn(move |_| seen.used());
+                    });
+                })
+            });
+            assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+        });
 }

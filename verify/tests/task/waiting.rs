@@ -1,11 +1,12 @@
 //! Tasks that wait for cells: each becomes ready or is forsaken, exactly one of the two, and its memory is freed once.
 
-use super::machine::{Cell, Cxt, with_others};
+use super::machine::{Cell, Cxt, overwrite_stack, with_others};
 use loom::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::finish::Reason;
 use tautline_core::flow::{Ddf, Inputs, Latch, NotReady};
+use tautline_core::task::Cancelled;
 use tautline_verify::model::Model;
 
 /// What became of a body.
@@ -95,6 +96,15 @@ impl Drop for Watched<'_> {
     }
 }
 
+/// In a frame of its own, which goes with it.
+#[inline(never)]
+fn finish<'e, R>(
+    cx: &mut Cxt<'_, 'e>,
+    body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
+) -> Result<R, Cancelled> {
+    cx.finish(body)
+}
+
 /// A put and the end of the scope come together, of a task that waits for so many cells, the second of which may go with the
 /// scope. Whether the body ran.
 fn put_against_end(count: usize, puts: usize) -> bool {
@@ -108,7 +118,7 @@ fn put_against_end(count: usize, puts: usize) -> bool {
         second.put(2).unwrap();
     }
     let ended = with_others(0, |cx| {
-        cx.finish(|cx| {
+        let ended = finish(cx, |cx| {
             // Runs after a task that is ready by now, and before one that becomes ready.
             cx.spawn(|cx: &mut Cxt<'_, '_>| _ = cx.cancel(Reason::Found));
             let cells = [&*first, &second];
@@ -123,12 +133,15 @@ fn put_against_end(count: usize, puts: usize) -> bool {
                 assert_eq!(sum, count * (count + 1) / 2);
                 token.run();
             });
-        })
+        });
+        // Gone as soon as the finish has returned, while the pool is still there, whose drop would wait for the putter: the
+        // cells that the scope had for itself, and the scope.
+        cells_there.set(1);
+        overwrite_stack();
+        ended
     });
     assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
     let ran = ran(&fate);
-    // The cells that the scope had for itself are gone now.
-    cells_there.set(1);
     putter.join().unwrap();
     drop(second);
     drop(first);

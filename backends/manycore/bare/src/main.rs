@@ -61,10 +61,12 @@ fn board_main(found: Found) -> ! {
     Virt.start(harts, hart);
     say("ports", pool, || ports::run(pool.port(), 0));
     say("phasers", pool, || phasers::run(pool.port(), 0));
-    let seat = pool.seat(WorkerId(0)).expect("a free seat");
-    for (name, part) in PARTS {
-        say(name, pool, || seat.run(part));
-    }
+    let sat = pool.with_seat(WorkerId(0), |seat| {
+        for (name, part) in PARTS {
+            say(name, pool, || seat.run(part));
+        }
+    });
+    sat.expect("a free seat");
     pool.close();
     Virt.say(format_args!("PASS\n"));
     Virt.exit(0)
@@ -78,8 +80,8 @@ fn hart(number: usize) {
     let pool = unsafe { &*pool };
     ports::run(pool.port(), number);
     phasers::run(pool.port(), number);
-    let seat = pool.seat(WorkerId(number as u32));
-    seat.expect("a free seat").attend();
+    let sat = pool.with_seat(WorkerId(number as u32), |seat| seat.attend());
+    sat.expect("a free seat");
 }
 
 fn say(name: &str, pool: &Pool<Chip>, part: impl FnOnce() -> String) {

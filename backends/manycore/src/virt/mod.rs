@@ -65,7 +65,8 @@ impl Relax for Virt {
 }
 
 /// Ticks are of 0.1 microseconds.
-impl Board for Virt {
+// SAFETY: the number is the hart's own; the floor lies inside its stack or piece, as `stack` keeps it; nothing unwinds.
+unsafe impl Board for Virt {
     const REST_TICKS: u64 = 200;
     const WAKE_TICKS: u64 = 200;
 

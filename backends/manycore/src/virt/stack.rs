@@ -8,7 +8,7 @@
 //! A trap returns to the rights of machine mode, so the message about it can be written.
 
 use super::{MOST_HARTS, STACK_SHIFT, hart};
-use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::arch::asm;
 use core::ops::Range;
@@ -77,12 +77,12 @@ fn protect(piece: usize) {
     }
 }
 
-/// Calls `body` on a piece of its own.
+/// Calls `body` on a piece of its own, if there is memory for it.
 pub(super) fn on_more(mut body: &mut dyn FnMut()) {
     // SAFETY: the layout is not empty.
     let piece = unsafe { alloc(PIECE) };
     if piece.is_null() {
-        handle_alloc_error(PIECE);
+        return;
     }
     let mine = &PIECES[hart::number()];
     // ORDERING: Relaxed: the hart's own.

@@ -7,12 +7,13 @@ pub use port::Node;
 use crate::machine::pin;
 use std::fmt;
 use std::io;
+use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use tautline_core::WorkerId;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_core::phaser;
-use tautline_core::task::{Cx, Outside, Pool, Seat};
+use tautline_core::task::{Cx, Outside, Pool};
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
 const STACK_BYTES: usize = 64 << 20;
@@ -63,8 +64,8 @@ pub struct Threads {
     cpus: Vec<usize>,
     /// One a started worker, in order; the first is worker [`CALLERS`].
     started: Mutex<Vec<JoinHandle<()>>>,
-    /// Bell for callers that wait for a seat.
-    left: (Mutex<usize>, Condvar),
+    /// For callers that wait for a seat.
+    left: (Mutex<Left>, Condvar),
 }
 
 impl Threads {
@@ -84,7 +85,7 @@ impl Threads {
             pool: Arc::new(pool),
             cpus: plan.cpus.clone(),
             started: Mutex::default(),
-            left: (Mutex::new(0), Condvar::new()),
+            left: Default::default(),
         };
         // What was refused is told by `workers`.
         _ = threads.set_workers(plan.workers);
@@ -139,8 +140,8 @@ impl Threads {
         let pool = Arc::clone(&self.pool);
         let body = move || {
             cpu.into_iter().for_each(|cpu| _ = pin(cpu));
-            let seat = pool.seat(worker).expect("one thread a seat");
-            seat.attend();
+            let attended = pool.with_seat(worker, |seat| seat.attend());
+            attended.expect("one thread a seat");
         };
         let named = || Builder::new().name(format!("tautline-{}", extra + 1));
         named().stack_size(STACK_BYTES).spawn(body)
@@ -162,48 +163,53 @@ impl Threads {
         if port::is_worker() {
             return self.run_from_another_pool(body);
         }
-        let seat = Leaving {
-            seat: Some(self.enter()),
-            left: &self.left,
-        };
-        seat.seat.as_ref().expect("until dropped").run(body)
+        let (mut body, mut seen) = (body, None);
+        loop {
+            match self.try_run(body) {
+                Ok(result) => return result,
+                Err(refused) => body = refused,
+            }
+            let (left, changed) = &self.left;
+            let mut left = left.lock().expect("held only to count");
+            // Only if all seats were taken since the last look: else one may have been given up meanwhile.
+            if seen == Some(left.times) {
+                left.waiting += 1;
+                let same = |left: &mut Left| seen == Some(left.times);
+                left = changed.wait_while(left, same).expect("held only to count");
+                left.waiting -= 1;
+            }
+            seen = Some(left.times);
+        }
     }
 
     fn run_from_another_pool<'e, R>(
         &self,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
     ) -> R {
-        if let Some(seat) = self.try_enter() {
-            let seat = Leaving {
-                seat: Some(seat),
-                left: &self.left,
-            };
-            return seat.seat.as_ref().expect("until dropped").run(body);
-        }
-        let alone = Pool::new(Node::new(1), 1);
-        let seat = alone.seat(WorkerId(0)).expect("nobody else knows it");
-        seat.run(body)
+        self.try_run(body).unwrap_or_else(|body| {
+            let alone = Pool::new(Node::new(1), 1);
+            let run = alone.with_seat(WorkerId(0), |seat| seat.run(body));
+            run.expect("no other thread knows it")
+        })
     }
 
-    fn try_enter(&self) -> Option<Seat<'_, Node>> {
-        (0..CALLERS).find_map(|w| self.pool.seat(WorkerId(w as u32)))
-    }
-
-    fn enter(&self) -> Seat<'_, Node> {
-        let try_all = || self.try_enter();
-        if let Some(seat) = try_all() {
-            return seat;
-        }
-        let (waiting, bell) = &self.left;
-        let mut waiting = waiting.lock().expect("held only to count");
-        *waiting += 1;
-        loop {
-            if let Some(seat) = try_all() {
-                *waiting -= 1;
-                return seat;
+    /// Runs `body` on a free seat, if there is one; else gives it back.
+    fn try_run<'e, R, B>(&self, body: B) -> Result<R, B>
+    where
+        B: for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
+    {
+        let mut body = Some(body);
+        for seat in (0..CALLERS).map(|seat| WorkerId(seat as u32)) {
+            let left = Leaving(&self.left);
+            let run = self.pool.with_seat(seat, |seat| {
+                seat.run(body.take().expect("one seat is taken"))
+            });
+            match run {
+                Some(result) => return Ok(result),
+                None => mem::forget(left),
             }
-            waiting = bell.wait(waiting).expect("held only to count");
         }
+        Err(body.expect("no seat was free"))
     }
 
     fn started(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
@@ -228,18 +234,23 @@ impl fmt::Debug for Threads {
     }
 }
 
-/// Gives the seat up, then rings for those who wait for one.
-struct Leaving<'t> {
-    seat: Option<Seat<'t, Node>>,
-    left: &'t (Mutex<usize>, Condvar),
+/// Callers that give their seats up, and callers that wait for that.
+#[derive(Debug, Default)]
+struct Left {
+    times: u64,
+    waiting: usize,
 }
+
+/// Tells callers that wait for a seat that one was given up, by a panic too.
+struct Leaving<'t>(&'t (Mutex<Left>, Condvar));
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.seat = None;
-        let (waiting, bell) = self.left;
-        if *waiting.lock().expect("held only to count") > 0 {
-            bell.notify_one();
+        let (left, changed) = self.0;
+        let mut left = left.lock().expect("held only to count");
+        left.times += 1;
+        if left.waiting > 0 {
+            changed.notify_one();
         }
     }
 }

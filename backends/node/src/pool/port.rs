@@ -50,6 +50,27 @@ impl Node {
     }
 }
 
+/// Whether the system has so much memory for this process, without a promise: [`stacker::grow`] panics if it has not, which
+/// would be told to the user.
+#[cfg(unix)]
+fn is_room_for(bytes: usize) -> bool {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANON;
+    // SAFETY: asks for memory of its own, anywhere.
+    let piece = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+    if piece == libc::MAP_FAILED {
+        return false;
+    }
+    // SAFETY: mapped above, and used by nothing.
+    unsafe { libc::munmap(piece, bytes) };
+    true
+}
+
+#[cfg(not(unix))]
+fn is_room_for(_bytes: usize) -> bool {
+    true
+}
+
 /// Whether the calling thread is a worker of some pool.
 pub(super) fn is_worker() -> bool {
     HERE.get().is_some()
@@ -95,26 +116,29 @@ impl Park for Node {
     }
 }
 
-impl Thread for Node {
+// SAFETY: a post is this thread's own, made and removed by `be`, whose callers say what is true; the floor is that of the piece of
+// stack that the thread is on, and a little; `grow` calls on this thread, and only the body's panic is passed on.
+unsafe impl Thread for Node {
     fn here(&self) -> Option<WorkerId> {
         let mine = |&(port, worker): &Post| (port == self.number).then_some(worker);
         let here = HERE.get()?;
         mine(&here).or_else(|| OUTSIDE.with_borrow(|outside| outside.iter().find_map(mine)))
     }
 
-    fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn be(&self, worker: Option<WorkerId>) {
         let here = HERE.get();
-        let is_mine = here.is_some_and(|(port, _)| port == self.number);
-        match (worker, here) {
-            (Some(worker), _) => {
-                self.parkers[worker.index()].belongs_to(thread::current());
-                if let (false, Some(outer)) = (is_mine, here) {
-                    OUTSIDE.with_borrow_mut(|outside| outside.push(outer));
-                }
-                HERE.set(Some((self.number, worker)));
+        let is_mine = |&(port, _): &Post| port == self.number;
+        if let Some(worker) = worker {
+            self.parkers[worker.index()].belongs_to(thread::current());
+            if let Some(outer) = here.filter(|here| !is_mine(here)) {
+                OUTSIDE.with_borrow_mut(|outside| outside.push(outer));
             }
-            (None, _) if is_mine => HERE.set(OUTSIDE.with_borrow_mut(Vec::pop)),
-            (None, _) => {}
+            HERE.set(Some((self.number, worker)));
+        } else if here.as_ref().is_some_and(is_mine) {
+            HERE.set(OUTSIDE.with_borrow_mut(Vec::pop));
+        } else {
+            // Not the innermost one: coroutines need not give seats up in the order of a stack.
+            OUTSIDE.with_borrow_mut(|outside| outside.retain(|post| !is_mine(post)));
         }
     }
 
@@ -124,11 +148,26 @@ impl Thread for Node {
     }
 
     fn on_more_stack(&self, body: &mut dyn FnMut()) {
-        stacker::grow(PIECE_BYTES, body);
+        if !is_room_for(PIECE_BYTES) {
+            return;
+        }
+        let mut begun = false;
+        let grown = catch_unwind(AssertUnwindSafe(|| {
+            stacker::grow(PIECE_BYTES, || {
+                begun = true;
+                body();
+            });
+        }));
+        match grown {
+            Err(payload) if begun => resume_unwind(payload),
+            // Refused after all, since another thread was faster.
+            _ => {}
+        }
     }
 }
 
-impl Unwind for Node {
+// SAFETY: `catch_unwind` does not unwind.
+unsafe impl Unwind for Node {
     type Payload = Box<dyn Any + Send>;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {

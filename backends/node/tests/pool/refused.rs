@@ -1,9 +1,14 @@
-//! A system that refuses threads: looked at in a process of its own, whose address space is bounded.
+//! A system that refuses threads, or memory: looked at in a process of its own, whose address space is bounded.
 #![cfg(target_os = "linux")]
 
-use super::{all_work, fib};
+use super::{all_work, fib, stack, wait_until};
 use std::fs;
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
 use tautline_node::pool::{Plan, Threads};
 
 /// Set in the process that has little room.
@@ -14,13 +19,13 @@ const ASKED: usize = 16;
 /// Room for the stacks of three workers or so, in bytes.
 const ROOM: u64 = 220 << 20;
 
-fn bound_address_space() {
+fn bound_address_space(room: u64) {
     let statm = fs::read_to_string("/proc/self/statm").expect("Linux");
     let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
     // SAFETY: asks for a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
     let limit = libc::rlimit {
-        rlim_cur: pages * page + ROOM,
+        rlim_cur: pages * page + room,
         rlim_max: libc::RLIM_INFINITY,
     };
     // SAFETY: `limit` is a limit.
@@ -28,21 +33,85 @@ fn bound_address_space() {
     assert_eq!(set, 0);
 }
 
+/// Whether this is the process that has little room; else the test of that name has passed in one.
+fn is_inside(test: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let own = std::env::current_exe().expect("the test itself");
+    let child = Command::new(own)
+        .args(["--exact", test, "--test-threads=1", "--nocapture"])
+        .env(INSIDE, "1")
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{}: {said}", child.status);
+    assert!(!said.contains("mmap"), "{said}");
+    false
+}
+
+/// Calls `f` below so many frames of 16 KiB.
+#[inline(never)]
+fn below(frames: usize, f: &mut dyn FnMut()) {
+    let mut frame = [0u8; 16 << 10];
+    black_box(&mut frame);
+    match frames {
+        0 => f(),
+        _ => below(frames - 1, f),
+    }
+    black_box(&mut frame);
+}
+
+/// A wait deep in the stack, of which other threads use the frame, ends though there is no memory for more stack; a fork that
+/// finds no stack at all panics.
+#[test]
+fn refused_stack_ends_no_wait() {
+    if !is_inside("refused::refused_stack_ends_no_wait") {
+        return;
+    }
+    const STACK: usize = 8 << 20;
+    let run = || {
+        let threads = Threads::start(&Plan::flat(2));
+        threads.run(|cx| {
+            // Both have touched what they use.
+            assert_eq!(fib(cx, 15), 610);
+            bound_address_space(8 << 20);
+            for _ in 0..3 {
+                let (started, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+                let mut halves = || {
+                    let (_, second) = cx.join(
+                        |_| wait_until("it is stolen", || started.load(SeqCst)),
+                        |_| {
+                            started.store(true, SeqCst);
+                            // Longer than the owner spins.
+                            thread::sleep(Duration::from_millis(20));
+                            ended.store(true, SeqCst);
+                            [7u8; 4096]
+                        },
+                    );
+                    assert!(ended.load(SeqCst), "left early");
+                    assert_eq!(second, [7; 4096]);
+                };
+                below(STACK * 5 / 8 / (16 << 10), &mut halves);
+            }
+            let fall = catch_unwind(AssertUnwindSafe(|| stack::down(cx, 300_000, false)));
+            let said = fall.unwrap_err().downcast::<&str>().map(|said| *said);
+            assert!(said.unwrap().contains("no memory for more"));
+            assert_eq!(fib(cx, 15), 610);
+        });
+    };
+    let thread = thread::Builder::new().stack_size(STACK).spawn(run);
+    thread.unwrap().join().unwrap();
+}
+
 /// A refused thread makes the pool smaller: it says how many workers there are and strands no task; with more room it grows
 /// again.
 #[test]
 fn refused_threads_make_the_pool_smaller() {
-    if std::env::var_os(INSIDE).is_none() {
-        let own = std::env::current_exe().expect("the test itself");
-        let name = "refused::refused_threads_make_the_pool_smaller";
-        let status = Command::new(own)
-            .args(["--exact", name, "--test-threads=1"])
-            .env(INSIDE, "1")
-            .status();
-        assert!(status.expect("it starts").success());
+    if !is_inside("refused::refused_threads_make_the_pool_smaller") {
         return;
     }
-    bound_address_space();
+    bound_address_space(ROOM);
     let threads = Threads::start(&Plan::flat(ASKED));
     let got = threads.workers();
     assert!((1..ASKED).contains(&got), "{got} of {ASKED}");

@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// The modules of the core that may contain unsafe code; backends may as well.
 const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
+/// The modules of the core that may declare unsafe traits and functions, but contain no unsafe code.
+const DECLARING: &[&str] = &["port"];
 /// Crates that have none, so that the compiler can be told.
 const SAFE_CRATES: &[&str] = &["platforms", "verify", "benches", "ci"];
 /// The modules of the core that may ask what it is compiled for.
@@ -52,9 +54,15 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
     let stem = inside.with_extension("");
     let module = stem.iter().next().and_then(|m| m.to_str()).unwrap_or("");
     if module != "lib" {
-        if !UNSAFE.contains(&module) {
+        let is_root = depth == 1 || (depth == 2 && inside.ends_with("mod.rs"));
+        if DECLARING.contains(&module) {
+            only_declared(source, out);
+            if is_root && !says(source, "deny") {
+                let text = "a module that declares unsafe traits says #![deny(unsafe_code)]";
+                out.push(source.at(1, text));
+            }
+        } else if !UNSAFE.contains(&module) {
             no_unsafe(source, out);
-            let is_root = depth == 1 || (depth == 2 && inside.ends_with("mod.rs"));
             if is_root && !forbids(source) {
                 out.push(source.at(
                     1,
@@ -84,10 +92,26 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
 }
 
 fn forbids(source: &Source) -> bool {
+    says(source, "forbid")
+}
+
+fn says(source: &Source, level: &str) -> bool {
     let tokens = &source.lexed.tokens;
     let texts: Vec<&str> = tokens.iter().map(|t| t.text.as_str()).collect();
-    let want = ["#", "!", "[", "forbid", "(", "unsafe_code", ")", "]"];
+    let want = ["#", "!", "[", level, "(", "unsafe_code", ")", "]"];
     texts.windows(want.len()).any(|w| w == want)
+}
+
+fn only_declared(source: &Source, out: &mut Vec<String>) {
+    for pair in source.lexed.tokens.windows(2) {
+        let declared = matches!(pair[1].text.as_str(), "trait" | "fn");
+        if pair[0].text == "unsafe" && !declared {
+            out.push(source.at(
+                pair[0].line,
+                "unsafe traits and functions are only declared here",
+            ));
+        }
+    }
 }
 
 fn no_unsafe(source: &Source, out: &mut Vec<String>) {
@@ -125,6 +149,18 @@ mod tests {
         assert_eq!(
             found("core/src/glb/bag.rs", "// unsafe\nfn unsafe_code() {}"),
             0
+        );
+    }
+
+    #[test]
+    fn ports_only_declare() {
+        let code = "#![deny(unsafe_code)]\nunsafe trait T { unsafe fn f(); }";
+        assert_eq!(found("core/src/port/mod.rs", code), 0);
+        assert_eq!(found("core/src/port/mod.rs", "unsafe trait T {}"), 1);
+        assert_eq!(found("core/src/port/clock.rs", "unsafe impl T for U {}"), 1);
+        assert_eq!(
+            found("core/src/port/clock.rs", "fn f() { unsafe { g() } }"),
+            1
         );
     }
 

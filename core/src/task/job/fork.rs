@@ -49,8 +49,8 @@ where
         });
         // SAFETY: the owner reads only after the end, below.
         fork.result.with_mut(|r| unsafe { (*r).write(result) });
-        // After the end the fork may be gone.
-        if fork.header.end() {
+        // SAFETY: run above, and the result is written. After the end the fork may be gone.
+        if unsafe { Header::end(header) } {
             port.unpark(PlaceId::HOME, from);
         }
     }

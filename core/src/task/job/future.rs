@@ -15,7 +15,6 @@ use core::task::{Context, Poll};
 /// Where a future belongs.
 pub(super) struct Home<P: Host> {
     scope: NonNull<Scope<P>>,
-    pool: NonNull<Pool<P>>,
 }
 
 impl<P: Host> Clone for Home<P> {
@@ -26,7 +25,7 @@ impl<P: Host> Clone for Home<P> {
 
 impl<P: Host> Copy for Home<P> {}
 
-// SAFETY: both are Sync, and outlive the future.
+// SAFETY: a scope is Sync, and outlives the future.
 unsafe impl<P: Host> Send for Home<P> {}
 // SAFETY: as above.
 unsafe impl<P: Host> Sync for Home<P> {}
@@ -51,7 +50,6 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
 ) -> Task<P> {
     let home = Home {
         scope: NonNull::from(scope),
-        pool: NonNull::from(scope.pool()),
     };
     let member = Member {
         future: Some(future),
@@ -59,13 +57,11 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
         suspended: None,
     };
     let schedule = WithInfo(move |future: Resumable<P>, info: ScheduleInfo| {
-        // SAFETY: called while the future is not done, so its scope and the pool are there.
-        let pool = unsafe { home.pool.as_ref() };
         let task = Task::of_future(future);
         if info.woken_while_running {
-            pool.schedule_last(task);
+            Pool::schedule_last(task);
         } else {
-            pool.schedule(task);
+            Pool::schedule(task);
         }
     });
     // SAFETY: the future is dropped before its scope is left, so before 's ends; it is Send; the schedule function is Send and

@@ -81,10 +81,16 @@ impl<P: Host> Header<P> {
         !self.kind.load(Ordering::Relaxed).is_null()
     }
 
-    /// The fork is done. True if its owner sleeps: then it must be woken; else it may be gone by now.
-    fn end(&self) -> bool {
+    /// The fork is done. True if its owner sleeps: then it must be woken. The owner may have freed the fork by the time this
+    /// returns, hence no `&self`, which would claim that it is there until then.
+    ///
+    /// # Safety
+    /// The caller must have run the fork, whose header this is, and have written its result; once.
+    unsafe fn end(this: NonNull<Self>) -> bool {
+        // SAFETY: a fork stays until it is done, which the exchange below makes it; only the word is accessed.
+        let kind = unsafe { &(*this.as_ptr()).kind };
         // ORDERING: AcqRel, pairs with Acquire in is_done and sleep (K1): the result is written before.
-        let before = self.kind.swap(ptr::null_mut(), Ordering::AcqRel);
+        let before = kind.swap(ptr::null_mut(), Ordering::AcqRel);
         before.addr() & ASLEEP != 0
     }
 }

@@ -7,6 +7,13 @@
 //! looked at next are still there, which those of a forsaken task need not be. A scope that ends meanwhile calls, and
 //! the walker sees to its end afterwards.
 //!
+//! # Aliasing
+//! While a task waits, the putter that walks with its node and the scope that empties it may both be at work. The putter
+//! touches the link, the index, the inputs and `state`; the scope touches the body and `state`. Each goes by pointers
+//! derived from the allocation (see [`NodeBox`]), and a reference covers only fields of its own side: no `&Waiting` exists while
+//! `state` is waiting or forsaken, and none to the waiter as a function's argument where the other side may free it. So what
+//! one side does invalidates no pointer or reference of the other, under Stacked Borrows as under Tree Borrows.
+//!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
@@ -16,18 +23,18 @@
 //! | G4 | `try_forsake` sets CALLED | `hold` | that the scope has ended | `waiting_*` in `verify/tests/task.rs` |
 
 use super::{Header, Kind, Spawned, Task};
-use crate::flow::{All, Ddf, Inputs, Latch, Node, NotReady, Ready, walk, when_any_scoped};
+use crate::flow::{All, Ddf, Inputs, Latch, NodeBox, NotReady, Ready, walk, when_any_scoped};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::Cx;
+use crate::task::pool::Pool;
 use crate::task::scope::{Cause, Number, Scope};
 use crate::task::worker::Worker;
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::cell::Cell;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
+use core::mem::{self, ManuallyDrop};
 use core::ptr::{self, NonNull};
 
 /// It waits for a cell.
@@ -96,6 +103,32 @@ impl<P: Host> Waiter<P> {
         // SAFETY: there until `forsake` has marked it empty; the header is its first field.
         unsafe { (this.as_ref().header.kind().forsake)(this.cast()) }
     }
+
+    /// A cell has nothing more to do with it. Ready if it is `next` from now on, an error if it is forsaken: then whether the
+    /// memory is the caller's. If it is not, it may be gone by now, hence no `&self`.
+    ///
+    /// # Safety
+    /// The caller must have the node, which has been released.
+    unsafe fn let_go(this: NonNull<Self>, next: usize) -> Result<(), bool> {
+        // SAFETY: there until it is let go; only the word is accessed.
+        let state = unsafe { &(*this.as_ptr()).state };
+        // ORDERING: Relaxed both ways: the cells order what the body sees, the queue what the worker sees.
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        if state.compare_exchange(WAITING, next, yes, no).is_ok() {
+            return Ok(());
+        }
+        // ORDERING: AcqRel, pairs with AcqRel in forsake (G1, G2).
+        Err(state.fetch_or(RELEASED, Ordering::AcqRel) == EMPTY)
+    }
+
+    /// The scope of a task that is not forsaken.
+    ///
+    /// # Safety
+    /// The caller must have let the node go, with success, or hold a share of the scope.
+    unsafe fn scope_of<'s>(this: NonNull<Self>) -> &'s Scope<P> {
+        // SAFETY: the scope waits for its tasks, of which this is one.
+        unsafe { (*this.as_ptr()).header.scope.as_ref() }
+    }
 }
 
 /// A task of a scope that becomes ready with values.
@@ -118,7 +151,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     {
         if let Ok(values) = inputs.values() {
             let task = Spawned::task(scope, move |cx: &mut Cx<'s, 'e, P>| body(values, cx));
-            return scope.pool().schedule(task);
+            return Pool::schedule(task);
         }
         let waiting = Self {
             waiter: Waiter {
@@ -129,10 +162,12 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             body: ManuallyDrop::new(body),
             lifetimes: PhantomData,
         };
-        let node = Node::of_all(inputs, waiting);
-        let waiter = NonNull::from(&node.waiter.ready).cast();
+        let node = NodeBox::of_all(inputs, waiting);
+        // It comes first in what waits, and that in the walker.
+        let waiter = node.pointer().cast::<Waiter<P>>();
         let number = scope.keep_waiting(waiter);
-        node.waiter.ready.waiter.number.set(Some(number));
+        // SAFETY: the node is ours until it walks; the scope, which may empty it by now, does not touch the number.
+        unsafe { (*waiter.as_ptr()).number.set(Some(number)) };
         // SAFETY: what both borrow lives for 's, and the scope waits for the task, or empties it.
         unsafe { walk(node) };
         if scope.has_ended() {
@@ -151,7 +186,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
     {
         // SAFETY: the header begins what `ready_node` made a pointer of; it is run once.
-        let node = unsafe { Node::<All<I, Self>>::from_raw(header.cast()) };
+        let node = unsafe { NodeBox::<All<I, Self>>::from_raw(header.cast()) };
         let (values, waiting) = node.open();
         let scope = waiting.scope();
         let waiting = ManuallyDrop::new(waiting);
@@ -163,10 +198,10 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     }
 
     unsafe fn forsake<'i, I: Inputs<'i>>(header: NonNull<Header<P>>) {
-        let waiter = header.cast::<Waiter<P>>();
-        let mut this = waiter.cast::<Self>();
-        // SAFETY: there until it is marked empty, and the body is the caller's alone.
-        let (scope, body) = unsafe { (this.as_ref().waiter.header.scope, &mut this.as_mut().body) };
+        let this = header.cast::<Self>().as_ptr();
+        // SAFETY: there until it is marked empty, and the body is the caller's alone. A put may have the node in its hands, but
+        // touches neither.
+        let (scope, body) = unsafe { ((*this).waiter.header.scope, &mut (*this).body) };
         // SAFETY: its tasks' share is still held.
         let pool = NonNull::from(unsafe { scope.as_ref() }.pool());
         // SAFETY: the pool outlives its scopes; the body is dropped once.
@@ -178,12 +213,12 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             unsafe { scope.as_ref() }.fail(Cause::Panic(payload));
         }
         // SAFETY: there until it is marked empty.
-        let state = unsafe { &waiter.as_ref().state };
+        let state = unsafe { &(*this).waiter.state };
         // ORDERING: AcqRel, pairs with AcqRel in let_go (G1, G2).
         let before = state.swap(EMPTY, Ordering::AcqRel);
         if before & RELEASED != 0 {
             // SAFETY: the cell has let it go, and left it to us.
-            drop(unsafe { Node::<All<I, Self>>::from_raw(this.cast()) });
+            drop(unsafe { NodeBox::<All<I, Self>>::from_raw(header.cast()) });
         }
         // SAFETY: the share that was taken when the task was made.
         unsafe { Scope::leave(scope) };
@@ -203,27 +238,12 @@ where
     };
 }
 
-impl<P: Host, F> Waiting<'_, '_, P, F> {
-    /// A cell has nothing more to do with it. True if it is `next` from now on, false if it is forsaken: then whether the
-    /// memory is the caller's.
-    fn let_go(&self, next: usize) -> Result<(), bool> {
-        let state = &self.waiter.state;
-        // ORDERING: Relaxed both ways: the cells order what the body sees, the queue what the worker sees.
-        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        if state.compare_exchange(WAITING, next, yes, no).is_ok() {
-            return Ok(());
-        }
-        // ORDERING: AcqRel, pairs with AcqRel in forsake (G1, G2).
-        Err(state.fetch_or(RELEASED, Ordering::AcqRel) == EMPTY)
-    }
-}
-
 /// Frees a node that is forsaken, if that is the cell's to do: else whoever empties it does.
-fn give_up<I, R>(node: Box<Node<All<I, R>>>, ours: bool) {
+fn give_up<I, R>(node: NodeBox<All<I, R>>, ours: bool) {
     if ours {
         drop(node);
     } else {
-        _ = Node::into_raw(node);
+        mem::forget(node);
     }
 }
 
@@ -234,12 +254,16 @@ struct Walk<'s, P: Host> {
 }
 
 impl<'s, P: Host> Walk<'s, P> {
-    /// Of a task that walks, and waits again from now on.
-    fn hold<'e: 's, F: Send>(task: &Waiting<'s, 'e, P, F>) -> Self {
-        let scope = task.scope();
+    /// Of a task that walks, and waits again from now on. The scope may then empty it, hence no reference to the task.
+    ///
+    /// # Safety
+    /// The caller must have made the task walking.
+    unsafe fn hold(task: NonNull<Waiter<P>>) -> Self {
+        // SAFETY: the scope waits for a task that walks; only these fields are accessed.
+        let (scope, state) = unsafe { (Waiter::scope_of(task), &(*task.as_ptr()).state) };
         scope.enter();
         // ORDERING: AcqRel, pairs with AcqRel in try_claim (G3, G4).
-        let state = task.waiter.state.swap(WAITING, Ordering::AcqRel);
+        let state = state.swap(WAITING, Ordering::AcqRel);
         let called = state & CALLED != 0;
         Self { scope, called }
     }
@@ -261,34 +285,42 @@ where
         unreachable!("it waits for all, in a node");
     }
 
-    fn ready_node<'i, I: Inputs<'i, Values = V>>(node: Box<Node<All<I, Self>>>) {
-        if let Err(ours) = node.waiter.ready.let_go(READY) {
+    fn ready_node<'i, I: Inputs<'i, Values = V>>(node: NodeBox<All<I, Self>>) {
+        let waiter = node.pointer().cast::<Waiter<P>>();
+        // SAFETY: the node is out of its last cell.
+        if let Err(ours) = unsafe { Waiter::let_go(waiter, READY) } {
             return give_up(node, ours);
         }
-        let scope = node.waiter.ready.scope();
-        if let Some(number) = node.waiter.ready.waiter.number.take() {
+        // SAFETY: let go; the number is touched by the owner of the node only.
+        let (scope, number) = unsafe { (Waiter::scope_of(waiter), &(*waiter.as_ptr()).number) };
+        if let Some(number) = number.take() {
             scope.forget_waiting(number);
         }
         // SAFETY: the header is the first field of the first field; the node stays until it is run.
-        let task = unsafe { Task::new(Node::into_raw(node).cast()) };
-        scope.pool().schedule(task);
+        let task = unsafe { Task::<P>::new(node.into_raw().cast()) };
+        Pool::schedule(task);
     }
 
-    unsafe fn go_on<'i, I: Inputs<'i, Values = V> + Send>(node: Box<Node<All<I, Self>>>) {
+    unsafe fn go_on<'i, I: Inputs<'i, Values = V> + Send>(node: NodeBox<All<I, Self>>) {
         if node.is_through() {
             return Self::ready_node(node);
         }
-        if let Err(ours) = node.waiter.ready.let_go(WALKING) {
+        let waiter = node.pointer().cast::<Waiter<P>>();
+        // SAFETY: the node is out of its cell.
+        if let Err(ours) = unsafe { Waiter::let_go(waiter, WALKING) } {
             return give_up(node, ours);
         }
-        // SAFETY: its scope waits for a task that walks, and the pool for its scopes.
-        let pool = unsafe { NonNull::from(node.waiter.ready.scope().pool()).as_ref() };
-        pool.keep(|| {
-            let held = Walk::hold(&node.waiter.ready);
+        // SAFETY: its scope waits for a task that walks.
+        let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
+        let walk = || {
+            // SAFETY: it walks, since it was let go for that.
+            let held = unsafe { Walk::hold(waiter) };
             // SAFETY: the scope is held, so what the node borrows is there.
             unsafe { walk(node) };
             held.end();
-        });
+        };
+        // SAFETY: the pool waits for its scopes, of which this task keeps one until the walk ends.
+        unsafe { Pool::keep(pool, walk) };
     }
 }
 

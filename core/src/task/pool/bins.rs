@@ -33,7 +33,6 @@ type Deque<P> = BucketDeque<Task<P>>;
 
 /// All tasks of a pool that are bound to places.
 pub(in crate::task) struct Bins<P: Host> {
-    seats: usize,
     outside: Outside,
     places: Box<[Bin<P>]>,
 }
@@ -57,7 +56,6 @@ impl<P: Host> Bins<P> {
             inbox: Inbox::new(),
         };
         Self {
-            seats,
             outside,
             places: tree.places().skip(1).map(bin).collect(),
         }
@@ -95,12 +93,51 @@ impl<P: Host> Bins<P> {
         if bin.waiting.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let own = || bin.deque(seat)?.owner()?.pop();
-        let others = || (1..self.seats).find_map(|d| bin.rob((seat + d) % self.seats));
-        let task = own().or_else(others).or_else(|| bin.inbox.pop(relax))?;
+        let task = bin.pop(seat).or_else(|| bin.inbox.pop(relax))?;
         // ORDERING: Relaxed: who sees it late searches for nothing.
         bin.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(task)
+    }
+
+    /// As [`take`](Self::take), but only a `wanted` task. Others are moved to the place's inbox, where workers that may run
+    /// them look too.
+    pub fn take_wanted(
+        &self,
+        place: Place,
+        seat: usize,
+        relax: &impl Relax,
+        wanted: impl Fn(&Task<P>) -> bool,
+    ) -> Option<Task<P>> {
+        let bin = self.bin(place);
+        // Those that are moved stay counted.
+        let deques = || {
+            loop {
+                match bin.pop(seat)? {
+                    task if wanted(&task) => return Some(task),
+                    task => bin.inbox.push(task, relax),
+                }
+            }
+        };
+        let task = bin.inbox.pop_newest(relax, &wanted).or_else(deques)?;
+        // ORDERING: Relaxed: a worker that sees it late searches in vain.
+        bin.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(task)
+    }
+
+    /// Whether tasks are bound to `place` that may be `wanted`, settled against every push: all but those that the inbox
+    /// holds and that are not.
+    ///
+    /// A task that the inbox got after the count was read was announced after it, so its worker sees that this one rests.
+    pub fn look_wanted(
+        &self,
+        place: Place,
+        relax: &impl Relax,
+        wanted: impl Fn(&Task<P>) -> bool,
+    ) -> bool {
+        let bin = self.bin(place);
+        // ORDERING: AcqRel, as in look (N2, N3).
+        let waiting = bin.waiting.fetch_add(0, Ordering::AcqRel);
+        waiting > bin.inbox.count(relax, |task| !wanted(task))
     }
 
     /// Whether tasks are bound to `place`, settled against every push.
@@ -111,6 +148,13 @@ impl<P: Host> Bins<P> {
 }
 
 impl<P: Host> Bin<P> {
+    /// A task from the deques: of `seat`, which asks, the newest first, then the others'.
+    fn pop(&self, seat: usize) -> Option<Task<P>> {
+        let own = || self.deque(seat)?.owner()?.pop();
+        let seats = self.deques.len();
+        own().or_else(|| (1..seats).find_map(|d| self.rob((seat + d) % seats)))
+    }
+
     fn deque(&self, seat: usize) -> Option<&Deque<P>> {
         // ORDERING: Acquire, pairs with Release in own (N1).
         let deque = self.deques[seat].load(Ordering::Acquire);

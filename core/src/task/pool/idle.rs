@@ -17,6 +17,7 @@
 //! | W1 | `lie_down` | `claim` | what the sleeper did before | `sleep_*` in `verify/tests/task.rs` |
 //! | W2 | `SplitDeque::look`, or the lock of a queue, after `lie_down` | the offer in that queue, before `wanted` | the announcement of the sleep | `sleep_*` |
 //! | W3 | `claim` sets `AWAKE` | `is_asleep` | that the worker counts as a searcher, and what the claimer did | `sleep_*` |
+//! | W4 | `lie_down` changes `count` | `found` changes it | the state of the sleepers that it counts | `sleep_chain` |
 
 use crate::id::WorkerId;
 use crate::sync::{AtomicUsize, CachePadded, Ordering};
@@ -58,8 +59,9 @@ impl Idle {
     /// then it must [`claim`](Self::claim) a sleeper and wake it.
     #[must_use]
     pub fn found(&self) -> bool {
-        // ORDERING: AcqRel, pairs with itself: the changes of one word are in one order; nothing else hangs on it.
-        let before = self.count.fetch_sub(SEARCHER, Ordering::AcqRel);
+        // ORDERING: Acquire, pairs with Release in lie_down (W4): the sleepers that are counted can be claimed. Every write of
+        // the count is a read-modify-write, so each stays visible through those after it.
+        let before = self.count.fetch_sub(SEARCHER, Ordering::Acquire);
         before & SEARCHERS == SEARCHER && before >= SLEEPER
     }
 
@@ -67,8 +69,7 @@ impl Idle {
     pub fn lie_down(&self, worker: WorkerId) {
         // ORDERING: Release, pairs with Acquire in claim (W1).
         self.state[worker.index()].store(ASLEEP, Ordering::Release);
-        // ORDERING: Release: made visible by the look that follows (W2), and after the state, so that who counts a
-        // sleeper finds it.
+        // ORDERING: Release, pairs with Acquire in found (W4); an offer sees it by the look that follows (W2).
         self.count.fetch_add(SLEEPER - SEARCHER, Ordering::Release);
     }
 
@@ -92,6 +93,10 @@ impl Idle {
         // ORDERING: failure Relaxed: nothing is done.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         let state = &self.state[worker.index()];
+        // ORDERING: Relaxed: a thread that must find the sleeper has seen it lie down (W2, W4). Spares others the exchange.
+        if state.load(Ordering::Relaxed) != ASLEEP {
+            return false;
+        }
         let mine = state.compare_exchange(ASLEEP, CLAIMED, yes, no).is_ok();
         if mine {
             // ORDERING: Relaxed: who sees it late wakes somebody for nothing; the worker itself sees it (W3).

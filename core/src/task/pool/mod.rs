@@ -27,7 +27,7 @@ type Groups = Box<[Box<[WorkerId]>]>;
 
 /// The workers of one node, who run each other's tasks.
 ///
-/// It starts no threads: whoever wants to be a worker takes a [`Seat`].
+/// It starts no threads: a thread becomes a worker by taking a [seat](Self::with_seat).
 pub struct Pool<P: Host> {
     port: P,
     workers: Box<[CachePadded<Worker<P>>]>,
@@ -151,20 +151,20 @@ impl<P: Host> Pool<P> {
     /// Binds a task to a place: only workers below it will run it.
     pub(super) fn bind(&self, place: Place, task: Task<P>) {
         if place == Place::ROOT {
-            return self.schedule(task);
+            return Self::schedule(task);
         }
-        self.visit(|| {
-            let from = self
-                .port
-                .here()
-                .map(|w| (w.index(), self.is_below(w, place)));
-            self.bins.push(place, from, task, &self.port);
-            self.wake_below(place);
-            let below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
+        let bind = |pool: &Self| {
+            let here = pool.port.here();
+            let from = here.map(|w| (w.index(), pool.is_below(w, place)));
+            pool.bins.push(place, from, task, &pool.port);
+            pool.wake_below(place);
+            let below = pool.workers.iter().filter(|w| pool.is_below(w.id(), place));
             for worker in below.filter(|w| w.is_apart()) {
-                self.port.unpark(PlaceId::HOME, worker.id());
+                pool.port.unpark(PlaceId::HOME, worker.id());
             }
-        });
+        };
+        // SAFETY: the caller borrows the pool for longer.
+        unsafe { Self::visit(NonNull::from(self), bind) };
     }
 
     fn wake_below(&self, place: Place) {
@@ -185,16 +185,61 @@ impl<P: Host> Pool<P> {
         self.workers.len()
     }
 
-    /// Takes a seat for the calling thread, if nobody holds it and the thread has none in this pool.
-    pub fn seat(&self, worker: WorkerId) -> Option<Seat<'_, P>> {
+    /// Calls `body` with the seat of that worker, which the calling thread holds until `body` has returned. `None`, and
+    /// `body` is dropped, if there is no such seat, another thread holds it, or the calling thread has one in this pool.
+    ///
+    /// A seat is lent, never given: it can neither be given up by a task that runs on it, nor forgotten, nor outlive one that
+    /// the thread took after it.
+    ///
+    /// ```compile_fail,E0507
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>) {
+    ///     pool.with_seat(WorkerId(0), |seat| seat.run(|_| drop(*seat)));
+    /// }
+    /// ```
+    /// ```compile_fail
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>) {
+    ///     let seat = pool.with_seat(WorkerId(0), |seat| seat);
+    /// }
+    /// ```
+    /// ```compile_fail,E0277
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>) {
+    ///     pool.with_seat(WorkerId(0), |seat| {
+    ///         std::thread::scope(|s| _ = s.spawn(|| seat.run(|_| ())));
+    ///     });
+    /// }
+    /// ```
+    /// ```compile_fail,E0505
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: Pool<P>) {
+    ///     pool.with_seat(WorkerId(0), |seat| seat.run(|_| drop(pool)));
+    /// }
+    /// ```
+    /// The same without the mistakes is accepted:
+    /// ```
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: Pool<P>) {
+    ///     let ran = pool.with_seat(WorkerId(0), |seat| seat.run(|cx| cx.join(|_| 1, |_| 2)));
+    ///     assert_eq!(ran, Some((1, 2)));
+    ///     drop(pool);
+    /// }
+    /// ```
+    pub fn with_seat<R>(
+        &self,
+        worker: WorkerId,
+        body: impl FnOnce(&Seat<'_, P>) -> R,
+    ) -> Option<R> {
         let worker = self.workers.get(worker.index())?;
         let free = self.port.here().is_none() && worker.hold(self);
         free.then(|| {
-            self.port.be(Some(worker.id()));
-            Seat {
+            // SAFETY: the calling thread holds the seat, until its drop below has told the port.
+            unsafe { self.port.be(Some(worker.id())) };
+            body(&Seat {
                 worker,
                 one_thread: PhantomData,
-            }
+            })
         })
     }
 
@@ -249,13 +294,6 @@ impl<P: Host> Pool<P> {
         &self.workers
     }
 
-    /// Puts a bound task back that a worker took and may not run: for another worker, or for later.
-    pub(super) fn rebind(&self, worker: WorkerId, place: Place, task: Task<P>) {
-        let from = Some((worker.index(), true));
-        self.bins.push(place, from, task, &self.port);
-        self.wake_below(place);
-    }
-
     /// Whom that worker robs, the nearest first, each search beginning elsewhere among equals.
     pub(super) fn victims(
         &self,
@@ -280,64 +318,96 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Puts a task where the calling thread's are, so that it runs next if that thread is a worker.
-    pub(super) fn schedule(&self, task: Task<P>) {
-        match self.port.here() {
-            Some(worker) => self.worker(worker).offer(task),
-            None => self.inject(task),
+    /// Gives a task away: to the worker that the calling thread is, by `own`, or else to all.
+    fn give(task: Task<P>, own: impl FnOnce(&Worker<P>, Task<P>)) {
+        let pool = NonNull::from(task.scope().pool());
+        // SAFETY: the task keeps the pool until it is given away.
+        let here = unsafe { pool.as_ref() }.port.here();
+        match here {
+            // SAFETY: that worker's seat keeps the pool, also after that.
+            Some(worker) => own(unsafe { pool.as_ref() }.worker(worker), task),
+            // SAFETY: the task keeps the pool.
+            None => unsafe { Self::bring(pool, task) },
         }
+    }
+
+    /// Puts a task where the calling thread's are, so that it runs next if that thread is a worker.
+    pub(super) fn schedule(task: Task<P>) {
+        Self::give(task, Worker::offer);
     }
 
     /// As [`schedule`](Self::schedule), but behind all others: the task is a future that was woken while it ran. What follows a
     /// fork is not behind them.
-    pub(super) fn schedule_last(&self, task: Task<P>) {
-        match self.port.here() {
-            Some(worker) if self.worker(worker).has_next() => self.worker(worker).offer(task),
-            _ => self.inject(task),
-        }
-    }
-
-    /// As [`schedule`](Self::schedule), but the task runs as soon as the one that is at work here ends or suspends.
-    pub(super) fn schedule_next(task: Task<P>) {
-        let pool = NonNull::from(task.scope().pool());
-        // SAFETY: the task keeps the pool.
-        let pool = unsafe { pool.as_ref() };
-        match pool.port.here() {
-            Some(worker) => pool.worker(worker).set_next(task),
-            None => pool.inject(task),
-        }
-    }
-
-    /// Brings a task in from any thread.
-    pub(super) fn inject(&self, task: Task<P>) {
-        self.visit(|| {
-            self.injected.push(task, &self.port);
-            if self.idle.wanted() {
-                self.wake_any();
-            }
-            // It may be what one of them waits for, and the others may be busy for long.
-            for worker in self.workers.iter().filter(|w| w.is_apart()) {
-                self.port.unpark(PlaceId::HOME, worker.id());
+    pub(super) fn schedule_last(task: Task<P>) {
+        Self::give(task, |worker, task| {
+            if worker.has_next() {
+                worker.offer(task);
+            } else {
+                worker.pool().inject(task);
             }
         });
     }
 
+    /// As [`schedule`](Self::schedule), but the task runs as soon as the one that is at work here ends or suspends.
+    pub(super) fn schedule_next(task: Task<P>) {
+        Self::give(task, Worker::set_next);
+    }
+
+    /// Gives a task to all.
+    pub(super) fn inject(&self, task: Task<P>) {
+        // SAFETY: the caller borrows the pool for longer.
+        unsafe { Self::bring(NonNull::from(self), task) };
+    }
+
+    /// Brings a task in from any thread.
+    ///
+    /// # Safety
+    /// As [`visit`](Self::visit).
+    unsafe fn bring(pool: NonNull<Self>, task: Task<P>) {
+        let bring = |pool: &Self| {
+            pool.injected.push(task, &pool.port);
+            if pool.idle.wanted() {
+                pool.wake_any();
+            }
+            // It may be what one of them waits for, and the others may be busy for long.
+            for worker in pool.workers.iter().filter(|w| w.is_apart()) {
+                pool.port.unpark(PlaceId::HOME, worker.id());
+            }
+        };
+        // SAFETY: promised by the caller.
+        unsafe { Self::visit(pool, bring) };
+    }
+
     /// Does what may end the last task that keeps the pool, and still needs the pool then.
-    pub(super) fn keep(&self, act: impl FnOnce()) {
-        // A worker's seat keeps it.
-        match self.port.here() {
+    ///
+    /// # Safety
+    /// As [`visit`](Self::visit).
+    pub(super) unsafe fn keep(pool: NonNull<Self>, act: impl FnOnce()) {
+        // SAFETY: promised by the caller.
+        let here = unsafe { pool.as_ref() }.port.here();
+        match here {
+            // A worker's seat keeps it.
             Some(_) => act(),
-            None => self.visit(act),
+            // SAFETY: promised by the caller.
+            None => unsafe { Self::visit(pool, |_| act()) },
         }
     }
 
-    /// Does what gives a task away, and still needs the pool then: until it is given, the task is what keeps the pool.
-    fn visit(&self, give: impl FnOnce()) {
+    /// Does what gives a task away, and still needs the pool then: until it is given, the task is what keeps the pool. After
+    /// the visit the pool may be gone, hence no `&self`, which would claim that it is there until this returns.
+    ///
+    /// # Safety
+    /// The caller must have a task or a share of a scope that keeps the pool until `give` gives it away, or keep the pool for
+    /// longer.
+    unsafe fn visit(pool: NonNull<Self>, give: impl FnOnce(&Self)) {
+        // SAFETY: kept by what the caller has, and from here on until the visit ends by the drop, which waits for it.
+        let visitors = unsafe { &(*pool.as_ptr()).visitors };
         // ORDERING: Relaxed: the queue carries it to whoever runs the task and then lets the pool go.
-        self.visitors.fetch_add(1, Ordering::Relaxed);
-        give();
+        visitors.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the visit keeps it.
+        give(unsafe { pool.as_ref() });
         // ORDERING: Release, pairs with Acquire in drop: the visitor's last touch.
-        self.visitors.fetch_sub(1, Ordering::Release);
+        visitors.fetch_sub(1, Ordering::Release);
     }
 
     fn wake_any(&self) {
@@ -379,7 +449,7 @@ impl<P: Host> Pool<P> {
     }
 }
 
-/// A thread's place among the workers of a pool; dropping it gives it up.
+/// A thread's place among the workers of a pool, lent by [`Pool::with_seat`].
 ///
 /// It stays on its thread.
 ///
@@ -413,7 +483,8 @@ impl<P: Host> Seat<'_, P> {
 impl<P: Host> Drop for Seat<'_, P> {
     fn drop(&mut self) {
         self.worker.hand_over();
-        self.worker.pool().port().be(None);
+        // SAFETY: the calling thread holds this seat, and gives it up next.
+        unsafe { self.worker.pool().port().be(None) };
         self.worker.leave();
     }
 }

@@ -1,0 +1,90 @@
+//! Workers that wait or rest: what they leave behind reaches a worker that may run it.
+
+use super::machine::{Cell, Cxt, Machine, with_others_of};
+use super::places::pool;
+use loom::thread;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use tautline_core::flow::Ddf;
+use tautline_core::hierarchy::Place;
+use tautline_core::port::Park;
+use tautline_core::task::{Outside, Pool, Wait};
+use tautline_core::{PlaceId, WorkerId};
+use tautline_verify::model::Model;
+
+/// A wait runs what has been set to run next, which may be what it waits for.
+#[test]
+fn wait_offers_next() {
+    Model::new("wait_offers_next")
+        .bound(1)
+        .floor(100)
+        .check(|| {
+            let pool = Arc::new(Pool::new(Machine::new(2), 2));
+            let theirs = Arc::clone(&pool);
+            let other = thread::spawn(move || {
+                let sat = theirs.with_seat(WorkerId(1), |seat| seat.attend());
+                sat.expect("no other thread asks for it");
+            });
+            let (cell, seen) = (Ddf::new(), Cell::default());
+            let sat = pool.with_seat(WorkerId(0), |seat| {
+                seat.run(|cx| {
+                    let task = cx.task();
+                    cx.block_on(async {
+                        let mut fork = pin!(task.fork(|_| async { cell.put(1).unwrap() }));
+                        let start = poll_fn(|cx| Poll::Ready(fork.as_mut().poll(cx).is_pending()));
+                        assert!(start.await);
+                        let inner = pool.run_inside(|cx| {
+                            cx.scope(|cx| cx.spawn_when(&cell, |&value, _| seen.set(value)));
+                        });
+                        assert!(inner.is_ok());
+                    });
+                });
+            });
+            sat.expect("no other thread asks for it");
+            assert_eq!(seen.get(), 1);
+            pool.close();
+            other.join().unwrap();
+        });
+}
+
+/// A worker that rests runs a task that only it may, and gives away what that has spawned: the scope's owner, which does not
+/// help, is woken for it.
+#[test]
+fn rest_hands_over() {
+    Model::new("rest_hands_over").bound(1).floor(800).check(|| {
+        let pool = pool(2, 1, Outside::Deque);
+        pool.want(1);
+        // That gave it a permit; without, its first sleep is a real one.
+        pool.port().park(PlaceId::HOME, WorkerId(1));
+        let cell = Cell::default();
+        let ran = with_others_of(pool, |cx| {
+            cx.scope_with(Wait::Park, |cx| {
+                cx.spawn_at(Place(2), |cx: &mut Cxt<'_, '_>| cx.spawn(|_| cell.set(1)));
+            });
+            cell.get()
+        });
+        assert_eq!(ran.unwrap(), 1);
+    });
+}
+
+/// A wait that does not help is woken for a task of its scope that only its worker may run.
+#[test]
+fn placed_isolated() {
+    Model::new("placed_isolated")
+        .bound(1)
+        .floor(1_000)
+        .check(|| {
+            let cell = Cell::default();
+            let ran = with_others_of(pool(2, 1, Outside::Deque), |cx| {
+                cx.scope_with(Wait::Park, |cx| {
+                    cx.spawn_at(Place(2), |cx: &mut Cxt<'_, '_>| {
+                        cx.spawn_at(Place(1), |_| cell.set(1));
+                    });
+                });
+                cell.get()
+            });
+            assert_eq!(ran.unwrap(), 1);
+        });
+}
