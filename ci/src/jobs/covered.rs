@@ -1,7 +1,7 @@
 //! Every ordering that is more than Relaxed, and every fence, is broken by a recorded mutant, or says why none can be killed.
 
 use super::mutants::{Mutant, recorded};
-use super::orderings::{comment, sources};
+use super::orderings::{FENCES, comment, sources};
 use super::{Verdict, judge};
 use crate::source::{Skip, Source};
 use crate::syntax::Token;
@@ -70,7 +70,8 @@ fn strong(tokens: &[&Token], at: usize) -> Option<String> {
         return Some(format!("Ordering::{}", text(at + 2)));
     }
     let defined = at > 0 && text(at - 1) == "fn";
-    (text(at) == "full_fence" && text(at + 1) == "(" && !defined).then(|| "full_fence()".into())
+    let call = FENCES.contains(&text(at)) && text(at + 1) == "(" && !defined;
+    call.then(|| format!("{}()", text(at)))
 }
 
 /// Where the `nth` occurrence of `what` is in a line.

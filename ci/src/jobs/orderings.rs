@@ -1,6 +1,6 @@
 //! Every atomic access says with what it pairs.
 //!
-//! An access is `Ordering::{Relaxed, Acquire, Release, AcqRel}`, `fence(…)` or `full_fence()`. Its `// ORDERING:`
+//! An access is `Ordering::{Relaxed, Acquire, Release, AcqRel}`, `fence(…)` or one of [`FENCES`]. Its `// ORDERING:`
 //! stands on a line of its statement or in the comment directly above one. `SeqCst` only in a
 //! fence: loom cannot judge an access.
 
@@ -10,6 +10,9 @@ use crate::syntax::Token;
 use crate::tree::Tree;
 use anyhow::Result;
 use std::collections::BTreeSet;
+
+/// The fences of the core's door and of its ports.
+pub const FENCES: &[&str] = &["full_fence", "light_fence", "heavy_fence"];
 
 const WEAK: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel"];
 
@@ -60,13 +63,14 @@ fn check(source: &Source, out: &mut Vec<String>) -> usize {
                 }
             }
             at += 2;
-        } else if text(at) == "full_fence"
+        } else if FENCES.contains(&text(at))
             && text(at + 1) == "("
             && (at == 0 || text(at - 1) != "fn")
         {
             seen += 1;
             if !argued(source, &tokens, at, &code) {
-                out.push(source.at(line, "full_fence without `// ORDERING:`"));
+                let why = format!("{} without `// ORDERING:`", text(at));
+                out.push(source.at(line, why));
             }
         }
         at += 1;
@@ -79,7 +83,8 @@ fn in_fence(tokens: &[&Token], mut at: usize) -> bool {
     while at >= 2 && tokens[at - 1].text == "::" {
         at -= 2;
     }
-    at >= 2 && tokens[at - 1].text == "(" && tokens[at - 2].text == "fence"
+    let name = |at: usize| tokens[at].text.as_str();
+    at >= 2 && name(at - 1) == "(" && ["fence", "compiler_fence"].contains(&name(at - 2))
 }
 
 /// Why an import would hide orderings from this check.

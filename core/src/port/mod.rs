@@ -7,7 +7,6 @@
 #![deny(unsafe_code)]
 
 mod barrier;
-mod clock;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod fence;
 mod park;
@@ -19,9 +18,8 @@ mod transport;
 mod unwind;
 
 pub use barrier::{Barrier, Line};
-pub use clock::Clock;
 pub use fence::Fence;
-pub use park::Park;
+pub use park::{Clock, Park};
 pub use relax::{CROWDED, Relax, Spin};
 pub use thread::Thread;
 pub use transport::Transport;

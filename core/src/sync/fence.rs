@@ -19,10 +19,12 @@ pub fn full_fence() {
 #[inline(always)]
 pub fn light_fence() {
     #[cfg(not(any(tautline_loom, tautline_shuttle)))]
-    // ORDERING: SeqCst: keeps the compiler from moving a load before a store; the heavy fence does the rest.
+    // ORDERING: SeqCst: keeps the compiler from moving a load before a store; the heavy fence does the rest. no mutant:
+    // models are built without it.
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    // Model checkers know no fence that works from outside. A full one on both sides is what the pair amounts to.
     #[cfg(any(tautline_loom, tautline_shuttle))]
+    // ORDERING: SeqCst: model checkers know no fence that works from outside; a full one on both sides is what the pair amounts
+    // to. no mutant: its callers have theirs.
     full_fence();
 }
 

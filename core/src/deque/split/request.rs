@@ -31,7 +31,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     pub fn request(&self) -> Result<Request<'_, T, N>, Refused> {
         let public = &self.public;
         // ORDERING: Acquire, pairs with Release in Request::drop (S9): the last request was settled before, so its
-        // compare-and-swap cannot take this request's word for its own.
+        // compare-and-swap cannot take this request's word for its own; no mutant: loom performs no access early.
         // ORDERING: failure Relaxed: nothing is touched.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         let claim = public.requesting.compare_exchange(false, true, yes, no);
@@ -53,7 +53,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             }
         };
         let Some(word) = word else {
-            // ORDERING: Release, pairs with Acquire above (S9).
+            // ORDERING: Release, pairs with Acquire above (S9); no mutant: as there.
             public.requesting.store(false, Ordering::Release);
             return Err(Refused::Public);
         };
@@ -93,7 +93,7 @@ impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
 
 impl<T: NonNullWord, const N: usize> Drop for Request<'_, T, N> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in request (S9).
+        // ORDERING: Release, pairs with Acquire in request (S9); no mutant: as there.
         self.deque.public.requesting.store(false, Ordering::Release);
     }
 }
