@@ -16,7 +16,7 @@ use super::worker::Worker;
 use crate::finish::{Counter, End, Reason};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
-use crate::sync::{AtomicBool, AtomicUsize, Guard, Lock, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Guard, Lock, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -122,10 +122,11 @@ struct Members<P: Host> {
 
 /// One scope. Its tasks lead here by pointer: it outlives them, since its owner waits.
 pub(super) struct Scope<P: Host> {
-    live: Counter,
+    /// Written by workers that end stolen tasks, so on a line of its own: they also read what the owner does not write.
+    live: CacheLine<Counter>,
     owner: Owner,
-    /// The owning worker's: by how many tasks it has let in more than it has seen off; none: it counts as all do.
-    own: Cell<Option<isize>>,
+    /// On a line of its own, since the owner writes it at every spawn. The owning worker's: by how many tasks it has let in more than it has seen off; none: it counts as all do.
+    own: CacheLine<Cell<Option<isize>>>,
     ended: AtomicBool,
     cause: Lock<Option<Cause<P::Payload>>>,
     /// Who is at work when this scope is opened; it outlives this one.
@@ -155,9 +156,9 @@ impl<P: Host> Scope<P> {
             Owner::Future(_) => (Counter::new(), None),
         };
         Self {
-            live,
+            live: CacheLine(live),
             owner,
-            own: Cell::new(own),
+            own: CacheLine(Cell::new(own)),
             ended: AtomicBool::new(false),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
