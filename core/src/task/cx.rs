@@ -132,7 +132,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Calls `first`, while `second` waits for another worker to call it; calls it itself if none did. Returns
     /// when both have.
     ///
-    /// Allocates nothing. Costs a few stores more than two calls as long as nobody takes `second`.
+    /// Allocates nothing. Costs a few stores more than two calls as long as no worker takes `second`. One that has nothing else to do
+    /// takes it even if `first` computes for long, or waits for `second`.
+    ///
+    /// Forks of one worker must end in the reverse of the order in which they began. Rust's own control flow
+    /// cannot break that; a stackful coroutine that is suspended inside a half while its worker goes on can: do not suspend
+    /// one across a `join`.
     ///
     /// # Panics
     /// With the panic of `first`, once `second` has ended or was dropped; else with that of `second`.
