@@ -178,7 +178,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         RB: Send,
     {
         let fork = Fork::new(self.scope, second);
-        // SAFETY: as in `at`; the task stays on its worker, so the reference stays in a register.
+        // SAFETY: as in `at`.
         let worker = unsafe { &*self.worker.as_ptr() };
         if worker.is_below_floor(fork.word().addr()) {
             // SAFETY: no other thread knows it.
@@ -203,8 +203,6 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         A: FnOnce(&mut Self) -> RA,
         B: FnOnce(&mut Self) -> RB,
     {
-        // SAFETY: as in `join_here`.
-        let worker = unsafe { &*self.worker.as_ptr() };
         let joining = Joining {
             cx: self,
             fork,
@@ -212,6 +210,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         };
         let first = first(joining.cx);
         let cx = joining.hold();
+        // SAFETY: as in `join_here`. Read again, so that no register is saved for it over the call.
+        let worker = unsafe { &*cx.worker.as_ptr() };
         let port = worker.pool().port();
         let second = if worker.own().retract_private(index, port) || cx.take_back(fork, index) {
             // SAFETY: it was taken back.

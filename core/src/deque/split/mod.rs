@@ -5,8 +5,8 @@
 //! those in `top..split`. What differs:
 //! - `top` and `split` are the halves of one word, which thieves and the owner change by
 //!   compare-and-swap: its modification order settles every race, so stealing needs no fence at all.
-//! - Items are published on demand. A thief that finds nothing lowers `limit`, which the owner reads in each push anyhow:
-//!   that push publishes. An owner to which no thief comes never publishes.
+//! - Items are published on demand. A thief that finds nothing, or takes the last public item, lowers `limit`, which the
+//!   owner reads in each push anyhow: that push publishes. An owner to which no thief comes never publishes.
 //! - An owner may compute for long without a push, so a thief can also publish for it ([`SplitDeque::request`]): it raises `split`
 //!   beyond every item and marks the word *requested*, so that nothing can be stolen yet and the owner's next pop
 //!   sees a raised `split`, which it must settle. After a heavy fence the owner has either seen the request or its `bottom`
@@ -17,7 +17,7 @@
 //!
 //! # Words
 //! `shared`: thieves move `top` up by one item, request, and settle; the owner moves `split`. `limit`: where a push has to stop
-//! and look; raised by the owner, lowered to [`LOW`] by thieves that found nothing, however late.
+//! and look; raised by the owner, lowered to [`LOW`] by thieves that leave nothing or found nothing, however late.
 //! `requesting`: held by the thief whose request is under way. `bottom`: the owner's, read by thieves after a heavy fence.
 //! `split`, `clean`: the owner's own. Slots: written by the owner; a thief writes null into the slot that it has won and read.
 //!
@@ -245,6 +245,10 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         let word = slot.load(Ordering::Relaxed);
         // ORDERING: Release, pairs with Acquire in room (S2): the slot was read before it is refilled.
         slot.store(ptr::null_mut(), Ordering::Release);
+        if seen.public() == 1 {
+            // Where one thief was, another may come: the owner's next push leaves something for it.
+            self.starve();
+        }
         // SAFETY: the index was public and moving top over it made the item ours; the slot is not refilled
         // before it holds null.
         Steal::Taken(unsafe { T::from_word(word) })

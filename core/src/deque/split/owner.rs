@@ -203,7 +203,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         fence.light_fence();
         // ORDERING: Relaxed: a limit that was lowered without a fence is seen by a later push. Where indices wrap, the
         // limit looks low for a while, and never high: then each push looks.
-        self.deque.public.limit.load(Ordering::Relaxed) > bottom as usize
+        self.deque.public.limit.load(Ordering::Relaxed) as Index > bottom
     }
 
     /// After a push at `index` that found the limit: makes room for the next one, and publishes half of the private items if
@@ -346,12 +346,14 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Takes the item at `index` off, if it is the newest and private.
     #[inline(always)]
     pub(crate) fn retract_private(self, index: Index, fence: &impl Fence) -> bool {
-        if self.bottom() != index.wrapping_add(STEP) {
+        // Computed from what is loaded, so that the caller keeps one register for all of this.
+        let above = self.bottom();
+        if above.wrapping_sub(STEP) != index {
             return false;
         }
         let private = self.lower_private(index, fence);
         if !private {
-            self.set_bottom(index.wrapping_add(STEP));
+            self.set_bottom(above);
         }
         private
     }
