@@ -136,7 +136,7 @@ fn open(parcel: &Parcel) -> usize {
 /// where the owner has taken back another one in between.
 #[test]
 fn split_payload() {
-    Model::new("split_payload").floor(40).check(|| {
+    Model::new("split_payload").floor(1_500).check(|| {
         let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
         let owner = deque.owner().unwrap();
         deque.starve();
@@ -183,7 +183,7 @@ unsafe impl Send for Trace {}
 /// S2: what the thief did before comes before the slot is filled again.
 #[test]
 fn split_slot_is_read() {
-    Model::new("split_slot_is_read").floor(10).check(|| {
+    Model::new("split_slot_is_read").floor(200).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 2>::new());
         let looked = Arc::new(Trace(UnsafeCell::new(0)));
         let owner = deque.owner().unwrap();
@@ -211,7 +211,7 @@ fn split_slot_is_read() {
 /// S6: an owner that goes on pushing publishes, once it knows that a thief has found nothing.
 #[test]
 fn split_publishes() {
-    Model::new("split_publishes").floor(25).check(|| {
+    Model::new("split_publishes").floor(100).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 8>::new());
         let owner = deque.owner().unwrap();
         deque.starve();
@@ -291,7 +291,7 @@ fn raid_on_two(start: usize) {
 fn split_request_once() {
     Model::new("split_request_once")
         .bound(3)
-        .floor(500)
+        .floor(6_000)
         .check(|| raid_on_two(0));
 }
 
@@ -313,7 +313,7 @@ fn split_request_wrap() {
 /// nothing any more.
 #[test]
 fn split_request_push() {
-    Model::new("split_request_push").floor(20).check(|| {
+    Model::new("split_request_push").floor(300).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 4>::new());
         let owner = deque.owner().unwrap();
         let thieves = vec![raider(&deque, 0)];
@@ -326,7 +326,7 @@ fn split_request_push() {
 /// S8: the same for the older item where the owner pops the newer one meanwhile.
 #[test]
 fn split_request_pop() {
-    Model::new("split_request_pop").floor(20).check(|| {
+    Model::new("split_request_pop").floor(250).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 4>::new());
         let owner = deque.owner().unwrap();
         for number in 1..=2 {
@@ -401,7 +401,7 @@ fn split_request_answered() {
 fn split_request_payload() {
     Model::new("split_request_payload")
         .bound(2)
-        .floor(200)
+        .floor(2_500)
         .check(|| {
             let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
             let owner = deque.owner().unwrap();
@@ -421,7 +421,7 @@ fn split_request_payload() {
 /// S1: the same where the owner publishes by a pop.
 #[test]
 fn split_request_popped() {
-    Model::new("split_request_popped").floor(20).check(|| {
+    Model::new("split_request_popped").floor(60).check(|| {
         let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
         let owner = deque.owner().unwrap();
         let thief = {
@@ -445,7 +445,7 @@ fn split_request_popped() {
 /// S1: the same where the owner offers an item and ends a request by that.
 #[test]
 fn split_offer_payload() {
-    Model::new("split_offer_payload").floor(20).check(|| {
+    Model::new("split_offer_payload").floor(40).check(|| {
         let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
         let owner = deque.owner().unwrap();
         drop(deque.request());
@@ -461,7 +461,7 @@ fn split_offer_payload() {
 #[test]
 fn split_request_twice() {
     Model::new("split_request_twice")
-        .bound(3)
+        .bound(2)
         .floor(1_000)
         .check(|| {
             let deque = Arc::new(SplitDeque::<Item, 4>::new());
@@ -478,15 +478,18 @@ fn split_request_twice() {
 /// A request while the owner offers tasks at once: the word comes back to what it must be.
 #[test]
 fn split_request_offer() {
-    Model::new("split_request_offer").floor(200).check(|| {
-        let deque = Arc::new(SplitDeque::<Item, 4>::new());
-        let owner = deque.owner().unwrap();
-        let thieves = vec![raider(&deque, 1)];
-        owner.push_public(item(1)).unwrap();
-        let got = owner.pop().into_iter().collect();
-        owner.push_public(item(2)).unwrap();
-        exactly_once(&owner, got, thieves, 2);
-    });
+    Model::new("split_request_offer")
+        .bound(3)
+        .floor(1_000)
+        .check(|| {
+            let deque = Arc::new(SplitDeque::<Item, 4>::new());
+            let owner = deque.owner().unwrap();
+            let thieves = vec![raider(&deque, 1)];
+            owner.push_public(item(1)).unwrap();
+            let got = owner.pop().into_iter().collect();
+            owner.push_public(item(2)).unwrap();
+            exactly_once(&owner, got, thieves, 2);
+        });
 }
 
 /// S5: two threads are owners one after the other, or one is refused.
@@ -554,18 +557,20 @@ fn split_look_push_public() {
 /// The same where a request stands when the owner offers.
 #[test]
 fn split_look_push_requested() {
-    Model::new("split_look_push_requested").floor(20).check(|| {
-        look_against(|owner, deque| {
-            drop(deque.request());
-            owner.push_public(item(1)).unwrap();
-        })
-    });
+    Model::new("split_look_push_requested")
+        .floor(110)
+        .check(|| {
+            look_against(|owner, deque| {
+                drop(deque.request());
+                owner.push_public(item(1)).unwrap();
+            })
+        });
 }
 
 /// The same where it answers by a pop: what is older becomes public.
 #[test]
 fn split_look_pop() {
-    Model::new("split_look_pop").floor(20).check(|| {
+    Model::new("split_look_pop").floor(140).check(|| {
         let prepare = |owner: &Owner<'_, Item, 4>| {
             for number in 7..=8 {
                 assert_eq!(owner.push(item(number)), Ok(Pushed::Private));
