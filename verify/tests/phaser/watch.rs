@@ -338,3 +338,31 @@ fn watch_outsider_kept() {
     let model = Model::new("watch_outsider_kept").bound(3).floor(30_000);
     model.check(|| asked_from_outside(1, true));
 }
+
+/// Both tasks leave phase 1 by watching. Phase 2 ends in the tree; one task then overwrites its value
+/// of phase 1, without a fence in between: an outside thread that reads the new value must see that
+/// phase 2 is over.
+#[test]
+fn watch_outsider_overtaken() {
+    let model = Model::new("watch_outsider_overtaken").bound(1).floor(5_600);
+    model.check(|| {
+        let max = Accumulator::<Twice, _>::create(Plain(1), Op::Max, None, config(MASTERS));
+        let (max, founder) = max.expect("the operator is allowed");
+        let [mut a, b] = warm(joined([SignalWait; 2], founder));
+        max.put(&mut a, Twice(1)).unwrap();
+        let [mut a, mut b] = warm([a, b]);
+        max.put(&mut a, Twice(2)).unwrap();
+        a.signal().unwrap();
+        let theirs = max.clone();
+        let observer = thread::spawn(move || theirs.get());
+        let other = thread::spawn(move || {
+            rest(b.next()).unwrap();
+            b
+        });
+        let b = other.join().unwrap();
+        assert!(a.poll_wait(&waker()).is_ready());
+        max.put(&mut a, Twice(3)).unwrap();
+        assert!((1..=2).contains(&observer.join().unwrap().0));
+        drop((a, b));
+    });
+}

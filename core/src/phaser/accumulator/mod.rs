@@ -25,9 +25,9 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | A1 | `renew`, ending | `read`, beginning | the result | `outsider`, `watch_outsider` |
-//! | A2 | `renew`, words | `read`, words | that it is being written for a later phase, or dropped | `outsider`, `watch_outsider` |
-//! | A3 | `Cells::put` | `Cells::value` | that the phase after the value's is over: the signals, looked at again, say so | `watch_outsider` |
+//! | A1 | `renew`, ending | `read`, beginning | the result | `watch_outsider_kept` |
+//! | A2 | `renew`, words | `read`, words | that it is being written for a later phase, or dropped | `outsider`, `watch_outsider_kept` |
+//! | A3 | `Cells::put` | `Cells::value` | that the phase after the value's is over: the signals, looked at again, say so | `watch_outsider_overtaken` |
 
 mod operator;
 mod putter;
