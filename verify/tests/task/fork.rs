@@ -29,7 +29,7 @@ fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
 /// sleeps and is woken.
 #[test]
 fn join_once() {
-    both_ways(Model::new("join_once").bound(2).floor(26_000), || {
+    both_ways(Model::new("join_once").bound(3).floor(120_000), || {
         let (first, second) = (Cell::default(), Cell::default());
         let calls = AtomicUsize::new(0);
         let joined = with_others(1, |cx| {

@@ -49,7 +49,7 @@ fn scope_parks() {
 /// A task that spawns, and ends before or after what it spawned.
 #[test]
 fn scope_nested() {
-    Model::new("scope_nested").bound(1).floor(2_500).check(|| {
+    Model::new("scope_nested").bound(2).floor(30_000).check(|| {
         let cells: [Cell; 2] = Default::default();
         let [a, b] = &cells;
         let left = with_others(1, |cx| {
@@ -176,8 +176,8 @@ fn scope_cancelled() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&dropped);
     Model::new("scope_cancelled")
-        .bound(1)
-        .floor(5_100)
+        .bound(2)
+        .floor(60_000)
         .check(move || {
             let cause = Flag::new(0);
             let [runs, drops, blind] = [const { AtomicUsize::new(0) }; 3];
