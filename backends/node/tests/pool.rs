@@ -2,6 +2,8 @@
 //!
 //! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
 
+#[path = "pool/halves.rs"]
+mod halves;
 #[path = "pool/refused.rs"]
 mod refused;
 #[path = "pool/stack.rs"]

@@ -1,9 +1,9 @@
 //! Forks: both halves run once, whoever runs them, and the owner sees what came of them.
 
-use super::machine::{Cell, Cxt, fail, number_of, overwrite_stack, with_others};
+use super::machine::{Cell, Cxt, Rendezvous, fail, number_of, overwrite_stack, with_others};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use tautline_core::WorkerId;
 use tautline_core::flow::Ddf;
 use tautline_core::task::Wait;
@@ -56,7 +56,7 @@ fn join_gone() {
     fn joins(cx: &mut Cxt<'_, '_>) -> bool {
         cx.join(|_| (), |cx| cx.worker() != OWNER).1
     }
-    both_ways(Model::new("join_gone").bound(2).floor(12_000), || {
+    both_ways(Model::new("join_gone").bound(2).floor(26_000), || {
         with_others(1, |cx| {
             let stolen = joins(cx);
             overwrite_stack();
@@ -70,7 +70,7 @@ fn join_gone() {
 /// panic of the first counts.
 #[test]
 fn join_panic() {
-    both_ways(Model::new("join_panic").bound(2).floor(12_000), || {
+    both_ways(Model::new("join_panic").bound(2).floor(21_000), || {
         let token = Arc::new(());
         let stolen = Arc::new(AtomicUsize::new(0));
         let outcome = with_others(1, |cx| {
@@ -91,7 +91,7 @@ fn join_panic() {
 #[test]
 fn join_second_panics() {
     both_ways(
-        Model::new("join_second_panics").bound(2).floor(12_000),
+        Model::new("join_second_panics").bound(2).floor(26_000),
         || {
             let stolen = AtomicUsize::new(0);
             let outcome = with_others(1, |cx| {
@@ -113,7 +113,7 @@ fn join_second_panics() {
 /// Forks in both halves, so that the owner waits while what it forked before is still there.
 #[test]
 fn join_nested() {
-    both_ways(Model::new("join_nested").bound(1).floor(3_000), || {
+    both_ways(Model::new("join_nested").bound(2).floor(150_000), || {
         let calls = AtomicUsize::new(0);
         let one = |cx: &mut Cxt<'_, '_>| {
             calls.fetch_add(1, Relaxed);
@@ -131,7 +131,7 @@ fn join_nested() {
 /// The same as `join_once` where the owner must not help.
 #[test]
 fn join_parks() {
-    both_ways(Model::new("join_parks").bound(2).floor(10_000), || {
+    both_ways(Model::new("join_parks").bound(2).floor(26_000), || {
         let second = Cell::default();
         let joined = with_others(1, |cx| {
             cx.scope_with(Wait::Park, |cx| {
@@ -153,7 +153,7 @@ fn join_parks() {
 /// and must not run it again.
 #[test]
 fn join_helped() {
-    both_ways(Model::new("join_helped").bound(1).floor(2_000), || {
+    both_ways(Model::new("join_helped").bound(1).floor(1_600), || {
         let (cell, calls) = (Ddf::new(), AtomicUsize::new(0));
         let joined = with_others(1, |cx| {
             let first = |cx: &mut Cxt<'_, '_>| {
@@ -172,25 +172,38 @@ fn join_helped() {
     });
 }
 
+/// A first half that waits for the second by itself.
+fn blocks_for_second(cx: &mut Cxt<'_, '_>) {
+    let second = Rendezvous::new();
+    cx.join(|_| second.wait(1), |_| second.begin());
+}
+
 /// The first half waits, by itself, for the second: another worker comes for it, although the owner does nothing any more. Inside
 /// another fork, so that there is something else to steal first.
 #[test]
 fn join_first_waits_for_second() {
     Model::new("join_first_waits_for_second")
         .bound(1)
-        .floor(100)
+        .floor(9_500)
         .check(|| {
             let joined = with_others(1, |cx| {
-                let inner = |cx: &mut Cxt<'_, '_>| {
-                    let done = loom::sync::atomic::AtomicBool::new(false);
-                    let wait = |_: &mut Cxt<'_, '_>| {
-                        while !done.load(Acquire) {
-                            loom::thread::yield_now();
-                        }
-                    };
-                    cx.join(wait, |_| done.store(true, Release));
-                };
-                cx.join(inner, |_| ());
+                cx.join(blocks_for_second, |_| ());
+            });
+            joined.unwrap();
+        });
+}
+
+/// The same after another fork, which was published and may have been taken back: the answer to a request that finds
+/// nothing does not end the thief's hunger.
+#[test]
+fn join_first_waits_again() {
+    Model::new("join_first_waits_again")
+        .bound(1)
+        .floor(1_000)
+        .check(|| {
+            let joined = with_others(1, |cx| {
+                cx.join(|_| loom::thread::yield_now(), |_| ());
+                blocks_for_second(cx);
             });
             joined.unwrap();
         });

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
-use tautline_core::sync::Permit;
+use tautline_core::sync::{Permit, full_fence};
 use tautline_core::task::{Cx, Pool};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Turns;
@@ -62,6 +62,8 @@ impl Bed {
 /// The port: no patience, so that a worker that finds nothing parks at once.
 pub struct Machine {
     beds: Vec<Bed>,
+    /// Whether it can fence other workers from outside.
+    can_fence: bool,
     /// Written when the machine goes: who still touches it then races with that.
     alive: Cell,
 }
@@ -76,8 +78,16 @@ impl Machine {
     pub fn new(workers: usize) -> Self {
         Self {
             beds: (0..workers).map(|_| Bed::default()).collect(),
+            can_fence: true,
             alive: Cell::default(),
         }
+    }
+
+    /// A machine whose workers' private tasks are published by their owners only.
+    pub fn without_heavy_fence(workers: usize) -> Self {
+        let mut machine = Self::new(workers);
+        machine.can_fence = false;
+        machine
     }
 }
 
@@ -87,8 +97,13 @@ impl Clock for Machine {
     }
 }
 
-// SAFETY: full fences, as provided.
-unsafe impl Fence for Machine {}
+// SAFETY: full fences, the light one as provided.
+unsafe impl Fence for Machine {
+    fn heavy_fence(&self) -> bool {
+        full_fence();
+        self.can_fence
+    }
+}
 
 impl Relax for Machine {
     fn relax(&self, turn: u32) {

@@ -41,7 +41,7 @@ fn bind(outside: Outside) {
 fn placed_deque() {
     Model::new("placed_deque")
         .bound(1)
-        .floor(1_000)
+        .floor(73_000)
         .check(|| bind(Outside::Deque));
 }
 
@@ -49,25 +49,28 @@ fn placed_deque() {
 fn placed_inbox() {
     Model::new("placed_inbox")
         .bound(1)
-        .floor(1_000)
+        .floor(44_000)
         .check(|| bind(Outside::Inbox));
 }
 
 /// A worker that rests is woken for a task that only it may run.
 #[test]
 fn placed_apart() {
-    Model::new("placed_apart").bound(2).floor(5_000).check(|| {
-        let pool = pool(2, 1, Outside::Deque);
-        pool.want(1);
-        // That gave it a permit; without, its first sleep is a real one.
-        pool.port().park(PlaceId::HOME, WorkerId(1));
-        let cell = Cell::default();
-        let ran = with_others_of(pool, |cx| {
-            cx.scope(|cx| cx.spawn_at(Place(2), |_| cell.set(1)));
-            cell.get()
+    Model::new("placed_apart")
+        .bound(2)
+        .floor(110_000)
+        .check(|| {
+            let pool = pool(2, 1, Outside::Deque);
+            pool.want(1);
+            // That gave it a permit; without, its first sleep is a real one.
+            pool.port().park(PlaceId::HOME, WorkerId(1));
+            let cell = Cell::default();
+            let ran = with_others_of(pool, |cx| {
+                cx.scope(|cx| cx.spawn_at(Place(2), |_| cell.set(1)));
+                cell.get()
+            });
+            assert_eq!(ran.unwrap(), 1);
         });
-        assert_eq!(ran.unwrap(), 1);
-    });
 }
 
 /// Two workers of a leaf: the one that bound it and waits, and a thief.
@@ -77,7 +80,7 @@ fn placed_shared() {
     let seen = Arc::clone(&counts);
     Model::new("placed_shared")
         .bound(2)
-        .floor(500)
+        .floor(195_000)
         .check(move || {
             let (cell, stolen) = (Cell::default(), AtomicUsize::new(0));
             let ran = with_others_of(pool(1, 2, Outside::Deque), |cx| {

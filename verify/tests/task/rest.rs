@@ -19,7 +19,7 @@ use tautline_verify::model::Model;
 fn wait_offers_next() {
     Model::new("wait_offers_next")
         .bound(1)
-        .floor(100)
+        .floor(2_900)
         .check(|| {
             let pool = Arc::new(Pool::new(Machine::new(2), 2));
             let theirs = Arc::clone(&pool);
@@ -53,20 +53,23 @@ fn wait_offers_next() {
 /// help, is woken for it.
 #[test]
 fn rest_hands_over() {
-    Model::new("rest_hands_over").bound(1).floor(800).check(|| {
-        let pool = pool(2, 1, Outside::Deque);
-        pool.want(1);
-        // That gave it a permit; without, its first sleep is a real one.
-        pool.port().park(PlaceId::HOME, WorkerId(1));
-        let cell = Cell::default();
-        let ran = with_others_of(pool, |cx| {
-            cx.scope_with(Wait::Park, |cx| {
-                cx.spawn_at(Place(2), |cx: &mut Cxt<'_, '_>| cx.spawn(|_| cell.set(1)));
+    Model::new("rest_hands_over")
+        .bound(2)
+        .floor(8_300)
+        .check(|| {
+            let pool = pool(2, 1, Outside::Deque);
+            pool.want(1);
+            // That gave it a permit; without, its first sleep is a real one.
+            pool.port().park(PlaceId::HOME, WorkerId(1));
+            let cell = Cell::default();
+            let ran = with_others_of(pool, |cx| {
+                cx.scope_with(Wait::Park, |cx| {
+                    cx.spawn_at(Place(2), |cx: &mut Cxt<'_, '_>| cx.spawn(|_| cell.set(1)));
+                });
+                cell.get()
             });
-            cell.get()
+            assert_eq!(ran.unwrap(), 1);
         });
-        assert_eq!(ran.unwrap(), 1);
-    });
 }
 
 /// A wait that does not help is woken for a task of its scope that only its worker may run.
@@ -74,7 +77,7 @@ fn rest_hands_over() {
 fn placed_isolated() {
     Model::new("placed_isolated")
         .bound(1)
-        .floor(1_000)
+        .floor(10_300)
         .check(|| {
             let cell = Cell::default();
             let ran = with_others_of(pool(2, 1, Outside::Deque), |cx| {
@@ -86,5 +89,28 @@ fn placed_isolated() {
                 cell.get()
             });
             assert_eq!(ran.unwrap(), 1);
+        });
+}
+
+/// The first half waits, isolated, for what the second puts: the wait must not run the second half, which was pushed
+/// before it, and publishes it. Without a heavy fence no other worker can.
+#[test]
+fn rest_publishes() {
+    Model::new("rest_publishes")
+        .bound(2)
+        .floor(53_000)
+        .check(|| {
+            let (cell, seen) = (Ddf::new(), Cell::default());
+            let pool = Pool::new(Machine::without_heavy_fence(2), 2);
+            let joined = with_others_of(pool, |cx| {
+                let first = |cx: &mut Cxt<'_, '_>| {
+                    cx.scope_with(Wait::Own, |cx| {
+                        cx.spawn_when(&cell, |&value, _| seen.set(value));
+                    });
+                };
+                cx.join(first, |_| cell.put(1).unwrap());
+                seen.get()
+            });
+            assert_eq!(joined.unwrap(), 1);
         });
 }

@@ -34,7 +34,7 @@ fn leaves_once(others: usize, wait: Wait) {
 fn scope_helps() {
     Model::new("scope_helps")
         .bound(1)
-        .floor(3_000)
+        .floor(8_300)
         .check(|| leaves_once(1, Wait::Help));
 }
 
@@ -42,7 +42,7 @@ fn scope_helps() {
 fn scope_parks() {
     Model::new("scope_parks")
         .bound(1)
-        .floor(3_000)
+        .floor(8_300)
         .check(|| leaves_once(1, Wait::Park));
 }
 
@@ -68,7 +68,7 @@ fn scope_nested() {
 /// The owner sleeps while its only task ends.
 #[test]
 fn scope_sleeps() {
-    Model::new("scope_sleeps").bound(3).floor(40_000).check(|| {
+    Model::new("scope_sleeps").bound(2).floor(55_000).check(|| {
         let cell = Cell::default();
         let left = with_others(1, |cx| {
             cx.scope_with(Wait::Park, |cx| cx.spawn(|_| cell.set(1)));
@@ -82,7 +82,7 @@ fn scope_sleeps() {
 fn scope_two_thieves() {
     Model::new("scope_two_thieves")
         .bound(0)
-        .floor(8_000)
+        .floor(2_500)
         .check(|| leaves_once(2, Wait::Help));
 }
 
@@ -94,7 +94,7 @@ fn scope_gone() {
     fn spawns(cx: &mut Cxt<'_, '_>) {
         cx.scope(|cx| cx.spawn(|_| ()));
     }
-    Model::new("scope_gone").bound(3).floor(60_000).check(|| {
+    Model::new("scope_gone").bound(2).floor(66_000).check(|| {
         with_others(1, |cx| {
             spawns(cx);
             overwrite_stack();
@@ -106,7 +106,7 @@ fn scope_gone() {
 /// A task panics while another may have begun or not: the owner gets the panic, and both tasks are gone.
 #[test]
 fn scope_panic() {
-    Model::new("scope_panic").bound(2).floor(60_000).check(|| {
+    Model::new("scope_panic").bound(1).floor(5_100).check(|| {
         let token = Arc::new(());
         let outcome = with_others(1, |cx| {
             cx.scope(|cx| {
@@ -129,7 +129,7 @@ fn scope_panic() {
 fn scope_body_panics() {
     Model::new("scope_body_panics")
         .bound(2)
-        .floor(10_000)
+        .floor(89_000)
         .check(|| {
             let token = Arc::new(());
             let outcome = with_others(1, |cx| {
@@ -213,7 +213,7 @@ fn scope_cancelled() {
 /// The body waits for its task, so the other worker must not sleep.
 #[test]
 fn spawn_wakes() {
-    Model::new("spawn_wakes").bound(2).floor(15_000).check(|| {
+    Model::new("spawn_wakes").bound(1).floor(15_000).check(|| {
         let all = Rendezvous::new();
         with_others(1, |cx| {
             cx.scope(|cx| {
@@ -230,7 +230,7 @@ fn spawn_wakes() {
 fn spawn_overflows() {
     Model::new("spawn_overflows")
         .bound(0)
-        .floor(1_000)
+        .floor(4_500)
         .check(|| {
             let all = Rendezvous::new();
             with_others(1, |cx| {
@@ -339,7 +339,7 @@ fn scope_gives_up() {
 fn scope_outer_cancelled() {
     Model::new("scope_outer_cancelled")
         .bound(1)
-        .floor(1_000)
+        .floor(4_400)
         .check(|| {
             let cell = Cell::default();
             let ended = with_others(1, |cx| {

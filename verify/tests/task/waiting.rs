@@ -152,7 +152,7 @@ fn put_against_end(count: usize, puts: usize) -> bool {
 /// G1, G2: the put that makes the task ready against the end of its scope.
 #[test]
 fn waiting_put_end() {
-    let model = Model::new("waiting_put_end").bound(3).floor(200);
+    let model = Model::new("waiting_put_end").bound(3).floor(3_300);
     both_ways(model, || put_against_end(1, 1));
 }
 
@@ -162,21 +162,21 @@ fn waiting_put_end() {
 fn waiting_walk_end() {
     Model::new("waiting_walk_end")
         .bound(3)
-        .floor(200)
+        .floor(3_400)
         .check(|| assert!(!put_against_end(2, 1)));
 }
 
 /// The same where the walk finds the second cell full.
 #[test]
 fn waiting_walk_through() {
-    let model = Model::new("waiting_walk_through").bound(2).floor(200);
+    let model = Model::new("waiting_walk_through").bound(2).floor(4_900);
     both_ways(model, || put_against_end(2, 2));
 }
 
 /// A task that waits for one of two, which are put together, against the end of its scope.
 #[test]
 fn waiting_any_end() {
-    let model = Model::new("waiting_any_end").bound(2).floor(200);
+    let model = Model::new("waiting_any_end").bound(2).floor(460);
     both_ways(model, || {
         let cells: [Arc<Ddf<usize>>; 2] = Default::default();
         let fate = Fate::default();
@@ -203,7 +203,7 @@ fn waiting_any_end() {
 /// One worker waits for a cell that another puts: the value is seen, and the worker is woken.
 #[test]
 fn waiting_put() {
-    Model::new("waiting_put").bound(1).floor(500).check(|| {
+    Model::new("waiting_put").bound(1).floor(14_000).check(|| {
         let (cell, sums) = (Ddf::new(), Cell::default());
         let sum = with_others(1, |cx| {
             cx.scope(|cx| {

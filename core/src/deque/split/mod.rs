@@ -17,7 +17,8 @@
 //!
 //! # Words
 //! `shared`: thieves move `top` up by one item, request, and settle; the owner moves `split`. `limit`: where a push has to stop
-//! and look; raised by the owner, lowered to [`LOW`] by thieves that leave nothing or found nothing, however late.
+//! and look; raised by the owner, lowered to [`LOW`] by thieves that leave nothing or found nothing, however late. All
+//! changes are exchanges, so that the owner's acquires every lowering before it.
 //! `requesting`: held by the thief whose request is under way. `bottom`: the owner's, read by thieves after a heavy fence.
 //! `split`, `clean`: the owner's own. Slots: written by the owner; a thief writes null into the slot that it has won and read.
 //!
@@ -260,8 +261,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         let limit = &self.public.limit;
         // ORDERING: Relaxed: a hint; spares the owner's copy of the line. (Loom tries fewer schedules behind a load.)
         if cfg!(tautline_loom) || limit.load(Ordering::Relaxed) != LOW {
-            // ORDERING: Release, pairs with Acquire in admit (S6).
-            limit.store(LOW, Ordering::Release);
+            // ORDERING: Release, pairs with Acquire in admit (S6); an exchange, so that it continues another thief's release.
+            limit.swap(LOW, Ordering::Release);
         }
     }
 

@@ -303,7 +303,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     fn make_room(self) -> bool {
         let limit = self.room();
         // ORDERING: Relaxed: the push that follows publishes, so that no request is left unanswered.
-        self.deque.public.limit.store(limit, Ordering::Relaxed);
+        self.deque.public.limit.swap(limit, Ordering::Relaxed);
         limit as Index != self.bottom()
     }
 
@@ -393,8 +393,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
                         published();
                     } else if seen.is_requested() {
                         // There is nothing to answer with, so the next push answers.
-                        // ORDERING: Relaxed: the owner itself reads it.
-                        deque.public.limit.store(LOW, Ordering::Relaxed);
+                        // ORDERING: Relaxed: the owner itself reads it; a thief's release goes on (S6).
+                        deque.public.limit.swap(LOW, Ordering::Relaxed);
                     }
                     return true;
                 }

@@ -58,7 +58,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             return Err(Refused::Public);
         };
         // ORDERING: Release, pairs with Acquire in admit (S6): a push that raises it again sees the request.
-        public.limit.store(LOW, Ordering::Release);
+        public.limit.swap(LOW, Ordering::Release);
         Ok(Request { deque: self, word })
     }
 }

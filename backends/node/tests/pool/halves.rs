@@ -1,0 +1,84 @@
+//! First halves that wait for the second: a private fork must not be out of reach of workers that have
+//! nothing to do.
+
+use super::{Cx, PATIENCE, start, wait_until};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc;
+use std::thread;
+use tautline_core::flow::Ddf;
+use tautline_core::task::Wait;
+
+const ROUNDS: usize = 200;
+
+/// Calls `body` in the first half of so many forks, one inside the other.
+fn inside(cx: &mut Cx, forks: usize, body: &(impl Fn(&mut Cx) + Sync)) {
+    match forks {
+        0 => body(cx),
+        _ => _ = cx.join(|cx| inside(cx, forks - 1, body), |_| ()),
+    }
+}
+
+/// Runs `body` by 2 and by 4 workers, inside up to 3 forks.
+///
+/// # Panics
+/// If it does not end.
+fn ends(what: &'static str, body: impl Fn(&mut Cx) + Sync + Send + Copy + 'static) {
+    for workers in [2, 4] {
+        let (done, ended) = mpsc::channel();
+        // Not joined if it does not end: the test must.
+        let runner = thread::spawn(move || {
+            let threads = start(workers);
+            for round in 0..ROUNDS {
+                threads.run(|cx| inside(cx, round % 4, &body));
+            }
+            _ = done.send(());
+        });
+        let outcome = ended.recv_timeout(PATIENCE);
+        assert_ne!(
+            outcome,
+            Err(mpsc::RecvTimeoutError::Timeout),
+            "{workers} workers: {what} does not end"
+        );
+        runner.join().unwrap();
+    }
+}
+
+/// The first half spins until the second has run, so the owner neither pushes nor pops meanwhile.
+#[test]
+fn a_first_half_may_block_for_the_second() {
+    ends("a first half that blocks", |cx| {
+        let flag = AtomicBool::new(false);
+        cx.join(
+            |_| wait_until("the second half runs", || flag.load(SeqCst)),
+            |_| flag.store(true, SeqCst),
+        );
+    });
+}
+
+/// The same after a fork whose second half may have been seen by thieves, and was taken back.
+#[test]
+fn a_first_half_may_block_after_another_fork() {
+    ends("a first half that blocks after another fork", |cx| {
+        let flag = AtomicBool::new(false);
+        cx.join(|_| thread::yield_now(), |_| ());
+        cx.join(
+            |_| wait_until("the second half runs", || flag.load(SeqCst)),
+            |_| flag.store(true, SeqCst),
+        );
+    });
+}
+
+/// The first half waits in an isolated scope for what the second half puts. That wait must not run the second
+/// half, which does not belong to its scope.
+#[test]
+fn an_isolated_wait_for_the_second_half_ends() {
+    fn waits(cx: &mut Cx, wait: Wait) {
+        let cell = Ddf::<u32>::new();
+        cx.join(
+            |cx| cx.scope_with(wait, |cx| cx.spawn_when(&cell, |_, _| ())),
+            |_| cell.put(1).unwrap(),
+        );
+    }
+    ends("Wait::Own", |cx| waits(cx, Wait::Own));
+    ends("Wait::Park", |cx| waits(cx, Wait::Park));
+}
