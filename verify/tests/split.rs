@@ -183,7 +183,7 @@ unsafe impl Send for Trace {}
 /// S2: what the thief did before comes before the slot is filled again.
 #[test]
 fn split_slot_is_read() {
-    Model::new("split_slot_is_read").floor(200).check(|| {
+    Model::new("split_slot_is_read").floor(180).check(|| {
         let deque = Arc::new(SplitDeque::<Item, 2>::new());
         let looked = Arc::new(Trace(UnsafeCell::new(0)));
         let owner = deque.owner().unwrap();
