@@ -73,11 +73,13 @@ fn apart(ratios: [f64; 3]) -> f64 {
 
 /// Finnerty, acceptance fact 20, on the benchmark's own tree. Split/merge holds at every grain.
 /// Merge/empty does not coincide within a tenth: the curves lie within a third of each other from a
-/// grain of 16 on, and at the least grain they are more than a factor of 1.5 apart.
+/// grain of 16 on, and at the least grain they are more than a factor of 1.5 apart. At a grain of 1024 this tree has a
+/// few dozen merges, whose quotient tells nothing: the large one is for that.
 #[test]
 fn curves_of_the_real_tree() {
-    for grain in [1, 4, 16, 64, 256, 1024] {
+    for grain in [1, 4, 16, 64, 256] {
         let [merge_empty, split_merge] = curves("D9", grain);
+        println!("CURVES grain={grain} {merge_empty:.3?} {split_merge:.3?}");
         assert!(split_merge[1] <= 1.0, "{grain}: {split_merge:?}");
         assert!(split_merge[2] > 2.0, "{grain}: {split_merge:?}");
         let apart = apart(merge_empty);
