@@ -45,7 +45,8 @@ impl Relax for Harts {
     }
 }
 
-impl Board for Harts {
+// SAFETY: a model's threads have numbers of their own; no stacks are asked for.
+unsafe impl Board for Harts {
     const REST_TICKS: u64 = 1;
     const WAKE_TICKS: u64 = 1;
 
@@ -238,10 +239,12 @@ fn awake_early() {
         let (theirs, marked) = (Arc::clone(&chip), Arc::clone(&mark));
         let other = thread::spawn(move || {
             be(1);
-            theirs.be(Some(WORKER));
+            // SAFETY: no other hart is this worker.
+            unsafe { theirs.be(Some(WORKER)) };
             theirs.park(PlaceId::HOME, WORKER);
             assert_eq!(marked.get(), 1, "awake without the cause");
-            theirs.be(None);
+            // SAFETY: none is.
+            unsafe { theirs.be(None) };
         });
         be(0);
         mark.set(1);

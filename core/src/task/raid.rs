@@ -20,7 +20,8 @@ impl<P: Host> Worker<P> {
     /// As [`raid`](Self::raid); also whether the fence was executed, which is one for all.
     fn raid_rest(&self, victims: &[CachePadded<Self>], all: bool) -> (bool, bool) {
         let Some((victim, rest)) = victims.split_first() else {
-            // ORDERING: SeqCst, pairs with the light fences of the victims' pushes and pops (S8 of the split deque).
+            // ORDERING: SeqCst, pairs with the light fences of the victims' pushes and pops (S8 of the split deque);
+            // no mutant: the models of that deque break it.
             return (false, self.pool().port().heavy_fence());
         };
         if victim.id() == self.id() || !all && !victim.tasks.has_private() {

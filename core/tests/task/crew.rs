@@ -32,12 +32,15 @@ pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// What a test does in each step of a wait.
+type OnRelax = Box<dyn Fn(u32)>;
+
 thread_local! {
     static HERE: Cell<(*const Crew, Option<WorkerId>)> = const { Cell::new((ptr::null(), None)) };
 }
 
 thread_local! {
-    static ON_RELAX: RefCell<Option<Box<dyn Fn(u32)>>> = const { RefCell::new(None) };
+    static ON_RELAX: RefCell<Option<OnRelax>> = const { RefCell::new(None) };
 }
 
 /// Calls `act` with the turn of each step of waiting of the calling thread, as long as `body` runs.

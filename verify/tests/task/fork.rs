@@ -153,7 +153,7 @@ fn join_parks() {
 /// and must not run it again.
 #[test]
 fn join_helped() {
-    both_ways(Model::new("join_helped").bound(1).floor(1_600), || {
+    both_ways(Model::new("join_helped").bound(2).floor(300_000), || {
         let (cell, calls) = (Ddf::new(), AtomicUsize::new(0));
         let joined = with_others(1, |cx| {
             let first = |cx: &mut Cxt<'_, '_>| {
