@@ -8,7 +8,6 @@ use super::tree::{Finally, Node, Progress, Seat, Slot, Tree, Visitor, signal};
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
 use crate::port::{Barrier, CROWDED, Line, Relax};
-use crate::sync::AtomicUsize;
 use alloc::sync::Arc;
 use core::mem;
 use core::ptr::NonNull;
@@ -46,12 +45,11 @@ pub struct Registration<P: Relax + Barrier> {
     mode: Mode,
     /// How many phases it has signalled, with values or without.
     progress: Progress,
-    /// What it signals with.
-    word: NonNull<AtomicUsize>,
     /// It has brought in a value for the phase that it signals next.
     brings: bool,
-    /// The phase in which it wants a statement run, as long as it may run that itself.
-    wants: Option<usize>,
+    /// Whether the phase in which it wants a statement run is odd, as long as it may run that itself: the phase that it
+    /// waits for, or the one that it has just left.
+    wants: Option<bool>,
     /// It keeps the result of the phase that it left last.
     keeps: bool,
     /// How many it has waited for.
@@ -115,8 +113,6 @@ impl<P: Relax + Barrier> Registration<P> {
             slot,
             mode,
             progress: Progress::new(signalled),
-            // SAFETY: slots live as long as the phaser.
-            word: NonNull::from(unsafe { slot.as_ref() }.word()),
             brings: false,
             wants: None,
             keeps: false,
@@ -179,9 +175,16 @@ impl<P: Relax + Barrier> Registration<P> {
     /// operation on the registration does.
     #[inline]
     pub(super) fn let_go(&mut self) {
-        if let Some(phase) = self.wants.take() {
+        if let Some(phase) = self.wanted() {
+            self.wants = None;
             self.tree.let_go(phase, self.slot);
         }
+    }
+
+    /// The phase in which it wants a statement run, if it may still run that itself.
+    fn wanted(&self) -> Option<usize> {
+        let left = |odd| usize::from(odd != (self.waited & 1 == 1));
+        Some(self.waited - left(self.wants?))
     }
 
     pub(super) fn slot(&self) -> &Slot {
@@ -235,8 +238,7 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         self.forget();
         self.progress = self.progress.next(mem::take(&mut self.brings));
-        // SAFETY: signal words live as long as the phaser.
-        signal(unsafe { self.word.as_ref() }, self.progress);
+        signal(self.slot().word(), self.progress);
         Ok(())
     }
 
@@ -302,7 +304,7 @@ impl<P: Relax + Barrier> Registration<P> {
             return Err(PhaserError::Signalled { phase });
         }
         self.tree.top.between.want(self.waited);
-        self.wants = Some(self.waited);
+        self.wants = Some(self.waited & 1 == 1);
         Ok(())
     }
 
@@ -555,7 +557,7 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
             true => self.progress.next(true),
             false => self.progress,
         };
-        let (slot, line) = (self.slot, self.line);
+        let (slot, line, wanted) = (self.slot, self.line, self.wanted());
         // Each of these may wake others, and panics if a waker does: what is behind it is done nevertheless.
         let _excludes = Finally::new(|| {
             if let Some(line) = line {
@@ -564,7 +566,7 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
         });
         let _leaves = Finally::new(|| tree.leave(slot, self.mode, progress));
         let _lets_go = Finally::new(|| {
-            if let Some(phase) = self.wants {
+            if let Some(phase) = wanted {
                 tree.let_go(phase, slot);
             }
         });
