@@ -64,10 +64,12 @@ static MARKS: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_H
 /// What each hart does.
 pub fn run(chip: &'static Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
-    chip.be(Some(me.worker(hart)));
+    // SAFETY: each hart of this program is a worker of its own.
+    unsafe { chip.be(Some(me.worker(hart))) };
     let (same, in_hardware) = fixed(me);
     let changing = dynamic(me);
-    chip.be(None);
+    // SAFETY: the hart is no worker any more.
+    unsafe { chip.be(None) };
     format!(
         "{PHASES} phases of the same harts, {in_hardware} by a line, {same} ns each; {PHASES} of changing ones, {changing} ns each"
     )

@@ -36,7 +36,8 @@ pub fn claim(chip: &Chip) {
 /// What each hart does.
 pub fn run(chip: &Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
-    chip.be(Some(me.worker(hart)));
+    // SAFETY: each hart of this program is a worker of its own.
+    unsafe { chip.be(Some(me.worker(hart))) };
     assert_eq!(chip.here(), Some(me.worker(hart)));
     me.awake_before_suspend();
     let relay = me.time_ns(|| me.relay()) / (ROUNDS * chip.harts()) as u64;
@@ -49,7 +50,8 @@ pub fn run(chip: &Chip, hart: usize) -> String {
     if hart == 0 {
         (0..LINES).for_each(|at| chip.give_back(Line(at as u8)));
     }
-    chip.be(None);
+    // SAFETY: the hart is no worker any more.
+    unsafe { chip.be(None) };
     assert_eq!(chip.here(), None);
     let line = line / (LINES * 2 * EPISODES) as u64;
     format!("{EARLY} early wake-ups, {relay} ns a wake-up, {LINES} lines, {line} ns an episode")
