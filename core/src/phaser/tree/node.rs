@@ -83,7 +83,9 @@ pub(in crate::phaser) struct SlotWords {
     pub sleeper: Sleeper,
     /// The next of those that are free.
     pub next_free: AtomicPtr<Slot>,
-    leaf: AtomicPtr<Node>,
+    leaf: NonNull<Node>,
+    /// The signal word, wherever it is: its task loads no more than this before it signals.
+    word: NonNull<AtomicUsize>,
 }
 
 impl SlotWords {
@@ -93,7 +95,8 @@ impl SlotWords {
             start: AtomicUsize::new(usize::MAX),
             sleeper: Sleeper::new(),
             next_free: AtomicPtr::new(ptr::null_mut()),
-            leaf: AtomicPtr::new(ptr::null_mut()),
+            leaf: NonNull::dangling(),
+            word: NonNull::dangling(),
         }
     }
 
@@ -105,9 +108,7 @@ impl SlotWords {
 
     /// The leaf that it is in.
     pub fn leaf(&self) -> NonNull<Node> {
-        // ORDERING: Relaxed: set before anybody else knows the slot.
-        let leaf = self.leaf.load(Ordering::Relaxed);
-        NonNull::new(leaf).expect("a slot knows its leaf from the start")
+        self.leaf
     }
 }
 
@@ -141,9 +142,10 @@ impl Slot {
     }
 
     /// The signal word.
+    #[inline]
     pub fn word(&self) -> &AtomicUsize {
-        let (leaf, index) = self.place();
-        leaf.word(index)
+        // SAFETY: set when the leaf was made; the words live as long as the slots.
+        unsafe { self.word.as_ref() }
     }
 
     /// The leaf that it is in, and its number there.
@@ -192,13 +194,21 @@ impl Node {
     pub fn leaf(degree: usize, phase: usize, paired: bool, cells: Cells) -> NonNull<Self> {
         let slots = (0..degree).map(|_| CacheLine(SlotWords::new())).collect();
         let mut leaf = Self::make(Below::Slots(slots), phase, cells);
-        // SAFETY: just made.
-        unsafe { leaf.as_mut() }.signals =
+        // SAFETY: just made; this reference is the only one.
+        let own = unsafe { leaf.as_mut() };
+        own.signals =
             paired.then(|| Box::new(CacheLine([AtomicUsize::new(GONE), AtomicUsize::new(GONE)])));
-        // SAFETY: just made.
-        for slot in unsafe { leaf.as_ref() }.slots() {
-            // ORDERING: Relaxed: nobody else knows the slot.
-            slot.leaf.store(leaf.as_ptr(), Ordering::Relaxed);
+        if let Below::Slots(slots) = &mut own.below {
+            let first = slots.as_mut_ptr();
+            for index in 0..degree {
+                // SAFETY: within the slots, which nobody else knows yet; no reference to a whole slot is made beside `word`.
+                unsafe {
+                    let slot = &raw mut (*first.add(index)).0;
+                    let word = leaf.as_ref().word_elsewhere(index);
+                    (*slot).word = NonNull::from(word.unwrap_or(&(*slot).signal));
+                    (*slot).leaf = leaf;
+                }
+            }
         }
         leaf
     }
@@ -250,11 +260,15 @@ impl Node {
     /// The signal word of slot `index`.
     #[inline]
     fn word(&self, index: usize) -> &AtomicUsize {
-        if let Some(word) = self.cells.signal(index) {
-            return word;
-        }
-        let paired = self.signals.as_ref().and_then(|line| line.get(index));
-        paired.unwrap_or_else(|| &self.slots()[index].signal)
+        let elsewhere = self.word_elsewhere(index);
+        elsewhere.unwrap_or_else(|| &self.slots()[index].signal)
+    }
+
+    /// That word, if it is not in the slot itself.
+    #[inline]
+    fn word_elsewhere(&self, index: usize) -> Option<&AtomicUsize> {
+        let with_values = self.cells.signal(index);
+        with_values.or_else(|| self.signals.as_ref()?.get(index))
     }
 
     /// How far the task in slot `index` is.

@@ -3,8 +3,8 @@
 //! A sleeper can be woken with an errand: to wake all below a node before it goes on.
 //!
 //! # Words
-//! `state`: the task goes from awake to asleep; from asleep, the task or a waker goes through busy to awake. `waker`, `errand`: whoever
-//! made the state busy, or the task while it is awake.
+//! `state`: the task goes from awake to asleep; from asleep, the task or a waker goes through busy to awake. `note`: whoever made the state
+//! busy, or the task while it is awake.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -14,6 +14,7 @@
 use super::node::Node;
 use crate::port::Relax;
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
+use core::mem;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -25,27 +26,41 @@ const BUSY: usize = 2;
 #[derive(Debug)]
 pub(in crate::phaser) struct Sleeper {
     state: AtomicUsize,
-    waker: UnsafeCell<Option<Waker>>,
-    errand: UnsafeCell<Option<NonNull<Node>>>,
+    note: UnsafeCell<Note>,
 }
 
-// SAFETY: waker and errand are touched only as the head says, by one thread at a time.
+/// What a sleeper leaves for its waker, or a waker for the sleeper.
+#[derive(Debug)]
+enum Note {
+    Waker(Waker),
+    Errand(Option<NonNull<Node>>),
+}
+
+impl Note {
+    fn errand(self) -> Option<NonNull<Node>> {
+        match self {
+            Self::Errand(errand) => errand,
+            Self::Waker(_) => None,
+        }
+    }
+}
+
+// SAFETY: the note is touched only as the head says, by one thread at a time.
 unsafe impl Sync for Sleeper {}
 
 impl Sleeper {
     pub fn new() -> Self {
         Self {
             state: AtomicUsize::new(AWAKE),
-            waker: UnsafeCell::new(None),
-            errand: UnsafeCell::new(None),
+            note: UnsafeCell::new(Note::Errand(None)),
         }
     }
 
     /// Wants `waker` to be woken from now on. The task only, when it has risen.
     pub fn sleep(&self, waker: &Waker) {
-        let waker = Some(waker.clone());
+        let waker = Note::Waker(waker.clone());
         // SAFETY: awake.
-        self.waker.with_mut(|w| unsafe { *w = waker });
+        drop(unsafe { self.leave(waker) });
         // ORDERING: Release, pairs with Acquire in try_busy (W1).
         self.state.store(ASLEEP, Ordering::Release);
     }
@@ -58,10 +73,10 @@ impl Sleeper {
             // ORDERING: Acquire, pairs with Release in wake (W1).
             match self.state.load(Ordering::Acquire) {
                 // SAFETY: awake.
-                AWAKE => return self.errand.with_mut(|e| unsafe { (*e).take() }),
+                AWAKE => return unsafe { self.leave(Note::Errand(None)) }.errand(),
                 ASLEEP if self.try_busy() => {
                     // SAFETY: made busy.
-                    let old = self.waker.with_mut(|w| unsafe { (*w).take() });
+                    let old = unsafe { self.leave(Note::Errand(None)) };
                     // ORDERING: Relaxed: a later task has it with the slot (G2).
                     self.state.store(AWAKE, Ordering::Relaxed);
                     drop(old);
@@ -81,15 +96,23 @@ impl Sleeper {
             return false;
         }
         // SAFETY: made busy.
-        self.errand.with_mut(|e| unsafe { *e = errand });
-        // SAFETY: as above.
-        let waker = self.waker.with_mut(|w| unsafe { (*w).take() });
+        let old = unsafe { self.leave(Note::Errand(errand)) };
         // ORDERING: Release, pairs with Acquire in rise (W1).
         self.state.store(AWAKE, Ordering::Release);
-        if let Some(waker) = waker {
+        if let Note::Waker(waker) = old {
             waker.wake();
         }
         true
+    }
+
+    /// Leaves a note in place of the last one.
+    ///
+    /// # Safety
+    /// By whoever the head allows to touch it.
+    unsafe fn leave(&self, note: Note) -> Note {
+        // SAFETY: the caller's.
+        self.note
+            .with_mut(|old| unsafe { mem::replace(&mut *old, note) })
     }
 
     fn try_busy(&self) -> bool {
