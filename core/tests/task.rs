@@ -14,6 +14,8 @@ mod ends;
 mod future_ends;
 #[path = "task/futures.rs"]
 mod futures;
+#[path = "task/layouts.rs"]
+mod layouts;
 #[path = "task/phased.rs"]
 mod phased;
 #[path = "task/places.rs"]

@@ -152,3 +152,41 @@ fn runtimes_come_and_go() {
         assert_eq!((a, b), ((1, 1), (1, 1)));
     }
 }
+
+/// Two runtimes whose tasks enter each other, by futures too, from threads that began in either.
+#[test]
+fn runtimes_nest_through_futures() {
+    fn nest(here: &Runtime, there: &Runtime, cx: &mut Cx, left: u32, ran: &AtomicUsize) {
+        if left == 0 {
+            cx.spawn(|_| ());
+            ran.fetch_add(1, SeqCst);
+            return;
+        }
+        let through_future = async |task: TaskCx| {
+            let outer = task.clone();
+            task.fork(|_| async {}).await;
+            let spawned = task.finish(|task| async move { task.spawn(|_| ()) });
+            assert!(spawned.await.is_ok());
+            outer.spawn(|cx| _ = cx.join(|_| (), |_| ()));
+            here.run(|cx| nest(here, there, cx, left - 1, ran));
+        };
+        cx.join(
+            |_| there.run(|cx| nest(there, here, cx, left - 1, ran)),
+            |_| there.block_on(through_future),
+        );
+    }
+    const DEPTH: u32 = 4;
+    for round in 0..10 {
+        let [a, b] = [1 + round % 3, 2].map(|workers| {
+            let rt = Runtime::builder().workers(workers).pinned(false);
+            rt.build().unwrap()
+        });
+        let ran = &AtomicUsize::new(0);
+        std::thread::scope(|threads| {
+            for (here, there) in [(&a, &b), (&b, &a), (&a, &b)] {
+                threads.spawn(move || here.run(|cx| nest(here, there, cx, DEPTH, ran)));
+            }
+        });
+        assert_eq!(ran.load(SeqCst), 3 << DEPTH, "round {round}");
+    }
+}

@@ -24,12 +24,56 @@ const MEMORY: u64 = 4;
 /// Turns of pure spinning before the processor is offered to others.
 pub(crate) const SPIN_TURNS: u32 = 128;
 
-/// One worker's permit.
+/// A clock and a thread that can sleep: the system's, or a test's in virtual time.
+pub(crate) trait Ground {
+    /// The time in nanoseconds since some moment, for any thread.
+    fn now_ns(&self) -> u64;
+
+    /// Blocks the calling thread, the owner, until [`wake`](Self::wake) has been called since the last return. May return
+    /// spuriously.
+    fn sleep(&self);
+
+    /// Wakes the owner, or makes its next sleep return at once.
+    fn wake(&self);
+}
+
+/// The system's clock, and the token of `std::thread::park`.
 #[derive(Debug)]
-pub(crate) struct Parker {
-    permit: Permit,
+pub(crate) struct System {
     owner: Mutex<Option<Thread>>,
     origin: Instant,
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self {
+            owner: Mutex::default(),
+            origin: Instant::now(),
+        }
+    }
+}
+
+impl Ground for System {
+    fn now_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    fn sleep(&self) {
+        thread::park();
+    }
+
+    fn wake(&self) {
+        if let Some(owner) = &*self.owner.lock().expect("held only to name") {
+            owner.unpark();
+        }
+    }
+}
+
+/// One worker's permit.
+#[derive(Debug)]
+pub(crate) struct Parker<G = System> {
+    permit: Permit,
+    ground: G,
     /// When it was last called; written by the callers.
     called_ns: AtomicU64,
     /// What a wake-up costs, a running mean; written by the owner.
@@ -38,31 +82,37 @@ pub(crate) struct Parker {
 
 impl Default for Parker {
     fn default() -> Self {
-        Self {
-            permit: Permit::new(),
-            owner: Mutex::default(),
-            origin: Instant::now(),
-            called_ns: AtomicU64::new(0),
-            wake_ns: AtomicU64::new(FIRST_GUESS_NS),
-        }
+        Self::on(System::default())
     }
 }
 
 impl Parker {
     /// Names the thread that will park here. Before it parks.
     pub(crate) fn belongs_to(&self, thread: Thread) {
-        *self.owner.lock().expect("held only to name") = Some(thread);
+        *self.ground.owner.lock().expect("held only to name") = Some(thread);
+    }
+}
+
+impl<G: Ground> Parker<G> {
+    /// A parker without a permit.
+    pub(crate) fn on(ground: G) -> Self {
+        Self {
+            permit: Permit::new(),
+            ground,
+            called_ns: AtomicU64::new(0),
+            wake_ns: AtomicU64::new(FIRST_GUESS_NS),
+        }
     }
 
     /// Blocks the owner until there is a permit, and takes it: spins for as long as a wake-up costs, so that
     /// no wait costs more than twice what it must, then sleeps.
     pub(crate) fn park(&self, relax: &impl Relax) {
-        let (start, patience) = (Instant::now(), Duration::from_nanos(self.wake_ns()));
+        let (start, patience) = (self.now_ns(), self.wake_ns());
         for turn in 0.. {
             if self.permit.try_take() {
                 return;
             }
-            if turn % 16 == 15 && start.elapsed() > patience {
+            if turn % 16 == 15 && self.now_ns() - start > patience {
                 break;
             }
             relax.relax(turn);
@@ -74,7 +124,7 @@ impl Parker {
     pub(crate) fn sleep(&self) {
         let mut slept = false;
         while !self.permit.try_take() {
-            thread::park();
+            self.ground.sleep();
             slept = true;
         }
         if slept {
@@ -99,13 +149,12 @@ impl Parker {
         // ORDERING: Relaxed: see sleep.
         self.called_ns.store(self.now_ns(), Ordering::Relaxed);
         self.permit.give();
-        if let Some(owner) = &*self.owner.lock().expect("held only to name") {
-            owner.unpark();
-        }
+        self.ground.wake();
     }
 
-    fn now_ns(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+    /// The time in nanoseconds since the parker was made or before.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.ground.now_ns()
     }
 }
 
@@ -127,7 +176,7 @@ const SOUND_SLEEP: Duration = Duration::from_millis(1);
 /// # Errors
 /// A thread that the system would not start.
 pub fn wakes(times: usize) -> io::Result<Vec<Duration>> {
-    let (parker, woken) = (Parker::default(), Mutex::new(Vec::with_capacity(times)));
+    let (parker, woken): (Parker, _) = (Parker::default(), Mutex::new(Vec::with_capacity(times)));
     thread::scope(|scope| {
         let sleeper = || {
             for _ in 0..times {

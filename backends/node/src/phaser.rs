@@ -5,18 +5,17 @@
 //! that late at the next phase, and if the others sleep over it, they are late in turn, and so on for ever.
 #![forbid(unsafe_code)]
 
-use crate::park::{Parker, SPIN_TURNS};
+use crate::park::{Ground, Parker, SPIN_TURNS, System};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, Wake, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
 use tautline_core::phaser::{PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
 
 /// Wake-ups' worth of looking before a thread sleeps.
-const PATIENCE: u32 = 2;
+const PATIENCE: u64 = 2;
 
 /// Looks between two at the clock.
 const CLOCK_EVERY: u32 = 16;
@@ -53,32 +52,44 @@ impl Barrier for SpinThenYield {}
 /// serves all phasers of its thread.
 #[derive(Debug)]
 pub struct Waiter {
-    bed: Arc<Bed>,
-    waker: Waker,
+    sleeper: Sleeper<System>,
     /// It stays on its thread.
     thread: PhantomData<*const ()>,
 }
 
-#[derive(Debug, Default)]
-struct Bed {
-    parker: Parker,
+/// What a [`Waiter`] does, on any ground.
+#[derive(Debug)]
+struct Sleeper<G> {
+    bed: Arc<Bed<G>>,
+    waker: Waker,
+}
+
+#[derive(Debug)]
+struct Bed<G> {
+    parker: Parker<G>,
     /// Written by the owner.
     sleeps: AtomicU64,
 }
 
 /// A count of the times that a [`Waiter`] went to sleep.
 #[derive(Clone, Debug)]
-pub struct Sleeps(Arc<Bed>);
+pub struct Sleeps(Arc<Bed<System>>);
 
 impl Sleeps {
     /// So often so far. It counts before it sleeps, so it may yet find that it need not.
     pub fn count(&self) -> u64 {
-        // ORDERING: Relaxed: a count.
-        self.0.sleeps.load(Ordering::Relaxed)
+        self.0.count()
     }
 }
 
-impl Wake for Bed {
+impl<G> Bed<G> {
+    fn count(&self) -> u64 {
+        // ORDERING: Relaxed: a count.
+        self.sleeps.load(Ordering::Relaxed)
+    }
+}
+
+impl<G: Ground + Send + Sync + 'static> Wake for Bed<G> {
     fn wake(self: Arc<Self>) {
         self.parker.unpark();
     }
@@ -91,11 +102,10 @@ impl Wake for Bed {
 impl Waiter {
     /// For the calling thread.
     pub fn here() -> Self {
-        let bed = Arc::new(Bed::default());
-        bed.parker.belongs_to(thread::current());
+        let parker = Parker::default();
+        parker.belongs_to(thread::current());
         Self {
-            waker: Waker::from(Arc::clone(&bed)),
-            bed,
+            sleeper: Sleeper::new(parker),
             thread: PhantomData,
         }
     }
@@ -105,8 +115,7 @@ impl Waiter {
     /// # Errors
     /// As [`Registration::next_blocking`].
     pub fn next<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
-        let over = task.next_while(self.patience())?;
-        self.sleep_unless(over, task)
+        self.sleeper.next(task)
     }
 
     /// Waits until all have signalled the phase: [`Registration::wait_blocking`], asleep if it takes long.
@@ -114,21 +123,47 @@ impl Waiter {
     /// # Errors
     /// As [`Registration::wait_blocking`].
     pub fn wait<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
-        let over = task.wait_while(self.patience())?;
-        self.sleep_unless(over, task)
+        self.sleeper.wait(task)
     }
 
     /// How often it goes to sleep: for any thread to look at.
     pub fn sleeps(&self) -> Sleeps {
-        Sleeps(Arc::clone(&self.bed))
+        Sleeps(Arc::clone(&self.sleeper.bed))
+    }
+}
+
+impl<G: Ground + Send + Sync + 'static> Sleeper<G> {
+    fn new(parker: Parker<G>) -> Self {
+        let bed = Arc::new(Bed {
+            parker,
+            sleeps: AtomicU64::new(0),
+        });
+        Self {
+            waker: Waker::from(Arc::clone(&bed)),
+            bed,
+        }
     }
 
-    fn patience(&self) -> impl FnMut(u32) -> bool + use<> {
-        let patience = Duration::from_nanos(self.bed.parker.wake_ns()) * PATIENCE;
+    fn next<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
+        let over = task.next_while(self.patience())?;
+        self.sleep_unless(over, task)
+    }
+
+    fn wait<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
+        let over = task.wait_while(self.patience())?;
+        self.sleep_unless(over, task)
+    }
+
+    /// Whether a wait goes on looking, by its turn.
+    fn patience(&self) -> impl FnMut(u32) -> bool + '_ {
+        let parker = &self.bed.parker;
+        let patience = PATIENCE * parker.wake_ns();
         let mut start = None;
         move |turn| {
-            turn % CLOCK_EVERY != CLOCK_EVERY - 1
-                || start.get_or_insert_with(Instant::now).elapsed() < patience
+            turn % CLOCK_EVERY != CLOCK_EVERY - 1 || {
+                let now = parker.now_ns();
+                now - *start.get_or_insert(now) < patience
+            }
         }
     }
 
@@ -150,3 +185,6 @@ impl Waiter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

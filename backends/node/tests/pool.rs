@@ -6,6 +6,8 @@
 mod halves;
 #[path = "pool/refused.rs"]
 mod refused;
+#[path = "pool/seats.rs"]
+mod seats;
 #[path = "pool/stack.rs"]
 mod stack;
 

@@ -15,6 +15,19 @@ use crate::id::WorkerId;
 /// }
 /// ```
 ///
+/// Nor does safe code decide what a thread is:
+///
+/// ```compile_fail,E0200
+/// # use tautline_core::{WorkerId, port::Thread};
+/// struct Anywhere;
+/// impl Thread for Anywhere {
+///     fn here(&self) -> Option<WorkerId> {
+///         Some(WorkerId(0))
+///     }
+///     unsafe fn be(&self, _: Option<WorkerId>) {}
+/// }
+/// ```
+///
 /// # Safety
 /// The pool takes a thread for a worker on the word of its port: a worker's queues have one owner. The implementor must
 /// ensure that

@@ -135,9 +135,22 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Allocates nothing. Costs a few stores more than two calls as long as no worker takes `second`. One that has nothing else to do
     /// takes it even if `first` computes for long, or waits for `second`.
     ///
-    /// Forks of one worker must end in the reverse of the order in which they began. Rust's own control flow
-    /// cannot break that; a stackful coroutine that is suspended inside a half while its worker goes on can: do not suspend
-    /// one across a `join`.
+    /// # Stack switching
+    /// A `join` relies on the call stack: the frame of `first` returns, or unwinds, on the thread that called it and
+    /// before any frame below it. Calls, panics and `async` code cannot break this, but unsafe code that switches
+    /// stacks can. Code that provides stackful coroutines, green threads or `setjmp` must not, while a frame of
+    /// `join`, of a scope, of [`Pool::run_inside`] or of [`Pool::with_seat`] is on a stack that it switches away from,
+    ///
+    /// - resume that stack on another thread: the frame belongs to one worker, whose deque has one owner;
+    /// - let the thread begin, end or wait for other forks, scopes or runs of the same pool before that stack is
+    ///   resumed and the frame has returned: a fork is taken back by its position in the deque, so it would take
+    ///   another one, or run twice;
+    /// - let the frame outlive the [`Pool::with_seat`] or `run` around it: another thread may have its worker then;
+    /// - free or reuse the stack, or jump over the frame, before it has returned or unwound: a thief may be
+    ///   writing to it.
+    ///
+    /// This holds also where the switch has a safe interface. A coroutine that is suspended only outside of such
+    /// frames is allowed.
     ///
     /// # Panics
     /// With the panic of `first`, once `second` has ended or was dropped; else with that of `second`.

@@ -88,18 +88,17 @@ fn curves_of_the_real_tree() {
     }
 }
 
-/// Finnerty, acceptance fact 20, on a tree of 66 million nodes: what is false of the small one.
+/// Finnerty, acceptance fact 20, on a tree of 66 million nodes, which has merges enough at a grain of 1024 too. Smaller
+/// grains are for the small tree: at a grain of 1 the reserve of this one grows to millions of intervals, and each merge
+/// and each split goes through all of them.
 #[test]
-#[ignore = "cargo ci deep: 1 thousand million nodes, with --release"]
+#[ignore = "cargo ci deep: 800 million nodes, with --release"]
 fn curves_of_a_large_real_tree() {
-    for grain in [1, 4, 16, 64, 256, 1024] {
+    for grain in [16, 64, 256, 1024] {
         let [merge_empty, split_merge] = curves("D12", grain);
         println!("CURVES grain={grain} {merge_empty:.3?} {split_merge:.3?}");
         assert!(split_merge[1] <= 1.0, "{grain}: {split_merge:?}");
         assert!(split_merge[2] > 2.0, "{grain}: {split_merge:?}");
-        assert!(
-            grain < 16 || apart(merge_empty) < 4.0 / 3.0,
-            "{grain}: {merge_empty:?}"
-        );
+        assert!(apart(merge_empty) < 4.0 / 3.0, "{grain}: {merge_empty:?}");
     }
 }

@@ -1,8 +1,7 @@
-//! First halves that wait for the second: a private fork must not be out of reach of workers that have
-//! nothing to do.
+//! Halves that wait for each other: a private fork must not be out of reach of workers that have nothing to do.
 
 use super::{Cx, PATIENCE, start, wait_until};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::thread;
 use tautline_core::flow::Ddf;
@@ -81,4 +80,52 @@ fn an_isolated_wait_for_the_second_half_ends() {
     }
     ends("Wait::Own", |cx| waits(cx, Wait::Own));
     ends("Wait::Park", |cx| waits(cx, Wait::Park));
+}
+
+/// Counts the caller in, and waits until `all` have been counted.
+fn meet(met: &AtomicUsize, all: usize) {
+    met.fetch_add(1, SeqCst);
+    wait_until("all halves run at once", || met.load(SeqCst) == all);
+}
+
+/// As many leaves as workers, one inside the first half of the other, and none ends before all have begun: the owner
+/// blocks in the innermost, so every second half must be taken while nothing is pushed or popped.
+#[test]
+fn every_second_half_of_a_chain_is_taken() {
+    fn chain(cx: &mut Cx, forks: usize, leaf: &(impl Fn() + Sync)) {
+        match forks {
+            0 => leaf(),
+            _ => _ = cx.join(|cx| chain(cx, forks - 1, leaf), |_| leaf()),
+        }
+    }
+    for workers in [2, 4, 8] {
+        let threads = start(workers);
+        for _ in 0..ROUNDS {
+            let met = AtomicUsize::new(0);
+            threads.run(|cx| chain(cx, workers - 1, &|| meet(&met, workers)));
+        }
+    }
+}
+
+/// The same in a balanced tree, whose second halves fork too.
+#[test]
+fn every_leaf_of_a_tree_is_taken() {
+    fn tree(cx: &mut Cx, leaves: usize, leaf: &(impl Fn() + Sync)) {
+        match leaves {
+            1 => leaf(),
+            _ => {
+                _ = cx.join(
+                    |cx| tree(cx, leaves / 2, leaf),
+                    |cx| tree(cx, leaves - leaves / 2, leaf),
+                )
+            }
+        }
+    }
+    for workers in [2, 4, 8] {
+        let threads = start(workers);
+        for _ in 0..ROUNDS {
+            let met = AtomicUsize::new(0);
+            threads.run(|cx| tree(cx, workers, &|| meet(&met, workers)));
+        }
+    }
 }

@@ -188,21 +188,29 @@ impl<P: Host> Pool<P> {
     /// Calls `body` with the seat of that worker, which the calling thread holds until `body` has returned. `None`, and
     /// `body` is dropped, if there is no such seat, another thread holds it, or the calling thread has one in this pool.
     ///
-    /// A seat is lent, never given: it can neither be given up by a task that runs on it, nor forgotten, nor outlive one that
-    /// the thread took after it.
-    ///
+    /// A seat is lent, never given. A task that runs on it cannot give it up:
     /// ```compile_fail,E0507
     /// # use tautline_core::{WorkerId, port::Host, task::Pool};
     /// fn f<P: Host>(pool: &Pool<P>) {
     ///     pool.with_seat(WorkerId(0), |seat| seat.run(|_| drop(*seat)));
     /// }
     /// ```
-    /// ```compile_fail
+    /// It cannot be forgotten,
+    /// ```compile_fail,E0507
     /// # use tautline_core::{WorkerId, port::Host, task::Pool};
     /// fn f<P: Host>(pool: &Pool<P>) {
-    ///     let seat = pool.with_seat(WorkerId(0), |seat| seat);
+    ///     pool.with_seat(WorkerId(0), |seat| std::mem::forget(*seat));
     /// }
     /// ```
+    /// nor kept longer than one that the thread took after it,
+    /// ```compile_fail,E0521
+    /// # use tautline_core::{WorkerId, port::Host, task::Pool};
+    /// fn f<P: Host>(pool: &Pool<P>, other: &Pool<P>) {
+    ///     let mut kept = None;
+    ///     other.with_seat(WorkerId(0), |_| pool.with_seat(WorkerId(0), |seat| kept = Some(seat)));
+    /// }
+    /// ```
+    /// nor used by another thread:
     /// ```compile_fail,E0277
     /// # use tautline_core::{WorkerId, port::Host, task::Pool};
     /// fn f<P: Host>(pool: &Pool<P>) {
@@ -211,6 +219,7 @@ impl<P: Host> Pool<P> {
     ///     });
     /// }
     /// ```
+    /// The pool stays where it is meanwhile:
     /// ```compile_fail,E0505
     /// # use tautline_core::{WorkerId, port::Host, task::Pool};
     /// fn f<P: Host>(pool: Pool<P>) {
