@@ -8,7 +8,8 @@ use crew::{run_on, wait_until, within};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
-/// The system's allocator, with a count of the bytes that are out and of the allocations so far, of all threads.
+/// The system's allocator, with a count of the bytes that are out and of the allocations so far, of
+/// all threads.
 struct Counting;
 
 static BYTES: AtomicIsize = AtomicIsize::new(0);
@@ -33,8 +34,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Waits until what pools allocated is given back, down to less than a slab of blocks: the harness allocates a little at any
-/// time, and threads that end may still have something.
+/// Waits until what pools allocated is given back, down to less than a slab of blocks: the harness
+/// allocates a little at any time, and threads that end may still have something.
 fn all_is_given_back(before: isize) {
     wait_until("all is given back", || BYTES.load(SeqCst) < before + 1024);
 }
@@ -46,7 +47,8 @@ fn recycled_blocks() {
     a_burst_leaves_little_behind();
 }
 
-/// Some of the tasks are stolen in each scope; memory stays flat, and all is given back when the pool is dropped.
+/// Some of the tasks are stolen in each scope; memory stays flat, and all is given back when the
+/// pool is dropped.
 fn many_scopes_allocate_no_more_than_a_few() {
     const SCOPES: usize = 2_000;
     const TASKS: usize = 100;

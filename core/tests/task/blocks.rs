@@ -1,4 +1,5 @@
-//! The memory of spawned tasks: bodies of all sizes and alignments, and blocks that come back to their maker.
+//! The memory of spawned tasks: bodies of all sizes and alignments, and blocks that come back to
+//! their maker.
 
 use super::WORKERS;
 use super::crew::{Crew, Cx, on, panic_of, wait_until};
@@ -61,7 +62,8 @@ struct Tally<'a> {
     dropped: &'a AtomicUsize,
 }
 
-/// Spawns a task that captures nothing but `N` bytes, one that also counts, and one that spawns in turn.
+/// Spawns a task that captures nothing but `N` bytes, one that also counts, and one that spawns in
+/// turn.
 fn spawn_bytes<'s, A: Send + 's, const N: usize>(cx: &mut Cx<'s, '_>, tally: Tally<'s>) {
     let (alone, bytes, outer) = (
         Bytes::<A, N>::new(1),
@@ -125,7 +127,8 @@ fn bodies_of_all_sizes_and_alignments_run_once() {
     }
 }
 
-/// Bodies panic, and the scope drops those that have not begun: each is dropped once, and its memory serves the next scope.
+/// Bodies panic, and the scope drops those that have not begun: each is dropped once, and its
+/// memory serves the next scope.
 #[test]
 fn bodies_that_panic_are_dropped_once() {
     const TASKS: usize = 400;
@@ -153,8 +156,8 @@ fn bodies_that_panic_are_dropped_once() {
     }
 }
 
-/// In each round one worker's tasks all run on the others, on new threads: each keeps a part of a batch for the next holder
-/// of its seat, and the pool is dropped with that.
+/// In each round one worker's tasks all run on the others, on new threads: each keeps a part of a
+/// batch for the next holder of its seat, and the pool is dropped with that.
 #[test]
 fn blocks_stay_with_the_seat() {
     const SEATS: usize = 3;
@@ -242,7 +245,8 @@ fn the_last_block_given_is_taken_first() {
     assert_eq!(crew.take(0), Some(a));
 }
 
-/// Blocks come back in batches, all of one home: an incomplete one goes back when a block of another home comes.
+/// Blocks come back in batches, all of one home: an incomplete one goes back when a block of
+/// another home comes.
 #[test]
 fn others_return_blocks_in_batches() {
     let crew = Crewless::new(3);

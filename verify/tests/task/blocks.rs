@@ -1,4 +1,5 @@
-//! Blocks of spawned tasks: each comes back once, and is not reused before its giver is done with it.
+//! Blocks of spawned tasks: each comes back once, and is not reused before its giver is done with
+//! it.
 
 use super::machine::Cell;
 use loom::thread;
@@ -66,7 +67,8 @@ impl Scene {
     }
 }
 
-/// Two workers return the blocks of a third, which takes blocks meanwhile: it gets each once, when its giver has read it.
+/// Two workers return the blocks of a third, which takes blocks meanwhile: it gets each once, when
+/// its giver has read it.
 #[test]
 fn blocks_return() {
     Model::new("blocks_return").floor(300).check(|| {
@@ -85,7 +87,8 @@ fn blocks_return() {
     });
 }
 
-/// The home recycles blocks itself while another worker returns some: its list and the returned one stay apart.
+/// The home recycles blocks itself while another worker returns some: its list and the returned one
+/// stay apart.
 #[test]
 fn blocks_both_ways() {
     Model::new("blocks_both_ways").floor(6).check(|| {

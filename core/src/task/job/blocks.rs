@@ -1,23 +1,29 @@
 //! Memory of spawned tasks: blocks of one size that return to the worker that made them.
 //!
 //! # Algorithm
-//! A stolen task is made by one thread and freed by another. A general allocator then moves its own lines between
-//! the two with every such task. Here each worker makes its blocks itself and recycles them. A task that ends on the worker
-//! that made it goes back to that worker's own list, without an atomic access. Other workers gather the blocks of one home,
-//! link up to [`BATCH`] of them and push the chain onto the home's `returned`, by one compare-and-swap. The home takes
-//! all of `returned` by one exchange once its own list is empty: a push compares with the first block of the list
-//! but never reads it, so a list that comes back to the same first block (ABA) does no harm.
+//! A stolen task is made by one thread and freed by another. A general allocator then moves its own
+//! lines between the two with every such task. Here each worker makes its blocks itself and
+//! recycles them. A task that ends on the worker that made it goes back to that worker's own list,
+//! without an atomic access. Other workers gather the blocks of one home, link up to [`BATCH`] of
+//! them and push the chain onto the home's `returned`, by one compare-and-swap. The home takes all
+//! of `returned` by one exchange once its own list is empty: a push compares with the first block
+//! of the list but never reads it, so a list that comes back to the same first block (ABA) does no
+//! harm.
 //!
-//! The home is stored in the block, since the deque that a task was stolen from need not be its maker's: tasks are passed
-//! on by waits that must not run them, and by workers that give their seat up.
+//! The home is stored in the block, since the deque that a task was stolen from need not be its
+//! maker's: tasks are passed on by waits that must not run them, and by workers that give their
+//! seat up.
 //!
-//! A worker makes at most [`LIMIT`] blocks, one slab at a time, and keeps them until the pool is dropped: that bounds the
-//! memory that a burst of tasks leaves behind. Tasks beyond them, and those that are too large, are boxes. Slabs are freed
-//! by their maker, so it does not matter where a block was when the pool was dropped: in a list, or in another worker's
-//! incomplete batch, where up to `BATCH - 1` of a home's blocks wait until that worker has more of them, or some of another home.
+//! A worker makes at most [`LIMIT`] blocks, one slab at a time, and keeps them until the pool is
+//! dropped: that bounds the memory that a burst of tasks leaves behind. Tasks beyond them, and
+//! those that are too large, are boxes. Slabs are freed by their maker, so it does not matter where
+//! a block was when the pool was dropped: in a list, or in another worker's incomplete batch, where
+//! up to `BATCH - 1` of a home's blocks wait until that worker has more of them, or some of another
+//! home.
 //!
 //! # Words
-//! `returned`: the newest block that came back, null if there is none; workers push, the home empties it.
+//! `returned`: the newest block that came back, null if there is none; workers push, the home
+//! empties it.
 //! `next` of a block: written by the worker that has the block. `home`: never changed.
 //!
 //! # Orderings
@@ -33,12 +39,13 @@ use core::fmt;
 use core::mem::{MaybeUninit, offset_of};
 use core::ptr::{self, NonNull};
 
-/// Bytes for a task in a block: with the two words before it, the block is two cache lines, of which a small task
-/// touches one. Processors that fetch lines in pairs then share none between two tasks.
-#[cfg(not(any(tautline_loom, tautline_shuttle)))]
+/// Bytes for a task in a block: with the two words before it, the block is two cache lines, of
+/// which a small task touches one. Processors that fetch lines in pairs then share none between two
+/// tasks.
+#[cfg(not(tautline_loom))]
 const SPACE: usize = 112;
-/// A checker's words are larger.
-#[cfg(any(tautline_loom, tautline_shuttle))]
+/// Loom's words are larger.
+#[cfg(tautline_loom)]
 const SPACE: usize = 240;
 
 /// Blocks that a worker makes at once.
@@ -50,7 +57,7 @@ const LIMIT: usize = if cfg!(tautline_loom) { 4 } else { 4096 };
 /// Blocks that are returned to their home at once.
 const BATCH: usize = if cfg!(tautline_loom) { 2 } else { 16 };
 
-/// What a task takes in a block.
+/// The part of a block that holds the task.
 #[repr(C, align(16))]
 struct Space([MaybeUninit<u8>; SPACE]);
 
@@ -101,7 +108,8 @@ impl Block {
     /// The caller must have the block.
     #[inline(always)]
     unsafe fn link(block: NonNull<Self>, next: *mut Self) {
-        // SAFETY: blocks are freed with their home; a worker accesses the links of its own blocks only.
+        // SAFETY: blocks are freed with their home; a worker accesses the links of its own blocks
+        // only.
         unsafe { &(*block.as_ptr()).next }.with_mut(|n| unsafe { *n = next });
     }
 
@@ -137,7 +145,7 @@ pub struct Blocks {
     returned: CachePadded<AtomicPtr<Block>>,
 }
 
-/// What only the holder of the worker's seat touches.
+/// The part that only the holder of the worker's seat accesses.
 struct Own {
     id: WorkerId,
     free: Cell<*mut Block>,
@@ -147,7 +155,8 @@ struct Own {
     batch: Cell<Option<Batch>>,
 }
 
-// SAFETY: `own` is touched by the worker's holder only, one thread at a time, as the callers of `take` and `give` promise.
+// SAFETY: `own` is touched by the worker's holder only, one thread at a time, as the callers of
+// `take` and `give` promise.
 unsafe impl Sync for Blocks {}
 // SAFETY: no block belongs to a thread.
 unsafe impl Send for Blocks {}
@@ -170,8 +179,8 @@ impl Blocks {
     /// Takes a block, or returns `None` if all that may be made are in use.
     ///
     /// # Safety
-    /// The caller must be the worker: calls of this and of [`give`](Self::give) are on one thread at a time, each of which
-    /// sees what the last one did.
+    /// The caller must be the worker: calls of this and of [`give`](Self::give) are on one thread
+    /// at a time, each of which sees what the last one did.
     #[inline]
     pub unsafe fn take(&self) -> Option<NonNull<Block>> {
         let own = &self.own;
@@ -184,8 +193,9 @@ impl Blocks {
     /// Gives a block back, from this worker to its home, which `find` knows by its number.
     ///
     /// # Safety
-    /// As for [`take`](Self::take). The block must come from `take` of this worker or of one that `find` returns, and must
-    /// not be accessed any more. `find` must return the worker that was made with that number.
+    /// As for [`take`](Self::take). The block must come from `take` of this worker or of one that
+    /// `find` returns, and must not be accessed any more. `find` must return the worker that was
+    /// made with that number.
     #[inline]
     pub unsafe fn give<'a>(&self, block: NonNull<Block>, find: impl Fn(WorkerId) -> &'a Self) {
         let own = &self.own;
@@ -242,8 +252,9 @@ impl Blocks {
         loop {
             // SAFETY: the batch is the caller's until the compare-and-swap has succeeded.
             unsafe { Block::link(batch.last, seen) };
-            // ORDERING: success Release, pairs with Acquire in refill (R1): the blocks have been read, and are linked; as an update
-            // it also continues the releases of the batches below it.
+            // ORDERING: success Release, pairs with Acquire in refill (R1): the blocks have been
+            // read, and are linked; as an update it also continues the releases of the batches
+            // below it.
             // ORDERING: failure Relaxed: nothing is read.
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match returned.compare_exchange_weak(seen, batch.first.as_ptr(), yes, no) {
@@ -253,7 +264,8 @@ impl Blocks {
         }
     }
 
-    /// Returns a list of free blocks: those that came back, else new ones. `None` if there are none of either.
+    /// Returns a list of free blocks: those that came back, else new ones. `None` if there are none
+    /// of either.
     #[cold]
     #[inline(never)]
     fn refill(&self) -> Option<NonNull<Block>> {
@@ -261,7 +273,8 @@ impl Blocks {
         if self.returned.load(Ordering::Relaxed).is_null() {
             return self.make();
         }
-        // ORDERING: Acquire, pairs with Release in push (R1): all that was done to the blocks came before.
+        // ORDERING: Acquire, pairs with Release in push (R1): all that was done to the blocks came
+        // before.
         NonNull::new(self.returned.swap(ptr::null_mut(), Ordering::Acquire))
     }
 
@@ -294,8 +307,8 @@ impl Drop for Blocks {
     fn drop(&mut self) {
         let mut slab = self.own.slabs.get();
         while !slab.is_null() {
-            // SAFETY: from a box, in `make`, and here only; `&mut self` says that no thread has a block of it, and what other
-            // workers' batches lead to is not read any more.
+            // SAFETY: from a box, in `make`, and here only; `&mut self` says that no thread has a
+            // block of it, and what other workers' batches lead to is not read any more.
             slab = unsafe { Box::from_raw(slab) }.before;
         }
     }

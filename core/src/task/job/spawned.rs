@@ -31,7 +31,8 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
             return Self::task(scope, body);
         };
         let header = Header::new(&Self::IN_BLOCK, scope);
-        // SAFETY: the block was taken just now, and the task fits. It stays there until it is run; the header is its first field.
+        // SAFETY: the block was taken just now, and the task fits. It stays there until it is run;
+        // the header is its first field.
         unsafe {
             let task = Block::space(block).cast::<Self>();
             task.write(Self { header, body });
@@ -52,8 +53,8 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
         let space = header.cast::<Self>();
         // SAFETY: written in `task_on`, and run once.
         let task = unsafe { space.read() };
-        // SAFETY: the space is a block's, of a worker of this pool, and was read for the last time. The calling thread holds
-        // the seat.
+        // SAFETY: the space is a block's, of a worker of this pool, and was read for the last time.
+        // The calling thread holds the seat.
         unsafe {
             let block = Block::around(space.cast());
             on.blocks.give(block, |home| &on.pool().worker(home).blocks);
