@@ -2,6 +2,8 @@
 //!
 //! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
 
+#[path = "task/blocks.rs"]
+mod blocks;
 #[path = "task/broken.rs"]
 mod broken;
 #[path = "task/crew.rs"]

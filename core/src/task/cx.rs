@@ -429,11 +429,13 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 
     /// Lets `body` run some time before the enclosing scope ends, on any worker; the spawner goes on
-    /// (help-first). One allocation.
+    /// (help-first). Allocates if `body` is larger than twelve words, or if the tasks of this
+    /// worker use all of its recycled blocks.
     #[inline]
     pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
         self.scope.enter_on(self.at());
-        self.at().offer(Spawned::task(self.scope, body));
+        let task = Spawned::task_on(self.at(), self.scope, body);
+        self.at().offer(task);
     }
 
     /// As [`spawn`](Self::spawn), on a worker below `place` only; see [`Pool::tree`]. The root's are everybody's.
@@ -444,7 +446,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         let places = self.pool().tree().len();
         assert!((place.0 as usize) < places, "{place} of {places} places");
         self.scope.enter_on(self.at());
-        self.pool().bind(place, Spawned::task(self.scope, body));
+        let task = Spawned::task_on(self.at(), self.scope, body);
+        self.pool().bind(place, task);
     }
 
     /// Lets `body` run with the values of `inputs` as soon as all of them are full, on the worker that puts the last one.

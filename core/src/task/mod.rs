@@ -16,6 +16,8 @@ mod worker;
 
 pub use cx::Cx;
 pub use future::TaskCx;
+#[doc(hidden)]
+pub use job::{Block, Blocks};
 pub use phased::{Member, Phased, Request};
 pub use pool::{Idle, Pool, Seat};
 

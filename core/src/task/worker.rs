@@ -1,6 +1,6 @@
 //! A worker: its own tasks, the search for others' tasks, and waiting.
 
-use super::job::{Fork, Header, Task};
+use super::job::{Blocks, Fork, Header, Task};
 use super::pool::Pool;
 use super::scope::Scope;
 use super::stack::Stack;
@@ -45,6 +45,8 @@ pub struct Worker<P: Host> {
     isolation: Cell<Wait>,
     /// The holder's: a task that is to run before any other.
     next: Cell<Option<Task<P>>>,
+    /// The memory of the tasks that are spawned here.
+    pub(super) blocks: Blocks,
 }
 
 // SAFETY: cells and the owner's end of the deque are touched by the holder only, one thread at a time,
@@ -78,6 +80,7 @@ impl<P: Host> Worker<P> {
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             next: Cell::new(None),
+            blocks: Blocks::new(id),
         }
     }
 

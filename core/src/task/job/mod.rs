@@ -9,11 +9,13 @@
 //! |---|---|---|---|---|
 //! | K1 | `end` | `is_done`, `sleep` | the result of a fork | `join_*` in `verify/tests/task.rs` |
 
+mod blocks;
 mod fork;
 mod future;
 mod spawned;
 mod waiting;
 
+pub use blocks::{Block, Blocks};
 pub(super) use fork::Fork;
 pub(super) use future::spawn_future;
 pub(super) use spawned::Spawned;

@@ -1,6 +1,6 @@
-//! Spawned tasks: a closure on the heap.
+//! Spawned tasks: a closure in a block of the spawning worker, or on the heap.
 
-use super::{Header, Kind, Task};
+use super::{Block, Header, Kind, Task};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::task::Cx;
@@ -9,7 +9,7 @@ use crate::task::worker::Worker;
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
-/// A spawned task, on the heap.
+/// A spawned task, in a block or on the heap.
 #[repr(C)]
 pub(in crate::task) struct Spawned<P: Host, F> {
     header: Header<P>,
@@ -17,23 +17,63 @@ pub(in crate::task) struct Spawned<P: Host, F> {
 }
 
 impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
-    const KIND: Kind<P> = Kind::queued(Self::run);
+    const IN_BLOCK: Kind<P> = Kind::queued(Self::run_in_block);
+    const BOXED: Kind<P> = Kind::queued(Self::run_boxed);
 
-    /// A task of `scope`, which has entered it.
+    /// A task of `scope`, which has entered it, made by a task on that worker.
+    #[inline]
+    pub fn task_on(on: &Worker<P>, scope: &'s Scope<P>, body: F) -> Task<P> {
+        if const { !Block::fits::<Self>() } {
+            return Self::task(scope, body);
+        }
+        // SAFETY: the calling thread holds the seat.
+        let Some(block) = (unsafe { on.blocks.take() }) else {
+            return Self::task(scope, body);
+        };
+        let header = Header::new(&Self::IN_BLOCK, scope);
+        // SAFETY: the block was taken just now, and the task fits. It stays there until it is run;
+        // the header is its first field.
+        unsafe {
+            let task = Block::space(block).cast::<Self>();
+            task.write(Self { header, body });
+            Task::new(task.cast())
+        }
+    }
+
+    /// The same, made by any thread.
     #[inline]
     pub fn task(scope: &'s Scope<P>, body: F) -> Task<P> {
-        let header = Header::new(&Self::KIND, scope);
+        let header = Header::new(&Self::BOXED, scope);
         let task = NonNull::from(Box::leak(Box::new(Self { header, body })));
         // SAFETY: on the heap until it is run; the header is the first field.
         unsafe { Task::new(task.cast()) }
     }
 
-    unsafe fn run(header: NonNull<Header<P>>, on: &Worker<P>, _from: WorkerId) {
+    unsafe fn run_in_block(header: NonNull<Header<P>>, on: &Worker<P>, _from: WorkerId) {
+        let space = header.cast::<Self>();
+        // SAFETY: written in `task_on`, and run once.
+        let task = unsafe { space.read() };
+        // SAFETY: the space is a block's, of a worker of this pool, and was read for the last time.
+        // The calling thread holds the seat.
+        unsafe {
+            let block = Block::around(space.cast());
+            on.blocks.give(block, |home| &on.pool().worker(home).blocks);
+        }
+        task.run(on);
+    }
+
+    unsafe fn run_boxed(header: NonNull<Header<P>>, on: &Worker<P>, _from: WorkerId) {
         // SAFETY: came from Box::leak in `task`, and is run once.
         let task = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        task.run(on);
+    }
+
+    /// Runs the body, whose memory is free by now or goes meanwhile.
+    #[inline(always)]
+    fn run(self, on: &Worker<P>) {
         // SAFETY: the scope outlives its tasks; 's is its lifetime.
-        let scope: &'s Scope<P> = unsafe { task.header.scope.as_ref() };
-        on.run_in(scope, task.body);
+        let scope: &'s Scope<P> = unsafe { self.header.scope.as_ref() };
+        on.run_in(scope, self.body);
         // SAFETY: the share that was taken when the task was made.
         unsafe { Scope::leave_on(NonNull::from(scope), on) };
     }
