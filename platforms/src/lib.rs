@@ -18,6 +18,7 @@ pub mod phaser;
 pub mod pinning;
 pub mod platform;
 mod random;
+pub mod recorded;
 pub mod runtime;
 pub mod story;
 mod sum;

@@ -219,6 +219,36 @@ fn a_synthetic_tree_is_the_same_on_threads_and_simulated() {
 }
 
 #[test]
+fn a_recorded_tree_is_the_same_on_threads_and_simulated() {
+    // A comb: a chain of 50 tasks of 2 us, each of which makes 9 of 20 us.
+    let chain = |task: usize| {
+        if task == 0 {
+            String::new()
+        } else {
+            (10 * (task - 1)).to_string()
+        }
+    };
+    let tooth = |task: usize| format!("{},20000\n", 10 * task).repeat(9);
+    let tasks = (0..50).map(|task| format!("{},2000\n{}", chain(task), tooth(task)));
+    let file = std::env::temp_dir().join(format!("tautline-recorded-{}.csv", std::process::id()));
+    let text = format!("parent,ns\n{}", tasks.collect::<String>());
+    std::fs::write(&file, text).expect("room for a file");
+    let tree = format!("recorded {}", file.display());
+    let threads = json(&format!("{tree} --places 2 --baseline none --quiet"));
+    let [one, many] =
+        [1, 16].map(|places| json(&format!("simulate {tree} --places {places} -n 500")));
+    _ = std::fs::remove_file(&file);
+    for run in [&threads, &one, &many] {
+        assert_eq!(run["tasks"], 50 * (2000 + 9 * 20_000), "{run}");
+        assert_eq!(run["tree_tasks"], 500, "{run}");
+        assert_eq!(run["longest_chain_ns"], 50 * 2000 + 20_000, "{run}");
+        assert_eq!(run["verified"], true, "{run}");
+    }
+    let [one, many] = [one, many].map(|run| run["virtual_seconds"].as_f64().expect("a number"));
+    assert!(one > 0.0091 && many < one / 4.0, "{one} {many}");
+}
+
+#[test]
 fn synthetic_trees_have_the_sizes_and_costs_asked_for() {
     let run = |tree: &str| json(&format!("simulate synthetic --places 8 -n 1000 {tree}"));
     let even = run("--children uniform:3-3 --depth 5 --roots 4 --cost 5");
@@ -341,6 +371,11 @@ fn bad_sweeps_get_one_line_and_run_nothing() {
             ["--cost pareto:10", "pareto:MIN,ALPHA"],
         ),
         ("synthetic --roots 0", ["--roots 0", "from 1 to 16777216"]),
+        ("recorded /nowhere.csv", ["/nowhere.csv", "No such file"]),
+        (
+            "recorded /dev/null",
+            ["recorded /dev/null: line 1", "the head `parent,ns`"],
+        ),
         (
             "--calibrate --list-machines",
             ["--list-machines", "not together with"],

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use tautline_core::port::{CROWDED, Relax};
+use tautline_core::sync::full_fence;
 
 /// A bounded check of one small concurrent program under every schedule that the bound allows.
 ///
@@ -101,6 +102,9 @@ fn explore(
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         builder.check(move || {
             count.fetch_add(1, Ordering::Relaxed);
+            // Makes the word that is behind each fence (core/src/sync/fence.rs): loom orders the thread that makes a static before
+            // all that use it, and a fence orders less.
+            full_fence();
             program();
         });
     }));

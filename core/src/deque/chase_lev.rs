@@ -305,37 +305,49 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     /// Takes the newest item back.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        let deque = self.deque;
+        let ends = &self.deque.ends;
         let bottom = self.bottom.get();
-        let mut top = self.top_seen.get();
-        if bottom == top {
+        let seen = self.top_seen.get();
+        if bottom == seen {
             return None;
         }
         let newest = bottom.wrapping_sub(1);
-        if newest != top {
-            // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and
-            // take an older item; it must see that item.
-            deque.ends.bottom.store(newest, Ordering::Release);
-            // ORDERING: success Release, pairs with Acquire in steal (D3): whoever finds top further up sees bottom lowered.
-            // ORDERING: failure Relaxed: tried again.
-            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-            while let Err(moved) = deque.ends.top.compare_exchange_weak(top, top, yes, no) {
-                top = moved;
-            }
-            self.top_seen.set(top);
-            if ahead(newest, top) > 0 {
-                self.bottom.set(newest);
-                // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to
-                // `newest`, so a thief that comes as far sees the lowered bottom (D3): the item is ours.
-                return Some(unsafe { T::from_word(self.own_word(newest)) });
-            }
-            // ORDERING: Release, pairs with Acquire in steal (D2): whoever sees bottom put back sees why.
-            deque.ends.bottom.store(bottom, Ordering::Release);
+        if newest == seen {
+            return self.pop_last(newest);
         }
-        // One item at most is left, and whoever moves top over it has it.
+        // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and take an older item; it
+        // must see that item.
+        ends.bottom.store(newest, Ordering::Release);
+        let mut top = seen;
+        // ORDERING: success Release, pairs with Acquire in steal (D3): a thief that finds top further up sees bottom lowered.
+        // ORDERING: failure Relaxed: tried again.
+        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        while let Err(moved) = ends.top.compare_exchange_weak(top, top, yes, no) {
+            top = moved;
+        }
+        // Each store before the next locked instruction delays that one: none where thieves took nothing.
+        if top != seen {
+            self.top_seen.set(top);
+            if ahead(newest, top) <= 0 {
+                // ORDERING: Release, pairs with Acquire in steal (D2): a thief that sees bottom put back sees why.
+                ends.bottom.store(bottom, Ordering::Release);
+                return self.pop_last(newest);
+            }
+        }
+        self.bottom.set(newest);
+        // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to `newest`, so a thief that comes
+        // as far sees the lowered bottom (D3): the item is ours.
+        Some(unsafe { T::from_word(self.own_word(newest)) })
+    }
+
+    /// Takes the newest item where at most that one is left: it belongs to the thread that moves `top` over it.
+    #[inline]
+    fn pop_last(&self, newest: usize) -> Option<T> {
+        let bottom = newest.wrapping_add(1);
         // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        let won = deque
+        let won = self
+            .deque
             .ends
             .top
             .compare_exchange(newest, bottom, yes, no)

@@ -10,6 +10,7 @@ mod bc;
 mod bench;
 mod nqueens;
 mod pentomino;
+mod recorded;
 mod show;
 mod simulate;
 mod synthetic;
@@ -47,6 +48,7 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<tsp::Tsp>(),
     Application::of::<bc::Bc>(),
     Application::of::<synthetic::Synthetic>(),
+    Application::of::<recorded::Recorded>(),
 ];
 
 /// The version and what this build and machine can do.

@@ -1,0 +1,142 @@
+//! Working a recorded tree off.
+
+use super::Tree;
+use crate::glb::{self, Local, Share};
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the workers of a place share.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// The tree.
+    pub tree: Arc<Tree>,
+    /// Every nanosecond really passes. In virtual time it need not.
+    pub spins: bool,
+}
+
+impl Work {
+    /// The roots, to begin with.
+    pub fn bag(&self) -> Bag {
+        let roots = self.tree.roots().map(|task| Node::new(task, &self.tree));
+        Bag {
+            todo: roots.collect(),
+            found: Found::default(),
+        }
+    }
+}
+
+/// What came of the tasks: the same however they were divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Tasks that were finished.
+    pub tasks: u64,
+    /// Nanoseconds that were worked off, of tasks not finished too; a task without any counts as one.
+    pub ns: u64,
+}
+
+/// A task, or what is left of it.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    task: u32,
+    /// Nanoseconds, at least 1.
+    left: u64,
+}
+
+impl Node {
+    fn new(task: u32, tree: &Tree) -> Self {
+        let left = tree.ns_of(task).max(1);
+        Self { task, left }
+    }
+}
+
+/// Tasks to do and what has come of those done. Thieves get the oldest.
+#[derive(Debug, Default)]
+pub struct Bag {
+    todo: Local<Node>,
+    found: Found,
+}
+
+/// Lets so many nanoseconds pass.
+fn spin(ns: u64) {
+    let (start, time) = (Instant::now(), Duration::from_nanos(ns));
+    while start.elapsed() < time {
+        spin_loop();
+    }
+}
+
+impl glb::Bag for Bag {
+    type Shared = Work;
+    type Output = Found;
+
+    fn process(&mut self, n: usize, work: &Work) -> usize {
+        let (all, mut left) = (n as u64, n as u64);
+        while left > 0 {
+            let Some(mut node) = self.todo.pop() else {
+                break;
+            };
+            let now = node.left.min(left);
+            node.left -= now;
+            left -= now;
+            if node.left > 0 {
+                self.todo.push(node);
+                continue;
+            }
+            self.found.tasks += 1;
+            let children = work.tree.children(node.task).iter();
+            children.for_each(|&child| self.todo.push(Node::new(child, &work.tree)));
+        }
+        let done = all - left;
+        if work.spins {
+            spin(done);
+        }
+        self.found.ns += done;
+        done as usize
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let taken = share.of(self.todo.len());
+        (taken > 0).then(|| Self {
+            todo: self.todo.steal(taken).into(),
+            found: Found::default(),
+        })
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.todo.append(other.todo.into());
+        self.found.tasks += other.found.tasks;
+        self.found.ns += other.found.ns;
+    }
+
+    fn len(&self) -> usize {
+        self.todo.len()
+    }
+
+    fn submit(self, output: &mut Found) {
+        output.tasks += self.found.tasks;
+        output.ns += self.found.ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::glb::Bag as _;
+
+    #[test]
+    fn long_tasks_are_done_in_parts() {
+        let tree = Tree::read("parent,ns\n,10\n0,0\n0,25\n").unwrap();
+        let work = Work {
+            tree: tree.into(),
+            spins: false,
+        };
+        let mut bag = work.bag();
+        assert_eq!(bag.process(4, &work), 4);
+        assert_eq!((bag.found.tasks, bag.len()), (0, 1));
+        assert_eq!(bag.process(6, &work), 6);
+        assert_eq!((bag.found.tasks, bag.len()), (1, 2));
+        assert_eq!(bag.process(1000, &work), 26);
+        assert_eq!(bag.process(1000, &work), 0);
+        assert_eq!((bag.found, bag.len()), (Found { tasks: 3, ns: 36 }, 0));
+    }
+}
