@@ -31,7 +31,7 @@ fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
 /// the owner.
 #[test]
 fn join_once() {
-    both_ways(Model::new("join_once").bound(2).floor(26_000), || {
+    both_ways(Model::new("join_once").bound(2).floor(23_500), || {
         let (first, second) = (Cell::default(), Cell::default());
         let calls = AtomicUsize::new(0);
         let joined = with_others(1, |cx| {
@@ -88,7 +88,7 @@ fn join_stolen() {
 fn join_stolen_parks() {
     Model::new("join_stolen_parks")
         .bound(1)
-        .floor(1_550)
+        .floor(1_500)
         .check(|| {
             let written = Cell::default();
             let joined = with_others(1, |cx| {
@@ -123,7 +123,7 @@ fn join_gone() {
 /// panic of the first counts.
 #[test]
 fn join_panic() {
-    both_ways(Model::new("join_panic").bound(2).floor(21_000), || {
+    both_ways(Model::new("join_panic").bound(2).floor(19_000), || {
         let token = Arc::new(());
         let stolen = Arc::new(AtomicUsize::new(0));
         let outcome = with_others(1, |cx| {
@@ -144,7 +144,7 @@ fn join_panic() {
 #[test]
 fn join_second_panics() {
     both_ways(
-        Model::new("join_second_panics").bound(2).floor(26_000),
+        Model::new("join_second_panics").bound(2).floor(23_500),
         || {
             let stolen = AtomicUsize::new(0);
             let outcome = with_others(1, |cx| {
@@ -184,7 +184,7 @@ fn join_nested() {
 /// The same as `join_once` where the owner must not help.
 #[test]
 fn join_parks() {
-    both_ways(Model::new("join_parks").bound(2).floor(26_000), || {
+    both_ways(Model::new("join_parks").bound(2).floor(24_000), || {
         let second = Cell::default();
         let joined = with_others(1, |cx| {
             cx.scope_with(Wait::Park, |cx| {
@@ -239,7 +239,7 @@ fn blocks_for_second(cx: &mut Cxt<'_, '_>) {
 fn join_first_waits_for_second() {
     Model::new("join_first_waits_for_second")
         .bound(1)
-        .floor(9_500)
+        .floor(9_100)
         .check(|| {
             let joined = with_others(1, |cx| {
                 cx.join(blocks_for_second, |_| ());

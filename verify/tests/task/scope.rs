@@ -71,7 +71,7 @@ fn scope_nested() {
 fn scope_thief_spawns() {
     Model::new("scope_thief_spawns")
         .bound(1)
-        .floor(3_900)
+        .floor(3_700)
         .check(|| {
             let cells: [Cell; 2] = Default::default();
             let [a, b] = &cells;
@@ -97,7 +97,7 @@ fn scope_thief_spawns() {
 /// The owner sleeps while its only task ends.
 #[test]
 fn scope_sleeps() {
-    Model::new("scope_sleeps").bound(2).floor(55_000).check(|| {
+    Model::new("scope_sleeps").bound(2).floor(49_000).check(|| {
         let cell = Cell::default();
         let left = with_others(1, |cx| {
             cx.scope_with(Wait::Park, |cx| cx.spawn(|_| cell.set(1)));
@@ -123,7 +123,7 @@ fn scope_gone() {
     fn spawns(cx: &mut Cxt<'_, '_>) {
         cx.scope(|cx| cx.spawn(|_| ()));
     }
-    Model::new("scope_gone").bound(2).floor(66_000).check(|| {
+    Model::new("scope_gone").bound(2).floor(60_000).check(|| {
         with_others(1, |cx| {
             spawns(cx);
             overwrite_stack();
@@ -158,7 +158,7 @@ fn scope_panic() {
 fn scope_body_panics() {
     Model::new("scope_body_panics")
         .bound(2)
-        .floor(89_000)
+        .floor(82_000)
         .check(|| {
             let token = Arc::new(());
             let outcome = with_others(1, |cx| {
