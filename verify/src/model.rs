@@ -9,7 +9,7 @@ use tautline_core::sync::full_fence;
 
 /// A bounded check of one small concurrent program under every schedule that the bound allows.
 ///
-/// `TAUTLINE_BOUND=<n>` or `=none` overrides the bounds of all models, for deeper runs.
+/// `TAUTLINE_BOUND=<n>` or `=none` overrides the bounds of all models, for deeper runs; `=+<n>` raises each.
 #[derive(Debug)]
 #[must_use]
 pub struct Model {
@@ -76,14 +76,16 @@ impl Model {
     }
 
     fn effective_bound(&self) -> Option<usize> {
-        match std::env::var("TAUTLINE_BOUND") {
-            Ok(bound) if bound == "none" => None,
-            Ok(bound) => Some(
-                bound
-                    .parse()
-                    .expect("TAUTLINE_BOUND is a number or \"none\""),
-            ),
-            Err(_) => self.bound,
+        let Ok(wanted) = std::env::var("TAUTLINE_BOUND") else {
+            return self.bound;
+        };
+        let number = |text: &str| {
+            let number = text.parse::<usize>();
+            number.expect("TAUTLINE_BOUND is a number, a number after a `+`, or \"none\"")
+        };
+        match wanted.strip_prefix('+') {
+            Some(more) => self.bound.map(|bound| bound + number(more)),
+            None => (wanted != "none").then(|| number(&wanted)),
         }
     }
 }

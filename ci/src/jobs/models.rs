@@ -29,25 +29,38 @@ pub fn test_command(tree: &Tree, file: &str) -> Command {
     command
 }
 
-fn said(tree: &Tree, file: &str) -> Result<Said> {
+fn said(tree: &Tree, file: &str, bound: Option<&str>) -> Result<Said> {
     let words = ["--", "--nocapture", "--test-threads=1"];
-    tee(test_command(tree, file).args(words))
+    let mut command = test_command(tree, file);
+    if let Some(bound) = bound {
+        command.env("TAUTLINE_BOUND", bound);
+    }
+    tee(command.args(words))
 }
 
 pub fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    all_models(tree, None)
+}
+
+/// With one preemption more than each has by itself.
+pub fn wider(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    all_models(tree, Some("+1"))
+}
+
+fn all_models(tree: &Tree, bound: Option<&str>) -> Result<Verdict> {
     let mut lines = Vec::new();
     let mut findings = Vec::new();
     for file in tree.programs(TESTS) {
         if file == CANARY || file == EXPLORE || SCHEDULES.contains(&file.as_str()) {
             continue;
         }
-        let said = said(tree, &file)?;
+        let said = said(tree, &file, bound)?;
         let (own, wrong) = judge_file(&file, &said, "MODEL", "executions");
         lines.extend(own);
         findings.extend(wrong);
     }
     if tree.has(format!("{TESTS}/{CANARY}.rs")) {
-        let said = said(tree, CANARY)?;
+        let said = said(tree, CANARY, None)?;
         findings.extend(judge_canary(&said));
         match counted::parse(&said.out, "MODEL", "executions") {
             Ok(own) => lines.extend(own),
@@ -75,7 +88,7 @@ pub fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
         if !tree.has(format!("{TESTS}/{file}.rs")) {
             return Err(anyhow!("{TESTS}/{file}.rs: missing"));
         }
-        let said = said(tree, file)?;
+        let said = said(tree, file, None)?;
         let (own, wrong) = judge_file(file, &said, "SCHEDULES", "schedules");
         lines.extend(own);
         findings.extend(wrong);
@@ -99,7 +112,7 @@ pub fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !tree.has(format!("{TESTS}/{EXPLORE}.rs")) {
         return Err(anyhow!("{TESTS}/{EXPLORE}.rs: missing"));
     }
-    let said = said(tree, EXPLORE)?;
+    let said = said(tree, EXPLORE, None)?;
     let (lines, mut findings) = judge_file(EXPLORE, &said, "EXPLORE", "states");
     findings.extend(counted::findings(&lines, "exploration", "states"));
     println!("\n{}", counted::table(&lines, "exploration", "states"));

@@ -101,7 +101,7 @@ fn block_on_woken_late() {
 /// The last task of an async finish leaves while the one who awaits it asks: it is woken, and sees what the task did.
 #[test]
 fn await_finish() {
-    Model::new("await_finish").bound(2).floor(5_000).check(|| {
+    Model::new("await_finish").bound(1).floor(2_100).check(|| {
         let cell = &Cell::default();
         let ended = with_others(1, |cx| {
             let task = cx.task();
@@ -122,8 +122,8 @@ fn await_dropped() {
     let passed = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let seen = Arc::clone(&passed);
     Model::new("await_dropped")
-        .bound(2)
-        .floor(500)
+        .bound(1)
+        .floor(3_300)
         .check(move || {
             let token = Arc::new(());
             let mut early = false;

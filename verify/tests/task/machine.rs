@@ -64,6 +64,9 @@ pub struct Machine {
     beds: Vec<Bed>,
     /// Whether it can fence other workers from outside.
     can_fence: bool,
+    /// Whether a worker yields when it reads the clock, after a heavy fence, and after it has woken
+    /// another.
+    yields: bool,
     /// Written when the machine goes: who still touches it then races with that.
     alive: Cell,
 }
@@ -79,6 +82,7 @@ impl Machine {
         Self {
             beds: (0..workers).map(|_| Bed::default()).collect(),
             can_fence: true,
+            yields: false,
             alive: Cell::default(),
         }
     }
@@ -89,10 +93,24 @@ impl Machine {
         machine.can_fence = false;
         machine
     }
+
+    /// A machine in whose functions the other threads run, without a preemption.
+    pub fn yielding(workers: usize) -> Self {
+        let mut machine = Self::new(workers);
+        machine.yields = true;
+        machine
+    }
+
+    fn step(&self) {
+        if self.yields {
+            thread::yield_now();
+        }
+    }
 }
 
 impl Clock for Machine {
     fn now(&self) -> u64 {
+        self.step();
         0
     }
 }
@@ -101,6 +119,7 @@ impl Clock for Machine {
 unsafe impl Fence for Machine {
     fn heavy_fence(&self) -> bool {
         full_fence();
+        self.step();
         self.can_fence
     }
 }
@@ -119,6 +138,9 @@ impl Park for Machine {
     fn unpark(&self, _: PlaceId, worker: WorkerId) {
         assert_eq!(self.alive.get(), 0, "the machine is gone");
         self.beds[worker.index()].wake();
+        // Twice: the woken worker reads the clock, and so yields, before it searches.
+        self.step();
+        self.step();
     }
 }
 

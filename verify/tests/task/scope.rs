@@ -1,7 +1,7 @@
 //! Scopes: left once, after all that was spawned in them; what ends early drops what has not begun.
 
 use super::machine::{
-    Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others,
+    Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others, with_others_of,
 };
 use loom::sync::atomic::AtomicUsize as Flag;
 use loom::sync::atomic::Ordering::Relaxed as Loose;
@@ -49,7 +49,7 @@ fn scope_parks() {
 /// A task that spawns, and ends before or after what it spawned.
 #[test]
 fn scope_nested() {
-    Model::new("scope_nested").bound(2).floor(30_000).check(|| {
+    Model::new("scope_nested").bound(1).floor(2_400).check(|| {
         let cells: [Cell; 2] = Default::default();
         let [a, b] = &cells;
         let left = with_others(1, |cx| {
@@ -65,10 +65,39 @@ fn scope_nested() {
     });
 }
 
+/// A task on another worker spawns while the owner waits, which may run the new task to its end
+/// before the spawn returns: the scope ends after both.
+#[test]
+fn scope_thief_spawns() {
+    Model::new("scope_thief_spawns")
+        .bound(1)
+        .floor(3_700)
+        .check(|| {
+            let cells: [Cell; 2] = Default::default();
+            let [a, b] = &cells;
+            let pool = Pool::new(Machine::yielding(2), 2);
+            let left = with_others_of(pool, |cx| {
+                let begun = Rendezvous::new();
+                cx.scope(|cx| {
+                    cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                        begun.begin();
+                        // The owner parks meanwhile, although it yields, and is woken by the spawn.
+                        (0..8).for_each(|_| thread::yield_now());
+                        cx.spawn(|_| b.set(2));
+                        a.set(1);
+                    });
+                    begun.wait(1);
+                });
+                [a, b].map(Cell::get)
+            });
+            assert_eq!(left.unwrap(), [1, 2]);
+        });
+}
+
 /// The owner sleeps while its only task ends.
 #[test]
 fn scope_sleeps() {
-    Model::new("scope_sleeps").bound(2).floor(55_000).check(|| {
+    Model::new("scope_sleeps").bound(2).floor(49_000).check(|| {
         let cell = Cell::default();
         let left = with_others(1, |cx| {
             cx.scope_with(Wait::Park, |cx| cx.spawn(|_| cell.set(1)));
@@ -94,7 +123,7 @@ fn scope_gone() {
     fn spawns(cx: &mut Cxt<'_, '_>) {
         cx.scope(|cx| cx.spawn(|_| ()));
     }
-    Model::new("scope_gone").bound(2).floor(66_000).check(|| {
+    Model::new("scope_gone").bound(2).floor(60_000).check(|| {
         with_others(1, |cx| {
             spawns(cx);
             overwrite_stack();
@@ -129,7 +158,7 @@ fn scope_panic() {
 fn scope_body_panics() {
     Model::new("scope_body_panics")
         .bound(2)
-        .floor(89_000)
+        .floor(82_000)
         .check(|| {
             let token = Arc::new(());
             let outcome = with_others(1, |cx| {
@@ -176,8 +205,8 @@ fn scope_cancelled() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&dropped);
     Model::new("scope_cancelled")
-        .bound(2)
-        .floor(60_000)
+        .bound(1)
+        .floor(42_000)
         .check(move || {
             let cause = Flag::new(0);
             let [runs, drops, blind] = [const { AtomicUsize::new(0) }; 3];
@@ -191,6 +220,8 @@ fn scope_cancelled() {
                         ran: false,
                     };
                     cx.spawn(move |_| task.run());
+                    // The other worker takes it now.
+                    thread::yield_now();
                     cx.spawn(|cx| {
                         cause.store(1, Loose);
                         assert!(cx.cancel(Reason::Found));
@@ -270,9 +301,13 @@ fn pool_closed() {
         let scene = Arc::new((Pool::new(Machine::new(1), 1), Cell::default()));
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || {
-            let sat = theirs.0.with_seat(WorkerId(0), |seat| seat.attend());
-            sat.expect("no other thread asks for it");
-            theirs.1.get()
+            let sat = theirs.0.with_seat(WorkerId(0), |seat| {
+                seat.attend();
+                // Before the seat is released, which executes a fence: that would acquire what a
+                // relaxed load has read.
+                theirs.1.get()
+            });
+            sat.expect("no other thread asks for it")
         });
         scene.1.set(1);
         scene.0.close();
@@ -297,63 +332,80 @@ fn pool_wants() {
     });
 }
 
-/// Reads a cell when it goes unused: a task that is dropped instead of run.
-struct Seen<'a>(&'a Cell, bool);
+/// A task that records, when it is dropped unrun, whether the cause is visible. Its drop asserts
+/// nothing: a panic after the first cause is discarded.
+struct Seen {
+    cause: Arc<Flag>,
+    blind: Arc<AtomicUsize>,
+    used: bool,
+}
 
-impl Seen<'_> {
+impl Seen {
     fn used(mut self) {
-        self.1 = true;
+        self.used = true;
     }
 }
 
-impl Drop for Seen<'_> {
+impl Drop for Seen {
     fn drop(&mut self) {
-        if !self.1 {
-            assert_eq!(self.0.get(), 1, "dropped, but why is not to be seen");
+        if !self.used {
+            self.blind.fetch_add(1 - self.cause.load(Loose), Relaxed);
         }
     }
+}
+
+/// Runs `program` with a task that may be dropped unrun, and a flag to be set before what leads to
+/// that.
+fn never_blind(model: Model, program: impl Fn(Seen, &Flag) + Sync + Send + 'static) {
+    model.check(move || {
+        let (cause, blind) = (Arc::new(Flag::new(0)), Arc::new(AtomicUsize::new(0)));
+        let task = Seen {
+            cause: Arc::clone(&cause),
+            blind: Arc::clone(&blind),
+            used: false,
+        };
+        program(task, &cause);
+        let blind = blind.load(Relaxed);
+        assert_eq!(blind, 0, "dropped, but the cause is not visible");
+    });
 }
 
 /// A task that is dropped because the body of its scope panics sees what the body did before.
 #[test]
 fn scope_gives_up() {
-    Model::new("scope_gives_up")
-        .bound(2)
-        .floor(1_000)
-        .check(|| {
-            let cell = Cell::default();
-            let outcome = with_others(1, |cx| {
-                cx.scope(|cx| {
-                    let seen = Seen(&cell, false);
-                    cx.spawn(move |_| seen.used());
-                    cell.set(1);
-                    fail(7)
-                });
+    let model = Model::new("scope_gives_up").bound(1).floor(3_500);
+    never_blind(model, |task, cause| {
+        let outcome = with_others(1, |cx| {
+            cx.scope(|cx| {
+                cx.spawn(move |_| task.used());
+                // The other worker takes it now.
+                thread::yield_now();
+                cause.store(1, Loose);
+                fail(7)
             });
-            assert_eq!(outcome.map_err(number_of).err(), Some(7));
         });
+        assert_eq!(outcome.map_err(number_of).err(), Some(7));
+    });
 }
 
-/// A task that is dropped because a scope around its own is cancelled sees what the cancelling task did before.
+/// A task that is dropped because a scope around its own is cancelled, by a task on another worker,
+/// sees what that task did before.
 #[test]
 fn scope_outer_cancelled() {
-    Model::new("scope_outer_cancelled")
-        .bound(1)
-        .floor(4_400)
-        .check(|| {
-            let cell = Cell::default();
-            let ended = with_others(1, |cx| {
-                cx.finish(|cx| {
-                    cx.spawn(|cx: &mut Cxt<'_, '_>| {
-                        cell.set(1);
-                        cx.cancel(Reason::Found);
-                    });
-                    _ = cx.finish(|cx| {
-                        let seen = Seen(&cell, false);
-                        cx.spawn(move |_| seen.used());
-                    });
-                })
-            });
-            assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+    let model = Model::new("scope_outer_cancelled").bound(1).floor(74_000);
+    never_blind(model, |task, cause| {
+        let begun = Rendezvous::new();
+        let ended = with_others(1, |cx| {
+            cx.finish(|cx| {
+                cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                    begun.begin();
+                    cause.store(1, Loose);
+                    cx.cancel(Reason::Found);
+                });
+                begun.wait(1);
+                _ = cx.finish(|cx| cx.spawn(move |_| task.used()));
+            })
         });
+        assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+    });
 }

@@ -125,6 +125,45 @@ fn sleep_two_posters() {
         .check(|| all_find_one(2, 1));
 }
 
+/// A worker that is woken before it has parked takes one of two items while the other worker is
+/// parked: the woken one is counted as a searcher by then, so that either it or a poster wakes the
+/// other.
+#[test]
+fn sleep_counted() {
+    Model::new("sleep_counted")
+        .bound(3)
+        .floor(65_000)
+        .check(|| {
+            let hall = Hall::new(2, 2);
+            let (woken, other) = (WorkerId(0), WorkerId(1));
+            for worker in [woken, other] {
+                hall.idle.search();
+                hall.idle.lie_down(worker);
+            }
+            let theirs = Arc::clone(&hall);
+            let worker = thread::spawn(move || {
+                while theirs.idle.is_asleep(woken) {
+                    theirs.beds[woken.index()].sleep();
+                }
+                while !theirs.rob() {
+                    thread::yield_now();
+                }
+                if theirs.idle.found() {
+                    theirs.wake();
+                }
+            });
+            let theirs = Arc::clone(&hall);
+            let poster = thread::spawn(move || theirs.post(1, 1));
+            hall.post(0, 1);
+            worker.join().unwrap();
+            poster.join().unwrap();
+            assert!(
+                !hall.idle.is_asleep(other),
+                "an item is left, and a worker sleeps"
+            );
+        });
+}
+
 /// W1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
 #[test]
 fn sleep_claim() {

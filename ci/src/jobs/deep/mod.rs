@@ -8,7 +8,7 @@
 mod ignored;
 
 use super::counted::passed;
-use super::{Verdict, mutants, sanitizers, soak};
+use super::{Verdict, models, mutants, sanitizers, soak};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -110,6 +110,10 @@ const STEPS: &[Step] = &[
     job("soak", soak::run_all),
     job("tsan", sanitizers::tsan),
     job("mutants", all_mutants),
+    Step {
+        hours: true,
+        ..job("models-wider", models::wider)
+    },
     Step {
         hours: true,
         ..tests(
