@@ -447,6 +447,58 @@ fn split_request_popped() {
     });
 }
 
+/// A machine whose light fence orders nothing by itself, and that cannot execute the heavy one for now: no request is settled.
+struct Unfenced;
+
+// SAFETY: the heavy fence is never executed.
+unsafe impl Fence for Unfenced {
+    fn light_fence(&self) {}
+
+    fn heavy_fence(&self) -> bool {
+        false
+    }
+}
+
+/// S1: the same without any fence.
+#[test]
+fn split_unfenced_popped() {
+    Model::new("split_unfenced_popped").floor(60).check(|| {
+        let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
+        let owner = deque.owner().unwrap();
+        let thief = {
+            let deque = Arc::clone(&deque);
+            thread::spawn(move || {
+                drop(deque.request());
+                (0..2).find_map(|_| deque.steal().taken())
+            })
+        };
+        for value in 1..=2 {
+            assert!(owner.push_with(parcel(value), &Unfenced).is_ok());
+        }
+        let mut got: Vec<_> = owner.pop_with(&Unfenced).iter().map(open).collect();
+        got.extend(thief.join().unwrap().iter().map(open));
+        got.extend(std::iter::from_fn(|| owner.pop()).map(|p| open(&p)));
+        got.sort_unstable();
+        assert_eq!(got, [1, 2]);
+    });
+}
+
+/// S1: an item is put and published at once, on top of a private one.
+#[test]
+fn split_publish_payload() {
+    Model::new("split_publish_payload").floor(8).check(|| {
+        let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
+        let owner = deque.owner().unwrap();
+        let thief = thief(&deque, 2);
+        assert!(owner.push_with(parcel(1), &Unfenced).is_ok());
+        assert!(owner.push_public(parcel(2)).is_ok());
+        let mut got: Vec<_> = thief.join().unwrap().iter().map(open).collect();
+        got.extend(std::iter::from_fn(|| owner.pop()).map(|p| open(&p)));
+        got.sort_unstable();
+        assert_eq!(got, [1, 2]);
+    });
+}
+
 /// S1: the same where the owner offers an item and ends a request by that.
 #[test]
 fn split_offer_payload() {

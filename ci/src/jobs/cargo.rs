@@ -53,7 +53,7 @@ pub const LARGE: [&str; 3] = ["counts", "nqueens", "pentomino"];
 /// Plain `cargo test`, so that a machine with nothing but Rust can run it; the deques where arithmetic wraps instead of
 /// panicking; and the counts that need optimised code to end in reasonable time.
 pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    run(&mut cargo(tree, ["test", "--workspace"]))?;
+    run(&mut cargo(tree, ["test", "--workspace", "--no-fail-fast"]))?;
     // Only an unstable rustdoc compares the error codes of examples that must not compile; all that name one are core's.
     let codes = "test -p tautline-core --doc";
     run(cargo(tree, codes.split(' ')).env("RUSTC_BOOTSTRAP", "1"))?;

@@ -11,14 +11,14 @@ use tautline::glb::PlaceId;
 use tautline::recorded::{Bag, Found, Tree, Work};
 
 const EXAMPLES: &str = "\
-FILE:
-  comma-separated values with the head `parent,ns`, a line a task: the number of the task that made it, counted
-  from 0, or nothing for a root; and its own nanoseconds. The library writes one from a program: tautline::recorded.
-
 EXAMPLES:
   tautline recorded tree.csv                             as many places and workers as there are processors
   tautline simulate recorded tree.csv --places 256       on machines that you do not have
-  tautline simulate recorded tree.csv --sweep places=1,16,256";
+  tautline simulate recorded tree.csv --sweep places=1,16,256
+
+FILE:
+  comma-separated values with the head `parent,ns`, a line a task: the number of the task that made it, counted
+  from 0, or nothing for a root; and its own nanoseconds. The library writes one from a program: tautline::recorded.";
 
 /// Work off a tree of tasks that was recorded from a program
 #[derive(Args, Debug)]

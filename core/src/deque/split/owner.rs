@@ -44,6 +44,18 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
         self.end.pop(&Light, || ())
     }
 
+    /// As [`push`](Self::push), with the light half of `fence`: models show what needs none.
+    #[doc(hidden)]
+    pub fn push_with(&self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
+        self.end.push(item, fence)
+    }
+
+    /// As [`pop`](Self::pop), with the light half of `fence`.
+    #[doc(hidden)]
+    pub fn pop_with(&self, fence: &impl Fence) -> Option<T> {
+        self.end.pop(fence, || ())
+    }
+
     /// Offers all items to thieves.
     pub fn publish(&self) {
         _ = self.end.publish();
@@ -330,8 +342,9 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[cold]
     #[inline(never)]
     fn end_request(self, to: Shared) {
-        // ORDERING: AcqRel, as in offer: thieves see the item by this change.
-        self.deque.public.shared.swap(to.0, Ordering::AcqRel);
+        // ORDERING: Acquire, pairs with AcqRel in look (S3, S4). What releases the item is the change before this one, which an
+        // exchange continues (S1).
+        self.deque.public.shared.swap(to.0, Ordering::Acquire);
     }
 
     /// Takes the newest item back. Calls `published` if that has published older ones, for a thief that has requested them.
