@@ -130,7 +130,12 @@ impl OwnerEnd for SplitOwner<'_> {
 
     #[inline]
     fn steal_own(&mut self) -> Option<usize> {
-        ThiefEnd::steal(&mut &self.0.0)
+        let stolen = ThiefEnd::steal(&mut &self.0.0);
+        if stolen.is_none() {
+            // The next push publishes.
+            self.0.0.starve();
+        }
+        stolen
     }
 }
 
