@@ -3,6 +3,8 @@
 //! One heavy fence serves all victims ([`Fence`](crate::port::Fence::heavy_fence)): it is dear, for them too, so a worker raids once
 //! before it gives up its search, if it sees private tasks, and once more when it has announced its sleep. A worker
 //! that sleeps thus knows that a fork pushed later is published, and that its owner then sees the announcement.
+//! An owner that answers a request itself publishes half of its tasks, and wakes no sleeper while another worker searches.
+//! So the worker that requested searches again: it alone may know of the other half.
 
 use super::worker::Worker;
 use crate::deque::split::Refused;

@@ -7,9 +7,12 @@ use super::machine::Bed;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 use tautline_core::WorkerId;
+use tautline_core::deque::split::{Pushed, Refused};
 use tautline_core::deque::{SplitDeque, Steal};
+use tautline_core::sync::full_fence;
 use tautline_core::task::Idle;
 use tautline_verify::model::Model;
 
@@ -41,6 +44,29 @@ impl Hall {
         }
     }
 
+    /// Posts privately, where only the first item is seen by a thief that came before.
+    fn post_private(&self, items: Range<usize>) {
+        let owner = self.deques[0].owner().expect("one poster a deque");
+        for item in items {
+            let pushed = owner.push(NonZeroUsize::new(item).unwrap());
+            if pushed == Ok(Pushed::Published) && self.idle.wanted() {
+                self.wake();
+            }
+        }
+    }
+
+    /// As `Worker::raid`, with one poster.
+    fn raid(&self) -> bool {
+        match self.deques[0].request() {
+            Ok(request) => {
+                full_fence();
+                // SAFETY: fenced since the request.
+                unsafe { request.settle() }
+            }
+            Err(refused) => refused == Refused::Public,
+        }
+    }
+
     fn wake(&self) {
         let workers = (0..self.beds.len()).map(|w| WorkerId(w as u32));
         for worker in workers {
@@ -62,18 +88,28 @@ impl Hall {
         })
     }
 
+    /// A worker that has lain down sleeps, unless there is an item.
+    fn sleep(&self, me: WorkerId, is_item: bool) {
+        let stay = !is_item && !self.deques.iter().any(SplitDeque::look);
+        while self.idle.is_asleep(me) {
+            if !stay && self.idle.claim(me) {
+                break;
+            }
+            self.beds[me.index()].sleep();
+        }
+    }
+
     /// Until there is an item.
     fn seek(&self, me: WorkerId) {
         self.idle.search();
+        self.search(me, || false);
+    }
+
+    /// Until a searcher has found an item. Before its last look, `raid` may say that there is one.
+    fn search(&self, me: WorkerId, raid: impl Fn() -> bool) {
         while !self.rob() {
             self.idle.lie_down(me);
-            let stay = !self.deques.iter().any(SplitDeque::look);
-            while self.idle.is_asleep(me) {
-                if !stay && self.idle.claim(me) {
-                    break;
-                }
-                self.beds[me.index()].sleep();
-            }
+            self.sleep(me, raid());
         }
         if self.idle.found() {
             self.wake();
@@ -123,6 +159,33 @@ fn sleep_two_posters() {
         .bound(1)
         .floor(5_000)
         .check(|| all_find_one(2, 1));
+}
+
+/// An owner answers a request with half of its items and posts no more, and another thread, which was never counted as a
+/// searcher, takes that half. Of two workers that lie down meanwhile, one request refused and one answered, one stays awake for
+/// the other half, and wakes the other.
+#[test]
+fn sleep_raids() {
+    Model::new("sleep_raids").bound(2).floor(350_000).check(|| {
+        let hall = Hall::new(1, 2);
+        hall.post_private(1..2);
+        let (first, second) = (WorkerId(0), WorkerId(1));
+        (0..2).for_each(|_| hall.idle.search());
+        hall.idle.lie_down(first);
+        let workers = [first, second].map(|me| {
+            let hall = Arc::clone(&hall);
+            thread::spawn(move || {
+                if me != first {
+                    hall.idle.lie_down(me);
+                }
+                hall.sleep(me, hall.raid());
+                hall.search(me, || hall.raid());
+            })
+        });
+        hall.post_private(2..4);
+        _ = hall.rob();
+        workers.into_iter().for_each(|t| t.join().unwrap());
+    });
 }
 
 /// A worker that is woken before it has parked takes one of two items while the other worker is

@@ -64,8 +64,10 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
 }
 
 impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
-    /// Publishes all items, unless the owner has answered by now, or there are none: then the request stands.
-    /// Whether it did.
+    /// Publishes all items. False if there are none: then the request stands.
+    ///
+    /// Also true if the owner has answered by now. It may have published only some of its items, and other thieves may have
+    /// taken these since, so a thief that then finds nothing must request again before it sleeps.
     ///
     /// # Safety
     /// The caller must have executed a heavy fence since the request was made, which the owner's light fences pair with:
@@ -82,12 +84,11 @@ impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
         }
         let open = Shared::new(top, bottom);
         // ORDERING: success Release, pairs with Acquire in steal (S1): thieves see the slots that this one sees.
-        // ORDERING: failure Relaxed: nothing is touched.
+        // ORDERING: failure Relaxed: nothing is touched; the owner has answered.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         let shared = &deque.public.shared;
-        shared
-            .compare_exchange(self.word.0, open.0, yes, no)
-            .is_ok()
+        _ = shared.compare_exchange(self.word.0, open.0, yes, no);
+        true
     }
 }
 
