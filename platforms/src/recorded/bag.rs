@@ -1,7 +1,7 @@
 //! Working a recorded tree off.
 
 use super::Tree;
-use crate::glb::{self, Local, Share};
+use crate::glb::{self, Local, Share, split_oldest};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +33,14 @@ pub struct Found {
     pub tasks: u64,
     /// Nanoseconds that were worked off, of tasks not finished too; a task without any counts as one.
     pub ns: u64,
+}
+
+impl Found {
+    /// Adds what another part of the computation found.
+    fn add(&mut self, other: Self) {
+        self.tasks += other.tasks;
+        self.ns += other.ns;
+    }
 }
 
 /// A task, or what is left of it.
@@ -95,17 +103,14 @@ impl glb::Bag for Bag {
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        let taken = share.of(self.todo.len());
-        (taken > 0).then(|| Self {
-            todo: self.todo.steal(taken).into(),
-            found: Found::default(),
-        })
+        let todo = split_oldest(&mut self.todo, share)?;
+        let found = Found::default();
+        Some(Self { todo, found })
     }
 
     fn merge(&mut self, other: Self) {
         self.todo.append(other.todo.into());
-        self.found.tasks += other.found.tasks;
-        self.found.ns += other.found.ns;
+        self.found.add(other.found);
     }
 
     fn len(&self) -> usize {
@@ -113,8 +118,7 @@ impl glb::Bag for Bag {
     }
 
     fn submit(self, output: &mut Found) {
-        output.tasks += self.found.tasks;
-        output.ns += self.found.ns;
+        output.add(self.found);
     }
 }
 
