@@ -212,6 +212,8 @@ fn measured<R: Spawn>(case: &Case) -> f64 {
         let thread = scope.spawn(|| {
             let runtime = R::start(case.workers as usize);
             runtime.run(Warm(10));
+            // Until the idle workers have parked, so that every run starts alike. A sleep, since
+            // runtimes do not report it.
             std::thread::sleep(Duration::from_millis(5));
             let (leaf, start) = (case.leaf, Instant::now());
             match case.shape.spawned() {

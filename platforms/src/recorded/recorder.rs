@@ -83,6 +83,7 @@ mod tests {
 
     #[test]
     fn each_time_is_its_own() {
+        // Tasks sleep, since what is recorded is the time that passes in them: there is no event.
         let ms = Duration::from_millis;
         let mut recorder = Recorder::new();
         let result = recorder.root(|task| {
@@ -102,7 +103,7 @@ mod tests {
             tree.ns[0] >= 4_000_000 && tree.ns[1] >= 30_000_000,
             "{tree:?}"
         );
-        // The thirty are not the root's.
+        // The child's 30 ms are not counted for the root.
         assert!(tree.ns[0] < tree.ns[1], "{tree:?}");
     }
 }
