@@ -1,4 +1,4 @@
-//! Working a recorded tree off.
+//! Processing a recorded tree.
 
 use super::Tree;
 use crate::glb::{self, Local, Share, split_oldest};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 pub struct Work {
     /// The tree.
     pub tree: Arc<Tree>,
-    /// Every nanosecond really passes. In virtual time it need not.
+    /// Whether every nanosecond really passes, which virtual time does not need.
     pub spins: bool,
 }
 
 impl Work {
-    /// The roots, to begin with.
+    /// Returns the initial bag, which contains all roots.
     pub fn bag(&self) -> Bag {
         let roots = self.tree.roots().map(|task| Node::new(task, &self.tree));
         Bag {
@@ -26,12 +26,13 @@ impl Work {
     }
 }
 
-/// What came of the tasks: the same however they were divided.
+/// Results of the tasks: the same however the tasks were divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Tasks that were finished.
     pub tasks: u64,
-    /// Nanoseconds that were worked off, of tasks not finished too; a task without any counts as one.
+    /// Nanoseconds that were processed, those of unfinished tasks included. A task of 0 ns counts
+    /// as 1 ns.
     pub ns: u64,
 }
 
@@ -58,14 +59,14 @@ impl Node {
     }
 }
 
-/// Tasks to do and what has come of those done. Thieves get the oldest.
+/// Tasks to do and the results of those done. Thieves get the oldest.
 #[derive(Debug, Default)]
 pub struct Bag {
     todo: Local<Node>,
     found: Found,
 }
 
-/// Lets so many nanoseconds pass.
+/// Spins for `ns` nanoseconds.
 fn spin(ns: u64) {
     let (start, time) = (Instant::now(), Duration::from_nanos(ns));
     while start.elapsed() < time {

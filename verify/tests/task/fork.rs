@@ -1,4 +1,4 @@
-//! Forks: both halves run once, whoever runs them, and the owner sees what came of them.
+//! Forks: each half runs once, on any worker, and the owner sees the results.
 
 use super::machine::{
     Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others, with_others_of,
@@ -198,8 +198,8 @@ fn join_parks() {
     });
 }
 
-/// The first half waits for a task that needs what the second half puts: who waits may run the second half itself,
-/// and must not run it again.
+/// The first half waits for a task that needs what the second half puts: the waiting owner may run
+/// the second half itself, and must not run it again.
 #[test]
 fn join_helped() {
     both_ways(Model::new("join_helped").bound(1).floor(16_500), || {
