@@ -20,6 +20,7 @@ impl Leaf {
     /// Works for so many units.
     pub fn run(self, units: u32) {
         match self {
+            // A sleep, since the leaf stands for work of a known duration that needs no processor.
             Self::Sleeps(unit) => std::thread::sleep(unit * units),
             Self::Computes(turns) => {
                 // Each turn waits for the one before.

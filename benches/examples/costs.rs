@@ -103,7 +103,7 @@ fn wake() -> f64 {
             }
         });
         for _ in 0..TIMES {
-            // Long enough to be asleep.
+            // Long enough for the thread to be descheduled, which the system does not report.
             thread::sleep(Duration::from_micros(200));
             called.store(now(), Relaxed);
             sleeper.thread().unpark();

@@ -1,4 +1,4 @@
-//! What spawned tasks cost in memory.
+//! Memory use of spawned tasks.
 
 #[expect(dead_code, reason = "shared with the tests of tasks")]
 #[path = "task/crew.rs"]
@@ -8,25 +8,25 @@ use crew::{run_on, wait_until, within};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
-/// The system's allocator, with a count of the bytes that are out and of the allocations so far, of
-/// all threads.
+/// The system's allocator, with counts of the bytes in use and of the allocations so far, of all
+/// threads.
 struct Counting;
 
 static BYTES: AtomicIsize = AtomicIsize::new(0);
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: all is the system's.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size() as isize, SeqCst);
         ALLOCATIONS.fetch_add(1, SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller meets the same conditions here.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size() as isize, SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller meets the same conditions here.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -34,21 +34,21 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Waits until what pools allocated is given back, down to less than a slab of blocks: the harness
-/// allocates a little at any time, and threads that end may still have something.
+/// Waits until the memory of pools is freed, except for less than a slab of blocks: the harness may
+/// allocate a little at any time, and threads that are ending may still hold some.
 fn all_is_given_back(before: isize) {
     wait_until("all is given back", || BYTES.load(SeqCst) < before + 1024);
 }
 
-/// One test, since the counts are the process's.
+/// A single test, since the counts are those of the whole process.
 #[test]
 fn recycled_blocks() {
     many_scopes_allocate_no_more_than_a_few();
     a_burst_leaves_little_behind();
 }
 
-/// Some of the tasks are stolen in each scope; memory stays flat, and all is given back when the
-/// pool is dropped.
+/// Some of the tasks are stolen in each scope. The memory in use stays flat, and all of it is freed
+/// when the pool is dropped.
 fn many_scopes_allocate_no_more_than_a_few() {
     const SCOPES: usize = 2_000;
     const TASKS: usize = 100;
@@ -65,7 +65,7 @@ fn many_scopes_allocate_no_more_than_a_few() {
                             cx.spawn(|_| _ = ran.fetch_add(1, SeqCst));
                         }
                         if workers > 1 && scope % 10 == 0 {
-                            // The others run all of them.
+                            // The other workers run all of them.
                             wait_until("all ran", || ran.load(SeqCst) == (scope + 1) * TASKS);
                         }
                     });
@@ -92,7 +92,7 @@ fn many_scopes_allocate_no_more_than_a_few() {
     }
 }
 
-/// A scope with very many tasks at once: what stays is a small part of what they took.
+/// After a scope with very many tasks at once, only a small part of their memory stays in use.
 fn a_burst_leaves_little_behind() {
     const TASKS: usize = 200_000;
     let before = BYTES.load(SeqCst);

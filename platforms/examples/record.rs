@@ -1,4 +1,4 @@
-//! Records the tree of tasks of a sequential program: which made which, and how long each took.
+//! Records the tree of tasks of a sequential program: each task's parent and duration.
 //!
 //! `cargo run --release --example record > tree.csv`, then `tautline simulate recorded tree.csv --places 64`.
 

@@ -437,6 +437,13 @@ fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Re
     })
 }
 
+/// Splits a bag's deque: removes `share` of the tasks, the oldest ones, and returns them. `None` if
+/// none may be taken.
+pub(crate) fn split_oldest<T>(todo: &mut Local<T>, share: Share) -> Option<Local<T>> {
+    let taken = share.of(todo.len());
+    (taken > 0).then(|| todo.steal(taken).into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

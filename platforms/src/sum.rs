@@ -1,7 +1,7 @@
 //! The shortest way to write a balanced computation: a sum over tasks.
 
 use crate::Result;
-use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId};
+use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId, split_oldest};
 use std::ops::AddAssign;
 
 impl<F> Glb<'_, F> {
@@ -72,13 +72,10 @@ where
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        let taken = share.of(self.todo.len());
-        let todo = || Local::from(self.todo.steal(taken));
-        (taken > 0).then(todo).map(|todo| Self {
-            todo,
-            sum: S::default(),
-            task: self.task,
-        })
+        let todo = split_oldest(&mut self.todo, share)?;
+        let sum = S::default();
+        let task = self.task;
+        Some(Self { todo, sum, task })
     }
 
     fn merge(&mut self, other: Self) {

@@ -21,7 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use crate::glb::{Bag, Local, Share};
+use crate::glb::{Bag, Local, Share, split_oldest};
 use crate::random::SplitMix;
 use std::fmt;
 use std::hint::black_box;
@@ -414,11 +414,9 @@ impl Bag for Synthetic {
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        let taken = share.of(self.todo.len());
-        (taken > 0).then(|| Self {
-            todo: self.todo.steal(taken).into(),
-            found: Found::default(),
-        })
+        let todo = split_oldest(&mut self.todo, share)?;
+        let found = Found::default();
+        Some(Self { todo, found })
     }
 
     fn merge(&mut self, other: Self) {

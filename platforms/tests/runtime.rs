@@ -153,7 +153,8 @@ fn runtimes_come_and_go() {
     }
 }
 
-/// Two runtimes whose tasks enter each other, by futures too, from threads that began in either.
+/// Two runtimes whose tasks enter each other, also through futures, from threads that start in
+/// either.
 #[test]
 fn runtimes_nest_through_futures() {
     fn nest(here: &Runtime, there: &Runtime, cx: &mut Cx, left: u32, ran: &AtomicUsize) {

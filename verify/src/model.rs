@@ -104,8 +104,9 @@ fn explore(
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         builder.check(move || {
             count.fetch_add(1, Ordering::Relaxed);
-            // Makes the word that is behind each fence (core/src/sync/fence.rs): loom orders the thread that makes a static before
-            // all that use it, and a fence orders less.
+            // Initializes the static word behind each fence (core/src/sync/fence.rs): loom orders
+            // the thread that initializes a static before all later accesses, and a fence orders
+            // less.
             full_fence();
             program();
         });

@@ -45,7 +45,7 @@ impl Relax for Harts {
     }
 }
 
-// SAFETY: a model's threads have numbers of their own; no stacks are asked for.
+// SAFETY: each thread of a model has its own number; no stack is requested.
 unsafe impl Board for Harts {
     const REST_TICKS: u64 = 1;
     const WAKE_TICKS: u64 = 1;
@@ -243,7 +243,7 @@ fn awake_early() {
             unsafe { theirs.be(Some(WORKER)) };
             theirs.park(PlaceId::HOME, WORKER);
             assert_eq!(marked.get(), 1, "awake without the cause");
-            // SAFETY: none is.
+            // SAFETY: the hart stops acting as a worker here.
             unsafe { theirs.be(None) };
         });
         be(0);

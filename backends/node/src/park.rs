@@ -191,7 +191,7 @@ pub fn wakes(times: usize) -> io::Result<Vec<Duration>> {
         parker.belongs_to(sleeper.thread().clone());
         let mut latencies = Vec::with_capacity(times);
         for round in 0..times {
-            // What is measured is waking a thread that has slept for long: not to wait for something.
+            // A sleep, since the system reports no event once a parked thread's processor is idle.
             thread::sleep(SOUND_SLEEP);
             let called = Instant::now();
             parker.unpark();

@@ -57,7 +57,7 @@ pub struct Waiter {
     thread: PhantomData<*const ()>,
 }
 
-/// What a [`Waiter`] does, on any ground.
+/// The implementation of [`Waiter`], on any ground.
 #[derive(Debug)]
 struct Sleeper<G> {
     bed: Arc<Bed<G>>,
@@ -154,7 +154,7 @@ impl<G: Ground + Send + Sync + 'static> Sleeper<G> {
         self.sleep_unless(over, task)
     }
 
-    /// Whether a wait goes on looking, by its turn.
+    /// Whether a wait keeps polling, by its turn.
     fn patience(&self) -> impl FnMut(u32) -> bool + '_ {
         let parker = &self.bed.parker;
         let patience = PATIENCE * parker.wake_ns();

@@ -30,13 +30,13 @@ fn processor_time() -> Duration {
 fn an_idle_pool_sleeps() {
     let threads = Threads::start(&Plan::flat(4));
     for _ in 0..2 {
-        // Those who have just worked may still be looking for more.
+        // After a run, workers search for a while before they park.
         let deadline = Instant::now() + PATIENCE;
         let mut used = Duration::MAX;
         while used > LOOK / 1000 {
             assert!(Instant::now() < deadline, "used {used:?} in {LOOK:?}");
             let before = processor_time();
-            // What is measured is how much a runtime uses while nothing happens for so long.
+            // A sleep, since the processor time of a span in which nothing happens is measured.
             thread::sleep(LOOK);
             used = processor_time() - before;
         }

@@ -420,6 +420,7 @@ fn the_clock_does_not_wrap_around() {
 }
 
 /// Does every task of a large tree once, and prints the speed of the simulator.
+// Ignored by default, since tests run without optimization: too slow there for this many tasks.
 #[test]
 #[ignore = "cargo ci deep: 24 million tasks, with --release"]
 fn a_thousand_places_on_a_large_tree() {

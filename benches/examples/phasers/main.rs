@@ -14,6 +14,8 @@ mod tasks;
 
 #[path = "../../common/allocations.rs"]
 mod allocations;
+#[path = "../../common/args.rs"]
+mod args;
 #[path = "../../common/barriers.rs"]
 mod barriers;
 #[allow(dead_code, reason = "the table of tasks uses all of it")]
@@ -24,8 +26,8 @@ mod machine;
 #[path = "../../common/programs.rs"]
 mod programs;
 
+use args::exit;
 use clap::Parser;
-use figures::Store;
 use programs::Program;
 use std::path::PathBuf;
 use tautline::Machine;
@@ -35,6 +37,9 @@ use tautline::bench::{Kind, Setting};
 const THREADS: &[usize] = &[2, 4, 8];
 /// Processors that all share.
 const PROCESSORS: usize = 2;
+
+/// The name of the stored table.
+const TABLE: &str = "phasers";
 
 #[derive(Parser)]
 #[command(about = "The speed of phasers and of what is used in their place")]
@@ -51,15 +56,8 @@ struct Options {
     /// Programs of peers, as benches/peers.sh lists them.
     #[arg(long)]
     peers: Option<PathBuf>,
-    /// Stores the figures as this machine's, and renders benches/PHASERS.md.
-    #[arg(long)]
-    write: bool,
-    /// Renders benches/PHASERS.md from the stored figures, and measures nothing.
-    #[arg(long)]
-    render: bool,
-    /// The folder in benches/figures of this machine, if not that of its processor's name.
-    #[arg(long)]
-    machine: Option<String>,
+    #[command(flatten)]
+    stored: args::Stored,
 }
 
 /// A table.
@@ -75,14 +73,8 @@ struct Section {
 
 fn main() {
     let options = Options::parse();
-    let store = Store::of("phasers");
-    if options.render {
-        return store
-            .render(table::document)
-            .unwrap_or_else(|why| exit(&why));
-    }
-    if options.write && options.quick {
-        exit("--write stores figures, --quick measures none");
+    if !options.stored.measures(options.quick, table::document) {
+        return;
     }
     let list = options.peers.as_ref().map(|file| programs::listed(file));
     let programs = list
@@ -117,16 +109,7 @@ fn main() {
             records.extend(table::byte_records(tasks, membership::bytes(tasks)));
         }
     }
-    let processor = machine::Processor::discover();
-    let folder = options.machine.unwrap_or_else(|| processor.folder());
-    let run = [processor.title(), conditions];
-    let stored = store.report(
-        options.write.then_some(&*folder),
-        run.each_ref().map(|text| &**text),
-        records,
-        table::document,
-    );
-    stored.unwrap_or_else(|why| exit(&why));
+    options.stored.report(&conditions, records, table::document);
 }
 
 /// What the figures of a run depend on.
@@ -184,9 +167,4 @@ fn measured(section: &Section, setting: &Setting) -> Vec<tautline::bench::Compar
         compared.unwrap_or_else(|error| exit(&error.to_string()))
     };
     section.columns.iter().map(compare).collect()
-}
-
-fn exit(complaint: &str) -> ! {
-    eprintln!("{complaint}");
-    std::process::exit(2)
 }

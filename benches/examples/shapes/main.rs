@@ -6,6 +6,8 @@
 
 mod render;
 
+#[path = "../../common/args.rs"]
+mod args;
 #[allow(dead_code, reason = "other tables use all of it")]
 #[path = "../../common/figures.rs"]
 mod figures;
@@ -18,13 +20,16 @@ mod machine;
 mod shapes;
 
 use clap::Parser;
-use figures::{Record, Store, Value};
+use figures::{Record, Value};
 use forks::{Fork, Rayon, Runtime, Spawn, Task, Tautline};
 use shapes::{Leaf, SHAPES, Shape, UNITS};
 use std::time::{Duration, Instant};
 
 /// Workers of leaves that sleep.
 const WORKERS: [u32; 4] = [1, 2, 4, 8];
+
+/// The name of the stored table.
+const TABLE: &str = "shapes";
 
 #[derive(Parser)]
 #[command(about = "Fork shapes with long leaves, beside rayon")]
@@ -38,15 +43,8 @@ struct Options {
     /// Shapes whose name begins with this.
     #[arg(long, default_value = "")]
     only: String,
-    /// Store the figures as this machine's, and render benches/SHAPES.md.
-    #[arg(long)]
-    write: bool,
-    /// Render benches/SHAPES.md from the stored figures, and measure nothing.
-    #[arg(long)]
-    render: bool,
-    /// The folder in benches/figures of this machine, if not that of its processor's name.
-    #[arg(long)]
-    machine: Option<String>,
+    #[command(flatten)]
+    stored: args::Stored,
 }
 
 /// One shape with its leaves and workers.
@@ -80,14 +78,8 @@ pub fn row(shape: &Shape, sleeps: bool, workers: u32) -> String {
 
 fn main() {
     let options = Options::parse();
-    let store = Store::of("shapes");
-    if options.render {
-        return store
-            .render(render::document)
-            .unwrap_or_else(|why| exit(&why));
-    }
-    if options.write && options.quick {
-        exit("--write stores figures, --quick measures none");
+    if !options.stored.measures(options.quick, render::document) {
+        return;
     }
     let conditions = machine::conditions();
     let (records, leaves) = records(&options);
@@ -95,16 +87,9 @@ fn main() {
         "{conditions}. {leaves} rayon {}.",
         machine::version("rayon")
     );
-    let processor = machine::Processor::discover();
-    let folder = options.machine.unwrap_or_else(|| processor.folder());
-    let run = [processor.title(), conditions];
-    let stored = store.report(
-        options.write.then_some(&*folder),
-        run.each_ref().map(|text| &**text),
-        records,
-        render::document,
-    );
-    stored.unwrap_or_else(|why| exit(&why));
+    options
+        .stored
+        .report(&conditions, records, render::document);
 }
 
 /// All shapes that are asked for, with both kinds of leaves.
@@ -212,6 +197,8 @@ fn measured<R: Spawn>(case: &Case) -> f64 {
         let thread = scope.spawn(|| {
             let runtime = R::start(case.workers as usize);
             runtime.run(Warm(10));
+            // Until the idle workers have parked, so that every run starts alike. A sleep, since
+            // runtimes do not report it.
             std::thread::sleep(Duration::from_millis(5));
             let (leaf, start) = (case.leaf, Instant::now());
             match case.shape.spawned() {
@@ -222,9 +209,4 @@ fn measured<R: Spawn>(case: &Case) -> f64 {
         });
         thread.join().expect("shapes do not panic")
     })
-}
-
-fn exit(complaint: &str) -> ! {
-    eprintln!("{complaint}");
-    std::process::exit(2)
 }

@@ -18,6 +18,8 @@ mod table;
 
 #[path = "../../common/allocations.rs"]
 mod allocations;
+#[path = "../../common/args.rs"]
+mod args;
 #[path = "../../common/contention.rs"]
 mod contention;
 #[path = "../../common/figures.rs"]
@@ -34,14 +36,18 @@ mod rivals;
 #[path = "../../common/work.rs"]
 mod work;
 
+use args::exit;
 use clap::Parser;
-use figures::{Record, Store};
+use figures::Record;
 use measure::{Case, Sample};
 use programs::Program;
 use rows::{ROWS, Row};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use table::{Cell, Line};
+
+/// The name of the stored table.
+const TABLE: &str = "tasks";
 
 #[derive(Parser)]
 #[command(about = "The speed of tasks beside the peers")]
@@ -64,15 +70,8 @@ struct Options {
     /// Programs of peers, as benches/peers.sh lists them.
     #[arg(long)]
     peers: Option<std::path::PathBuf>,
-    /// Stores the figures as this machine's, and renders benches/TASKS.md.
-    #[arg(long)]
-    write: bool,
-    /// Renders benches/TASKS.md from the stored figures, and measures nothing.
-    #[arg(long)]
-    render: bool,
-    /// The folder in benches/figures of this machine, if not that of its processor's name.
-    #[arg(long)]
-    machine: Option<String>,
+    #[command(flatten)]
+    stored: args::Stored,
     /// Counts instructions too, with valgrind and objdump.
     #[arg(long)]
     instructions: bool,
@@ -86,14 +85,8 @@ fn main() {
     if let Some(words) = &options.measure {
         return measure_here(words, options.quick);
     }
-    let store = Store::of("tasks");
-    if options.render {
-        return store
-            .render(render::document)
-            .unwrap_or_else(|why| exit(&why));
-    }
-    if options.write && options.quick {
-        exit("--write stores figures, --quick measures none");
+    if !options.stored.measures(options.quick, render::document) {
+        return;
     }
     let peers = options.peers.as_ref().map(|file| programs::listed(file));
     let peers = peers.unwrap_or(Ok(Vec::new()));
@@ -126,16 +119,9 @@ fn main() {
     if options.instructions {
         records.extend(counts::records());
     }
-    let processor = machine::Processor::discover();
-    let folder = options.machine.unwrap_or_else(|| processor.folder());
-    let run = [processor.title(), conditions];
-    let stored = store.report(
-        options.write.then_some(&*folder),
-        run.each_ref().map(|text| &**text),
-        records,
-        render::document,
-    );
-    stored.unwrap_or_else(|why| exit(&why));
+    options
+        .stored
+        .report(&conditions, records, render::document);
     if lines.iter().any(Line::has_crashed) {
         exit("ours crashed");
     }
@@ -182,11 +168,6 @@ fn measure_here(words: &[String], quick: bool) {
     };
     let sample = on_a_large_stack(&words[1], || way(&case));
     println!("{} {}", sample.figure, sample.processors);
-}
-
-fn exit(complaint: &str) -> ! {
-    eprintln!("{complaint}");
-    std::process::exit(2)
 }
 
 fn contenders(row: &Row, peers: &[Program]) -> Vec<Cell> {

@@ -234,8 +234,9 @@ pub fn spawn_allocations<R: Spawn>(case: &Case) -> Sample {
 pub fn idle<R: Runtime>(case: &Case) -> Sample {
     let runtime = R::start(case.workers);
     assert_eq!(runtime.run(Fib(20)), 6765);
-    // Longer than idle workers look for work: then they sleep, and sleep is what is measured.
+    // Longer than idle workers search before they park. A sleep, since runtimes do not report it.
     std::thread::sleep(Duration::from_millis(20));
+    // A sleep, since the processor time of a span in which nothing happens is measured.
     let (_, processors) =
         timed(|| std::thread::sleep(Duration::from_millis(u64::from(case.number()))));
     let figure = processors * 1e3;

@@ -54,7 +54,8 @@ pub const LARGE: [&str; 3] = ["counts", "nqueens", "pentomino"];
 /// panicking; and the counts that need optimised code to end in reasonable time.
 pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut cargo(tree, ["test", "--workspace", "--no-fail-fast"]))?;
-    // Only an unstable rustdoc compares the error codes of examples that must not compile; all that name one are core's.
+    // Only an unstable rustdoc checks the error codes of `compile_fail` examples; only core's
+    // examples name codes.
     let codes = "test -p tautline-core --doc";
     run(cargo(tree, codes.split(' ')).env("RUSTC_BOOTSTRAP", "1"))?;
     let mut wrapping = cargo(

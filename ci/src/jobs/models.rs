@@ -42,7 +42,7 @@ pub fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
     all_models(tree, None)
 }
 
-/// With one preemption more than each has by itself.
+/// Runs all models, each with one preemption more than its own bound.
 pub fn wider(tree: &Tree, _: &[String]) -> Result<Verdict> {
     all_models(tree, Some("+1"))
 }

@@ -144,7 +144,7 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
     let folder = if m.model == EXPLORE { "plain" } else { "loom" };
     // Beside the copy: what the tree itself builds stays fresh.
     let target = copy.root.with_file_name(folder);
-    // Most of a mutant's time is the compiler's, and each changes one line.
+    // Compilation takes most of a mutant's time, and each mutant changes one line.
     command.env("CARGO_INCREMENTAL", "1");
     command.args(words).env("CARGO_TARGET_DIR", target);
     command

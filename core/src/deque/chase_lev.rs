@@ -319,28 +319,33 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         // must see that item.
         ends.bottom.store(newest, Ordering::Release);
         let mut top = seen;
-        // ORDERING: success Release, pairs with Acquire in steal (D3): a thief that finds top further up sees bottom lowered.
-        // ORDERING: failure Relaxed: tried again.
+        // ORDERING: success Release, pairs with Acquire in steal (D3): a thief that reads a later
+        // top sees the lowered bottom.
+        // ORDERING: failure Relaxed: retried.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         while let Err(moved) = ends.top.compare_exchange_weak(top, top, yes, no) {
             top = moved;
         }
-        // Each store before the next locked instruction delays that one: none where thieves took nothing.
+        // A store delays the next locked instruction: nothing is stored unless a thief took an
+        // item.
         if top != seen {
             self.top_seen.set(top);
             if ahead(newest, top) <= 0 {
-                // ORDERING: Release, pairs with Acquire in steal (D2): a thief that sees bottom put back sees why.
+                // ORDERING: Release, pairs with Acquire in steal (D2): a thief that reads the
+                // restored bottom sees a top at least as late as the owner did.
                 ends.bottom.store(bottom, Ordering::Release);
                 return self.pop_last(newest);
             }
         }
         self.bottom.set(newest);
-        // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to `newest`, so a thief that comes
-        // as far sees the lowered bottom (D3): the item is ours.
+        // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to
+        // `newest`, so a thief that reaches `newest` sees the lowered bottom (D3): the owner alone
+        // has the item.
         Some(unsafe { T::from_word(self.own_word(newest)) })
     }
 
-    /// Takes the newest item where at most that one is left: it belongs to the thread that moves `top` over it.
+    /// Takes the newest item when at most one is left: it belongs to the thread that moves `top`
+    /// past it.
     #[inline]
     fn pop_last(&self, newest: usize) -> Option<T> {
         let bottom = newest.wrapping_add(1);

@@ -47,8 +47,8 @@ pub struct Registration<P: Relax + Barrier> {
     progress: Progress,
     /// It has brought in a value for the phase that it signals next.
     brings: bool,
-    /// Whether the phase in which it wants a statement run is odd, as long as it may run that itself: the phase that it
-    /// waits for, or the one that it has just left.
+    /// Whether the phase for which this task requested a statement is odd; `None` once the task may
+    /// not run the statement itself. The task waits for that phase, or has just left it.
     wants: Option<bool>,
     /// It keeps the result of the phase that it left last.
     keeps: bool,
@@ -181,7 +181,8 @@ impl<P: Relax + Barrier> Registration<P> {
         }
     }
 
-    /// The phase in which it wants a statement run, if it may still run that itself.
+    /// The phase for which this task requested a statement, if it may still run the statement
+    /// itself.
     fn wanted(&self) -> Option<usize> {
         let left = |odd| usize::from(odd != (self.waited & 1 == 1));
         Some(self.waited - left(self.wants?))

@@ -15,7 +15,7 @@ use crate::id::WorkerId;
 /// }
 /// ```
 ///
-/// Nor does safe code decide what a thread is:
+/// Safe code cannot implement the trait either, since that would decide which worker a thread is:
 ///
 /// ```compile_fail,E0200
 /// # use tautline_core::{WorkerId, port::Thread};

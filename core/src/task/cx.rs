@@ -428,9 +428,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Lets `body` run some time before the enclosing scope ends, on any worker; the spawner goes on
-    /// (help-first). Allocates if `body` is larger than twelve words, or if the tasks of this
-    /// worker use all of its recycled blocks.
+    /// Lets `body` run some time before the enclosing scope ends, on any worker; the spawner
+    /// continues (help-first). Allocates if `body` is larger than twelve words, or if the tasks of
+    /// this worker use all of its recycled blocks.
     #[inline]
     pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
         self.scope.enter_on(self.at());

@@ -156,8 +156,8 @@ fn bodies_that_panic_are_dropped_once() {
     }
 }
 
-/// In each round one worker's tasks all run on the others, on new threads: each keeps a part of a
-/// batch for the next holder of its seat, and the pool is dropped with that.
+/// In each round one worker's tasks all run on the others, on new threads: each keeps an incomplete
+/// batch for the next holder of its seat, and the pool is dropped with these batches.
 #[test]
 fn blocks_stay_with_the_seat() {
     const SEATS: usize = 3;
@@ -205,7 +205,7 @@ impl Crewless {
     }
 
     fn take(&self, worker: usize) -> Option<NonNull<Block>> {
-        // SAFETY: one thread.
+        // SAFETY: one thread makes all calls.
         unsafe { self.0[worker].take() }
     }
 
@@ -214,7 +214,7 @@ impl Crewless {
     }
 
     fn give(&self, worker: usize, block: NonNull<Block>) {
-        // SAFETY: one thread; each test gives what it has taken.
+        // SAFETY: one thread makes all calls, and each test gives only blocks that it has taken.
         unsafe { self.0[worker].give(block, |home| &self.0[home.index()]) };
     }
 }
@@ -245,8 +245,8 @@ fn the_last_block_given_is_taken_first() {
     assert_eq!(crew.take(0), Some(a));
 }
 
-/// Blocks come back in batches, all of one home: an incomplete one goes back when a block of
-/// another home comes.
+/// Blocks are returned in batches of one home. An incomplete batch is returned when a block of
+/// another home is given.
 #[test]
 fn others_return_blocks_in_batches() {
     let crew = Crewless::new(3);

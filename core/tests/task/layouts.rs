@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline_core::flow::Ddf;
 use tautline_core::task::Pool;
 
-/// Two pages, at the start of one.
+/// Two pages, aligned to a page.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(4096))]
 struct Pages([u8; 8192]);
@@ -18,14 +18,14 @@ impl Pages {
     }
 
     /// # Panics
-    /// It has been moved to where it may not be, or not as a whole.
+    /// If the value is misaligned, or not all of its bytes are `byte`.
     fn check(&self, byte: u8) {
         assert_eq!(from_ref(self).addr() % align_of::<Self>(), 0);
         assert!(self.0.iter().all(|&found| found == byte));
     }
 }
 
-/// Nests forks whose second halves take pages in and give pages out; their number.
+/// Nests `left` forks whose second halves capture pages and return pages. Returns their number.
 fn forks(cx: &mut Cx, left: u8) -> usize {
     if left == 0 {
         return 0;
@@ -40,7 +40,7 @@ fn forks(cx: &mut Cx, left: u8) -> usize {
     below + 1
 }
 
-/// What a task captures, waits for and returns arrives whole, and where its alignment asks for.
+/// What a task captures, waits for and returns arrives intact and aligned.
 #[test]
 fn large_and_aligned_values_arrive_whole() {
     const TASKS: u8 = 50;
@@ -69,7 +69,7 @@ fn large_and_aligned_values_arrive_whole() {
     }
 }
 
-/// So do values without a size, of which no two need have an address of their own.
+/// Zero-sized values work too, although several may share an address.
 #[test]
 fn values_without_size_are_tasks_too() {
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ fn values_without_size_are_tasks_too() {
     }
 }
 
-/// A pool may be moved while no seat is held: its tasks find it where it is now.
+/// A pool may be moved while no seat is held: its tasks find it at its new address.
 #[test]
 fn a_pool_moves_between_seats() {
     fn at(cx: &Cx) -> usize {

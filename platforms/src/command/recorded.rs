@@ -1,4 +1,4 @@
-//! `tautline recorded`: work off a tree of tasks that was recorded.
+//! `tautline recorded`: process a recorded tree of tasks.
 
 use super::Failure;
 use super::app::{App, Findings, Problem};
@@ -20,11 +20,11 @@ FILE:
   comma-separated values with the head `parent,ns`, a line a task: the number of the task that made it, counted
   from 0, or nothing for a root; and its own nanoseconds. The library writes one from a program: tautline::recorded.";
 
-/// Work off a tree of tasks that was recorded from a program
+/// Process a tree of tasks that was recorded from a program
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Recorded {
-    /// Which task made which, and how long each took
+    /// Recorded tree: the parent and the duration of each task
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `tautline synthetic`: work off a made-up tree of tasks.
+//! `tautline synthetic`: process a made-up tree of tasks.
 
 use super::Failure;
 use super::app::{App, Findings, Problem};
@@ -23,7 +23,7 @@ EXAMPLES:
   tautline synthetic --children uniform:0-6 --cost pareto:10,1.5  few tasks cost most
   tautline synthetic --roots 100000 --depth 0 --cost exponential:1000 --places 4";
 
-/// Work off a made-up tree of tasks of any shape and cost
+/// Process a made-up tree of tasks of any shape and cost
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Synthetic {

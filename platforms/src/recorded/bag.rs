@@ -1,7 +1,7 @@
-//! Working a recorded tree off.
+//! Processing a recorded tree.
 
 use super::Tree;
-use crate::glb::{self, Local, Share};
+use crate::glb::{self, Local, Share, split_oldest};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 pub struct Work {
     /// The tree.
     pub tree: Arc<Tree>,
-    /// Every nanosecond really passes. In virtual time it need not.
+    /// Whether every nanosecond really passes, which virtual time does not need.
     pub spins: bool,
 }
 
 impl Work {
-    /// The roots, to begin with.
+    /// Returns the initial bag, which contains all roots.
     pub fn bag(&self) -> Bag {
         let roots = self.tree.roots().map(|task| Node::new(task, &self.tree));
         Bag {
@@ -26,13 +26,22 @@ impl Work {
     }
 }
 
-/// What came of the tasks: the same however they were divided.
+/// Results of the tasks: the same however the tasks were divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Tasks that were finished.
     pub tasks: u64,
-    /// Nanoseconds that were worked off, of tasks not finished too; a task without any counts as one.
+    /// Nanoseconds that were processed, those of unfinished tasks included. A task of 0 ns counts
+    /// as 1 ns.
     pub ns: u64,
+}
+
+impl Found {
+    /// Adds what another part of the computation found.
+    fn add(&mut self, other: Self) {
+        self.tasks += other.tasks;
+        self.ns += other.ns;
+    }
 }
 
 /// A task, or what is left of it.
@@ -50,14 +59,14 @@ impl Node {
     }
 }
 
-/// Tasks to do and what has come of those done. Thieves get the oldest.
+/// Tasks to do and the results of those done. Thieves get the oldest.
 #[derive(Debug, Default)]
 pub struct Bag {
     todo: Local<Node>,
     found: Found,
 }
 
-/// Lets so many nanoseconds pass.
+/// Spins for `ns` nanoseconds.
 fn spin(ns: u64) {
     let (start, time) = (Instant::now(), Duration::from_nanos(ns));
     while start.elapsed() < time {
@@ -95,17 +104,14 @@ impl glb::Bag for Bag {
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        let taken = share.of(self.todo.len());
-        (taken > 0).then(|| Self {
-            todo: self.todo.steal(taken).into(),
-            found: Found::default(),
-        })
+        let todo = split_oldest(&mut self.todo, share)?;
+        let found = Found::default();
+        Some(Self { todo, found })
     }
 
     fn merge(&mut self, other: Self) {
         self.todo.append(other.todo.into());
-        self.found.tasks += other.found.tasks;
-        self.found.ns += other.found.ns;
+        self.found.add(other.found);
     }
 
     fn len(&self) -> usize {
@@ -113,8 +119,7 @@ impl glb::Bag for Bag {
     }
 
     fn submit(self, output: &mut Found) {
-        output.tasks += self.found.tasks;
-        output.ns += self.found.ns;
+        output.add(self.found);
     }
 }
 

@@ -1,11 +1,13 @@
-//! Recorded trees of tasks: which task made which, and how long each took by itself.
+//! Recorded trees of tasks: the parent and the own duration of each task.
 //!
-//! A program runs once under a [`Recorder`], one task after the other, and its tree is written down; the tree is then worked off
-//! by any number of places, in real or in virtual time: `tautline recorded FILE`, `tautline simulate recorded FILE`.
+//! A program runs once under a [`Recorder`], one task after the other, which yields its tree. Any
+//! number of places can then process the tree, in real or in virtual time: `tautline recorded
+//! FILE`, `tautline simulate recorded FILE`.
 //!
 //! # Format
-//! Comma-separated values. The first line is `parent,ns`, and each further line is a task, numbered from 0: the number of the
-//! task that made it, which is above it, or nothing for a root; and its own nanoseconds, those of its children not included.
+//! Comma-separated values. The first line is `parent,ns`. Each further line is a task, numbered
+//! from 0: the number of its parent, which precedes it, or nothing for a root; and its own
+//! nanoseconds, those of its children not included.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -44,16 +46,16 @@ const HEAD: &str = "parent,ns";
 pub struct TreeError {
     /// The line, from 1.
     pub line: usize,
-    /// What is there.
+    /// The text found there.
     pub found: String,
-    /// What would have been right.
+    /// The text expected there.
     pub expected: String,
 }
 
 /// A tree of tasks, or several side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// By task: that which made it.
+    /// By task: its parent.
     parents: Vec<Option<u32>>,
     /// By task: its own nanoseconds.
     ns: Vec<u64>,
@@ -63,7 +65,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// From what was recorded: every parent is above its children.
+    /// Creates the tree of recorded tasks, in which every parent precedes its children.
     fn new(parents: Vec<Option<u32>>, ns: Vec<u64>) -> Self {
         let mut first = vec![0; parents.len() + 1];
         for parent in parents.iter().flatten() {
@@ -89,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// The tree that `text` describes; see the head of the module.
+    /// Parses a tree in the [format](self) of the module.
     ///
     /// # Errors
     /// [`TreeError`]: the first line that is wrong.
@@ -134,7 +136,7 @@ impl Tree {
         Ok(Self::new(parents, all))
     }
 
-    /// Writes it as [`read`](Self::read) reads it.
+    /// Writes the tree in the format that [`read`](Self::read) parses.
     ///
     /// # Errors
     /// Those of `file`.
@@ -149,17 +151,18 @@ impl Tree {
         Ok(())
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     pub fn tasks(&self) -> u64 {
         self.parents.len() as u64
     }
 
-    /// All their nanoseconds.
+    /// Returns the sum of all tasks' nanoseconds.
     pub fn ns(&self) -> u64 {
         self.ns.iter().sum()
     }
 
-    /// The nanoseconds of the longest chain of tasks of which each made the next: no number of workers is faster.
+    /// Returns the nanoseconds of the longest chain of tasks of which each is the parent of the
+    /// next: a lower bound on the time for any number of workers.
     pub fn longest_chain_ns(&self) -> u64 {
         let mut ends = self.ns.clone();
         for (task, parent) in self.parents.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Running a program once, to see its tree.
+//! Recording the tree of tasks of a program in one sequential run.
 
 use super::Tree;
 use std::time::{Duration, Instant};
 
-/// Runs tasks one after the other, each where it is made, and takes down which made which and how long each took.
+/// Runs tasks one after the other, each where it is made, and records the parent and the duration
+/// of each.
 #[derive(Debug, Default)]
 pub struct Recorder {
     parents: Vec<Option<u32>>,
@@ -15,22 +16,22 @@ pub struct Recorder {
 pub struct Task<'r> {
     recorder: &'r mut Recorder,
     number: u32,
-    /// When it went on.
+    /// When it started or last resumed.
     since: Instant,
-    /// What it took before that.
+    /// Time that it ran before `since`.
     before: Duration,
 }
 
 impl Recorder {
-    /// Nothing recorded.
+    /// Creates a recorder without tasks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Runs a task that no other made.
+    /// Runs a task without a parent.
     ///
     /// # Panics
-    /// If `body` does; with 2^32 - 1 tasks.
+    /// If `body` panics, or if there are 2^32 - 1 tasks already.
     pub fn root<R>(&mut self, body: impl FnOnce(&mut Task<'_>) -> R) -> R {
         self.run(None, body)
     }
@@ -53,14 +54,14 @@ impl Recorder {
         result
     }
 
-    /// What was recorded.
+    /// Returns the recorded tree.
     pub fn tree(self) -> Tree {
         Tree::new(self.parents, self.ns)
     }
 }
 
 impl Task<'_> {
-    /// Runs a task that this one makes; its time is its own.
+    /// Runs a child of this task. The child's time does not count as this task's.
     ///
     /// # Panics
     /// As [`Recorder::root`].
@@ -83,6 +84,7 @@ mod tests {
 
     #[test]
     fn each_time_is_its_own() {
+        // Tasks sleep, since what is recorded is the time that passes in them: there is no event.
         let ms = Duration::from_millis;
         let mut recorder = Recorder::new();
         let result = recorder.root(|task| {
@@ -102,7 +104,7 @@ mod tests {
             tree.ns[0] >= 4_000_000 && tree.ns[1] >= 30_000_000,
             "{tree:?}"
         );
-        // The thirty are not the root's.
+        // The child's 30 ms are not counted for the root.
         assert!(tree.ns[0] < tree.ns[1], "{tree:?}");
     }
 }

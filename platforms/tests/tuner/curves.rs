@@ -88,9 +88,9 @@ fn curves_of_the_real_tree() {
     }
 }
 
-/// Finnerty, acceptance fact 20, on a tree of 66 million nodes, which has merges enough at a grain of 1024 too. Smaller
-/// grains are for the small tree: at a grain of 1 the reserve of this one grows to millions of intervals, and each merge
-/// and each split goes through all of them.
+/// Finnerty, acceptance fact 20, on a tree of 66 million nodes, which has enough merges even at a
+/// grain of 1024. Smaller grains are for the small tree: at a grain of 1 the reserve of this one
+/// grows to millions of intervals, and each merge and each split goes through all of them.
 #[test]
 #[ignore = "cargo ci deep: 800 million nodes, with --release"]
 fn curves_of_a_large_real_tree() {

@@ -18,11 +18,11 @@ struct Scene {
     spaces: [Cell; BLOCKS],
 }
 
-/// A block, by the order in which they were first taken.
+/// A block and its index, in the order in which blocks were first taken.
 #[derive(Clone, Copy)]
 struct Taken(NonNull<Block>, usize);
 
-// SAFETY: a block belongs to no thread.
+// SAFETY: blocks are not tied to a thread.
 unsafe impl Send for Taken {}
 
 impl Scene {
@@ -38,7 +38,7 @@ impl Scene {
     /// All blocks of the first worker, with something stored in them.
     fn take_all(&self) -> [Taken; BLOCKS] {
         std::array::from_fn(|index| {
-            // SAFETY: the only thread so far.
+            // SAFETY: no other thread exists yet.
             let block = unsafe { self.workers[0].take() };
             self.spaces[index].set(1);
             Taken(block.expect("one more block"), index)
@@ -48,13 +48,13 @@ impl Scene {
     /// Reads what is stored in the block and gives it back, from that worker.
     fn give(&self, worker: usize, taken: Taken) {
         assert_eq!(self.spaces[taken.1].get(), 1);
-        // SAFETY: each worker is a thread of its own, and gives blocks that it was given.
+        // SAFETY: each worker is used by one thread, and gives only blocks that were passed to it.
         unsafe { self.workers[worker].give(taken.0, |home| &self.workers[home.index()]) };
     }
 
-    /// Takes a block that came back, if there is one, and overwrites it.
+    /// Takes a returned block, if there is one, and overwrites it.
     fn take_again(&self, all: &[Taken], times: &mut [usize]) -> bool {
-        // SAFETY: on the first worker's thread.
+        // SAFETY: the first worker's thread makes the call.
         let Some(block) = (unsafe { self.workers[0].take() }) else {
             return false;
         };
@@ -67,8 +67,8 @@ impl Scene {
     }
 }
 
-/// Two workers return the blocks of a third, which takes blocks meanwhile: it gets each once, when
-/// its giver has read it.
+/// Two workers return the blocks of a third, which takes blocks meanwhile: it gets each once, after
+/// the giver has read it.
 #[test]
 fn blocks_return() {
     Model::new("blocks_return").floor(300).check(|| {

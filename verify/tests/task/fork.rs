@@ -1,4 +1,4 @@
-//! Forks: both halves run once, whoever runs them, and the owner sees what came of them.
+//! Forks: each half runs once, on any worker, and the owner sees the results.
 
 use super::machine::{
     Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others, with_others_of,
@@ -65,45 +65,41 @@ fn joins_stolen<R: Send>(
     cx.join(|_| begun.wait(1), second).1
 }
 
-/// A thief runs the second half while the owner waits or parks: the owner is woken, and sees its
-/// result and its writes.
-#[test]
-fn join_stolen() {
-    Model::new("join_stolen").bound(1).floor(5_200).check(|| {
+/// Checks that the owner sees the result and the writes of a second half that a thief runs. If
+/// `must_park`, the owner must not help and already waits when the second half continues.
+fn sees_stolen(model: Model, must_park: bool) {
+    model.check(move || {
         let written = Cell::default();
-        let joined = with_others(1, |cx| {
+        let fork = |cx: &mut Cxt<'_, '_>| {
             let thief = joins_stolen(cx, |cx| {
+                if must_park {
+                    loom::thread::yield_now();
+                }
                 written.set(2);
                 cx.worker()
             });
             (thief, written.get())
+        };
+        let joined = with_others(1, |cx| match must_park {
+            true => cx.scope_with(Wait::Park, fork),
+            false => fork(cx),
         });
         assert_eq!(joined.unwrap(), (WorkerId(1), 2));
     });
+}
+
+/// A thief runs the second half while the owner waits or parks: the owner is woken, and sees its
+/// result and its writes.
+#[test]
+fn join_stolen() {
+    sees_stolen(Model::new("join_stolen").bound(1).floor(5_200), false);
 }
 
 /// The same where the owner must not help: the end may also come between its last check and its
 /// announcement that it parks.
 #[test]
 fn join_stolen_parks() {
-    Model::new("join_stolen_parks")
-        .bound(1)
-        .floor(1_500)
-        .check(|| {
-            let written = Cell::default();
-            let joined = with_others(1, |cx| {
-                cx.scope_with(Wait::Park, |cx| {
-                    let thief = joins_stolen(cx, |cx| {
-                        // The owner waits by now.
-                        loom::thread::yield_now();
-                        written.set(2);
-                        cx.worker()
-                    });
-                    (thief, written.get())
-                })
-            });
-            assert_eq!(joined.unwrap(), (WorkerId(1), 2));
-        });
+    sees_stolen(Model::new("join_stolen_parks").bound(1).floor(1_500), true);
 }
 
 /// A thief does not touch the fork once its end is visible: the owner may have left the frame
@@ -202,8 +198,8 @@ fn join_parks() {
     });
 }
 
-/// The first half waits for a task that needs what the second half puts: who waits may run the second half itself,
-/// and must not run it again.
+/// The first half waits for a task that needs what the second half puts: the waiting owner may run
+/// the second half itself, and must not run it again.
 #[test]
 fn join_helped() {
     both_ways(Model::new("join_helped").bound(1).floor(16_500), || {

@@ -98,7 +98,8 @@ fn block_on_woken_late() {
         });
 }
 
-/// The last task of an async finish leaves while the one who awaits it asks: it is woken, and sees what the task did.
+/// The last task of an async finish leaves while the awaiter polls: the awaiter is woken, and sees
+/// what the task did.
 #[test]
 fn await_finish() {
     Model::new("await_finish").bound(1).floor(2_100).check(|| {
@@ -115,8 +116,8 @@ fn await_finish() {
     });
 }
 
-/// The one who awaits a finish is dropped while its only task panics: the scope around it gets the panic, once, and nothing is
-/// left of the task.
+/// The awaiter of a finish is dropped while its only task panics: the enclosing scope gets the
+/// panic, once, and nothing is left of the task.
 #[test]
 fn await_dropped() {
     let passed = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);

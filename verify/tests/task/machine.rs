@@ -67,7 +67,7 @@ pub struct Machine {
     /// Whether a worker yields when it reads the clock, after a heavy fence, and after it has woken
     /// another.
     yields: bool,
-    /// Written when the machine goes: who still touches it then races with that.
+    /// Written when the machine is dropped: a later access races with that.
     alive: Cell,
 }
 
@@ -94,7 +94,7 @@ impl Machine {
         machine
     }
 
-    /// A machine in whose functions the other threads run, without a preemption.
+    /// A machine whose functions yield, so that the other threads run in them without a preemption.
     pub fn yielding(workers: usize) -> Self {
         let mut machine = Self::new(workers);
         machine.yields = true;

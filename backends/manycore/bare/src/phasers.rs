@@ -68,7 +68,7 @@ pub fn run(chip: &'static Chip, hart: usize) -> String {
     unsafe { chip.be(Some(me.worker(hart))) };
     let (same, in_hardware) = fixed(me);
     let changing = dynamic(me);
-    // SAFETY: the hart is no worker any more.
+    // SAFETY: the hart stops acting as a worker here.
     unsafe { chip.be(None) };
     format!(
         "{PHASES} phases of the same harts, {in_hardware} by a line, {same} ns each; {PHASES} of changing ones, {changing} ns each"

@@ -50,7 +50,7 @@ pub fn run(chip: &Chip, hart: usize) -> String {
     if hart == 0 {
         (0..LINES).for_each(|at| chip.give_back(Line(at as u8)));
     }
-    // SAFETY: the hart is no worker any more.
+    // SAFETY: the hart stops acting as a worker here.
     unsafe { chip.be(None) };
     assert_eq!(chip.here(), None);
     let line = line / (LINES * 2 * EPISODES) as u64;

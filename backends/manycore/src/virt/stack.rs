@@ -26,7 +26,8 @@ const PIECE: Layout = match Layout::from_size_align(256 << 10, GUARD_BYTES) {
 /// What is kept free above the guard below the deepest fork, for what it calls, in bytes.
 const RESERVE_BYTES: usize = 32 << 10;
 
-/// How an entry of the physical memory protection denies all access to a naturally aligned range.
+/// Configuration of a physical-memory-protection entry that denies all access to a naturally
+/// aligned range.
 const NO_ACCESS: usize = 0x18;
 
 /// Where the piece begins that a hart is on, its own; 0 if it is on its own stack.

@@ -10,16 +10,17 @@ use std::thread;
 use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Relax};
 
-/// Duration of one look at what a thread waits for, in nanoseconds.
+/// Duration of one poll of a waiting thread, in nanoseconds.
 const LOOK_NS: u64 = 100;
 
-/// What the caller of a wake-up needs for it, in nanoseconds.
+/// What a wake-up costs its caller, in nanoseconds.
 const CALL_NS: u64 = 1_000;
 
-/// What each thread computes in a phase, in nanoseconds.
+/// How long each thread computes in a phase, in nanoseconds.
 const WORK_NS: u64 = 500;
 
-/// How late a thread is where it is to be waited for asleep, in nanoseconds: longer than any patience.
+/// How late a thread is if the other one should wait for it asleep, in nanoseconds: longer than any
+/// patience.
 const LATE_NS: u64 = 2_000_000;
 
 thread_local! {
@@ -31,12 +32,13 @@ thread_local! {
 struct Lane {
     clock_ns: u64,
     asleep: bool,
-    /// A wake-up that came while the thread was awake.
+    /// Whether a wake-up came while the thread was awake.
     token: bool,
     ended: bool,
 }
 
-/// Two threads with a processor each. The thread whose clock is behind runs, alone, so that a run is the same every time.
+/// Two threads with a processor each. Only the thread whose clock is behind runs, so that every run
+/// is the same.
 #[derive(Debug, Default)]
 struct Machine {
     lanes: Mutex<[Lane; 2]>,
@@ -46,7 +48,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Changes the lanes as the thread that runs, and returns when the calling thread runs again.
+    /// Changes the lanes, and returns once the calling thread runs again.
     fn step<R>(&self, change: impl FnOnce(&mut [Lane; 2], usize) -> R) -> R {
         let me = ME.get();
         let mut lanes = self.lanes.lock().unwrap();
@@ -82,7 +84,7 @@ impl Relax for Port {
 
 impl Barrier for Port {}
 
-/// The machine as what thread `owner` sleeps on.
+/// The machine as the ground of the parker of thread `owner`.
 #[derive(Debug)]
 struct Bunk {
     machine: Arc<Machine>,
@@ -119,16 +121,16 @@ impl Ground for Bunk {
     }
 }
 
-/// Phases from one in which a thread is late to the next one.
+/// Distance between two late arrivals, in phases.
 const APART: u64 = 50;
 
-/// The threads are late in turn, so often in a run.
+/// Late arrivals in a run; the threads are late in turn.
 const LATE: u64 = 60;
 
-/// What came of one thread's part of a run.
+/// The result of one thread's part of a run.
 #[derive(Debug)]
 struct Part {
-    /// In the first half of the run, and in the second.
+    /// Sleeps in the first half of the run, and in the second.
     sleeps: [u64; 2],
     /// The estimate of what a wake-up costs, in nanoseconds.
     wake_ns: u64,
@@ -159,8 +161,9 @@ fn part(machine: &Arc<Machine>, me: usize, mut task: Registration<Port>) -> Part
     }
 }
 
-/// A thread that waits for a late one sleeps, once, and neither of the two sleeps in the phases that follow, though the
-/// woken thread is late in turn: as soon as both know what a wake-up costs here, whatever it is.
+/// A thread that waits for a late one sleeps once, and neither of the two sleeps in the following
+/// phases, although the woken thread is then late itself. This holds as soon as both have measured
+/// what a wake-up costs, at any cost.
 #[test]
 fn a_sleep_is_not_followed_by_others() {
     for least in [2_000, 5_000, 20_000, 50_000, 100_000] {

@@ -1,4 +1,4 @@
-//! Halves that wait for each other: a private fork must not be out of reach of workers that have nothing to do.
+//! Halves that wait for each other: idle workers must be able to steal a private fork.
 
 use super::{Cx, PATIENCE, start, wait_until};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -82,14 +82,14 @@ fn an_isolated_wait_for_the_second_half_ends() {
     ends("Wait::Park", |cx| waits(cx, Wait::Park));
 }
 
-/// Counts the caller in, and waits until `all` have been counted.
+/// Counts the calling thread, and waits until `all` have been counted.
 fn meet(met: &AtomicUsize, all: usize) {
     met.fetch_add(1, SeqCst);
     wait_until("all halves run at once", || met.load(SeqCst) == all);
 }
 
-/// As many leaves as workers, one inside the first half of the other, and none ends before all have begun: the owner
-/// blocks in the innermost, so every second half must be taken while nothing is pushed or popped.
+/// As many leaves as workers, nested in first halves; none ends before all have begun. The owner
+/// blocks in the innermost, so every second half must be stolen while nothing is pushed or popped.
 #[test]
 fn every_second_half_of_a_chain_is_taken() {
     fn chain(cx: &mut Cx, forks: usize, leaf: &(impl Fn() + Sync)) {

@@ -83,7 +83,8 @@ fn refused_stack_ends_no_wait() {
                         |_| wait_until("it is stolen", || started.load(SeqCst)),
                         |_| {
                             started.store(true, SeqCst);
-                            // Longer than the owner spins.
+                            // Longer than the owner spins, so that it parks; a sleep, since the pool
+                            // does not report that a worker has parked.
                             thread::sleep(Duration::from_millis(20));
                             ended.store(true, SeqCst);
                             [7u8; 4096]

@@ -1,4 +1,4 @@
-//! Threads from outside that take seats: of two pools at once, and while others want the same.
+//! External threads that take seats: of two pools at once, and while other threads want the same.
 
 use super::{fib, start};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use tautline_node::pool::Threads;
 /// The seat for callers from outside in a pool with one worker.
 const SEAT: WorkerId = WorkerId(0);
 
-/// Whether a thread of its own gets the seat.
+/// Whether a new thread can take the seat.
 fn is_free(threads: &Threads) -> bool {
     let taken = || threads.pool().with_seat(SEAT, |_| ()).is_some();
     thread::scope(|scope| scope.spawn(taken).join().unwrap())
@@ -20,8 +20,9 @@ fn is_inside(threads: &Threads) -> bool {
     threads.pool().run_inside(|_| ()).is_ok()
 }
 
-/// A thread with a seat in each of two pools is a worker of both, and of neither once it has left, by a panic too: then
-/// the seats are another thread's, and calls from this one take a seat again.
+/// A thread with a seat in each of two pools is a worker of both, and of neither once it has left,
+/// also by a panic. Then other threads can take the seats, and calls from this one take a seat
+/// again.
 #[test]
 fn seats_of_two_pools_nest() {
     let (outer, inner) = (&start(1), &start(1));
@@ -52,8 +53,9 @@ fn seats_of_two_pools_nest() {
     }
 }
 
-/// A seat on which a task runs is no other thread's, nor another one of its own thread's, however the task got in; it is
-/// free as soon as the run on it has ended.
+/// While a task runs on a seat, no other thread can take that seat, and its own thread can take
+/// none, regardless of how the task was entered. The seat is free as soon as the run on it has
+/// ended.
 #[test]
 fn a_seat_at_work_is_taken() {
     let threads = &start(1);

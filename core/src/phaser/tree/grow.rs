@@ -269,7 +269,7 @@ impl<P: Barrier> Tree<P> {
     fn keep(&self, node: NonNull<Node>) -> NonNull<Node> {
         // ORDERING: Relaxed: written under the lock.
         let older = self.newest.load(Ordering::Relaxed);
-        // SAFETY: just made; nobody else knows it.
+        // SAFETY: the node was made just now, and no other thread can access it yet.
         unsafe { (*node.as_ptr()).older = older };
         // ORDERING: Release, pairs with Acquire in nodes (G1).
         self.newest.store(node.as_ptr(), Ordering::Release);

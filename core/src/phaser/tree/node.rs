@@ -84,7 +84,8 @@ pub(in crate::phaser) struct SlotWords {
     /// The next of those that are free.
     pub next_free: AtomicPtr<Slot>,
     leaf: NonNull<Node>,
-    /// The signal word, wherever it is: its task loads no more than this before it signals.
+    /// The signal word, in this slot or outside of it. A task loads only this pointer before it
+    /// signals.
     word: NonNull<AtomicUsize>,
 }
 
@@ -194,14 +195,15 @@ impl Node {
     pub fn leaf(degree: usize, phase: usize, paired: bool, cells: Cells) -> NonNull<Self> {
         let slots = (0..degree).map(|_| CacheLine(SlotWords::new())).collect();
         let mut leaf = Self::make(Below::Slots(slots), phase, cells);
-        // SAFETY: just made; this reference is the only one.
+        // SAFETY: the leaf was allocated just now; this is the only reference to it.
         let own = unsafe { leaf.as_mut() };
         own.signals =
             paired.then(|| Box::new(CacheLine([AtomicUsize::new(GONE), AtomicUsize::new(GONE)])));
         if let Below::Slots(slots) = &mut own.below {
             let first = slots.as_mut_ptr();
             for index in 0..degree {
-                // SAFETY: within the slots, which nobody else knows yet; no reference to a whole slot is made beside `word`.
+                // SAFETY: `index` is within the slots, which no other thread can access before the
+                // leaf is published; no reference to a whole slot exists while `word` does.
                 unsafe {
                     let slot = &raw mut (*first.add(index)).0;
                     let word = leaf.as_ref().word_elsewhere(index);
@@ -264,7 +266,7 @@ impl Node {
         elsewhere.unwrap_or_else(|| &self.slots()[index].signal)
     }
 
-    /// That word, if it is not in the slot itself.
+    /// The signal word of slot `index`, if it is outside of the slot.
     #[inline]
     fn word_elsewhere(&self, index: usize) -> Option<&AtomicUsize> {
         let with_values = self.cells.signal(index);

@@ -1,10 +1,11 @@
-//! Whom to wake when a phase is over.
+//! Wake-ups of tasks when a phase is over.
 //!
 //! A sleeper can be woken with an errand: to wake all below a node before it goes on.
 //!
 //! # Words
-//! `state`: the task goes from awake to asleep; from asleep, the task or a waker goes through busy to awake. `note`: whoever made the state
-//! busy, or the task while it is awake.
+//! `state`: changed by the task from awake to asleep, and by the task or a waker from asleep
+//! through busy to awake. `note`: accessed by the thread that made the state busy, or by the task
+//! while the state is awake.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -29,7 +30,7 @@ pub(in crate::phaser) struct Sleeper {
     note: UnsafeCell<Note>,
 }
 
-/// What a sleeper leaves for its waker, or a waker for the sleeper.
+/// What a sleeper stores for its waker, or a waker for the sleeper.
 #[derive(Debug)]
 enum Note {
     Waker(Waker),
@@ -45,7 +46,7 @@ impl Note {
     }
 }
 
-// SAFETY: the note is touched only as the head says, by one thread at a time.
+// SAFETY: one thread at a time accesses the note, as the head of the module says.
 unsafe impl Sync for Sleeper {}
 
 impl Sleeper {
@@ -59,7 +60,7 @@ impl Sleeper {
     /// Wants `waker` to be woken from now on. The task only, when it has risen.
     pub fn sleep(&self, waker: &Waker) {
         let waker = Note::Waker(waker.clone());
-        // SAFETY: awake.
+        // SAFETY: this is the task, and the state is awake.
         drop(unsafe { self.leave(waker) });
         // ORDERING: Release, pairs with Acquire in try_busy (W1).
         self.state.store(ASLEEP, Ordering::Release);
@@ -72,10 +73,10 @@ impl Sleeper {
         loop {
             // ORDERING: Acquire, pairs with Release in wake (W1).
             match self.state.load(Ordering::Acquire) {
-                // SAFETY: awake.
+                // SAFETY: this is the task, and the state is awake.
                 AWAKE => return unsafe { self.leave(Note::Errand(None)) }.errand(),
                 ASLEEP if self.try_busy() => {
-                    // SAFETY: made busy.
+                    // SAFETY: this thread made the state busy.
                     let old = unsafe { self.leave(Note::Errand(None)) };
                     // ORDERING: Relaxed: a later task has it with the slot (G2).
                     self.state.store(AWAKE, Ordering::Relaxed);
@@ -91,11 +92,12 @@ impl Sleeper {
     /// Wakes the task, with an errand or without, if it sleeps; else returns false. Any thread.
     #[inline]
     pub fn wake(&self, errand: Option<NonNull<Node>>) -> bool {
-        // ORDERING: Relaxed look first: whoever needs waking has set it before the fence that this look comes after (Z3).
+        // ORDERING: Relaxed load first: a task that needs to be woken has stored ASLEEP before the
+        // fence that precedes this load (Z3).
         if self.state.load(Ordering::Relaxed) != ASLEEP || !self.try_busy() {
             return false;
         }
-        // SAFETY: made busy.
+        // SAFETY: this thread made the state busy.
         let old = unsafe { self.leave(Note::Errand(errand)) };
         // ORDERING: Release, pairs with Acquire in rise (W1).
         self.state.store(AWAKE, Ordering::Release);
@@ -105,12 +107,12 @@ impl Sleeper {
         true
     }
 
-    /// Leaves a note in place of the last one.
+    /// Replaces the note, and returns the previous one.
     ///
     /// # Safety
-    /// By whoever the head allows to touch it.
+    /// The caller must have made the state busy, or be the task while the state is awake.
     unsafe fn leave(&self, note: Note) -> Note {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has exclusive access to the note.
         self.note
             .with_mut(|old| unsafe { mem::replace(&mut *old, note) })
     }

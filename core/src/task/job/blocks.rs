@@ -7,29 +7,28 @@
 //! without an atomic access. Other workers gather the blocks of one home, link up to [`BATCH`] of
 //! them and push the chain onto the home's `returned`, by one compare-and-swap. The home takes all
 //! of `returned` by one exchange once its own list is empty: a push compares with the first block
-//! of the list but never reads it, so a list that comes back to the same first block (ABA) does no
-//! harm.
+//! of the list but never reads it, so another list with the same first block (ABA) is harmless.
 //!
 //! The home is stored in the block, since the deque that a task was stolen from need not be its
-//! maker's: tasks are passed on by waits that must not run them, and by workers that give their
-//! seat up.
+//! maker's: a wait passes on a stolen task that it must not run, and a worker that leaves its seat
+//! passes on its tasks.
 //!
 //! A worker makes at most [`LIMIT`] blocks, one slab at a time, and keeps them until the pool is
 //! dropped: that bounds the memory that a burst of tasks leaves behind. Tasks beyond them, and
 //! those that are too large, are boxes. Slabs are freed by their maker, so it does not matter where
 //! a block was when the pool was dropped: in a list, or in another worker's incomplete batch, where
-//! up to `BATCH - 1` of a home's blocks wait until that worker has more of them, or some of another
-//! home.
+//! up to `BATCH - 1` of a home's blocks stay until that worker frees more of them, or a block of
+//! another home.
 //!
 //! # Words
-//! `returned`: the newest block that came back, null if there is none; workers push, the home
-//! empties it.
-//! `next` of a block: written by the worker that has the block. `home`: never changed.
+//! `returned`: the first block of the list of returned blocks, null if the list is empty. Other
+//! workers push chains onto it; the home takes the whole list.
+//! `next` of a block: written by the worker that owns the block. `home`: constant.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | R1 | `push` changes `returned` | `refill` empties it | the links of the chain, and that its givers have read the blocks | `blocks_return` |
+//! | R1 | `push` changes `returned` | `refill` empties it | the links of the chain, and the last reads of its blocks | `blocks_return` |
 
 use crate::id::WorkerId;
 use crate::sync::{AtomicPtr, CacheLine, CachePadded, Ordering, UnsafeCell};
@@ -82,17 +81,17 @@ impl Block {
         size_of::<T>() <= SPACE && align_of::<T>() <= align_of::<Space>()
     }
 
-    /// The space in a block, for what [`fits`](Self::fits).
+    /// Returns the space of a block, for a type that [`fits`](Self::fits).
     ///
     /// # Safety
-    /// The caller must have the block, from [`Blocks::take`].
+    /// The caller must own the block, from [`Blocks::take`].
     #[inline(always)]
     pub(super) unsafe fn space(block: NonNull<Self>) -> NonNull<()> {
-        // SAFETY: the block is there, and the offset is inside it.
+        // SAFETY: the block is allocated, and the offset is inside it.
         unsafe { block.byte_add(offset_of!(Self, space)).cast() }
     }
 
-    /// The block around a space.
+    /// Returns the block around a space.
     ///
     /// # Safety
     /// `space` must come from [`space`](Self::space).
@@ -105,18 +104,18 @@ impl Block {
     /// Links a free block to the next one of its list.
     ///
     /// # Safety
-    /// The caller must have the block.
+    /// The caller must own the block.
     #[inline(always)]
     unsafe fn link(block: NonNull<Self>, next: *mut Self) {
-        // SAFETY: blocks are freed with their home; a worker accesses the links of its own blocks
-        // only.
+        // SAFETY: blocks are freed with their home; a worker accesses only the links of blocks that
+        // it owns.
         unsafe { &(*block.as_ptr()).next }.with_mut(|n| unsafe { *n = next });
     }
 
-    /// The next free block of its list.
+    /// Returns the next block of a list of free blocks.
     ///
     /// # Safety
-    /// The caller must have the list.
+    /// The caller must own the list.
     #[inline(always)]
     unsafe fn next(block: NonNull<Self>) -> *mut Self {
         // SAFETY: as in `link`.
@@ -155,14 +154,13 @@ struct Own {
     batch: Cell<Option<Batch>>,
 }
 
-// SAFETY: `own` is touched by the worker's holder only, one thread at a time, as the callers of
-// `take` and `give` promise.
+// SAFETY: one thread at a time accesses `own`, as `take` and `give` require of their callers.
 unsafe impl Sync for Blocks {}
-// SAFETY: no block belongs to a thread.
+// SAFETY: blocks are not tied to a thread.
 unsafe impl Send for Blocks {}
 
 impl Blocks {
-    /// No blocks yet, of worker `id`.
+    /// Creates the blocks of worker `id`. Allocates none yet.
     pub fn new(id: WorkerId) -> Self {
         Self {
             own: CacheLine(Own {
@@ -176,21 +174,21 @@ impl Blocks {
         }
     }
 
-    /// Takes a block, or returns `None` if all that may be made are in use.
+    /// Takes a block. Returns `None` if none is free and the limit is reached.
     ///
     /// # Safety
-    /// The caller must be the worker: calls of this and of [`give`](Self::give) are on one thread
-    /// at a time, each of which sees what the last one did.
+    /// The caller must act as the worker: no two calls of this and of [`give`](Self::give) may
+    /// overlap, and each must happen before the next one.
     #[inline]
     pub unsafe fn take(&self) -> Option<NonNull<Block>> {
         let own = &self.own;
         let first = NonNull::new(own.free.get()).or_else(|| self.refill())?;
-        // SAFETY: the own list is this thread's.
+        // SAFETY: the worker owns the list, and the caller acts as the worker.
         own.free.set(unsafe { Block::next(first) });
         Some(first)
     }
 
-    /// Gives a block back, from this worker to its home, which `find` knows by its number.
+    /// Returns a block from this worker to its home, which `find` looks up by its number.
     ///
     /// # Safety
     /// As for [`take`](Self::take). The block must come from `take` of this worker or of one that
@@ -199,16 +197,16 @@ impl Blocks {
     #[inline]
     pub unsafe fn give<'a>(&self, block: NonNull<Block>, find: impl Fn(WorkerId) -> &'a Self) {
         let own = &self.own;
-        // SAFETY: the caller has the block, whose home never changes.
+        // SAFETY: the caller owns the block; its home is constant.
         let home = unsafe { (*block.as_ptr()).home };
         if home == own.id {
-            // SAFETY: the caller gives it up.
+            // SAFETY: the caller gives up the block.
             unsafe { Block::link(block, own.free.get()) };
             return own.free.set(block.as_ptr());
         }
         let batch = match own.batch.get() {
             Some(batch) if batch.home == home => {
-                // SAFETY: the caller gives it up.
+                // SAFETY: the caller gives up the block.
                 unsafe { Block::link(block, batch.first.as_ptr()) };
                 let (first, count) = (block, batch.count + 1);
                 Batch {
@@ -219,7 +217,7 @@ impl Blocks {
             }
             other => {
                 if let Some(batch) = other {
-                    // SAFETY: the batch is given up below.
+                    // SAFETY: the batch consists of that home's blocks, and is replaced below.
                     unsafe { find(batch.home).push(batch) };
                 }
                 let (first, last, count) = (block, block, 1);
@@ -234,15 +232,16 @@ impl Blocks {
         let is_full = batch.count == BATCH;
         own.batch.set((!is_full).then_some(batch));
         if is_full {
-            // SAFETY: the batch was given up just now.
+            // SAFETY: the batch consists of that home's blocks, and was removed just now.
             unsafe { find(home).push(batch) };
         }
     }
 
-    /// Returns a batch to this worker, its home. Any thread.
+    /// Returns a batch to this worker, its home. Called by any thread.
     ///
     /// # Safety
-    /// The caller must have the batch, of this worker's blocks, and give it up.
+    /// The caller must own the batch, which consists of this worker's blocks, and not access it
+    /// afterwards.
     #[cold]
     #[inline(never)]
     unsafe fn push(&self, batch: Batch) {
@@ -250,7 +249,7 @@ impl Blocks {
         // A guess, which the compare-and-swap checks: a load first would fetch the line twice.
         let mut seen = ptr::null_mut();
         loop {
-            // SAFETY: the batch is the caller's until the compare-and-swap has succeeded.
+            // SAFETY: the caller owns the batch until the compare-and-swap has succeeded.
             unsafe { Block::link(batch.last, seen) };
             // ORDERING: success Release, pairs with Acquire in refill (R1): the blocks have been
             // read, and are linked; as an update it also continues the releases of the batches
@@ -264,8 +263,8 @@ impl Blocks {
         }
     }
 
-    /// Returns a list of free blocks: those that came back, else new ones. `None` if there are none
-    /// of either.
+    /// Returns a list of free blocks: the returned ones if there are any, else those of a new slab.
+    /// `None` if there are none and the limit is reached.
     #[cold]
     #[inline(never)]
     fn refill(&self) -> Option<NonNull<Block>> {
@@ -273,19 +272,19 @@ impl Blocks {
         if self.returned.load(Ordering::Relaxed).is_null() {
             return self.make();
         }
-        // ORDERING: Acquire, pairs with Release in push (R1): all that was done to the blocks came
-        // before.
+        // ORDERING: Acquire, pairs with Release in push (R1): all accesses to the blocks by other
+        // workers happen before their reuse.
         NonNull::new(self.returned.swap(ptr::null_mut(), Ordering::Acquire))
     }
 
-    /// Makes a slab, and returns the list of its blocks.
+    /// Makes a slab, and returns the list of its blocks. `None` if the limit is reached.
     fn make(&self) -> Option<NonNull<Block>> {
         let own = &self.own;
         if own.made.get() == LIMIT {
             return None;
         }
         own.made.set(own.made.get() + SLAB);
-        // Written where it stays: it is too large for the stack of a deep task.
+        // Initialized in place: a slab is too large for the stack of a deep task.
         let slab = Box::into_raw(Box::<Slab>::new_uninit()).cast::<Slab>();
         let mut list = ptr::null_mut();
         for index in (0..SLAB).rev() {
@@ -297,7 +296,7 @@ impl Blocks {
                 list = block;
             }
         }
-        // SAFETY: as above.
+        // SAFETY: the slab was allocated above.
         unsafe { (&raw mut (*slab).before).write(own.slabs.replace(slab)) };
         NonNull::new(list)
     }
@@ -307,8 +306,9 @@ impl Drop for Blocks {
     fn drop(&mut self) {
         let mut slab = self.own.slabs.get();
         while !slab.is_null() {
-            // SAFETY: from a box, in `make`, and here only; `&mut self` says that no thread has a
-            // block of it, and what other workers' batches lead to is not read any more.
+            // SAFETY: the slab comes from a box in `make`, and is freed only here. `&mut self`
+            // implies that no thread owns a block of it, and links in other workers' batches are
+            // not read any more.
             slab = unsafe { Box::from_raw(slab) }.before;
         }
     }

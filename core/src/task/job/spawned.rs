@@ -20,7 +20,8 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
     const IN_BLOCK: Kind<P> = Kind::queued(Self::run_in_block);
     const BOXED: Kind<P> = Kind::queued(Self::run_boxed);
 
-    /// A task of `scope`, which has entered it, made by a task on that worker.
+    /// Creates a task of `scope`, which already counts it. The calling thread must hold the seat of
+    /// `on`.
     #[inline]
     pub fn task_on(on: &Worker<P>, scope: &'s Scope<P>, body: F) -> Task<P> {
         if const { !Block::fits::<Self>() } {
@@ -40,7 +41,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
         }
     }
 
-    /// The same, made by any thread.
+    /// Creates the same on the heap. Called by any thread.
     #[inline]
     pub fn task(scope: &'s Scope<P>, body: F) -> Task<P> {
         let header = Header::new(&Self::BOXED, scope);
@@ -51,9 +52,9 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
 
     unsafe fn run_in_block(header: NonNull<Header<P>>, on: &Worker<P>, _from: WorkerId) {
         let space = header.cast::<Self>();
-        // SAFETY: written in `task_on`, and run once.
+        // SAFETY: the task was written in `task_on`, and is run once.
         let task = unsafe { space.read() };
-        // SAFETY: the space is a block's, of a worker of this pool, and was read for the last time.
+        // SAFETY: the space is in a block of a worker of this pool, and was read for the last time.
         // The calling thread holds the seat.
         unsafe {
             let block = Block::around(space.cast());
@@ -68,7 +69,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
         task.run(on);
     }
 
-    /// Runs the body, whose memory is free by now or goes meanwhile.
+    /// Runs the body. The caller frees the memory of the task, before or after.
     #[inline(always)]
     fn run(self, on: &Worker<P>) {
         // SAFETY: the scope outlives its tasks; 's is its lifetime.

@@ -1,0 +1,51 @@
+//! The options on stored figures, and the end of a program that cannot continue. The including
+//! program names its table by `TABLE`, in its root.
+
+use crate::TABLE;
+use crate::figures::{Document, Record, Store};
+use crate::machine::Processor;
+
+/// Options on the figures that are stored in benches/figures.
+#[derive(clap::Args)]
+pub struct Stored {
+    #[arg(long, help = format!("Store the figures as this machine's, and render {}", file()))]
+    write: bool,
+    #[arg(long, help = format!("Render {} from the stored figures, and measure nothing", file()))]
+    render: bool,
+    /// The folder in benches/figures of this machine, if not that of its processor's name.
+    #[arg(long)]
+    machine: Option<String>,
+}
+
+impl Stored {
+    /// Whether figures are to be measured; if not, renders the table.
+    pub fn measures(&self, quick: bool, document: Document) -> bool {
+        if self.render {
+            let rendered = Store::of(TABLE).render(document);
+            rendered.unwrap_or_else(|why| exit(&why));
+        } else if self.write && quick {
+            exit("--write stores figures, --quick measures none");
+        }
+        !self.render
+    }
+
+    /// Reports what was measured under `conditions`, and stores it if requested.
+    pub fn report(self, conditions: &str, records: Vec<Record>, document: Document) {
+        let processor = Processor::discover();
+        let folder = self.machine.unwrap_or_else(|| processor.folder());
+        let folder = self.write.then_some(&*folder);
+        let run = [&*processor.title(), conditions];
+        let reported = Store::of(TABLE).report(folder, run, records, document);
+        reported.unwrap_or_else(|why| exit(&why));
+    }
+}
+
+fn file() -> String {
+    format!("benches/{}.md", TABLE.to_uppercase())
+}
+
+/// Prints `complaint`, and ends the program as after a usage error.
+pub fn exit(complaint: &str) -> ! {
+    eprintln!("{complaint}");
+    std::process::exit(2)
+}
