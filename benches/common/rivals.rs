@@ -130,19 +130,19 @@ impl OwnerEnd for SplitOwner<'_> {
 
     #[inline]
     fn steal_own(&mut self) -> Option<usize> {
-        let stolen = ThiefEnd::steal(&mut &self.0.0);
-        if stolen.is_none() {
-            // The next push publishes.
-            self.0.0.starve();
-        }
-        stolen
+        ThiefEnd::steal(&mut &self.0.0)
     }
 }
 
 impl ThiefEnd for &SplitDeque<NonZero<usize>, ROOM> {
     #[inline]
     fn steal(&mut self) -> Option<usize> {
-        Some(SplitDeque::steal(self).taken()?.get() - 1)
+        let stolen = SplitDeque::steal(self).taken();
+        if stolen.is_none() {
+            // As a worker that finds nothing: the owner's next push publishes.
+            self.starve();
+        }
+        Some(stolen?.get() - 1)
     }
 }
 
