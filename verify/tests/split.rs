@@ -205,6 +205,18 @@ struct Provided;
 // SAFETY: as provided.
 unsafe impl Fence for Provided {}
 
+/// A machine whose light fence orders nothing by itself, and that cannot execute the heavy one for now: no request is settled.
+struct Unfenced;
+
+// SAFETY: the heavy fence is never executed.
+unsafe impl Fence for Unfenced {
+    fn light_fence(&self) {}
+
+    fn heavy_fence(&self) -> bool {
+        false
+    }
+}
+
 /// Whether there was nothing to steal, so that the owner owes an answer.
 fn raid<T: NonNullWord, const N: usize>(deque: &SplitDeque<T, N>) -> bool {
     let Ok(request) = deque.request() else {

@@ -1,6 +1,8 @@
 //! What is behind a word is seen by the thread that takes it, and no slot is filled again before it was read.
 
-use super::{Item, Parcel, Provided, Trace, exactly_once, item, open, parcel, raider, thief};
+use super::{
+    Item, Parcel, Provided, Trace, Unfenced, exactly_once, item, open, parcel, raider, thief,
+};
 use loom::cell::UnsafeCell;
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
@@ -135,18 +137,6 @@ fn split_request_popped() {
     Model::new("split_request_popped")
         .floor(60)
         .check(|| popped(&Provided));
-}
-
-/// A machine whose light fence orders nothing by itself, and that cannot execute the heavy one for now: no request is settled.
-struct Unfenced;
-
-// SAFETY: the heavy fence is never executed.
-unsafe impl Fence for Unfenced {
-    fn light_fence(&self) {}
-
-    fn heavy_fence(&self) -> bool {
-        false
-    }
 }
 
 /// S1: the same without any fence.

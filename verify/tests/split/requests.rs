@@ -1,6 +1,6 @@
 //! Thieves that request what the owner keeps private, and settle.
 
-use super::{Item, exactly_once, item, raid, raider, thief};
+use super::{Item, Unfenced, exactly_once, item, raid, raider, thief};
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
@@ -133,6 +133,29 @@ fn split_request_half() {
             );
             exactly_once(&owner, vec![], thieves, 2);
         });
+}
+
+/// S3: an owner whose pop answers a request sees what the requester did before, without any fence: that it is about to sleep.
+#[test]
+fn split_request_seen() {
+    Model::new("split_request_seen").floor(50).check(|| {
+        let deque = Arc::new(SplitDeque::<Item, 4>::new());
+        let asleep = Arc::new(AtomicBool::new(false));
+        let theirs = (Arc::clone(&deque), Arc::clone(&asleep));
+        let owner = thread::spawn(move || {
+            let (deque, asleep) = theirs;
+            let owner = deque.owner().unwrap();
+            for number in 1..=2 {
+                assert!(owner.push_with(item(number), &Unfenced).is_ok());
+            }
+            assert_eq!(owner.pop_with(&Unfenced), Some(item(2)));
+            let answered = deque.public() > 0;
+            assert!(!answered || asleep.load(Relaxed), "answered, but not seen");
+        });
+        asleep.store(true, Relaxed);
+        drop(deque.request());
+        owner.join().unwrap();
+    });
 }
 
 /// A request that is not settled is answered by the owner's next push or pop, or by its publishing.
