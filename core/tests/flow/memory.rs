@@ -10,7 +10,7 @@ use tautline_core::flow::{All, Ddf, Inputs, Node, NodeBox, Ready, when_all_scope
 fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
     static QUEUE: Mutex<Vec<Thin>> = Mutex::new(Vec::new());
     struct Thin(*mut Task);
-    // SAFETY: a task in the queue is nobody's.
+    // SAFETY: the queue alone refers to the tasks in it.
     unsafe impl Send for Thin {}
     #[repr(C)]
     struct Task {
@@ -64,7 +64,7 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
     assert_eq!(done.load(Ordering::Relaxed), 30);
 }
 
-/// 10^6 cells, each with one who waits, cost less than 100 bytes each beside the value.
+/// 10^6 cells with one waiter each cost less than 100 bytes a cell beside the value.
 #[test]
 fn a_cell_costs_two_words_and_its_waiter_three_more_than_it_holds() {
     const WORD: usize = size_of::<usize>();

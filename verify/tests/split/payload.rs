@@ -88,7 +88,7 @@ fn split_slot_is_read() {
             }
             thread::yield_now();
         }
-        assert!(thief.join().unwrap(), "nobody else takes it");
+        assert!(thief.join().unwrap(), "no other thread takes it");
     });
 }
 

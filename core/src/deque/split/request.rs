@@ -64,7 +64,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
 }
 
 impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
-    /// Publishes all items. False if there are none: then the request stands.
+    /// Publishes all items. Returns false if the deque has no items; the request then stands.
     ///
     /// Also true if the owner has answered by now. It may have published only some of its items, and other thieves may have
     /// taken these since, so a thief that then finds nothing must request again before it sleeps.

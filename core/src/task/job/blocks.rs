@@ -264,7 +264,7 @@ impl Blocks {
     }
 
     /// Returns a list of free blocks: the returned ones if there are any, else those of a new slab.
-    /// `None` if there are none and the limit is reached.
+    /// Returns `None` if no block was returned and the limit is reached.
     #[cold]
     #[inline(never)]
     fn refill(&self) -> Option<NonNull<Block>> {
