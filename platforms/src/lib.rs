@@ -10,6 +10,7 @@ pub mod bench;
 pub mod choice;
 mod deadline;
 mod error;
+mod file;
 pub mod glb;
 pub mod machines;
 pub mod nqueens;
@@ -27,6 +28,7 @@ pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};
+pub use file::FileError;
 pub use platform::Platform;
 pub use runtime::Runtime;
 pub use tautline_core::hierarchy;

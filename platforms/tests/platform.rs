@@ -52,7 +52,7 @@ fn chatterjee_8_the_xeon_described_in_toml() {
 }
 
 /// The one line that refuses the text.
-fn refusal(read: Result<impl std::fmt::Debug, tautline::platform::PlatformError>) -> String {
+fn refusal(read: Result<impl std::fmt::Debug, tautline::FileError>) -> String {
     let line = read.map_or_else(|e| e.to_string(), |read| format!("accepted {read:?}"));
     assert_eq!(line.lines().count(), 1, "{line}");
     line

@@ -44,10 +44,9 @@ mod hpt;
 mod hwloc;
 mod xml;
 
+use crate::file::{FileError, Mistake, locate};
 use crate::pinning::Pinning;
 use entry::Entry;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_node::Machine;
@@ -68,16 +67,16 @@ impl Platform {
     /// Reads a tree from the text of an XML document; `file` is what errors call it.
     ///
     /// # Errors
-    /// [`PlatformError::Malformed`]
-    pub fn from_xml(file: &str, text: &str) -> Result<Self, PlatformError> {
+    /// [`FileError::Malformed`]
+    pub fn from_xml(file: &str, text: &str) -> Result<Self, FileError> {
         locate(file, text, hpt::read(text))
     }
 
     /// Reads a tree from the text of a TOML document; `file` is what errors call it.
     ///
     /// # Errors
-    /// [`PlatformError::Malformed`]
-    pub fn from_toml(file: &str, text: &str) -> Result<Self, PlatformError> {
+    /// [`FileError::Malformed`]
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, FileError> {
         locate(file, text, form::read(text))
     }
 
@@ -86,10 +85,10 @@ impl Platform {
     ///
     /// # Errors
     /// A file that cannot be read, and a description with a mistake.
-    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, PlatformError> {
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let file = path.display().to_string();
-        let text = text_of(path)?;
+        let text = crate::file::text(path, BYTES_MAX)?;
         if path.extension().is_some_and(|end| end == "toml") {
             return Self::from_toml(&file, &text);
         }
@@ -135,8 +134,8 @@ impl Platform {
 /// allowed processors, without a quota. `file` is what errors call it.
 ///
 /// # Errors
-/// [`PlatformError::Malformed`]
-pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, PlatformError> {
+/// [`FileError::Malformed`]
+pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, FileError> {
     locate(file, text, hwloc::read(text))
 }
 
@@ -144,78 +143,12 @@ pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, PlatformError
 ///
 /// # Errors
 /// A file that cannot be read, and a description with a mistake.
-pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, PlatformError> {
+pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, FileError> {
     let path = path.as_ref();
-    machine_from_xml(&path.display().to_string(), &text_of(path)?)
-}
-
-fn text_of(path: &Path) -> Result<String, PlatformError> {
-    let unreadable = |source| PlatformError::Unreadable {
-        file: path.display().to_string(),
-        source,
-    };
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
-        .map_err(unreadable)?;
-    if text.len() as u64 > BYTES_MAX {
-        let long = format!("longer than {BYTES_MAX} bytes");
-        return Err(unreadable(std::io::Error::other(long)));
-    }
-    Ok(text)
-}
-
-/// Why a description gives no platform.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlatformError {
-    /// A file that cannot be read.
-    #[error("{file}: {source}")]
-    Unreadable {
-        /// Its path.
-        file: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A description with a mistake.
-    #[error("{file}:{line}:{column}: {message}")]
-    Malformed {
-        /// The file.
-        file: String,
-        /// The line, from 1.
-        line: usize,
-        /// The character of the line, from 1.
-        column: usize,
-        /// What was found, and what is allowed.
-        message: String,
-    },
-}
-
-/// A mistake, and the byte where it stands.
-#[derive(Debug)]
-struct Mistake {
-    at: usize,
-    message: String,
-}
-
-impl Mistake {
-    fn at(at: usize, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { at, message }
-    }
-}
-
-fn locate<T>(file: &str, text: &str, read: Result<T, Mistake>) -> Result<T, PlatformError> {
-    read.map_err(|Mistake { at, message }| {
-        let before = text.get(..at).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        PlatformError::Malformed {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message,
-        }
-    })
+    machine_from_xml(
+        &path.display().to_string(),
+        &crate::file::text(path, BYTES_MAX)?,
+    )
 }
 
 /// A value of a description in one line of a message.

@@ -97,7 +97,7 @@ pub fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>) -> Sim
         fairness: Fairness::Inline,
         ..Config::default()
     };
-    let task_ns = description.uts_task_ns(tautline::uts::Kind::Geometric);
+    let task_ns = description.unit_ns("uts_geometric_nodes");
     let machine = Machine {
         // The thesis' workers end when they are dry, and a pool starts them again.
         spin_ns: 0,
