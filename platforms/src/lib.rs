@@ -9,6 +9,8 @@ pub mod bc;
 pub mod bench;
 pub mod choice;
 mod deadline;
+pub mod division;
+mod environment;
 mod error;
 mod file;
 pub mod glb;

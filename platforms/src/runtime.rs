@@ -220,17 +220,7 @@ impl Builder {
 const MOST: usize = 4096;
 
 fn from_environment() -> Result<Option<usize>> {
-    let Ok(value) = std::env::var("TAUTLINE_WORKERS") else {
-        return Ok(None);
-    };
-    match value.parse() {
-        Ok(workers) => Ok(Some(workers)),
-        Err(_) => Err(Error::Setting {
-            setting: "TAUTLINE_WORKERS",
-            value,
-            allowed: Cow::from(format!("1 to {MOST}")),
-        }),
-    }
+    crate::environment::number("TAUTLINE_WORKERS", 1, MOST)
 }
 
 fn allowed(setting: &'static str, value: usize, most: usize) -> Result<()> {

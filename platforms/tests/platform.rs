@@ -4,6 +4,9 @@
 //! cores have two threads (hwloc 2), a POWER8 node with eight threads a core (hwloc 1), and an Arm server of
 //! two dies of 24 cores, five of them not allowed (hwloc 2).
 
+mod shape;
+#[path = "platform/shapes.rs"]
+mod shapes;
 #[path = "platform/topologies.rs"]
 mod topologies;
 

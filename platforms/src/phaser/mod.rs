@@ -42,9 +42,8 @@
 
 pub mod rule;
 
-use crate::{Error, Result};
+use crate::Result;
 use rule::{Site, rule};
-use std::borrow::Cow;
 use tautline_core::phaser;
 use tautline_core::port::Spin;
 use tautline_node::Machine;
@@ -73,7 +72,7 @@ pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 /// fewer, can come.
 ///
 /// # Errors
-/// A [`DEGREE_VARIABLE`] that is none.
+/// A malformed [`DEGREE_VARIABLE`].
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
     let config = config(&Machine::discover(), Some(threads))?;
     Ok(Registration::create(rule::port(config), mode, config)?)
@@ -95,7 +94,7 @@ pub fn accumulator_for_threads<T: Element>(
 /// How phasers of so many tasks are built on `machine`: by the [`rule`](rule::rule), but for what the environment asks for.
 ///
 /// # Errors
-/// A [`DEGREE_VARIABLE`] that is none.
+/// A malformed [`DEGREE_VARIABLE`].
 pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     let rules = rule(&Site::of(machine), tasks);
     Ok(Config {
@@ -104,22 +103,10 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
-/// The degree that the environment asks for.
+/// The degree that [`DEGREE_VARIABLE`] sets.
 ///
 /// # Errors
-/// A [`DEGREE_VARIABLE`] that is none.
+/// A malformed [`DEGREE_VARIABLE`].
 pub fn asked() -> Result<Option<usize>> {
-    let Ok(value) = std::env::var(DEGREE_VARIABLE) else {
-        return Ok(None);
-    };
-    let degree = value
-        .parse()
-        .ok()
-        .filter(|degree| (2..=1024).contains(degree));
-    let refused = || Error::Setting {
-        setting: DEGREE_VARIABLE,
-        value,
-        allowed: Cow::from("2 to 1024"),
-    };
-    degree.map(Some).ok_or_else(refused)
+    crate::environment::number(DEGREE_VARIABLE, 2, 1024)
 }

@@ -16,7 +16,7 @@ mod list;
 
 pub use list::{ListError, Part, PlaceList};
 
-use crate::{Error, Result};
+use crate::{Error, Result, environment};
 use std::collections::BTreeSet;
 use std::sync::Once;
 use tautline_node::Machine;
@@ -65,14 +65,13 @@ impl Pinning {
         Self::asked(machine, "places", list, bind)
     }
 
-    /// What the environment asks for, as the module says. A list in `OMP_PLACES` that is none is passed
-    /// over with a warning, since it was not written for this library.
+    /// What the environment asks for, as the module says. An empty variable counts as unset. A malformed
+    /// list in `OMP_PLACES` is ignored with a warning, since it was not written for this library.
     ///
     /// # Errors
-    /// A list in `TAUTLINE_PLACES` that is none, or that has no allowed processor.
+    /// A list in `TAUTLINE_PLACES` that is malformed, or that has no allowed processor.
     pub fn from_environment(machine: &Machine) -> Result<Self> {
-        let variable = |name: &str| std::env::var(name).ok();
-        match variable(VARIABLE).filter(|value| !is_number(value)) {
+        match environment::text(VARIABLE)?.filter(|value| !is_number(value)) {
             None => Ok(Self::from_openmp(machine)),
             Some(value) => match value.parse() {
                 Ok(list) => Self::asked(machine, VARIABLE, &list, Bind::Close),
@@ -83,7 +82,10 @@ impl Pinning {
 
     /// What the variables of OpenMP ask for, else [`of`](Self::of).
     pub fn from_openmp(machine: &Machine) -> Self {
-        let (pinning, warning) = openmp(machine, |name| std::env::var(name).ok());
+        let (pinning, warning) = openmp(machine, |name| {
+            let value = std::env::var_os(name)?;
+            Some(value.to_string_lossy().into_owned())
+        });
         static ONCE: Once = Once::new();
         if let Some(line) = warning {
             warn(&ONCE, &line);

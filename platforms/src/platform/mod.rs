@@ -46,11 +46,15 @@ mod xml;
 
 use crate::file::{FileError, Mistake, locate};
 use crate::pinning::Pinning;
+use crate::{Error, Result, environment};
 use entry::Entry;
+use std::borrow::Cow;
 use std::path::Path;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_node::Machine;
 
+/// The variable that names a file with the platform of this machine.
+pub const VARIABLE: &str = "TAUTLINE_PLATFORM";
 /// The longest description that is read, in bytes.
 const BYTES_MAX: u64 = 1 << 24;
 
@@ -98,6 +102,24 @@ impl Platform {
         }
     }
 
+    /// The platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
+    ///
+    /// # Errors
+    /// As [`from_file`](Self::from_file), with the name of the variable before the line.
+    pub fn from_environment() -> Result<Option<Self>> {
+        let Some(file) = environment::text(VARIABLE)? else {
+            return Ok(None);
+        };
+        match Self::from_file(&file) {
+            Ok(platform) => Ok(Some(platform)),
+            Err(error) => Err(Error::Setting {
+                setting: VARIABLE,
+                value: error.to_string(),
+                allowed: Cow::from("a file in XML or TOML that describes a tree of memories"),
+            }),
+        }
+    }
+
     /// The present machine, as the calling thread may use it.
     pub fn discover() -> Self {
         Self::of(&Machine::discover())
@@ -130,7 +152,7 @@ impl Platform {
     }
 }
 
-/// The machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 and 2): its
+/// The machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
 /// allowed processors, without a quota. `file` is what errors call it.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tautline::Machine;
+use tautline::division::Division;
 use tautline::glb::{Config, Glb};
 use tautline::machine::{Cache, Node};
 use tautline::phaser;
@@ -33,7 +34,7 @@ runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Topo {
-    /// Another machine, in a file that `lstopo --of xml` wrote there (hwloc 1 or 2)
+    /// Another machine, in a file that `lstopo --of xml` wrote there (hwloc 1 to 3)
     #[arg(long, value_name = "FILE")]
     what_if: Option<PathBuf>,
     /// The places for workers, as in OMP_PLACES
@@ -56,6 +57,8 @@ struct Choice {
     /// The processor of each worker.
     cpus: Vec<usize>,
     platform: Platform,
+    /// All processors, in places of equally many workers.
+    division: Division,
     /// For as many tasks as processors.
     phasers: Rules,
     /// The degree that somebody asked for instead.
@@ -100,7 +103,11 @@ impl Topo {
             (None, None) => Pinning::from_environment(&machine)?,
             (None, Some(_)) => Pinning::of(&machine),
         };
-        let platform = Platform::pinned(&machine, &pinning);
+        let described = match self.what_if {
+            None => Platform::from_environment()?,
+            Some(_) => None,
+        };
+        let platform = described.unwrap_or_else(|| Platform::pinned(&machine, &pinning));
         let glb = Glb::on(&machine).pinning(pinning);
         let (site, elsewhere) = (Site::of(&machine), self.what_if.is_some());
         let degree = if elsewhere { None } else { phaser::asked()? };
@@ -110,6 +117,7 @@ impl Topo {
             config: glb.config()?,
             cpus: glb.cpus()?,
             elsewhere,
+            division: Division::of(&machine),
             platform,
             machine,
         })
@@ -174,12 +182,33 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     }
     let (places, workers) = (choice.config.places, choice.config.workers);
     row("default", format!("{places} place x {workers} workers"));
+    let division = &choice.division;
+    row(
+        "all CPUs",
+        format!(
+            "{} x {} workers: {}",
+            plural(division.places.len(), "place"),
+            division.workers,
+            division.why()
+        ),
+    );
+    if division.places.len() > 1 {
+        for (place, cpus) in division.places.iter().enumerate() {
+            let mut cpus = cpus.clone();
+            cpus.sort_unstable();
+            row("", format!("place {place} on CPUs {}", ranges(&cpus)));
+        }
+    }
     row("pinned to CPUs", ranges(&choice.cpus));
     row("balancer", balancer::line(&choice.config));
     for (setting, why) in reasons {
         row(setting, why);
     }
     text
+}
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Caches of one level, kind and size in one line.
@@ -228,6 +257,13 @@ fn json(choice: &Choice) -> String {
         "sha_hardware": sha_hardware().filter(|_| !choice.elsewhere),
         "default_places": choice.config.places,
         "default_workers": choice.config.workers,
+        "division": {
+            "places": choice.division.places,
+            "workers": choice.division.workers,
+            "crossing": choice.division.crossing,
+            "shared": choice.division.shared,
+            "why": choice.division.why(),
+        },
         "config": balancer::json(&choice.config),
         "phaser": {
             "tasks": choice.machine.cpus().len(),

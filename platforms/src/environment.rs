@@ -1,0 +1,42 @@
+//! Variables of the environment: one that is empty counts as unset.
+#![forbid(unsafe_code)]
+
+use crate::{Error, Result};
+use std::borrow::Cow;
+
+/// The value of the variable, without blanks around it; `None` if it is unset or empty.
+///
+/// # Errors
+/// A value that is not text.
+pub(crate) fn text(name: &'static str) -> Result<Option<String>> {
+    let Some(value) = std::env::var_os(name) else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Some(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        None => Err(Error::Setting {
+            setting: name,
+            value: value.to_string_lossy().escape_debug().to_string(),
+            allowed: Cow::from("text in UTF-8"),
+        }),
+    }
+}
+
+/// The number in the variable, from `least` to `most`; `None` if it is unset or empty.
+///
+/// # Errors
+/// Anything but such a number.
+pub(crate) fn number(name: &'static str, least: usize, most: usize) -> Result<Option<usize>> {
+    let Some(value) = text(name)? else {
+        return Ok(None);
+    };
+    let number = value.parse().ok();
+    match number.filter(|number| (least..=most).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(Error::Setting {
+            setting: name,
+            value: value.escape_debug().to_string(),
+            allowed: Cow::from(format!("a whole number from {least} to {most}")),
+        }),
+    }
+}
