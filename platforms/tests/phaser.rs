@@ -203,7 +203,10 @@ fn the_environment_overrides_the_degree() {
         ("7", ["degree 7", "tasks Ok(7)"]),
         (
             "1",
-            ["refused: TAUTLINE_PHASER_DEGREE 1: a whole number from 2 to 1024", "tasks Err"],
+            [
+                "refused: TAUTLINE_PHASER_DEGREE 1: a whole number from 2 to 1024",
+                "tasks Err",
+            ],
         ),
         (
             "two",

@@ -104,7 +104,10 @@ fn the_degree_of_phasers_can_be_asked_for() {
     );
     let (code, _, talk) = with("1", "topo");
     assert_eq!(code, Some(2));
-    assert_eq!(talk, "tautline: TAUTLINE_PHASER_DEGREE 1: a whole number from 2 to 1024\n");
+    assert_eq!(
+        talk,
+        "tautline: TAUTLINE_PHASER_DEGREE 1: a whole number from 2 to 1024\n"
+    );
 }
 
 #[test]
@@ -268,6 +271,27 @@ fn a_malformed_variable_is_one_line_with_its_name_and_value() {
         let start = format!("tautline: TAUTLINE_{name} {value}: {allowed}");
         assert!(line.starts_with(&start), "{line}");
     }
+}
+
+#[test]
+fn a_platform_in_a_variable_is_used_or_refused() {
+    let topo = json(tautline("topo --json").env("TAUTLINE_PLATFORM", "tests/hpt/power7.toml"));
+    let plain = json(&mut tautline("topo --json"));
+    assert_ne!(topo["hierarchy"], plain["hierarchy"]);
+    assert_eq!(topo["cpus"], plain["cpus"]);
+    let file = std::env::temp_dir().join(format!("tautline-topo-{}.toml", std::process::id()));
+    let text = "cpus = \"1048575\"\n[place]\ntype = \"core\"\nworkers = 1\n";
+    std::fs::write(&file, text).expect("a file for the test");
+    let line = refusal(tautline("topo").env("TAUTLINE_PLATFORM", &file));
+    std::fs::write(&file, &text[..20]).expect("a file for the test");
+    let cut = refusal(tautline("topo").env("TAUTLINE_PLATFORM", &file));
+    std::fs::remove_file(&file).expect("the file of the test");
+    let start = format!("tautline: TAUTLINE_PLATFORM {}", file.display());
+    assert!(
+        line.starts_with(&format!("{start}, CPU 1048575: allowed processors, of ")),
+        "{line}"
+    );
+    assert!(cut.starts_with(&format!("{start}:2:")), "{cut}");
 }
 
 #[cfg(unix)]

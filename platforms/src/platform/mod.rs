@@ -45,7 +45,7 @@ mod hwloc;
 mod xml;
 
 use crate::file::{FileError, Mistake, locate};
-use crate::pinning::Pinning;
+use crate::pinning::{Pinning, ranges};
 use crate::{Error, Result, environment};
 use entry::Entry;
 use std::borrow::Cow;
@@ -105,18 +105,33 @@ impl Platform {
     /// The platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
     ///
     /// # Errors
-    /// As [`from_file`](Self::from_file), with the name of the variable before the line.
-    pub fn from_environment() -> Result<Option<Self>> {
+    /// As [`from_file`](Self::from_file), with the name of the variable before the line; a processor that
+    /// is not allowed on `machine`.
+    pub fn from_environment(machine: &Machine) -> Result<Option<Self>> {
         let Some(file) = environment::text(VARIABLE)? else {
             return Ok(None);
         };
-        match Self::from_file(&file) {
-            Ok(platform) => Ok(Some(platform)),
-            Err(error) => Err(Error::Setting {
+        let refuse = |value: String, allowed: Cow<'static, str>| {
+            Err(Error::Setting {
                 setting: VARIABLE,
-                value: error.to_string(),
-                allowed: Cow::from("a file in XML or TOML that describes a tree of memories"),
-            }),
+                value,
+                allowed,
+            })
+        };
+        let platform = match Self::from_file(&file) {
+            Ok(platform) => platform,
+            Err(error) => {
+                let allowed = "a file in XML or TOML that describes a tree of memories";
+                return refuse(error.to_string(), Cow::from(allowed));
+            }
+        };
+        let allowed: Vec<usize> = machine.allowed().iter().map(|cpu| cpu.id).collect();
+        match platform.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+            None => Ok(Some(platform)),
+            Some(cpu) => {
+                let allowed = format!("allowed processors, of {}", ranges(&allowed));
+                refuse(format!("{file}, CPU {cpu}"), Cow::from(allowed))
+            }
         }
     }
 

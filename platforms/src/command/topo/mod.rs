@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tautline::Machine;
 use tautline::division::Division;
 use tautline::glb::{Config, Glb};
-use tautline::machine::{Cache, Node};
+use tautline::machine::{Cache, Fallback, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::{Bind, Pinning, PlaceList};
@@ -77,7 +77,11 @@ impl Topo {
             json(&choice)
         } else {
             let reasons = if self.explain {
-                let all = [reasons(&choice.config), phasers(&choice)];
+                let all = [
+                    fallbacks(&choice.machine),
+                    reasons(&choice.config),
+                    phasers(&choice),
+                ];
                 all.concat()
             } else {
                 Vec::new()
@@ -104,7 +108,7 @@ impl Topo {
             (None, Some(_)) => Pinning::of(&machine),
         };
         let described = match self.what_if {
-            None => Platform::from_environment()?,
+            None => Platform::from_environment(&machine)?,
             Some(_) => None,
         };
         let platform = described.unwrap_or_else(|| Platform::pinned(&machine, &pinning));
@@ -122,6 +126,40 @@ impl Topo {
             machine,
         })
     }
+}
+
+/// What is assumed of the machine, as rows of a table.
+fn fallbacks(machine: &Machine) -> Vec<(&'static str, String)> {
+    let row = |fallback: &Fallback| match fallback {
+        Fallback::Cores(cpus) => (
+            "cores",
+            format!("unknown for CPUs {}: each counts as a core", ranges(cpus)),
+        ),
+        Fallback::Caches(cpus) => (
+            "caches",
+            format!("unknown for CPUs {}: none is shared", ranges(cpus)),
+        ),
+        Fallback::Nodes(cpus) => (
+            "memory nodes",
+            format!("unknown for CPUs {}: one memory is assumed", ranges(cpus)),
+        ),
+        Fallback::Quota(text) => (
+            "CPU quota",
+            format!("{}: malformed, taken for no limit", text.escape_debug()),
+        ),
+        _ => ("fallback", format!("{fallback:?}")),
+    };
+    let mut rows: Vec<_> = machine.fallbacks().iter().map(row).collect();
+    if let Some(quota) = machine.quota() {
+        let workers = machine.cpus().len();
+        if workers < machine.allowed().len() {
+            rows.push((
+                "CPU quota",
+                format!("{quota:.3} CPUs: {}", plural(workers, "worker")),
+            ));
+        }
+    }
+    rows
 }
 
 fn phasers(choice: &Choice) -> Vec<(&'static str, String)> {
@@ -159,7 +197,7 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     row(
         "CPU quota",
         match machine.quota() {
-            Some(quota) => format!("{quota:.2} CPUs, by the control group"),
+            Some(quota) => format!("{quota:.3} CPUs, by the control group"),
             None => "none".to_owned(),
         },
     );
