@@ -124,7 +124,7 @@ fn each_mistake_in_xml_is_one_line_with_its_place() {
         "<place num=\"2\" type=\"cache\" name=\"L2\">",
         "<place num=\"2\" type=\"cache\" name=\"L2\"><worker/>",
         "<place num=\"2\" type=\"cache\" name=\"L2\"",
-        "1 workers on a place with places below it: only on a leaf",
+        "1 workers on a domain with domains below it: only on a leaf",
     );
     check(
         L1,
@@ -293,7 +293,7 @@ fn each_mistake_in_toml_is_one_line_with_its_place() {
         "type = \"mem\"",
         "type = \"mem\"\nworkers = 2",
         "[place]",
-        "2 workers on a place with places below it: only on a leaf",
+        "2 workers on a domain with domains below it: only on a leaf",
     );
     check(
         "type = \"mem\"",

@@ -90,6 +90,28 @@ fn the_table_shows_tree_workers_and_victims() {
 }
 
 #[test]
+fn all_processors_of_a_large_machine_are_divided() {
+    const POWER: &str = "topo --what-if tests/topology/power8-4x3x8.xml";
+    let topo = json(&mut tautline(&format!("{POWER} --json")));
+    let division = &topo["division"];
+    assert_eq!(division["workers"], 48);
+    assert_eq!(division["why"], "cut along memory nodes");
+    let places = division["places"].as_array().unwrap();
+    let sizes: Vec<_> = places
+        .iter()
+        .map(|it| it.as_array().unwrap().len())
+        .collect();
+    assert_eq!(sizes, [48, 48]);
+    let (code, table, _) = output(&mut tautline(POWER));
+    let line = "all CPUs         2 places x 48 workers: cut along memory nodes\n";
+    assert!(code == Some(0) && table.contains(line), "{table}");
+    assert!(table.contains("place 1 on CPUs 48-95\n"), "{table}");
+    let (_, table, _) = output(&mut tautline(XEON));
+    let line = "all CPUs         1 place x 16 workers: all processors fit in one place\n";
+    assert!(table.contains(line), "{table}");
+}
+
+#[test]
 fn the_degree_of_phasers_can_be_asked_for() {
     let with = |degree: &str, args: &str| {
         let mut command = tautline(args);

@@ -90,7 +90,7 @@ fn a_hybrid_processor_with_a_memory_of_its_own() {
     let platform = Platform::of(&machine);
     let tree = platform.hierarchy();
     assert_eq!(tree.workers(), 8);
-    assert_eq!(tree.places_of_kind(&Kind::Cache).count(), 1);
+    assert_eq!(tree.domains_of_kind(&Kind::Cache).count(), 1);
 }
 
 #[test]

@@ -220,22 +220,8 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     }
     let (places, workers) = (choice.config.places, choice.config.workers);
     row("default", format!("{places} place x {workers} workers"));
-    let division = &choice.division;
-    row(
-        "all CPUs",
-        format!(
-            "{} x {} workers: {}",
-            plural(division.places.len(), "place"),
-            division.workers,
-            division.why()
-        ),
-    );
-    if division.places.len() > 1 {
-        for (place, cpus) in division.places.iter().enumerate() {
-            let mut cpus = cpus.clone();
-            cpus.sort_unstable();
-            row("", format!("place {place} on CPUs {}", ranges(&cpus)));
-        }
+    for (name, value) in divided(&choice.division) {
+        row(name, value);
     }
     row("pinned to CPUs", ranges(&choice.cpus));
     row("balancer", balancer::line(&choice.config));
@@ -243,6 +229,25 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
         row(setting, why);
     }
     text
+}
+
+/// The places that all processors make, as rows of a table.
+fn divided(division: &Division) -> Vec<(&'static str, String)> {
+    let places = plural(division.places.len(), "place");
+    let whole = format!(
+        "{places} x {} workers: {}",
+        division.workers,
+        division.why()
+    );
+    let mut rows = vec![("all CPUs", whole)];
+    if division.places.len() > 1 {
+        rows.extend(division.places.iter().enumerate().map(|(place, cpus)| {
+            let mut cpus = cpus.clone();
+            cpus.sort_unstable();
+            ("", format!("place {place} on CPUs {}", ranges(&cpus)))
+        }));
+    }
+    rows
 }
 
 fn plural(count: usize, word: &str) -> String {
