@@ -130,7 +130,7 @@ fn each_mistake_in_xml_is_one_line_with_its_place() {
         L1,
         "num=\"1000000\" type=\"cache\"",
         "<place num=\"2\" type=\"cache\" name=\"L2\"",
-        "num 2 makes too many places: at most 1048576",
+        "num 2 makes too many domains: at most 1048576",
     );
     check(
         LEAF,
