@@ -142,6 +142,30 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         Ok(result)
     }
 
+    /// The machine under the pool.
+    pub(super) fn port(&self) -> &P {
+        self.scope().pool().port()
+    }
+
+    /// Whether other tasks wait for the worker that polls this one: a long task may then
+    /// [yield](Self::yield_now).
+    pub fn should_yield(&self) -> bool {
+        self.scope().pool().has_waiting()
+    }
+
+    /// Lets other tasks run before this one resumes.
+    pub async fn yield_now(&self) {
+        let mut yielded = false;
+        poll_fn(|cx| {
+            if core::mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// Ends the innermost finish around this task; see [`Cx::cancel`].
     pub fn cancel(&self, reason: Reason) -> bool {
         self.scope().cancel(reason)

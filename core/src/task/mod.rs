@@ -4,6 +4,7 @@
 //! Habanero's async and finish (Chatterjee 2013, 4.1) in help-first order over work stealing; a two-way fork is
 //! work-first. Forks live on the stack of the one who forks, in a [split deque](crate::deque::split).
 
+mod balance;
 mod cx;
 mod future;
 mod job;
@@ -14,6 +15,7 @@ mod scope;
 mod stack;
 mod worker;
 
+pub use balance::{Balance, Unobserved};
 pub use cx::Cx;
 pub use future::TaskCx;
 #[doc(hidden)]

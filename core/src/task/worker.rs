@@ -181,6 +181,11 @@ impl<P: Host> Worker<P> {
         any
     }
 
+    /// Whether tasks wait here, as far as can be seen at once.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.tasks.public() > 0 || self.tasks.has_private() || !self.overflow.is_empty()
+    }
+
     /// Whether a task is set to run next.
     pub(super) fn has_next(&self) -> bool {
         let next = self.next.take();

@@ -9,8 +9,10 @@ use super::job::Task;
 use super::worker::Worker;
 use super::{Cx, Outside};
 use crate::deque::Inbox;
+use crate::glb;
 use crate::hierarchy::{Domain, Hierarchy};
 use crate::id::WorkerId;
+use crate::lifeline::Crew;
 use crate::phaser;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
@@ -48,6 +50,8 @@ pub struct Pool<P: Host> {
     visitors: AtomicUsize,
     /// How phasers of tasks are built.
     phasers: phaser::Config,
+    /// How computations are balanced.
+    balancing: glb::Config,
     /// Scopes with phasers so far.
     phased: AtomicUsize,
 }
@@ -98,6 +102,10 @@ impl<P: Host> Pool<P> {
             closed: AtomicBool::new(false),
             visitors: AtomicUsize::new(0),
             phasers: phaser::Config::default(),
+            balancing: glb::Config {
+                workers: seats.min(Crew::MAX),
+                ..glb::Config::default()
+            },
             phased: AtomicUsize::new(0),
         }
     }
@@ -107,6 +115,25 @@ impl<P: Host> Pool<P> {
     pub fn with_phasers(mut self, phasers: phaser::Config) -> Self {
         self.phasers = phasers;
         self
+    }
+
+    /// Sets the parameters of [`Cx::balance`]: the places and workers of this node, above all.
+    #[must_use]
+    pub fn with_balancing(mut self, balancing: glb::Config) -> Self {
+        self.balancing = balancing;
+        self
+    }
+
+    /// The parameters of [`Cx::balance`]. Default: one place with a worker for each seat, as far as
+    /// one place can have so many.
+    pub fn balancing(&self) -> &glb::Config {
+        &self.balancing
+    }
+
+    /// Whether tasks wait that the worker of the calling thread would run next.
+    pub(super) fn has_waiting(&self) -> bool {
+        let waits = |worker: WorkerId| self.worker(worker).has_waiting();
+        !self.injected.is_empty() || self.port.current().is_some_and(waits)
     }
 
     /// A number for a scope, from 1.
