@@ -42,7 +42,7 @@ impl<P: Host> Drop for Seat<'_, P> {
     fn drop(&mut self) {
         self.worker.inject_all();
         // SAFETY: the calling thread holds this seat, and releases it next.
-        unsafe { self.worker.pool().port().be(None) };
+        unsafe { self.worker.pool().port().set_current(None) };
         self.worker.release();
     }
 }
@@ -104,10 +104,10 @@ impl<P: Host> Pool<P> {
         body: impl FnOnce(&Seat<'_, P>) -> R,
     ) -> Option<R> {
         let worker = self.workers().get(worker.index())?;
-        let free = self.port().here().is_none() && worker.acquire(self);
+        let free = self.port().current().is_none() && worker.acquire(self);
         free.then(|| {
             // SAFETY: the calling thread holds the seat, until the drop of `Seat` has reset this.
-            unsafe { self.port().be(Some(worker.id())) };
+            unsafe { self.port().set_current(Some(worker.id())) };
             body(&Seat {
                 worker,
                 one_thread: PhantomData,
@@ -127,7 +127,7 @@ impl<P: Host> Pool<P> {
     where
         B: for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     {
-        match self.port().here() {
+        match self.port().current() {
             Some(worker) => Ok(Cx::enter(self.worker(worker), body)),
             None => Err(body),
         }

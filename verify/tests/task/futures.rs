@@ -50,7 +50,7 @@ impl Woken {
     }
 }
 
-/// B1: a worker blocks on a future that another thread wakes: it wakes up, and sees what that did before.
+/// V1: a worker blocks on a future that another thread wakes: it wakes up, and sees what that did before.
 #[test]
 fn block_on_wakes() {
     Model::new("block_on_wakes").floor(500).check(|| {

@@ -276,7 +276,7 @@ fn spawn_overflows() {
         });
 }
 
-/// T1: who takes a seat sees what its last holder did.
+/// H1: who takes a seat sees what its last holder did.
 #[test]
 fn seat_handover() {
     Model::new("seat_handover").floor(5).check(|| {

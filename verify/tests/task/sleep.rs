@@ -108,7 +108,7 @@ impl Hall {
     /// Until a searcher has found an item. Before its last look, `raid` may say that there is one.
     fn search(&self, me: WorkerId, raid: impl Fn() -> bool) {
         while !self.rob() {
-            self.idle.lie_down(me);
+            self.idle.announce_sleep(me);
             self.sleep(me, raid());
         }
         if self.idle.found() {
@@ -171,12 +171,12 @@ fn sleep_raids() {
         hall.post_private(1..2);
         let (first, second) = (WorkerId(0), WorkerId(1));
         (0..2).for_each(|_| hall.idle.search());
-        hall.idle.lie_down(first);
+        hall.idle.announce_sleep(first);
         let workers = [first, second].map(|me| {
             let hall = Arc::clone(&hall);
             thread::spawn(move || {
                 if me != first {
-                    hall.idle.lie_down(me);
+                    hall.idle.announce_sleep(me);
                 }
                 hall.sleep(me, hall.raid());
                 hall.search(me, || hall.raid());
@@ -201,7 +201,7 @@ fn sleep_counted() {
             let (woken, other) = (WorkerId(0), WorkerId(1));
             for worker in [woken, other] {
                 hall.idle.search();
-                hall.idle.lie_down(worker);
+                hall.idle.announce_sleep(worker);
             }
             let theirs = Arc::clone(&hall);
             let worker = thread::spawn(move || {
@@ -227,7 +227,7 @@ fn sleep_counted() {
         });
 }
 
-/// W1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
+/// Q1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
 #[test]
 fn sleep_claim() {
     Model::new("sleep_claim").floor(100).check(|| {
@@ -249,7 +249,7 @@ fn sleep_claim() {
         let (idle, before, cause) = &*scene;
         idle.search();
         before.store(1, Relaxed);
-        idle.lie_down(me);
+        idle.announce_sleep(me);
         let woken = !idle.is_asleep(me);
         if woken {
             assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use crate::flow::{Ddf, EmptyAny, Inputs};
-use crate::hierarchy::Place;
+use crate::hierarchy::Domain;
 use crate::port::Host;
 use crate::task::job::any::start_any;
 use crate::task::job::spawned::Spawned;
@@ -20,17 +20,20 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
         self.at().offer(task);
     }
 
-    /// As [`spawn`](Self::spawn), on a worker below `place` only; see [`Pool::tree`](crate::task::Pool::tree). Tasks of the
+    /// As [`spawn`](Self::spawn), on a worker below `domain` only; see [`Pool::tree`](crate::task::Pool::tree). Tasks of the
     /// root run on any worker.
     ///
     /// # Panics
-    /// If `place` is not in the tree.
-    pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
-        let places = self.pool().tree().len();
-        assert!((place.0 as usize) < places, "{place} of {places} places");
+    /// If `domain` is not in the tree.
+    pub fn spawn_in(&mut self, domain: Domain, body: impl FnOnce(&mut Self) + Send + 'scope) {
+        let domains = self.pool().tree().len();
+        assert!(
+            (domain.0 as usize) < domains,
+            "{domain} of {domains} domains"
+        );
         self.scope.enter_on(self.worker());
         let task = Spawned::task_on(self.at(), self.scope, body);
-        self.pool().bind(place, task);
+        self.pool().bind(domain, task);
     }
 
     /// Spawns `body` with the values of `inputs` as soon as all of them are full, on the worker that puts the last one. One

@@ -5,7 +5,7 @@
 //! |---|---|---|---|---|
 //! | V1 | `wake_by_ref` sets WOKEN | `reset` | what the waker's thread did before | `block_on_*` in `verify/tests/task.rs` |
 
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::{Host, Spin};
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::task::cx::Cx;
@@ -101,7 +101,7 @@ impl<P: Host> Wake for Signal<P> {
         if let Some(pool) = &*self.pool.lock(&Spin) {
             // SAFETY: the pool is alive while the pointer is set, which is under the lock.
             let pool = unsafe { pool.as_ref() };
-            pool.port().unpark(PlaceId::HOME, self.worker);
+            pool.port().unpark(self.worker);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Two-way forks, on the stack of the forking task.
 
 use super::{Header, Kind, Task};
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::UnsafeCell;
 use crate::task::cx::Cx;
@@ -51,7 +51,7 @@ where
         fork.result.with_mut(|r| unsafe { (*r).write(result) });
         // SAFETY: the fork was run, and the result is written. After the end the fork may be freed.
         if unsafe { Header::end(header) } {
-            port.unpark(PlaceId::HOME, from);
+            port.unpark(from);
         }
     }
 }

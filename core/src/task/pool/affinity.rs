@@ -1,13 +1,13 @@
-//! Queues of tasks that are bound to a place: deques for each place and worker.
+//! Queues of tasks that are bound to a domain: deques for each domain and worker.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 5.2: a worker pushes to its own deque of the place, whether it is below that place or not;
-//! only workers below take from there. Or, the alternative named there: a place has deques for the workers below
+//! Chatterjee 2013, 5.2: a worker pushes to its own deque of the domain, whether it is below that domain or not;
+//! only workers below take from there. Or, the alternative named there: a domain has deques for the workers below
 //! it only, and one inbox for the others ([`Outside`]). Deques are [`BucketDeque`]s, which begin small, and are made when
-//! they are first pushed to. What differs: a count at each place tells whether a search can succeed.
+//! they are first pushed to. What differs: a count at each domain tells whether a search can succeed.
 //!
 //! # Words
-//! `waiting`, one per place: incremented before a task is pushed there, decremented by the worker that has taken it.
+//! `waiting`, one per domain: incremented before a task is pushed there, decremented by the worker that has taken it.
 //! `deques`: set once, by the worker that pushes; freed with the queues.
 //!
 //! # Orderings
@@ -18,7 +18,7 @@
 //! | Y3 | `push` changes `waiting` | `has_tasks` changes it | that there is a task; its push follows | `placed_*` |
 
 use crate::deque::{BucketDeque, Inbox, Steal, Word};
-use crate::hierarchy::{Hierarchy, Place};
+use crate::hierarchy::{Domain, Hierarchy};
 use crate::port::Relax;
 use crate::sync::{AtomicPtr, AtomicUsize, CachePadded, Ordering};
 use alloc::boxed::Box;
@@ -27,24 +27,24 @@ use core::ptr;
 /// The initial sizes of a deque: slots in the first bucket, buckets in the first map.
 const FIRST: (usize, usize) = (16, 4);
 
-/// Where a task is queued that is bound to a place by a worker outside of it.
+/// Where a task is queued that is bound to a domain by a worker outside of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// In a deque of the binding worker, which the place has for every worker.
+    /// In a deque of the binding worker, which the domain has for every worker.
     #[default]
     Deque,
-    /// In the place's inbox: fewer deques, for programs in which such tasks are rare.
+    /// In the domain's inbox: fewer deques, for programs in which such tasks are rare.
     Inbox,
 }
 
-/// The queues of all places but the root.
+/// The queues of all domains but the root.
 pub(in crate::task) struct AffinityQueues<T: Word> {
     outside: Outside,
-    places: Box<[PlaceQueues<T>]>,
+    domains: Box<[DomainQueues<T>]>,
 }
 
-/// The tasks bound to one place.
-struct PlaceQueues<T: Word> {
+/// The tasks bound to one domain.
+struct DomainQueues<T: Word> {
     waiting: CachePadded<AtomicUsize>,
     /// By seat.
     deques: Box<[AtomicPtr<BucketDeque<T>>]>,
@@ -54,7 +54,7 @@ struct PlaceQueues<T: Word> {
 impl<T: Word> AffinityQueues<T> {
     pub fn new(tree: &Hierarchy, seats: usize, outside: Outside) -> Self {
         // Tasks bound to the root may run on every worker.
-        let queues = |_| PlaceQueues {
+        let queues = |_| DomainQueues {
             waiting: CachePadded::new(AtomicUsize::new(0)),
             deques: (0..seats)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
@@ -63,18 +63,18 @@ impl<T: Word> AffinityQueues<T> {
         };
         Self {
             outside,
-            places: tree.places().skip(1).map(queues).collect(),
+            domains: tree.domains().skip(1).map(queues).collect(),
         }
     }
 
-    fn queues(&self, place: Place) -> &PlaceQueues<T> {
-        &self.places[place.0 as usize - 1]
+    fn queues(&self, domain: Domain) -> &DomainQueues<T> {
+        &self.domains[domain.0 as usize - 1]
     }
 
-    /// Pushes a task that is bound to `place`. `from` is the seat that the caller holds, if any, and whether it is below
-    /// the place.
-    pub fn push(&self, place: Place, from: Option<(usize, bool)>, task: T, relax: &impl Relax) {
-        let queues = self.queues(place);
+    /// Pushes a task that is bound to `domain`. `from` is the seat that the caller holds, if any, and whether it is below
+    /// the domain.
+    pub fn push(&self, domain: Domain, from: Option<(usize, bool)>, task: T, relax: &impl Relax) {
+        let queues = self.queues(domain);
         // ORDERING: AcqRel, pairs with AcqRel in has_tasks (Y2, Y3).
         queues.waiting.fetch_add(1, Ordering::AcqRel);
         match from {
@@ -86,9 +86,9 @@ impl<T: Word> AffinityQueues<T> {
         }
     }
 
-    /// Takes a task that is bound to `place`, for `seat`, which is below it: of its own the newest, else another worker's.
-    pub fn take(&self, place: Place, seat: usize, relax: &impl Relax) -> Option<T> {
-        let queues = self.queues(place);
+    /// Takes a task that is bound to `domain`, for `seat`, which is below it: of its own the newest, else another worker's.
+    pub fn take(&self, domain: Domain, seat: usize, relax: &impl Relax) -> Option<T> {
+        let queues = self.queues(domain);
         // ORDERING: Relaxed: a hint; a worker that is about to park calls has_tasks.
         if queues.waiting.load(Ordering::Relaxed) == 0 {
             return None;
@@ -99,16 +99,16 @@ impl<T: Word> AffinityQueues<T> {
         Some(task)
     }
 
-    /// As [`take`](Self::take), but takes only a `wanted` task. Other tasks are moved to the place's inbox, from which
+    /// As [`take`](Self::take), but takes only a `wanted` task. Other tasks are moved to the domain's inbox, from which
     /// every worker below it takes.
     pub fn take_wanted(
         &self,
-        place: Place,
+        domain: Domain,
         seat: usize,
         relax: &impl Relax,
         wanted: impl Fn(&T) -> bool,
     ) -> Option<T> {
-        let queues = self.queues(place);
+        let queues = self.queues(domain);
         // Moved tasks stay counted.
         let deques = || {
             loop {
@@ -124,32 +124,32 @@ impl<T: Word> AffinityQueues<T> {
         Some(task)
     }
 
-    /// Returns whether `wanted` tasks may be bound to `place`; settled against every push, as
+    /// Returns whether `wanted` tasks may be bound to `domain`; settled against every push, as
     /// [`has_tasks`](Self::has_tasks). Ignores the unwanted tasks in the inbox only.
     ///
     /// A task that the inbox got after the count was read was announced after it, so its worker observes that this one is
     /// on standby.
     pub fn has_wanted_tasks(
         &self,
-        place: Place,
+        domain: Domain,
         relax: &impl Relax,
         wanted: impl Fn(&T) -> bool,
     ) -> bool {
-        let queues = self.queues(place);
+        let queues = self.queues(domain);
         // ORDERING: AcqRel, as in has_tasks (Y2, Y3).
         let waiting = queues.waiting.fetch_add(0, Ordering::AcqRel);
         waiting > queues.inbox.count(relax, |task| !wanted(task))
     }
 
-    /// Returns whether tasks are bound to `place`; settled against every push: either this returns true, or the push
+    /// Returns whether tasks are bound to `domain`; settled against every push: either this returns true, or the push
     /// observes what the caller did before.
-    pub fn has_tasks(&self, place: Place) -> bool {
+    pub fn has_tasks(&self, domain: Domain) -> bool {
         // ORDERING: AcqRel, pairs with AcqRel in push (Y2, Y3): the second of the two observes the first.
-        self.queues(place).waiting.fetch_add(0, Ordering::AcqRel) > 0
+        self.queues(domain).waiting.fetch_add(0, Ordering::AcqRel) > 0
     }
 }
 
-impl<T: Word> PlaceQueues<T> {
+impl<T: Word> DomainQueues<T> {
     /// Takes a task from the deques: the newest of the calling `seat`, else another worker's.
     fn pop(&self, seat: usize) -> Option<T> {
         let own = || self.deque(seat)?.owner()?.pop();
@@ -188,7 +188,7 @@ impl<T: Word> PlaceQueues<T> {
     }
 }
 
-impl<T: Word> Drop for PlaceQueues<T> {
+impl<T: Word> Drop for DomainQueues<T> {
     fn drop(&mut self) {
         for deque in &self.deques {
             // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the queues.

@@ -22,7 +22,7 @@ use super::job::{Header, Task};
 use super::scope::{Scope, ScopePool};
 use super::worker::Worker;
 use crate::deque::Inbox;
-use crate::hierarchy::{Hierarchy, Place};
+use crate::hierarchy::{Domain, Hierarchy};
 use crate::id::WorkerId;
 use crate::phaser;
 use crate::port::Host;
@@ -73,7 +73,7 @@ impl<P: Host> Pool<P> {
     }
 
     /// Creates a pool on the memories of `tree`, with one seat per element of `positions`: the worker of the tree at whose
-    /// leaf the seat is. Tasks that are bound to a place by workers outside of it are queued as `outside` determines.
+    /// leaf the seat is. Tasks that are bound to a domain by workers outside of it are queued as `outside` determines.
     ///
     /// # Panics
     /// If there is no seat, or too many for half a machine word, or a position is not in the tree.
@@ -116,20 +116,20 @@ impl<P: Host> Pool<P> {
         &self.tree
     }
 
-    /// Returns whether the tree has only one place.
+    /// Returns whether the tree has only one domain.
     pub(super) fn is_flat(&self) -> bool {
         self.tree.len() == 1
     }
 
     /// Returns the leaf of the tree at which a worker is.
-    pub fn leaf_of(&self, worker: WorkerId) -> Place {
+    pub fn leaf_of(&self, worker: WorkerId) -> Domain {
         self.tree.leaf_of(self.positions[worker.index()])
     }
 
-    /// Returns the places whose bound tasks a worker may run: from its leaf upwards, without the root.
-    pub(super) fn path(&self, worker: WorkerId) -> impl Iterator<Item = Place> {
+    /// Returns the domains whose bound tasks a worker may run: from its leaf upwards, without the root.
+    pub(super) fn path(&self, worker: WorkerId) -> impl Iterator<Item = Domain> {
         let path = self.tree.path(self.positions[worker.index()]);
-        path.take_while(|&place| place != Place::ROOT)
+        path.take_while(|&domain| domain != Domain::ROOT)
     }
 
     /// Returns the machine under the pool.

@@ -1,8 +1,8 @@
 //! Queueing tasks from any thread, and waking workers for them.
 
 use super::Pool;
-use crate::hierarchy::Place;
-use crate::id::{PlaceId, WorkerId};
+use crate::hierarchy::Domain;
+use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{CachePadded, Ordering};
 use crate::task::job::Task;
@@ -14,7 +14,7 @@ impl<P: Host> Pool<P> {
     fn give(task: Task<P>, own: impl FnOnce(&Worker<P>, Task<P>)) {
         let pool = NonNull::from(task.scope().pool());
         // SAFETY: the task keeps the pool until it is queued.
-        let here = unsafe { pool.as_ref() }.port.here();
+        let here = unsafe { pool.as_ref() }.port.current();
         match here {
             // SAFETY: the worker's seat keeps the pool.
             Some(worker) => own(unsafe { pool.as_ref() }.worker(worker), task),
@@ -63,7 +63,7 @@ impl<P: Host> Pool<P> {
             }
             // A worker on standby may wait for this task, and the others may be busy for long.
             for worker in pool.workers.iter().filter(|w| w.is_on_standby()) {
-                pool.port.unpark(PlaceId::HOME, worker.id());
+                pool.port.unpark(worker.id());
             }
         };
         // SAFETY: the task keeps the pool until it is queued, or the caller does.
@@ -76,7 +76,7 @@ impl<P: Host> Pool<P> {
     /// As for [`visit`](Self::visit).
     pub(in crate::task) unsafe fn keep(pool: NonNull<Self>, act: impl FnOnce()) {
         // SAFETY: the caller has a task or a share that keeps the pool.
-        let here = unsafe { pool.as_ref() }.port.here();
+        let here = unsafe { pool.as_ref() }.port.current();
         match here {
             // The worker's seat keeps the pool.
             Some(_) => act(),
@@ -102,37 +102,43 @@ impl<P: Host> Pool<P> {
         visitors.fetch_sub(1, Ordering::Release);
     }
 
-    /// Returns whether a worker is below `place`.
-    fn is_below(&self, worker: WorkerId, place: Place) -> bool {
+    /// Returns whether a worker is below `domain`.
+    fn is_below(&self, worker: WorkerId, domain: Domain) -> bool {
         self.tree
-            .subtree(place)
+            .subtree(domain)
             .contains(&self.positions[worker.index()])
     }
 
-    /// Queues a task that is bound to a place: only workers below that run it.
-    pub(in crate::task) fn bind(&self, place: Place, task: Task<P>) {
-        if place == Place::ROOT {
+    /// Queues a task that is bound to a domain: only workers below that run it.
+    pub(in crate::task) fn bind(&self, domain: Domain, task: Task<P>) {
+        if domain == Domain::ROOT {
             return Self::schedule(task);
         }
         let bind = |pool: &Self| {
-            let here = pool.port.here();
-            let from = here.map(|w| (w.index(), pool.is_below(w, place)));
-            pool.affinity.push(place, from, task, &pool.port);
-            pool.wake_below(place);
-            let below = pool.workers.iter().filter(|w| pool.is_below(w.id(), place));
+            let here = pool.port.current();
+            let from = here.map(|w| (w.index(), pool.is_below(w, domain)));
+            pool.affinity.push(domain, from, task, &pool.port);
+            pool.wake_below(domain);
+            let below = pool
+                .workers
+                .iter()
+                .filter(|w| pool.is_below(w.id(), domain));
             for worker in below.filter(|w| w.is_on_standby()) {
-                pool.port.unpark(PlaceId::HOME, worker.id());
+                pool.port.unpark(worker.id());
             }
         };
         // SAFETY: the caller borrows the pool.
         unsafe { Self::visit(NonNull::from(self), bind) };
     }
 
-    /// Wakes a sleeper below `place`, if there is one.
-    fn wake_below(&self, place: Place) {
-        let mut below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
+    /// Wakes a sleeper below `domain`, if there is one.
+    fn wake_below(&self, domain: Domain) {
+        let mut below = self
+            .workers
+            .iter()
+            .filter(|w| self.is_below(w.id(), domain));
         if let Some(worker) = below.find(|w| self.idle.claim(w.id())) {
-            self.port.unpark(PlaceId::HOME, worker.id());
+            self.port.unpark(worker.id());
         }
     }
 
@@ -141,7 +147,7 @@ impl<P: Host> Pool<P> {
     pub(in crate::task) fn wake(&self, near: WorkerId) {
         let mut others = self.victims[near.index()].nearest();
         if let Some(worker) = others.find(|w| self.idle.claim(*w)) {
-            self.port.unpark(PlaceId::HOME, worker);
+            self.port.unpark(worker);
         }
     }
 
@@ -149,7 +155,7 @@ impl<P: Host> Pool<P> {
     fn wake_any(&self) {
         let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
         if let Some(worker) = self.workers.iter().find(claimed) {
-            self.port.unpark(PlaceId::HOME, worker.id());
+            self.port.unpark(worker.id());
         }
     }
 
@@ -157,7 +163,7 @@ impl<P: Host> Pool<P> {
     pub(super) fn wake_all(&self) {
         for worker in &self.workers {
             self.idle.claim(worker.id());
-            self.port.unpark(PlaceId::HOME, worker.id());
+            self.port.unpark(worker.id());
         }
     }
 }

@@ -23,8 +23,8 @@ pub(super) use members::MemberKey;
 
 use super::wait::Wait;
 use crate::finish::{Counter, End, Reason};
-use crate::id::{PlaceId, WorkerId};
-use crate::port::{Host, Park, Unwind};
+use crate::id::WorkerId;
+use crate::port::{Host, Unpark, Unwind};
 use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Lock, Ordering};
 use alloc::sync::Arc;
 use cause::wake;
@@ -256,7 +256,7 @@ impl<S: ScopePool> Scope<S> {
                 if this.live.end() == End::Wake {
                     // SAFETY: the calling worker's seat, or its visit, keeps the pool.
                     let pool = unsafe { pool.as_ref() };
-                    pool.port().unpark(PlaceId::HOME, owner);
+                    pool.port().unpark(owner);
                 }
             }
             Owner::Future(ref owner) => {

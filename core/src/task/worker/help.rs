@@ -2,7 +2,6 @@
 
 use super::Worker;
 use crate::deque::split::{Index, Pushed};
-use crate::id::PlaceId;
 use crate::port::Host;
 use crate::task::job::{Header, Task};
 use crate::task::pool::TaskScope;
@@ -119,7 +118,7 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Waits without helping, except with tasks of the waiting scope that are injected or bound to a place: it may be that
+    /// Waits without helping, except with tasks of the waiting scope that are injected or bound to a domain: it may be that
     /// no other worker can run them.
     fn wait_without_helping(
         &self,
@@ -134,11 +133,7 @@ impl<P: Host> Worker<P> {
             self.notify_offer();
         }
         let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
-        let patience = if parks {
-            0
-        } else {
-            port.patience(PlaceId::HOME, self.id)
-        };
+        let patience = if parks { 0 } else { port.patience(self.id) };
         let (start, mut turn) = (port.now(), 0);
         while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
             port.relax(turn);
@@ -150,11 +145,11 @@ impl<P: Host> Worker<P> {
             let (affinity, seat) = (&pool.affinity, self.id.index());
             let has_bound = || {
                 let mut path = pool.path(self.id);
-                path.any(|place| affinity.has_wanted_tasks(place, port, may_run))
+                path.any(|domain| affinity.has_wanted_tasks(domain, port, may_run))
             };
             let bound = || {
                 let mut path = pool.path(self.id);
-                path.find_map(|place| affinity.take_wanted(place, seat, port, may_run))
+                path.find_map(|domain| affinity.take_wanted(domain, seat, port, may_run))
             };
             self.stand_by(
                 || awaited.is_done(),

@@ -43,7 +43,7 @@ pub struct Worker<P: Host> {
     overflow: Inbox<Task<P>>,
     held: AtomicBool,
     /// Whether the worker is on standby: parked outside of the sleep protocol of [`Idle`](super::Idle), and to be unparked
-    /// only for tasks that are injected or bound to a place.
+    /// only for tasks that are injected or bound to a domain.
     standby: AtomicBool,
     /// The pool that the worker is part of. Accessed by the holder only, as are the fields below.
     pool: Cell<*const Pool<P>>,
@@ -248,7 +248,7 @@ impl<P: Host> Worker<P> {
         self.own().pop(self.pool().port(), published)
     }
 
-    /// Takes a task: first one that is bound to a place between this worker's leaf and the root, then the newest own one,
+    /// Takes a task: first one that is bound to a domain between this worker's leaf and the root, then the newest own one,
     /// then another worker's, the nearest first (Chatterjee 2013, 5.2). Also returns the worker from which it was taken.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
         let own = || self.pop();
@@ -259,14 +259,14 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Takes a task that is bound to a place above this worker.
+    /// Takes a task that is bound to a domain above this worker.
     fn find_bound(&self) -> Option<Task<P>> {
         let (pool, seat) = (self.pool(), self.id.index());
         if pool.is_flat() {
             return None;
         }
         let mut path = pool.path(self.id);
-        path.find_map(|place| pool.affinity.take(place, seat, pool.port()))
+        path.find_map(|domain| pool.affinity.take(domain, seat, pool.port()))
     }
 
     /// Takes another worker's task, the nearest first, or an injected one.

@@ -1,7 +1,7 @@
 //! Searching for work, and parking while there is none.
 
 use super::Worker;
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::Ordering;
 use crate::task::job::Task;
@@ -43,7 +43,7 @@ impl<P: Host> Worker<P> {
         idle.search();
         let found = 'search: loop {
             let start = port.now();
-            let patience = port.patience(PlaceId::HOME, self.id);
+            let patience = port.patience(self.id);
             let mut raided = false;
             for turn in 0.. {
                 if done() {
@@ -88,7 +88,7 @@ impl<P: Host> Worker<P> {
                 pool.port().relax(0);
                 return;
             }
-            pool.port().park(PlaceId::HOME, self.id);
+            pool.port().park(self.id);
         }
     }
 
@@ -107,11 +107,11 @@ impl<P: Host> Worker<P> {
             || !pool.injected.is_settled_empty(pool.port())
     }
 
-    /// Returns whether a task is bound to a place above this worker; settled against every bind.
+    /// Returns whether a task is bound to a domain above this worker; settled against every bind.
     fn has_bound(&self) -> bool {
         let pool = self.pool();
         let mut path = pool.path(self.id);
-        path.any(|place| pool.affinity.has_tasks(place))
+        path.any(|domain| pool.affinity.has_tasks(domain))
     }
 
     /// Parks until `done`. Whenever `has_task` returns true, runs the task that `take` returns, and calls `then`.
@@ -128,7 +128,7 @@ impl<P: Host> Worker<P> {
             // (`affinity.Y2`, `idle.Q2`).
             self.standby.store(true, Ordering::Relaxed);
             if !has_task() {
-                port.park(PlaceId::HOME, self.id);
+                port.park(self.id);
             }
             // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up.
             self.standby.store(false, Ordering::Relaxed);
@@ -145,7 +145,7 @@ impl<P: Host> Worker<P> {
 
     /// Returns whether the worker is on standby.
     pub(in crate::task) fn is_on_standby(&self) -> bool {
-        // ORDERING: Relaxed: the count of the place, or the queue, was changed before (`affinity.Y2`, `idle.Q2`).
+        // ORDERING: Relaxed: the count of the domain, or the queue, was changed before (`affinity.Y2`, `idle.Q2`).
         self.standby.load(Ordering::Relaxed)
     }
 }
