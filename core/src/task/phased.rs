@@ -175,23 +175,14 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
         accumulator.put(self.on(&accumulator.phaser())?, value)?;
         self.next().await
     }
+}
 
-    /// As [`Cx::spawn_phased`].
-    ///
-    /// # Errors
-    /// As [`Cx::spawn_phased`].
-    pub fn spawn_phased<'m, F, T>(
-        &self,
-        on: impl IntoIterator<Item = Request<'m, 'scope, Q>>,
-        body: F,
-    ) -> Result<(), PhaserError>
-    where
-        'scope: 'm,
-        Q: 'm + Send + Sync,
-        F: FnOnce(Self) -> T,
-        T: Future<Output = ()> + Send + 'scope,
-    {
-        self.cx.spawn_phased(on, body)
+/// A phased task spawns as its [`TaskCx`] does.
+impl<'scope, 'env, P: Host, Q: Relax + Barrier> Deref for Phased<'scope, 'env, P, Q> {
+    type Target = TaskCx<'scope, 'env, P>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.cx
     }
 }
 

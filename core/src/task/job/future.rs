@@ -26,7 +26,7 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
         home,
         suspended: None,
     };
-    let schedule = WithInfo(move |future: Resumable<P>, info: ScheduleInfo| {
+    let schedule = WithInfo(move |future: Resumable<TaskScope<P>>, info: ScheduleInfo| {
         let task = Task::of_future(future);
         if info.woken_while_running {
             Pool::schedule_last(task);
@@ -49,7 +49,7 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
 /// is done or dropped.
 struct Member<P: Host, F> {
     future: Option<F>,
-    home: Home<P>,
+    home: Home<TaskScope<P>>,
     /// Its key among the members to be woken if the scope is aborted.
     suspended: Option<MemberKey>,
 }

@@ -1,38 +1,36 @@
 //! The scope of a future that is a task, as its metadata.
 
-use crate::port::Host;
-use crate::task::pool::TaskScope;
 use async_task::Runnable;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-/// The scope that a future is a member of.
-pub(super) struct Home<P: Host> {
-    pub scope: NonNull<TaskScope<P>>,
+/// The scope, an `S`, of which a future is a member.
+pub(super) struct Home<S> {
+    pub scope: NonNull<S>,
 }
 
-impl<P: Host> Clone for Home<P> {
+impl<S> Clone for Home<S> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Host> Copy for Home<P> {}
+impl<S> Copy for Home<S> {}
 
-// SAFETY: a scope is Sync, and outlives the future.
-unsafe impl<P: Host> Send for Home<P> {}
-// SAFETY: a scope is Sync, and outlives the future.
-unsafe impl<P: Host> Sync for Home<P> {}
+// SAFETY: the scope is Sync, and outlives the future.
+unsafe impl<S: Sync> Send for Home<S> {}
+// SAFETY: the scope is Sync, and outlives the future.
+unsafe impl<S: Sync> Sync for Home<S> {}
 
 /// A future that is ready to be polled.
-pub(super) type Resumable<P> = Runnable<Home<P>>;
+pub(super) type Resumable<S> = Runnable<Home<S>>;
 
 /// Returns the scope of a future that is a task.
 ///
 /// # Safety
 /// The caller must have `future` from [`Resumable::into_raw`] and not have run it.
-pub(super) unsafe fn scope_of<P: Host>(future: NonNull<()>) -> NonNull<TaskScope<P>> {
+pub(super) unsafe fn scope_of<S>(future: NonNull<()>) -> NonNull<S> {
     // SAFETY: the future was not run, as the caller ensures, and is not dropped here.
-    let future = ManuallyDrop::new(unsafe { Resumable::<P>::from_raw(future) });
+    let future = ManuallyDrop::new(unsafe { Resumable::<S>::from_raw(future) });
     future.metadata().scope
 }

@@ -175,7 +175,7 @@ impl<P: Host> Task<P> {
         Self(header)
     }
 
-    fn of_future(future: Resumable<P>) -> Self {
+    fn of_future(future: Resumable<TaskScope<P>>) -> Self {
         Self(future.into_raw().cast().map_addr(|a| a | FUTURE))
     }
 
@@ -193,7 +193,7 @@ impl<P: Host> Task<P> {
     pub fn scope(&self) -> &TaskScope<P> {
         match self.future() {
             // SAFETY: the future was not run, and its scope outlives it.
-            Some(future) => unsafe { scope_of(future).as_ref() },
+            Some(future) => unsafe { scope_of::<TaskScope<P>>(future).as_ref() },
             // SAFETY: the task was not run, and its scope outlives it.
             None => unsafe { self.0.as_ref().scope.as_ref() },
         }
@@ -217,7 +217,7 @@ impl<P: Host> Task<P> {
         if let Some(future) = self.future() {
             let _isolation = on.isolate(self.scope().wait);
             // SAFETY: the task, which is one poll of the future, is run once.
-            unsafe { Resumable::<P>::from_raw(future) }.run();
+            unsafe { Resumable::<TaskScope<P>>::from_raw(future) }.run();
             return;
         }
         // SAFETY: the task is alive until it is run or, if it is a fork, done.
