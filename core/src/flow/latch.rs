@@ -91,7 +91,7 @@ pub struct Latch {
 
 // SAFETY: `register_link` requires that nodes may be finished on any thread; `Wakers` is Send and Sync.
 unsafe impl Send for Latch {}
-// SAFETY: as above; the words are atomic.
+// SAFETY: the words are atomic, `register_link` requires that nodes may be finished on any thread, and `Wakers` is Sync.
 unsafe impl Sync for Latch {}
 
 impl Latch {

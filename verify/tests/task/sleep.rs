@@ -1,6 +1,6 @@
-//! Workers that search, sleep and are woken: no work is left to nobody while somebody sleeps.
+//! Workers that search, sleep and are woken: no work is left while a worker sleeps.
 //!
-//! Each worker takes one item and is gone, as if the item took for ever. So every item needs a worker
+//! Each worker takes one item and returns, as if the item took for ever. So every item needs a worker
 //! of its own, and a wake-up that is lost is a deadlock.
 
 use super::machine::Bed;
@@ -142,8 +142,8 @@ fn sleep_no_lost_wakeup() {
         .check(|| all_find_one(1, 1));
 }
 
-/// Two items at once, two workers: whoever searches keeps the poster from waking the other, and must do so
-/// itself when it finds one.
+/// Two items at once, two workers: a searcher keeps the poster from waking the other worker, and must do so itself when
+/// it finds an item.
 #[test]
 fn sleep_chain() {
     Model::new("sleep_chain")
@@ -162,7 +162,7 @@ fn sleep_two_posters() {
 }
 
 /// An owner answers a request with half of its items and posts no more, and another thread, which was never counted as a
-/// searcher, takes that half. Of two workers that lie down meanwhile, one request refused and one answered, one stays awake for
+/// searcher, takes that half. Of two workers that announce their sleep meanwhile, one request refused and one answered, one stays awake for
 /// the other half, and wakes the other.
 #[test]
 fn sleep_raids() {
@@ -227,7 +227,7 @@ fn sleep_counted() {
         });
 }
 
-/// Q1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
+/// Q1, Q3: the claimer of a sleeper sees what that did before, and the sleeper what the claimer did; it may claim itself.
 #[test]
 fn sleep_claim() {
     Model::new("sleep_claim").floor(100).check(|| {

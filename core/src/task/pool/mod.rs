@@ -160,7 +160,7 @@ impl<P: Host> Pool<P> {
         worker.index() < self.wanted()
     }
 
-    /// Ends [`Seat::attend`] of all workers.
+    /// Ends [`Seat::attend`](super::Seat::attend) of all workers.
     pub fn close(&self) {
         // ORDERING: Release, pairs with Acquire in is_closed (H2).
         self.closed.store(true, Ordering::Release);
