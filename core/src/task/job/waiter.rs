@@ -129,7 +129,7 @@ impl<P: Host> Waiter<P> {
     pub unsafe fn wait_again(this: NonNull<Self>) -> bool {
         // SAFETY: a walking task is alive; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
-        // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4).
+        // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4); no mutant: see `verify/README.md`, Survivors.
         state.swap(WAITING, Ordering::AcqRel) & ABORTED != 0
     }
 
