@@ -9,7 +9,7 @@ use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle};
-use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Element, Op, Phase};
+use tautline_core::phaser::{Accumulator, Begin, Config, Element, Op, Phase, Single};
 use tautline_verify::model::Model;
 
 type Sum = Accumulator<u64, Plain>;
@@ -147,20 +147,19 @@ fn accumulator_parked() {
 
 /// V22: two who have seen all signals: one does what is to be done, and who finds it done sees it.
 #[test]
-fn collective() {
-    Model::new("collective").floor(12).check(|| {
-        let scene = Arc::new((Collective::new(), Mark::default(), AtomicUsize::new(0)));
-        let meet = |(collective, mark, done): &(Collective, Mark, AtomicUsize)| match collective
-            .begin(0)
-        {
-            Begin::Do => {
-                done.fetch_add(1, Relaxed);
-                mark.set();
-                collective.done(0);
-            }
-            Begin::Done => assert!(mark.is_set()),
-            Begin::Wait => {}
-        };
+fn single_word() {
+    Model::new("single_word").floor(12).check(|| {
+        let scene = Arc::new((Single::new(), Mark::default(), AtomicUsize::new(0)));
+        let meet =
+            |(single, mark, done): &(Single, Mark, AtomicUsize)| match collective.begin(0) {
+                Begin::Do => {
+                    done.fetch_add(1, Relaxed);
+                    mark.set();
+                    single.complete(0);
+                }
+                Begin::Done => assert!(mark.is_set()),
+                Begin::Wait => {}
+            };
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || meet(&theirs));
         meet(&scene);
