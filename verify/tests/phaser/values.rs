@@ -150,16 +150,15 @@ fn accumulator_parked() {
 fn single_word() {
     Model::new("single_word").floor(12).check(|| {
         let scene = Arc::new((Single::new(), Mark::default(), AtomicUsize::new(0)));
-        let meet =
-            |(single, mark, done): &(Single, Mark, AtomicUsize)| match collective.begin(0) {
-                Begin::Do => {
-                    done.fetch_add(1, Relaxed);
-                    mark.set();
-                    single.complete(0);
-                }
-                Begin::Done => assert!(mark.is_set()),
-                Begin::Wait => {}
-            };
+        let meet = |(single, mark, done): &(Single, Mark, AtomicUsize)| match collective.begin(0) {
+            Begin::Do => {
+                done.fetch_add(1, Relaxed);
+                mark.set();
+                single.complete(0);
+            }
+            Begin::Done => assert!(mark.is_set()),
+            Begin::Wait => {}
+        };
         let theirs = Arc::clone(&scene);
         let other = thread::spawn(move || meet(&theirs));
         meet(&scene);
