@@ -1,7 +1,7 @@
 //! The ways to wait for a phase: on a barrier line, or in the tree under one of three disciplines.
 //!
-//! - *Crowded* (`help_after` is 0): tasks share processors. The last task to signal ends the phase; a
-//!   task that lacks more than one signal yields at once.
+//! - *Oversubscribed* (`help_after` is 0): tasks share processors. The last task to signal ends the
+//!   phase; a task that lacks more than one signal yields at once.
 //! - *Watching*: few tasks with dedicated processors; see `shared::watch`.
 //! - *Gathering*: a master gathers its node; the others poll the phase word, and help after a while.
 #![forbid(unsafe_code)]
@@ -13,7 +13,7 @@ use crate::phaser::mode::Mode;
 use crate::phaser::shared::watch::Watched;
 use crate::phaser::shared::{Shared, Visit};
 use crate::phaser::tree::gather::{Gatherer, SLOW_PATH_INTERVAL};
-use crate::port::{Barrier, CROWDED, Relax};
+use crate::port::{Barrier, Relax};
 use core::task::{Poll, Waker};
 
 impl<P: Relax + Barrier> Registration<P> {
@@ -245,7 +245,7 @@ impl<P: Relax + Barrier> Registration<P> {
         let patience = self.shared.config.help_after;
         let mut visit = self.visit(patience == 0, single);
         let over = if patience == 0 {
-            self.wait_crowded(phase, &mut visit, continues)
+            self.wait_oversubscribed(phase, &mut visit, continues)
         } else {
             let single = visit.single.is_some();
             let shared = &*self.shared;
@@ -266,7 +266,7 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Waits where tasks share processors.
-    fn wait_crowded(
+    fn wait_oversubscribed(
         &self,
         phase: usize,
         visit: &mut Visit<'_>,
@@ -279,20 +279,21 @@ impl<P: Relax + Barrier> Registration<P> {
             return true;
         }
         // The only missing task may be about to signal, on another processor.
-        let first = match shared.tree.lacks_one(phase) {
-            true => 0,
-            false => CROWDED,
-        };
-        let (mut turn, mut watches) = (first, false);
+        let yields = !shared.tree.lacks_one(phase);
+        let (mut turn, mut watches) = (0, false);
         loop {
             if shared.is_past(phase) {
                 return true;
             }
             let slow_path = turn % SLOW_PATH_INTERVAL == 0;
             let advances =
-                slow_path && turn != first || self.watches_root(phase, slow_path, &mut watches);
-            if let Some(over) = shared.end_turn(phase, advances, visit, turn, continues) {
+                slow_path && turn != 0 || self.watches_root(phase, slow_path, &mut watches);
+            if let Some(over) = shared.end_poll(phase, advances, visit, continues) {
                 return over;
+            }
+            match yields {
+                true => shared.port.yield_now(turn),
+                false => shared.port.relax(turn),
             }
             turn = following(turn);
         }
@@ -331,9 +332,10 @@ impl<P: Relax + Barrier> Registration<P> {
             } else {
                 advances = self.watches_root(phase, slow_path, &mut watches);
             }
-            if let Some(over) = shared.end_turn(phase, advances, visit, turn, continues) {
+            if let Some(over) = shared.end_poll(phase, advances, visit, continues) {
                 return over;
             }
+            shared.port.relax(turn);
             turn = following(turn);
         }
     }
@@ -350,14 +352,13 @@ impl<P: Relax + Barrier> Registration<P> {
 }
 
 impl<P: Relax + Barrier> Shared<P> {
-    /// Ends one iteration of a wait; returns whether the phase has ended, if the wait has.
+    /// Ends one poll of a wait; returns whether the phase has ended, if the wait has.
     #[inline]
-    fn end_turn(
+    fn end_poll(
         &self,
         phase: usize,
         advances: bool,
         visit: &mut Visit<'_>,
-        turn: u32,
         continues: &mut impl FnMut() -> bool,
     ) -> Option<bool> {
         if advances {
@@ -369,7 +370,6 @@ impl<P: Relax + Barrier> Shared<P> {
         if !continues() {
             return Some(self.is_past(phase));
         }
-        self.port.relax(turn);
         None
     }
 }
