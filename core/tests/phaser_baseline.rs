@@ -120,7 +120,7 @@ fn misuse_is_refused() {
 }
 
 #[test]
-fn a_tiered_phaser_needs_somebody_who_gathers() {
+fn a_tiered_phaser_refuses_tasks_that_only_signal() {
     let asked = Mode::Signal;
     let refused = BaselineError::SignalOnly { asked };
     assert_eq!(tiered(2, 2, asked).err(), Some(refused));
@@ -129,7 +129,7 @@ fn a_tiered_phaser_needs_somebody_who_gathers() {
     let said = refused.to_string();
     assert_eq!(
         said,
-        "a tiered phaser takes tasks that wait, not signal-only"
+        "a tiered phaser accepts tasks that wait, not signal-only"
     );
 }
 

@@ -80,7 +80,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// The scope for as long as a child of it is under way.
-    fn of_child(&self) -> &'scope Scope<P> {
+    pub(super) fn of_child(&self) -> &'scope Scope<P> {
         // SAFETY: a scope outlives its tasks, and what `'scope` stands for outlives this one too.
         unsafe { NonNull::from(self.scope()).as_ref() }
     }

@@ -18,7 +18,7 @@ pub use cx::Cx;
 pub use future::TaskCx;
 #[doc(hidden)]
 pub use job::{Block, Blocks};
-pub use phased::{Member, Phased, Request};
+pub use phased::{Accumulates, Member, Phased, PoolPort, Request};
 pub use pool::{Idle, Pool, Seat};
 
 use crate::deque::split::Index;

@@ -9,8 +9,9 @@
 use super::cx::Cx;
 use super::future::TaskCx;
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
-use crate::port::{Barrier, Host, Relax, Spin};
+use crate::port::{Barrier, Host, Relax};
 use alloc::vec::Vec;
+use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -19,9 +20,30 @@ use core::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScopeId(pub(super) usize);
 
+/// The port of a scope's phasers: waits as the pool's port does, without barrier lines.
+pub struct PoolPort<'scope, P>(&'scope P);
+
+impl<P> fmt::Debug for PoolPort<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PoolPort")
+    }
+}
+
+impl<P: Relax> Relax for PoolPort<'_, P> {
+    fn relax(&self, turn: u32) {
+        self.0.relax(turn);
+    }
+
+    fn yield_now(&self, turn: u32) {
+        self.0.yield_now(turn);
+    }
+}
+
+impl<P> Barrier for PoolPort<'_, P> {}
+
 /// A registration on a phaser that was created in a scope; it registers tasks of that scope only.
 #[derive(Debug)]
-pub struct Member<'scope, Q: Relax + Barrier = Spin> {
+pub struct Member<'scope, Q: Relax + Barrier> {
     registration: Registration<Q>,
     scope: ScopeId,
     lifetime: PhantomData<&'scope mut &'scope ()>,
@@ -78,7 +100,7 @@ impl<Q: Relax + Barrier> DerefMut for Member<'_, Q> {
 
 /// What a child is to be registered on, and how.
 #[derive(Debug)]
-pub struct Request<'m, 'scope, Q: Relax + Barrier = Spin> {
+pub struct Request<'m, 'scope, Q: Relax + Barrier> {
     parent: &'m mut Member<'scope, Q>,
     mode: Mode,
 }
@@ -93,8 +115,14 @@ impl<'scope, Q: Relax + Barrier> Request<'_, 'scope, Q> {
     }
 }
 
+/// An accumulator of a scope, with the registration of the task that created it.
+pub type Accumulates<'scope, T, P> = (
+    Accumulator<T, PoolPort<'scope, P>>,
+    Member<'scope, PoolPort<'scope, P>>,
+);
+
 /// What a phased task is given: its place among the others, and the means to spawn more.
-pub struct Phased<'scope, 'env: 'scope, P: Host, Q: Relax + Barrier = Spin> {
+pub struct Phased<'scope, 'env: 'scope, P: Host, Q: Relax + Barrier = PoolPort<'scope, P>> {
     cx: TaskCx<'scope, 'env, P>,
     members: Vec<Member<'scope, Q>>,
 }
@@ -199,12 +227,16 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
 }
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
+    fn pool_port(&self) -> PoolPort<'scope, P> {
+        PoolPort(self.of_child().pool().port())
+    }
+
     /// A new phaser of this task's scope, built as the pool says, with the caller registered on it, alone.
     ///
     /// # Errors
     /// As [`Registration::create`].
-    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope>, PhaserError> {
-        let registration = Registration::create(Spin, mode, self.phasers())?;
+    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope, PoolPort<'scope, P>>, PhaserError> {
+        let registration = Registration::create(self.pool_port(), mode, self.phasers())?;
         Ok(self.adopt(registration))
     }
 
@@ -215,8 +247,9 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     pub fn accumulator<T: Element>(
         &self,
         op: Op,
-    ) -> Result<(Accumulator<T, Spin>, Member<'scope>), PhaserError> {
-        let (accumulator, registration) = Accumulator::create(Spin, op, None, self.phasers())?;
+    ) -> Result<Accumulates<'scope, T, P>, PhaserError> {
+        let (accumulator, registration) =
+            Accumulator::create(self.pool_port(), op, None, self.phasers())?;
         Ok((accumulator, self.adopt(registration)))
     }
 
@@ -254,7 +287,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ///
     /// # Errors
     /// As [`Registration::create`].
-    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope>, PhaserError> {
+    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope, PoolPort<'scope, P>>, PhaserError> {
         self.task().phaser(mode)
     }
 
@@ -265,7 +298,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     pub fn accumulator<T: Element>(
         &self,
         op: Op,
-    ) -> Result<(Accumulator<T, Spin>, Member<'scope>), PhaserError> {
+    ) -> Result<Accumulates<'scope, T, P>, PhaserError> {
         self.task().accumulator(op)
     }
 

@@ -46,12 +46,11 @@ use crate::{Error, Result};
 use rule::{Site, rule};
 use std::borrow::Cow;
 use tautline_core::phaser;
-use tautline_core::port::Spin;
 use tautline_node::Machine;
 use tautline_node::pool::Node;
 
 pub use tautline_core::phaser::{At, Census, Config, Element, Mode, Op, Phase, PhaserError};
-pub use tautline_core::task::{Member, Request};
+pub use tautline_core::task::PoolPort;
 pub use tautline_node::{Sleeps, SpinThenYield, Waiter};
 
 /// A thread's place on a phaser; see [`phaser::Registration`].
@@ -64,7 +63,16 @@ pub type Phaser<Q = SpinThenYield> = phaser::Phaser<Q>;
 pub type Accumulator<T, Q = SpinThenYield> = phaser::Accumulator<T, Q>;
 
 /// What a phased task is given on this machine; see [`task::Phased`](tautline_core::task::Phased).
-pub type Phased<'scope, 'env, Q = Spin> = tautline_core::task::Phased<'scope, 'env, Node, Q>;
+pub type Phased<'scope, 'env, Q = PoolPort<'scope, Node>> =
+    tautline_core::task::Phased<'scope, 'env, Node, Q>;
+
+/// A registration of a task; see [`task::Member`](tautline_core::task::Member).
+pub type Member<'scope, Q = PoolPort<'scope, Node>> = tautline_core::task::Member<'scope, Q>;
+
+/// The registration that a phased task is spawned with; see
+/// [`task::Request`](tautline_core::task::Request).
+pub type Request<'m, 'scope, Q = PoolPort<'scope, Node>> =
+    tautline_core::task::Request<'m, 'scope, Q>;
 
 /// The variable that overrides the degree of the trees.
 pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";

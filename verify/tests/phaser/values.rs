@@ -150,7 +150,7 @@ fn accumulator_parked() {
 fn single_word() {
     Model::new("single_word").floor(12).check(|| {
         let scene = Arc::new((Single::new(), Mark::default(), AtomicUsize::new(0)));
-        let meet = |(single, mark, done): &(Single, Mark, AtomicUsize)| match collective.begin(0) {
+        let meet = |(single, mark, done): &(Single, Mark, AtomicUsize)| match single.begin(0) {
             Begin::Do => {
                 done.fetch_add(1, Relaxed);
                 mark.set();
