@@ -1,8 +1,8 @@
-//! Models of `tautline_core::phaser`: no task leaves a phase before all have signalled it, every task
-//! leaves it eventually, and what precedes a signal is visible after the phase.
+//! Models of `tautline_core::phaser`: no task leaves a phase before all have signalled it, every
+//! task leaves it eventually, and what precedes a signal is visible after the phase.
 //!
-//! A task that is not released, or not woken, is a deadlock, or an execution without end: loom reports
-//! both.
+//! A task that is not released, or not woken, is a deadlock, or an execution without end: loom
+//! reports both.
 #![cfg(tautline_loom)]
 
 #[path = "phaser/barrier.rs"]

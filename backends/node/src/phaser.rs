@@ -1,9 +1,9 @@
 //! Phasers between threads: the port, and a wait that spins first and then parks.
 //!
 //! # Algorithm
-//! A waiting thread spins for twice the cost of a wake-up, then parks. No shorter: a thread that has
-//! just been woken is that late in the next phase, and if the others park because of it, they are late
-//! in turn, and so on for ever.
+//! A waiting thread spins for twice the cost of a wake-up, then parks. No shorter: a thread that
+//! has just been woken is that late in the next phase, and if the others park because of it, they
+//! are late in turn, and so on for ever.
 #![forbid(unsafe_code)]
 
 use crate::park::{Ground, Parker, SPIN_TURNS, System};
@@ -24,8 +24,8 @@ const CLOCK_EVERY: u32 = 16;
 /// The port of phasers between threads: waits spin briefly, then yield. No barrier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinThenYield {
-    /// Spin iterations before the first yield. Where threads share processors, few: the thread that is
-    /// waited for may need this one's. A wait for several threads yields at once
+    /// Spin iterations before the first yield. Where threads share processors, few: the thread that
+    /// is waited for may need this one's. A wait for several threads yields at once
     /// ([`Relax::yield_now`]).
     pub spins: u32,
 }
@@ -83,7 +83,8 @@ struct Parked<G> {
 pub struct Sleeps(Arc<Parked<System>>);
 
 impl Sleeps {
-    /// The count so far. It is incremented before the thread parks, so the last one may return at once.
+    /// The count so far. It is incremented before the thread parks, so the last one may return at
+    /// once.
     pub fn count(&self) -> u64 {
         self.0.count()
     }
@@ -117,8 +118,8 @@ impl Waiter {
         }
     }
 
-    /// Signals and waits, each if the mode permits it: [`Registration::next_blocking`], parked in a long
-    /// wait.
+    /// Signals and waits, each if the mode permits it: [`Registration::next_blocking`], parked in a
+    /// long wait.
     ///
     /// # Errors
     /// As [`Registration::next_blocking`].
@@ -126,8 +127,8 @@ impl Waiter {
         self.inner.next(task)
     }
 
-    /// Waits until all tasks have signalled the phase: [`Registration::wait_blocking`], parked in a long
-    /// wait.
+    /// Waits until all tasks have signalled the phase: [`Registration::wait_blocking`], parked in a
+    /// long wait.
     ///
     /// # Errors
     /// As [`Registration::wait_blocking`].

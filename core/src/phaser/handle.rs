@@ -65,8 +65,8 @@ impl<P: Relax + Barrier> Phaser<P> {
     }
 }
 
-/// A phaser's reduction: tasks contribute values before they signal, and read the combined result when
-/// the phase has ended.
+/// A phaser's reduction: tasks contribute values before they signal, and read the combined result
+/// when the phase has ended.
 ///
 /// A clone for each task makes [`get`](Self::get) fastest: a handle remembers the one task that
 /// contributes values through it.
@@ -112,12 +112,12 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
         ))
     }
 
-    /// Contributes `value` to the phase that `task` is about to signal; the last value counts. A task
-    /// that contributes no value does not change the result.
+    /// Contributes `value` to the phase that `task` is about to signal; the last value counts. A
+    /// task that contributes no value does not change the result.
     ///
     /// # Errors
-    /// [`PhaserError::NotRegistered`] on this phaser; [`PhaserError::Signalled`]: the task has already
-    /// signalled the phase.
+    /// [`PhaserError::NotRegistered`] on this phaser; [`PhaserError::Signalled`]: the task has
+    /// already signalled the phase.
     pub fn put(&self, task: &mut Registration<P>, value: T) -> Result<(), PhaserError> {
         if !Arc::ptr_eq(&self.shared, task.shared()) {
             return Err(PhaserError::NotRegistered);
@@ -138,8 +138,8 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
     }
 
     /// The result of the phase that ended last; before the first end, the result of no values. A
-    /// registered task may ask until it signals the phase after the next. Any other thread may ask at
-    /// any time, and gets the result of one phase that has ended.
+    /// registered task may ask until it signals the phase after the next. Any other thread may ask
+    /// at any time, and gets the result of one phase that has ended.
     pub fn get(&self) -> T {
         let reduction = self.shared.tree.reduction.as_ref();
         let reduction = reduction.expect("the phaser of an accumulator accumulates");

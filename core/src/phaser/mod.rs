@@ -1,12 +1,12 @@
 //! Phasers: barriers, point-to-point synchronization and reductions in one construct, for groups of
 //! tasks whose membership changes.
 //!
-//! A task holds a [`Registration`], whose [`Mode`] determines what the task may do. In each phase it
-//! signals, waits, or both. A wait for a phase returns only after every task that signals has
+//! A task holds a [`Registration`], whose [`Mode`] determines what the task may do. In each phase
+//! it signals, waits, or both. A wait for a phase returns only after every task that signals has
 //! signalled the phase or has deregistered. A registered task may register others at any time;
 //! dropping a registration deregisters its task. Three ways to wait are equivalent: blocking a
-//! thread (`*_blocking`, which spins and yields as the port defines; `*_while`, for a bounded time),
-//! parked until a waker is called ([`Registration::poll_wait`]), and as a future
+//! thread (`*_blocking`, which spins and yields as the port defines; `*_while`, for a bounded
+//! time), parked until a waker is called ([`Registration::poll_wait`]), and as a future
 //! ([`Registration::next`]). Where a port has barrier lines, each phase may be carried by one.
 //!
 //! # Algorithm
@@ -22,8 +22,8 @@
 //!
 //! # Proved
 //! By loom, for two to four tasks: phase order and termination under registration, growth, drops,
-//! crossed phasers, split phases, parking; each value counted once; the window. By random schedules,
-//! for up to 16 tasks. See `verify/MODELS.md`.
+//! crossed phasers, split phases, parking; each value counted once; the window. By random
+//! schedules, for up to 16 tasks. See `verify/MODELS.md`.
 //!
 //! # Not proved
 //! Loom does not explore load buffering.

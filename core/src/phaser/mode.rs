@@ -50,8 +50,8 @@ impl Mode {
         matches!(self, Self::SignalWaitSingle)
     }
 
-    /// Whether a task in this mode may register a child as `child`: the child may do nothing that its
-    /// parent may not.
+    /// Whether a task in this mode may register a child as `child`: the child may do nothing that
+    /// its parent may not.
     pub const fn allows(self, child: Self) -> bool {
         (self.signals() || !child.signals())
             && (self.waits() || !child.waits())

@@ -1,8 +1,8 @@
 //! What runs exactly once between the last signal of a phase and the first release.
 //!
 //! # Words
-//! `requested`: raised, before its signal, by a task that requests a statement; `holders`: counts the
-//! tasks that hold a request; incremented then, and decremented when the task no longer waits.
+//! `requested`: raised, before its signal, by a task that requests a statement; `holders`: counts
+//! the tasks that hold a request; incremented then, and decremented when the task no longer waits.
 //! `notified`: raised by a task that finds all signals present and holds no statement. `state`:
 //! changed by the task that runs the statement.
 //!
@@ -15,8 +15,8 @@
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Progress of the newest phase, encoded as `3 * phase + {REQUESTED, DONE}`; any smaller value means
-/// idle.
+/// Progress of the newest phase, encoded as `3 * phase + {REQUESTED, DONE}`; any smaller value
+/// means idle.
 const REQUESTED: usize = 1;
 const DONE: usize = 2;
 
@@ -62,7 +62,8 @@ impl Single {
     /// Requests a statement at the end of `phase`. Called by a task that has not signalled `phase`,
     /// and that calls [`release`](Self::release) before it signals the next one.
     pub(crate) fn request(&self, phase: usize) {
-        // ORDERING: Relaxed: the signal that follows makes it visible to a task that sees all signals.
+        // ORDERING: Relaxed: the signal that follows makes it visible to a task that sees all
+        // signals.
         self.holders.fetch_add(1, Ordering::Relaxed);
         // ORDERING: Relaxed: the same signal publishes it.
         self.requested.fetch_max(phase + 1, Ordering::Relaxed);

@@ -59,7 +59,8 @@ impl PhaseWord {
         // The most likely value: the exchange corrects it.
         let mut word = phase << 1;
         while word >> 1 <= phase {
-            // ORDERING: Release, pairs with Acquire in phase (B1). Failure Relaxed: nothing is read.
+            // ORDERING: Release, pairs with Acquire in phase (B1). Failure Relaxed: nothing is
+            // read.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
             let next = (phase + 1) << 1;
             match self.0.compare_exchange_weak(word, next, success, failure) {

@@ -39,8 +39,8 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! Their configuration follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides the
-//! degree.
+//! Their configuration follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides
+//! the degree.
 #![forbid(unsafe_code)]
 
 pub mod rule;
@@ -80,8 +80,8 @@ pub type Request<'m, 'scope, Q = PoolPort<'scope, Node>> =
 /// The variable that overrides the degree of the trees.
 pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 
-/// Creates a phaser for `threads` threads of this machine, and returns the caller's registration, which
-/// registers the others. More threads, or fewer, may take part.
+/// Creates a phaser for `threads` threads of this machine, and returns the caller's registration,
+/// which registers the others. More threads, or fewer, may take part.
 ///
 /// # Errors
 /// `TAUTLINE_PHASER_DEGREE` is set but invalid.
@@ -90,8 +90,8 @@ pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
     Ok(Registration::create(rule::port(config), mode, config)?)
 }
 
-/// Creates a phaser for `threads` threads that combines the values of a phase by `op`, and returns the
-/// caller's registration, signal-wait.
+/// Creates a phaser for `threads` threads that combines the values of a phase by `op`, and returns
+/// the caller's registration, signal-wait.
 ///
 /// # Errors
 /// As [`for_threads`]; [`PhaserError::Operator`].
@@ -103,8 +103,8 @@ pub fn accumulator_for_threads<T: Element>(
     Ok(Accumulator::create(rule::port(config), op, None, config)?)
 }
 
-/// The configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless the
-/// environment overrides it.
+/// The configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
+/// the environment overrides it.
 ///
 /// # Errors
 /// `TAUTLINE_PHASER_DEGREE` is set but invalid.

@@ -2,9 +2,9 @@
 //!
 //! # Algorithm
 //! Chatterjee 2013, chapter 6, finds that the best degree depends on the machine and the number of
-//! threads, and chooses by trial. The rule here: the tasks of a leaf share a cache, within bounds. It
-//! has been measured on two processors only; elsewhere it is a starting point for
-//! `tautline bench barrier --degree`.
+//! threads, and chooses by trial. The rule here: the tasks of a leaf share a cache, within bounds.
+//! It has been measured on two processors only; elsewhere it is a starting point for `tautline
+//! bench barrier --degree`.
 #![forbid(unsafe_code)]
 
 use super::Config;
@@ -19,8 +19,8 @@ const FEW: usize = 4;
 const MOST: usize = 8;
 /// The size of a leaf where tasks share workers.
 const MANY: usize = 16;
-/// Polls of the last missing signal before a task yields a shared processor: a large part of the cost
-/// of yielding.
+/// Polls of the last missing signal before a task yields a shared processor: a large part of the
+/// cost of yielding.
 const BRIEF: u32 = 16;
 /// The name, in descriptions, of memory near some processors that software fills.
 pub const SCRATCH: &str = "scratch";
@@ -97,8 +97,8 @@ pub struct Rules {
     help: String,
 }
 
-/// How a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a runtime's
-/// workers.
+/// How a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a
+/// runtime's workers.
 pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     let (degree, why) = degree(site, tasks);
     let help_after = tasks.map_or(0, |tasks| help_after(tasks, site.processors));

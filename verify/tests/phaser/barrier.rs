@@ -63,8 +63,8 @@ fn settled<const N: usize>(mut tasks: [Task; N]) -> [Task; N] {
     tasks
 }
 
-/// The master of a leaf has signalled, and is elsewhere; the second task, in its leaf, too, gathers the
-/// root; the third gathers the leaf in place of its master.
+/// The master of a leaf has signalled, and is elsewhere; the second task, in its leaf, too, gathers
+/// the root; the third gathers the leaf in place of its master.
 #[test]
 fn master_elsewhere() {
     Model::new("master_elsewhere")
@@ -140,8 +140,8 @@ fn registration_apart() {
         });
 }
 
-/// A task that has signalled registers a child, which owes the next phase first, and leaves. The child
-/// reuses an entry of the landing pad and a slot; the gathering tasks have no fences.
+/// A task that has signalled registers a child, which owes the next phase first, and leaves. The
+/// child reuses an entry of the landing pad and a slot; the gathering tasks have no fences.
 #[test]
 fn registration_early() {
     Model::new("registration_early")
@@ -194,8 +194,8 @@ fn registration_chain() {
         });
 }
 
-/// An entry of the landing pad is reused, for a task of the next phase, while a delayed task of this
-/// phase reads it.
+/// An entry of the landing pad is reused, for a task of the next phase, while a delayed task of
+/// this phase reads it.
 #[test]
 fn registration_overwrites() {
     Model::new("registration_overwrites")
@@ -222,7 +222,8 @@ fn registration_overwrites() {
         });
 }
 
-/// A leaf is linked below an existing node while a task that does not know the leaf gathers the node.
+/// A leaf is linked below an existing node while a task that does not know the leaf gathers the
+/// node.
 #[test]
 fn growth_adopts() {
     Model::new("growth_adopts").bound(3).floor(1_800).check(|| {
@@ -241,8 +242,8 @@ fn growth_adopts() {
     });
 }
 
-/// V13: the leaf is full; a third task is registered while the master of the leaf, which is the root,
-/// gathers.
+/// V13: the leaf is full; a third task is registered while the master of the leaf, which is the
+/// root, gathers.
 #[test]
 fn growth() {
     Model::new("growth").bound(3).floor(6_000).check(|| {
@@ -258,8 +259,8 @@ fn growth() {
     });
 }
 
-/// A task that signalled early registers a child, which therefore owes the next phase first, in a new
-/// leaf.
+/// A task that signalled early registers a child, which therefore owes the next phase first, in a
+/// new leaf.
 #[test]
 fn growth_early() {
     Model::new("growth_early").bound(2).floor(25_000).check(|| {
@@ -311,8 +312,8 @@ fn growth_ahead() {
     });
 }
 
-/// V14: the master of the root, or of the leaf, drops in phase 0; the others continue to phase 1, and
-/// one of them takes its node.
+/// V14: the master of the root, or of the leaf, drops in phase 0; the others continue to phase 1,
+/// and one of them takes its node.
 #[test]
 fn master_drops() {
     Model::new("master_drops").bound(2).floor(2_000).check(|| {
@@ -334,8 +335,8 @@ fn master_drops() {
     });
 }
 
-/// The master of the leaf drops while the other task continues: a task that learns of the vacancy gets
-/// the node.
+/// The master of the leaf drops while the other task continues: a task that learns of the vacancy
+/// gets the node.
 #[test]
 fn vacancy() {
     Model::new("vacancy").bound(3).floor(100).check(|| {
@@ -374,8 +375,8 @@ fn reuse() {
     });
 }
 
-/// The same, for a child that owes the next phase first: what the first task did is visible after the
-/// phase nevertheless.
+/// The same, for a child that owes the next phase first: what the first task did is visible after
+/// the phase nevertheless.
 #[test]
 fn reuse_early() {
     Model::new("reuse_early").bound(3).floor(49_000).check(|| {

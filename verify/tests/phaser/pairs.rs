@@ -31,7 +31,8 @@ fn crossed() {
     });
 }
 
-/// V16: one task has signalled on both phasers before it waits; the other passes one after the other.
+/// V16: one task has signalled on both phasers before it waits; the other passes one after the
+/// other.
 #[test]
 fn split_phase() {
     Model::new("split_phase").bound(3).floor(7_700).check(|| {

@@ -12,8 +12,9 @@ use tautline_core::port::{Barrier, Relax};
 use tautline_core::sync::Permit;
 use tautline_verify::model::Turns;
 
-/// A machine without barrier lines. A wait polls this many times without yielding: loom lets a thread
-/// that yields continue only when no other can, and does not branch the rest of the execution.
+/// A machine without barrier lines. A wait polls this many times without yielding: loom lets a
+/// thread that yields continue only when no other can, and does not branch the rest of the
+/// execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain(pub u32);
 
@@ -63,7 +64,8 @@ pub fn create(mode: Mode, turns: u32, help_after: u32) -> Task {
     Registration::create(Plain(turns), mode, config(help_after)).expect("the degree is allowed")
 }
 
-/// `first`, and the tasks that it registers after it: one for each mode, the first mode being its own.
+/// `first`, and the tasks that it registers after it: one for each mode, the first mode being its
+/// own.
 pub fn joined<const N: usize, P: Relax + Barrier>(
     modes: [Mode; N],
     first: Registration<P>,

@@ -91,8 +91,8 @@ fn parks(task: &mut Task) -> Arc<Parker> {
     parker
 }
 
-/// Two leaves: the task that ends the phase in the first has one of the two sleepers of the second woken,
-/// which wakes the other, even if it leaves, meanwhile, instead of polling.
+/// Two leaves: the task that ends the phase in the first has one of the two sleepers of the second
+/// woken, which wakes the other, even if it leaves, meanwhile, instead of polling.
 fn duties(goes: bool) {
     let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
     b.signal().unwrap();
@@ -198,7 +198,8 @@ fn parked_before_a_child() {
         });
 }
 
-/// A consumer is parked; the producers signal at the same time, and each may find the other missing.
+/// A consumer is parked; the producers signal at the same time, and each may find the other
+/// missing.
 #[test]
 fn parked_consumer() {
     Model::new("parked_consumer")
@@ -225,7 +226,8 @@ fn parked_consumer() {
         });
 }
 
-/// A task is registered, which makes the tree grow, while the first one parks: it is found and woken.
+/// A task is registered, which makes the tree grow, while the first one parks: it is found and
+/// woken.
 #[test]
 fn growth_parked() {
     Model::new("growth_parked")
@@ -248,7 +250,8 @@ fn growth_parked() {
         });
 }
 
-/// A sleeper in a slot that was made after the others': the task that ends the phase finds it there.
+/// A sleeper in a slot that was made after the others': the task that ends the phase finds it
+/// there.
 #[test]
 fn growth_sleeper() {
     Model::new("growth_sleeper").floor(16_000).check(|| {

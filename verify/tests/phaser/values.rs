@@ -98,8 +98,8 @@ fn accumulator_growth() {
         });
 }
 
-/// A task that has contributed a value has left, and its slot is free when another task is registered in
-/// the next phase, while a delayed task still combines the values of this one.
+/// A task that has contributed a value has left, and its slot is free when another task is
+/// registered in the next phase, while a delayed task still combines the values of this one.
 #[test]
 fn accumulator_reuse() {
     Model::new("accumulator_reuse")
@@ -170,7 +170,8 @@ fn single_word() {
     });
 }
 
-/// Two tasks with a statement each, one of which runs, between the last signal and the first release.
+/// Two tasks with a statement each, one of which runs, between the last signal and the first
+/// release.
 #[test]
 fn single() {
     Model::new("single").bound(3).floor(2_300).check(|| {
@@ -300,8 +301,9 @@ fn outsider() {
     });
 }
 
-/// The last task of a slot has left in a phase; the slot is known to be free, and was that of a child
-/// that owed the next phase first. A newcomer in that phase contributes its value from another slot.
+/// The last task of a slot has left in a phase; the slot is known to be free, and was that of a
+/// child that owed the next phase first. A newcomer in that phase contributes its value from
+/// another slot.
 #[test]
 fn accumulator_reuse_early() {
     Model::new("accumulator_reuse_early")
@@ -310,7 +312,8 @@ fn accumulator_reuse_early() {
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(0, 0);
             a.signal().unwrap();
-            // It owes phase 1 first, and has left; the next registration finds that out, in phase 0.
+            // It owes phase 1 first, and has left; the next registration finds that out, in phase
+            // 0.
             drop(a.register(SignalWait));
             drop(a.register(SignalWait));
             b.signal().unwrap();

@@ -64,7 +64,8 @@ fn watch_and_sleep() {
         });
 }
 
-/// A task that has resumed by watching parks in the next phase: it brings the word up to date first.
+/// A task that has resumed by watching parks in the next phase: it brings the word up to date
+/// first.
 #[test]
 fn watch_then_sleep() {
     Model::new("watch_then_sleep")
@@ -136,8 +137,8 @@ fn watch_asked() {
     });
 }
 
-/// A query finds a slot free that a child has taken, and its parent's signal: that is not the end of the
-/// phase.
+/// A query finds a slot free that a child has taken, and its parent's signal: that is not the end
+/// of the phase.
 #[test]
 fn asked_of_a_child() {
     Model::new("asked_of_a_child").bound(3).floor(80).check(|| {
@@ -179,8 +180,8 @@ fn watch_registers() {
         });
 }
 
-/// A wait-only task, which polls the word alone, is registered while the others may resume by watching:
-/// it resumes, too.
+/// A wait-only task, which polls the word alone, is registered while the others may resume by
+/// watching: it resumes, too.
 #[test]
 fn watch_and_wait_only() {
     Model::new("watch_and_wait_only")
@@ -259,8 +260,8 @@ fn watch_sum() {
     });
 }
 
-/// The second phase is ended in the tree, by a sleeper: the cached result of the first is not taken for
-/// its result. Then both tasks leave, and the last result remains.
+/// The second phase is ended in the tree, by a sleeper: the cached result of the first is not taken
+/// for its result. Then both tasks leave, and the last result remains.
 #[test]
 fn watch_sum_then_sleep() {
     Model::new("watch_sum_then_sleep")
@@ -283,8 +284,8 @@ fn watch_sum_then_sleep() {
         });
 }
 
-/// One task leaves the phase by watching and reads its sum while the other, which has only signalled,
-/// registers a task, which makes the tree grow, and leaves.
+/// One task leaves the phase by watching and reads its sum while the other, which has only
+/// signalled, registers a task, which makes the tree grow, and leaves.
 #[test]
 fn watch_sum_grows() {
     Model::new("watch_sum_grows")
@@ -309,8 +310,8 @@ fn watch_sum_grows() {
         });
 }
 
-/// A task that is not registered reads the result while one task resumes by watching: through a handle
-/// of its own, or through the task's, which leads to the cached result.
+/// A task that is not registered reads the result while one task resumes by watching: through a
+/// handle of its own, or through the task's, which leads to the cached result.
 fn asked_from_outside(turns: u32, by_the_tasks: bool) {
     let max = Accumulator::<Twice, _>::create(Plain(turns), Op::Max, None, config(MASTERS));
     let (max, mut task) = max.expect("the operator is allowed");
@@ -343,9 +344,9 @@ fn watch_outsider_kept() {
     model.check(|| asked_from_outside(1, true));
 }
 
-/// Both tasks leave phase 1 by watching. Phase 2 ends in the tree; one task then overwrites its value
-/// of phase 1, without a fence in between: an outside thread that reads the new value must see that
-/// phase 2 has ended.
+/// Both tasks leave phase 1 by watching. Phase 2 ends in the tree; one task then overwrites its
+/// value of phase 1, without a fence in between: an outside thread that reads the new value must
+/// see that phase 2 has ended.
 #[test]
 fn watch_outsider_overtaken() {
     let model = Model::new("watch_outsider_overtaken").bound(1).floor(5_600);

@@ -1,10 +1,12 @@
 //! The flat phaser of Habanero Java.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 6.2.3. Each task that signals has a word in one list. The first task to wait becomes
-//! the master of the phase, waits for every word, and releases all tasks by one store. What differs:
-//! - Seats in the list are reused. Therefore a master that finds that a task was registered meanwhile
-//!   examines all seats again; the source, whose list only grows at its end, continues from there.
+//! Chatterjee 2013, 6.2.3. Each task that signals has a word in one list. The first task to wait
+//! becomes the master of the phase, waits for every word, and releases all tasks by one store. What
+//! differs:
+//! - Seats in the list are reused. Therefore a master that finds that a task was registered
+//!   meanwhile examines all seats again; the source, whose list only grows at its end, continues
+//!   from there.
 //! - A waiting task spins or yields as the port defines; the source's parks after a while.
 //!
 //! # Words
@@ -157,8 +159,8 @@ impl<P: Relax> Shared<P> {
         let mut known = self.registrations.load(Ordering::Acquire);
         loop {
             self.list.gather(phase, &self.port);
-            // ORDERING: Acquire, pairs with Release in enter (BF2): the signals that were seen follow the
-            // registrations that their tasks made.
+            // ORDERING: Acquire, pairs with Release in enter (BF2): the signals that were seen
+            // follow the registrations that their tasks made.
             let now = self.registrations.load(Ordering::Acquire);
             if now == known {
                 break;

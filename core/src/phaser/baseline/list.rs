@@ -2,8 +2,8 @@
 //! move.
 //!
 //! # Words
-//! `Seat`: written by its task; initialized when the task is registered. `used`, `next`: written by a
-//! registration, under the caller's lock.
+//! `Seat`: written by its task; initialized when the task is registered. `used`, `next`: written by
+//! a registration, under the caller's lock.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -57,8 +57,8 @@ pub(super) struct List {
 }
 
 impl List {
-    /// An empty list, whose first block has `seats` seats; each further block has twice as many as the
-    /// one before.
+    /// An empty list, whose first block has `seats` seats; each further block has twice as many as
+    /// the one before.
     pub fn new(seats: usize) -> Self {
         Self {
             first: Block::new(seats.max(1)),
@@ -140,8 +140,8 @@ impl List {
             // ORDERING: Relaxed: written before used, which counts seats of later blocks (BL2).
             let next = block.next.load(Ordering::Relaxed);
             debug_assert!(!next.is_null(), "the seats that are used have blocks");
-            // SAFETY: blocks live as long as the list; the remaining seats are in this block and later
-            // ones.
+            // SAFETY: blocks live as long as the list; the remaining seats are in this block and
+            // later ones.
             block = unsafe { &*next };
         }
     }

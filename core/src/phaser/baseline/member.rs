@@ -17,8 +17,8 @@ pub trait Member: Sized {
     /// [`PhaserError::Capability`], and the limits of the phaser.
     fn register(&mut self, mode: Mode) -> Result<Self, BaselineError>;
 
-    /// Signals the phase; does not wait. For a task that also waits, the second signal of a phase is
-    /// ignored.
+    /// Signals the phase; does not wait. For a task that also waits, the second signal of a phase
+    /// is ignored.
     ///
     /// # Errors
     /// [`PhaserError::Overflow`].

@@ -2,8 +2,8 @@
 //! the cargo feature `baseline` enables them.
 //!
 //! # Algorithm
-//! The two phasers of Habanero Java (Chatterjee 2013, 6.2.3, after Shirako, Peixotto, Sarkar, Scherer
-//! 2008 and Shirako, Sarkar 2010): see [`Flat`] and [`Tiered`].
+//! The two phasers of Habanero Java (Chatterjee 2013, 6.2.3, after Shirako, Peixotto, Sarkar,
+//! Scherer 2008 and Shirako, Sarkar 2010): see [`Flat`] and [`Tiered`].
 //!
 //! # Proved
 //! By loom, for two or three tasks: phase order and termination under registration and drops. By

@@ -27,8 +27,8 @@ pub(super) struct Node {
 impl Node {
     /// Counts one more task.
     pub fn enter(&self) {
-        // ORDERING: Relaxed: read-modify-writes continue the release sequence of tasks that left before
-        // (BT3), and a newcomer is published by tiered.BT4.
+        // ORDERING: Relaxed: read-modify-writes continue the release sequence of tasks that left
+        // before (BT3), and a newcomer is published by tiered.BT4.
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -57,9 +57,9 @@ impl Node {
                 .is_ok()
     }
 
-    /// Records that all tasks below have signalled `phase`. Called by the task that has claimed it: no
-    /// task can have raised the node further, since the caller has its own seat below, or keeps the
-    /// phase from ending.
+    /// Records that all tasks below have signalled `phase`. Called by the task that has claimed it:
+    /// no task can have raised the node further, since the caller has its own seat below, or keeps
+    /// the phase from ending.
     pub fn raise(&self, phase: usize) {
         // ORDERING: Release, pairs with Acquire in is_behind (BT2).
         self.gathered.store(phase + 1, Ordering::Release);

@@ -1,16 +1,17 @@
 //! The hierarchical phaser of Habanero Java.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 6.2.3. A complete tree of nodes, made with the phaser; tasks have words in the lists
-//! of its leaves. The first task to wait in a leaf gathers it, and continues above if it is the first
-//! there, too; the task that gathers the root ends the phase. Leaves and nodes without tasks take no
-//! part. A child is assigned to its parent's leaf, then to the first leaf with room; when all are full,
-//! to the one with the fewest tasks, which are gathered in sequence. What differs:
+//! Chatterjee 2013, 6.2.3. A complete tree of nodes, made with the phaser; tasks have words in the
+//! lists of its leaves. The first task to wait in a leaf gathers it, and continues above if it is
+//! the first there, too; the task that gathers the root ends the phase. Leaves and nodes without
+//! tasks take no part. A child is assigned to its parent's leaf, then to the first leaf with room;
+//! when all are full, to the one with the fewest tasks, which are gathered in sequence. What
+//! differs:
 //! - Nodes are raised to a phase, not incremented.
-//! - After a while, a task that waits for a node that no task gathers does it itself: the tasks below
-//!   may have signalled and be busy, or wait for something else.
-//! - A task may be registered into a leaf that was gathered or took no part. Therefore the task that
-//!   ends a phase in which a task was registered examines all lists first.
+//! - After a while, a task that waits for a node that no task gathers does it itself: the tasks
+//!   below may have signalled and be busy, or wait for something else.
+//! - A task may be registered into a leaf that was gathered or took no part. Therefore the task
+//!   that ends a phase in which a task was registered examines all lists first.
 //!
 //! # Words
 //! `phase`, `settled`: written by the task that has gathered the root. `registrations`: incremented
@@ -260,8 +261,8 @@ impl<P: Relax> Shared<P> {
         // ORDERING: Relaxed: written by the task that ended the last phase, seen by its end (BT1).
         let mut known = self.settled.load(Ordering::Relaxed);
         loop {
-            // ORDERING: Acquire, pairs with Release in enter (BT4): the signals that were seen follow
-            // the registrations that their tasks made.
+            // ORDERING: Acquire, pairs with Release in enter (BT4): the signals that were seen
+            // follow the registrations that their tasks made.
             let now = self.registrations.load(Ordering::Acquire);
             if now == known {
                 break;

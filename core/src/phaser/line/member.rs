@@ -58,7 +58,8 @@ impl LineMember {
         self.closes |= early;
     }
 
-    /// Waits for a phase that the line carries. Returns false if the tree carries it, too, or alone.
+    /// Waits for a phase that the line carries. Returns false if the tree carries it, too, or
+    /// alone.
     #[inline]
     pub(crate) fn wait(&self, lines: &Lines, port: &(impl Relax + Barrier), phase: usize) -> bool {
         let Some(line) = self.line.filter(|_| self.on_line) else {

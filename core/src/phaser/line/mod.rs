@@ -2,11 +2,11 @@
 //!
 //! # Words
 //! `software_only`: the number of registered tasks that need the tree, or that have not shown that
-//! they block a thread. `line`: the number of the claimed line plus 1; set once, by a task that ends a
-//! phase, and kept. `opened`: the first phase on the line; written by the task that opens the window.
-//! `carried`: the phases that the line carried in earlier windows; written by the task that shuts the
-//! window. A phase that the line carries is recorded nowhere: the phase word lags behind, and a
-//! caller that needs it brings it up to date (see `shared::watch`).
+//! they block a thread. `line`: the number of the claimed line plus 1; set once, by a task that
+//! ends a phase, and kept. `opened`: the first phase on the line; written by the task that opens
+//! the window. `carried`: the phases that the line carried in earlier windows; written by the task
+//! that shuts the window. A phase that the line carries is recorded nowhere: the phase word lags
+//! behind, and a caller that needs it brings it up to date (see `shared::watch`).
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -72,8 +72,8 @@ impl Lines {
             let Some(Line(line)) = port.claim() else {
                 return false;
             };
-            // ORDERING: Release, pairs with Acquire in line (L1). Failure Relaxed: it is loaded where
-            // it is used.
+            // ORDERING: Release, pairs with Acquire in line (L1). Failure Relaxed: it is loaded
+            // where it is used.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
             let word = usize::from(line) + 1;
             let claimed = self.line.compare_exchange(0, word, success, failure);
@@ -102,16 +102,16 @@ impl Lines {
     }
 
     fn is_forbidden(&self) -> bool {
-        // ORDERING: Relaxed: tasks registered in this phase are seen by the signals of the tasks that
-        // registered them (signal.S1), or after a fence (Z2).
+        // ORDERING: Relaxed: tasks registered in this phase are seen by the signals of the tasks
+        // that registered them (signal.S1), or after a fence (Z2).
         self.software_only.load(Ordering::Relaxed) != 0
     }
 
     /// Closes the window after `phase`. Called when a task deregisters that has registered others
     /// after its signal of `phase`: they are not on the line that may carry what follows.
     pub(crate) fn close_after(&self, phase: usize) {
-        // ORDERING: either the task that ends the phase observes that they forbid it, or this closes
-        // what `open` has opened (Z2).
+        // ORDERING: either the task that ends the phase observes that they forbid it, or this
+        // closes what `open` has opened (Z2).
         full_fence();
         self.window.close(phase + 1);
     }

@@ -2,20 +2,20 @@
 //!
 //! # Algorithm
 //! A phaser switches to a barrier line, and back, at phases that all its tasks agree on. Chatterjee
-//! 2013, 6.4, says when it should; the protocol is ours. Opening, by a member that ends phase p: the
-//! line carries the phases from p + 2 on; in p + 1 all tasks include themselves. Closing, by a task
-//! in phase p that has not arrived: p is the last phase on the line and *mixed*: a task that the line
-//! releases waits in the tree, too. As the closing task is itself included, the line cannot complete
-//! before the closing is visible to all tasks that it releases.
+//! 2013, 6.4, says when it should; the protocol is ours. Opening, by a member that ends phase p:
+//! the line carries the phases from p + 2 on; in p + 1 all tasks include themselves. Closing, by a
+//! task in phase p that has not arrived: p is the last phase on the line and *mixed*: a task that
+//! the line releases waits in the tree, too. As the closing task is itself included, the line
+//! cannot complete before the closing is visible to all tasks that it releases.
 //!
 //! # Words
 //! `Window`: opened by a task that is about to end a phase, and withdrawn if another task has ended
 //! it; closed by a task that is about to register another, or to signal early.
 //!
 //! # Orderings
-//! Relaxed throughout. That the window is open is visible to all tasks that leave the phase in which
-//! it was opened (word.B1); that it is closed, to all that were on the line with the closing task,
-//! before the line completes (the ordering of the port).
+//! Relaxed throughout. That the window is open is visible to all tasks that leave the phase in
+//! which it was opened (word.B1); that it is closed, to all that were on the line with the closing
+//! task, before the line completes (the ordering of the port).
 #![forbid(unsafe_code)]
 
 use crate::sync::{AtomicUsize, Ordering};
@@ -151,8 +151,8 @@ impl State {
         }
     }
 
-    /// Whether the phase after the next is the first on the line: a task that leaves `phase` includes
-    /// itself.
+    /// Whether the phase after the next is the first on the line: a task that leaves `phase`
+    /// includes itself.
     pub(crate) fn begins_after(self, phase: usize) -> bool {
         matches!(self.0 & 3, OPEN | ONE) && self.phase() == phase + 2
     }

@@ -23,11 +23,11 @@ use core::ptr::NonNull;
 /// One task's registration on one phaser. Dropping it deregisters the task, which then owes no more
 /// signals.
 ///
-/// The phaser lives as long as a task is registered, or a [`Phaser`](super::Phaser) or an accumulator
-/// of it exists.
+/// The phaser lives as long as a task is registered, or a [`Phaser`](super::Phaser) or an
+/// accumulator of it exists.
 ///
-/// A task that waits by [`next_blocking`](Self::next_blocking) must stay on its thread: the hardware
-/// may carry its phases.
+/// A task that waits by [`next_blocking`](Self::next_blocking) must stay on its thread: the
+/// hardware may carry its phases.
 ///
 /// A registration cannot be used after it was dropped, and cannot register a task during a wait:
 ///
@@ -125,8 +125,8 @@ impl<P: Relax + Barrier> Registration<P> {
         }
     }
 
-    /// Registers a child, which starts at this task's phase: what this task has signalled, the child
-    /// has. The registration must be moved to the child before the child begins.
+    /// Registers a child, which starts at this task's phase: what this task has signalled, the
+    /// child has. The registration must be moved to the child before the child begins.
     ///
     /// # Errors
     /// [`PhaserError::Capability`], [`PhaserError::Accumulates`].
@@ -188,8 +188,8 @@ impl<P: Relax + Barrier> Registration<P> {
         }
     }
 
-    /// Signals the phase; does not wait. For a task that also waits, the second signal of a phase is
-    /// ignored. Does nothing in mode [`Mode::Wait`].
+    /// Signals the phase; does not wait. For a task that also waits, the second signal of a phase
+    /// is ignored. Does nothing in mode [`Mode::Wait`].
     ///
     /// # Errors
     /// [`PhaserError::Overflow`].
@@ -271,7 +271,8 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
             false => self.progress,
         };
         let (slot, requested) = (self.slot, self.requested_phase());
-        // Each of these may wake other tasks, and panics if a waker does; the others run regardless.
+        // Each of these may wake other tasks, and panics if a waker does; the others run
+        // regardless.
         let _excludes = Finally::new(|| {
             if let Some(line) = line {
                 shared.port.exclude(line);

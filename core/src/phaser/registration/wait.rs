@@ -3,7 +3,8 @@
 //! - *Oversubscribed* (`help_after` is 0): tasks share processors. The last task to signal ends the
 //!   phase; a task that lacks more than one signal yields at once.
 //! - *Watching*: few tasks with dedicated processors; see `shared::watch`.
-//! - *Gathering*: a master gathers its node; the others poll the phase word, and help after a while.
+//! - *Gathering*: a master gathers its node; the others poll the phase word, and help after a
+//!   while.
 #![forbid(unsafe_code)]
 
 use super::Registration;
@@ -36,13 +37,13 @@ impl<P: Relax + Barrier> Registration<P> {
         self.block(None)
     }
 
-    /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all have
-    /// signalled and before any resumes. All tasks registered in this mode must call it in the same
-    /// phase, with the same statement.
+    /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all
+    /// have signalled and before any resumes. All tasks registered in this mode must call it in the
+    /// same phase, with the same statement.
     ///
     /// # Errors
-    /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an early
-    /// signal the phase may have ended.
+    /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an
+    /// early signal the phase may have ended.
     ///
     /// # Panics
     /// Resumes a panic of the statement, in the task that ran it; the other tasks continue.
@@ -59,8 +60,9 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// As [`wait_blocking`](Self::wait_blocking) while `continues` returns true. It is called after
-    /// each failed poll, with the number of failed polls before. Once it returns false, the result is
-    /// false, and this or any other wait may follow, or none. The hardware does not carry the phase.
+    /// each failed poll, with the number of failed polls before. Once it returns false, the result
+    /// is false, and this or any other wait may follow, or none. The hardware does not carry the
+    /// phase.
     ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).

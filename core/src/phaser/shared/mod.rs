@@ -1,8 +1,8 @@
 //! What the tasks of a phaser share: the end of a phase joins the word, the tree and the lines.
 //!
 //! The word says which phase it is, the tree which tasks have signalled, the lines what carries a
-//! phase, `Single` what runs between two phases. This is the only folder that knows all of them; the
-//! fences of word.Z1 and word.Z3 are here, between the words of two owners.
+//! phase, `Single` what runs between two phases. This is the only folder that knows all of them;
+//! the fences of word.Z1 and word.Z3 are here, between the words of two owners.
 
 pub(crate) mod watch;
 
@@ -33,8 +33,8 @@ pub(crate) struct Shared<P: Barrier> {
     pub(crate) config: Config,
 }
 
-/// What the end of a phase changes, on one line: the task that ends it transfers that line once, and
-/// the waiting tasks find everything there.
+/// What the end of a phase changes, on one line: the task that ends it transfers that line once,
+/// and the waiting tasks find everything there.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Top {
@@ -49,8 +49,8 @@ pub(crate) struct Top {
 /// A task that tries to end a phase.
 pub(crate) struct Visit<'a> {
     pub(crate) by: Gatherer,
-    /// Whether the task is registered: the phase after this one does not end without it, or it keeps
-    /// the phaser in software.
+    /// Whether the task is registered: the phase after this one does not end without it, or it
+    /// keeps the phaser in software.
     pub(crate) registered: bool,
     /// The statement that the task requested for the end of the phase.
     pub(crate) single: Option<&'a mut dyn FnMut()>,
@@ -108,8 +108,8 @@ impl<P: Relax + Barrier> Shared<P> {
         }
     }
 
-    /// Ends `phase`, whose tree is complete, unless a newcomer owes a signal or another task runs what
-    /// comes between two phases. `top` is the root that was seen complete.
+    /// Ends `phase`, whose tree is complete, unless a newcomer owes a signal or another task runs
+    /// what comes between two phases. `top` is the root that was seen complete.
     fn finish(&self, top: Option<&Node>, phase: usize, visit: &mut Visit<'_>) -> bool {
         let (tree, single) = (&self.tree, &self.top.single);
         let quiet = tree.pad.is_empty();
@@ -121,7 +121,8 @@ impl<P: Relax + Barrier> Shared<P> {
                 // A task that holds the statement runs it.
                 if self.top.word.sleepers().is_some() && single.notify_once(phase) {
                     // ORDERING: SeqCst, pairs with that of recheck: either this side observes the
-                    // sleeper, or the sleeper observes all the signals that are seen here (word.Z1).
+                    // sleeper, or the sleeper observes all the signals that are seen here
+                    // (word.Z1).
                     full_fence();
                     tree.wake(Some(visit.by.slot));
                 }
@@ -160,16 +161,16 @@ impl<P: Relax + Barrier> Shared<P> {
     fn publish(&self, phase: usize, by: Option<NonNull<Slot>>) -> bool {
         let ended = self.top.word.end(phase);
         if ended == Some(true) {
-            // ORDERING: SeqCst, pairs with that of recheck: either this side observes the sleeper, or
-            // the sleeper observes that the phase has ended (word.Z3).
+            // ORDERING: SeqCst, pairs with that of recheck: either this side observes the sleeper,
+            // or the sleeper observes that the phase has ended (word.Z3).
             full_fence();
             self.tree.wake(by);
         }
         ended.is_some()
     }
 
-    /// Publishes the end of the phases before `phase`. Called when a task deregisters after completing
-    /// every phase below `phase`: that progress may be known to it alone.
+    /// Publishes the end of the phases before `phase`. Called when a task deregisters after
+    /// completing every phase below `phase`: that progress may be known to it alone.
     pub(crate) fn publish_before(&self, phase: usize) {
         if let Some(last) = phase.checked_sub(1)
             && !self.is_past(last)
@@ -192,9 +193,9 @@ impl<P: Relax + Barrier> Shared<P> {
 
     /// Examines the tree once more, after the task announced that it is about to park.
     pub(crate) fn recheck(&self, phase: usize, visit: &mut Visit<'_>) {
-        // ORDERING: SeqCst, pairs with those of after_signal and watch: either this side observes the
-        // signal, or the signalling task observes the sleeper (word.Z1); and with that of publish
-        // (word.Z3).
+        // ORDERING: SeqCst, pairs with those of after_signal and watch: either this side observes
+        // the signal, or the signalling task observes the sleeper (word.Z1); and with that of
+        // publish (word.Z3).
         full_fence();
         self.advance(phase, visit);
     }
@@ -208,11 +209,11 @@ impl<P: Relax + Barrier> Shared<P> {
         }
     }
 
-    /// Ends the phase, if it can end, on behalf of tasks that are parked. Called after a signal or a
-    /// departure: no other task may examine the tree again.
+    /// Ends the phase, if it can end, on behalf of tasks that are parked. Called after a signal or
+    /// a departure: no other task may examine the tree again.
     pub(crate) fn after_signal(&self, slot: NonNull<Slot>, registered: bool) {
-        // ORDERING: SeqCst, pairs with that of recheck: either this side observes the sleeper, or the
-        // sleeper observes the signal (word.Z1).
+        // ORDERING: SeqCst, pairs with that of recheck: either this side observes the sleeper, or
+        // the sleeper observes the signal (word.Z1).
         full_fence();
         if let Some(phase) = self.top.word.sleepers() {
             if registered || self.tree.reduction.is_none() {

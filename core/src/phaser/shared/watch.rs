@@ -1,18 +1,18 @@
 //! Few tasks with dedicated processors: each watches the others' slots itself.
 //!
 //! # Algorithm
-//! While the tree is one small leaf, each signal is visible to all tasks at once, and a task that has
-//! seen all signals resumes: the second transfer, of the word that announces the end of the phase, is
-//! saved. That word then lags behind. A caller that needs it brings it up to date: a task that is
-//! about to park, or to leave, and any thread that queries the phase. While a task is parked, or only
-//! waits, no task resumes in this way.
+//! While the tree is one small leaf, each signal is visible to all tasks at once, and a task that
+//! has seen all signals resumes: the second transfer, of the word that announces the end of the
+//! phase, is saved. That word then lags behind. A caller that needs it brings it up to date: a task
+//! that is about to park, or to leave, and any thread that queries the phase. While a task is
+//! parked, or only waits, no task resumes in this way.
 //!
 //! With an accumulator, each task finds the others' values beside their signals, and no result is
 //! stored: see `result`.
 //!
 //! # Orderings
-//! One of the fences of word.Z1 is here: either this task observes that another is parked, before it
-//! resumes, or the sleeper observes its signal.
+//! One of the fences of word.Z1 is here: either this task observes that another is parked, before
+//! it resumes, or the sleeper observes its signal.
 #![forbid(unsafe_code)]
 
 use super::Shared;
@@ -60,15 +60,15 @@ impl<P: Relax + Barrier> Shared<P> {
         };
         for turn in 0..patience {
             if self.tree.is_complete(leaf, phase, by) {
-                // At once, while the line is here: the others may resume, and take it for their next
-                // values.
+                // At once, while the line is here: the others may resume, and take it for their
+                // next values.
                 let reduction = self.tree.reduction.as_ref();
                 let result = reduction.map(|reduction| {
                     let slots = values::read_slots(leaf, phase);
                     values::result_of(reduction, &slots)
                 });
-                // ORDERING: SeqCst, pairs with that of recheck (word.Z1). Not earlier: the signal is
-                // in transit while the others' are polled.
+                // ORDERING: SeqCst, pairs with that of recheck (word.Z1). Not earlier: the signal
+                // is in transit while the others' are polled.
                 full_fence();
                 let awake = self.top.word.sleepers().is_none();
                 let quiet = || self.tree.pad.is_empty() && !self.top.single.is_requested(phase);
@@ -106,7 +106,8 @@ impl<P: Relax + Barrier> Shared<P> {
             let registered = pad.count();
             let signalled = self.tree.nodes().filter_map(Node::least_signalled).min();
             // A slot that was free when it was read may have a task since, which is behind the
-            // others. They have signalled after it was registered, so the registration is seen here.
+            // others. They have signalled after it was registered, so the registration is seen
+            // here.
             if pad.count() != registered {
                 continue;
             }
@@ -126,8 +127,8 @@ impl<P: Relax + Barrier> Shared<P> {
         self.top.word.phase().max(watched)
     }
 
-    /// The number of phases that the first leaf has signalled, if tasks may have left the last one by
-    /// watching: without newcomers, and when that leaf was the tree.
+    /// The number of phases that the first leaf has signalled, if tasks may have left the last one
+    /// by watching: without newcomers, and when that leaf was the tree.
     fn ended_by_watching(&self) -> Option<usize> {
         let tree = &self.tree;
         if !tree.can_watch {
@@ -137,8 +138,8 @@ impl<P: Relax + Barrier> Shared<P> {
             let registered = tree.pad.count();
             let root = tree.root()?;
             let grown = root.slots().is_empty();
-            // A tree that has grown since a phase was left so has newcomers on the pad until the end
-            // of a later phase is published.
+            // A tree that has grown since a phase was left so has newcomers on the pad until the
+            // end of a later phase is published.
             if grown && tree.pad.is_empty() {
                 return None;
             }

@@ -120,8 +120,8 @@ pub(crate) struct Registry {
     pub(crate) last: Vec<(NonNull<Node>, usize)>,
     /// The slots of the last leaf that were assigned.
     pub(crate) used: usize,
-    /// Free slots, the one that has been free for longest first, each with the phase in which it was
-    /// found free.
+    /// Free slots, the one that has been free for longest first, each with the phase in which it
+    /// was found free.
     free: VecDeque<(NonNull<Slot>, usize)>,
     /// Free slots of wait-only tasks, outside of the tree.
     pub(crate) wait_only: Vec<NonNull<Slot>>,
@@ -138,8 +138,8 @@ impl Registry {
         }
     }
 
-    /// Returns the slot that has been free for longest, if `ready` accepts the phase in which it was
-    /// found free. `phase` is evaluated after the slots in `left` were taken.
+    /// Returns the slot that has been free for longest, if `ready` accepts the phase in which it
+    /// was found free. `phase` is evaluated after the slots in `left` were taken.
     pub(crate) fn reuse(
         &mut self,
         left: &FreeSlots,

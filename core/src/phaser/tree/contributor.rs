@@ -1,10 +1,10 @@
 //! The task that contributes values through one accumulator handle.
 //!
 //! # Words
-//! `Contributor`: written by any task that contributes a value: null at first, then its slot; after a
-//! second task has contributed, a pointer that is no slot's. It is a hint of where a result may be
-//! cached: a task that reads an old hint looks elsewhere. Relaxed throughout: slots live as long as
-//! the tree, which the reader keeps alive.
+//! `Contributor`: written by any task that contributes a value: null at first, then its slot; after
+//! a second task has contributed, a pointer that is no slot's. It is a hint of where a result may
+//! be cached: a task that reads an old hint looks elsewhere. Relaxed throughout: slots live as long
+//! as the tree, which the reader keeps alive.
 
 use super::Tree;
 use super::node::Slot;
@@ -38,8 +38,8 @@ impl Contributor {
         }
     }
 
-    /// The slot of the only task that has contributed values, if there is exactly one; `tree` is the
-    /// accumulator's.
+    /// The slot of the only task that has contributed values, if there is exactly one; `tree` is
+    /// the accumulator's.
     #[inline]
     pub(crate) fn slot<'a>(&self, _tree: &'a Tree) -> Option<&'a Slot> {
         // ORDERING: Relaxed: see the head.
@@ -47,7 +47,8 @@ impl Contributor {
         if slot == ptr::dangling_mut() {
             return None;
         }
-        // SAFETY: null, or a slot of the tree, which `note` requires; slots live as long as the tree.
+        // SAFETY: null, or a slot of the tree, which `note` requires; slots live as long as the
+        // tree.
         unsafe { slot.as_ref() }
     }
 }

@@ -1,8 +1,8 @@
 //! Gathering: how a task finds out that all signals of a phase are there.
 //!
 //! Two walks examine the same children. A master goes round its own node, and remembers how far it
-//! got; a task that helps, or that comes last, examines the nodes on its path from the leaf, or from
-//! the root, upwards.
+//! got; a task that helps, or that comes last, examines the nodes on its path from the leaf, or
+//! from the root, upwards.
 
 use super::Tree;
 use super::node::{Below, Node, Slot};
@@ -157,8 +157,8 @@ impl Tree {
         Gathered::Complete(Some(node))
     }
 
-    /// Whether all tasks below `node` have signalled `phase`; raises the node then, unless it is the
-    /// root, which has no reader above.
+    /// Whether all tasks below `node` have signalled `phase`; raises the node then, unless it is
+    /// the root, which has no reader above.
     fn pass(&self, node: &Node, phase: usize, by: &mut Gatherer) -> bool {
         if node.is_behind(phase) {
             if !self.is_complete(node, phase, by) {

@@ -2,9 +2,9 @@
 //!
 //! # Algorithm
 //! Leaf i has index i at level 0; the node of index x at level k has the parent x / degree at level
-//! k + 1. A new leaf becomes a child of its left neighbour's parent if that has room; otherwise a new
-//! parent is made and linked likewise. That takes only the last node of each level (Chatterjee 2013,
-//! algorithms 2 and 3, which leave the construction of inner nodes open).
+//! k + 1. A new leaf becomes a child of its left neighbour's parent if that has room; otherwise a
+//! new parent is made and linked likewise. That takes only the last node of each level (Chatterjee
+//! 2013, algorithms 2 and 3, which leave the construction of inner nodes open).
 
 use super::Tree;
 use super::arena::Registry;
@@ -23,8 +23,8 @@ pub(crate) struct Registered {
 }
 
 impl Tree {
-    /// Registers a task that owes the signal of phase `start` first, unless it only waits. Called by a
-    /// registered task, before its own next signal, or by the creator.
+    /// Registers a task that owes the signal of phase `start` first, unless it only waits. Called
+    /// by a registered task, before its own next signal, or by the creator.
     pub(crate) fn register(
         &self,
         mode: Mode,
@@ -80,8 +80,8 @@ impl Tree {
     /// Returns the slot that has been free for longest, unless the last signal and value in it may
     /// still be needed.
     fn reuse(&self, registry: &mut Registry, word: &PhaseWord) -> Option<NonNull<Slot>> {
-        // Its values are needed until the phase has ended, and the pad may contain it until the next
-        // phase has: twice there, it would count twice.
+        // Its values are needed until the phase has ended, and the pad may contain it until the
+        // next phase has: twice there, it would count twice.
         let ready = |since, phase| self.reduction.is_none() || since + 1 < phase;
         registry.reuse(&self.free, || word.phase(), ready)
     }
@@ -108,8 +108,8 @@ impl Tree {
         // Only the first leaf can be the whole tree.
         let watched = registry.last.is_empty() && self.can_watch;
         let cells = leaf_cells(self.reduction.as_ref(), degree, watched);
-        // Not the phase that its first task owes, which may be far ahead: the next task in the leaf,
-        // or in that slot, owes an earlier one.
+        // Not the phase that its first task owes, which may be far ahead: the next task in the
+        // leaf, or in that slot, owes an earlier one.
         let phase = word.phase();
         let paired = watched && self.reduction.is_none();
         let leaf = self.arena.keep(Node::leaf(degree, phase, paired, cells));

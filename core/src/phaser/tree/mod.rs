@@ -4,15 +4,15 @@
 //! Chatterjee 2013, 6.3, with its errors corrected. Tasks that signal have slots in the leaves of a
 //! tree of the given degree; a task that sees all signals below a node raises the node. A phase can
 //! end when the root and all newcomers have signalled it. What differs from the source:
-//! - Nodes are raised *to* a phase, not incremented, so any task may gather any node at any time, and
-//!   gathering is idempotent.
-//! - A fixed master gathers its node by plain stores. No task depends on it: after a while a waiting
-//!   task gathers in its place, so a master that computes, waits on another phaser, or is preempted
-//!   does not block progress for good.
+//! - Nodes are raised *to* a phase, not incremented, so any task may gather any node at any time,
+//!   and gathering is idempotent.
+//! - A fixed master gathers its node by plain stores. No task depends on it: after a while a
+//!   waiting task gathers in its place, so a master that computes, waits on another phaser, or is
+//!   preempted does not block progress for good.
 //! - The landing pad is examined after the tree, not before.
 //! - Growth and the assignment of slots take a lock, where the source waits for a ticket.
-//! - Instead of a list of nodes without a master there is a count of how often such a node appeared:
-//!   a task without a node examines its path again when the count has changed.
+//! - Instead of a list of nodes without a master there is a count of how often such a node
+//!   appeared: a task without a node examines its path again when the count has changed.
 //!
 //! # Words
 //! `root`: written by a registering task, under the lock. `vacancies`: incremented by a task that

@@ -65,8 +65,8 @@ impl Pad {
         let ring = self.room(len, phase);
         // SAFETY: rings live as long as the pad.
         let entry = unsafe { (*ring).at(len) };
-        // ORDERING: Release, pairs with Acquire in newcomers (P1): for slow readers, which may find it in
-        // place of an older entry.
+        // ORDERING: Release, pairs with Acquire in newcomers (P1): for slow readers, which may find
+        // it in place of an older entry.
         entry.store(slot.as_ptr(), Ordering::Release);
         // ORDERING: Release, pairs with Acquire in newcomers (P1).
         self.len.store(len + 1, Ordering::Release);
@@ -103,16 +103,16 @@ impl Pad {
 
     #[inline]
     fn first(&self) -> usize {
-        // ORDERING: Acquire, pairs with Release in retire (P2). A low value only costs reading retired
-        // entries.
+        // ORDERING: Acquire, pairs with Release in retire (P2). A low value only costs reading
+        // retired entries.
         self.start.load(Ordering::Acquire)
     }
 
     /// Whether no newcomer is waited for; the only access in a phase without registrations.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // ORDERING: Relaxed: a newcomer that owes a signal was registered by a task whose signal the
-        // caller has seen (signal.S1).
+        // ORDERING: Relaxed: a newcomer that owes a signal was registered by a task whose signal
+        // the caller has seen (signal.S1).
         self.len.load(Ordering::Relaxed) == self.first()
     }
 
@@ -155,8 +155,8 @@ impl Pad {
             .take_while(|slot| slot.start() < phase)
             .count();
         if old > 0 {
-            // ORDERING: Release, pairs with Acquire in first (P2). It may be read instead of another
-            // thread's, whose release sequence it continues.
+            // ORDERING: Release, pairs with Acquire in first (P2). It may be read instead of
+            // another thread's, whose release sequence it continues.
             self.start.fetch_max(first + old, Ordering::Release);
         }
     }

@@ -1,18 +1,19 @@
 //! Values that go up the tree with the signals: a reduction applied to nodes.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 6.5. The values below a node are combined before the node is raised. If a task was
-//! registered in the phase itself, its leaf may have been gathered already; therefore the tree
-//! combines the values of the tasks registered earlier, and the end of the phase adds the newcomers'
-//! values, in the order of their registration: each value counts once. The order is that of the
-//! slots, then that of the newcomers: a sum of floats has the same bits under every schedule.
+//! Chatterjee 2013, 6.5. The values below a node are combined before the node is raised. If a task
+//! was registered in the phase itself, its leaf may have been gathered already; therefore the tree
+//! combines the values of the tasks registered earlier, and the end of the phase adds the
+//! newcomers' values, in the order of their registration: each value counts once. The order is that
+//! of the slots, then that of the newcomers: a sum of floats has the same bits under every
+//! schedule.
 //!
 //! A phase that tasks have left by watching each other (see `shared::watch`) has no common result:
-//! each task computes it from the values, in the same order, and caches it on a private line until it
-//! signals the next phase. While it is there, no later phase can have ended, so it is right for any
-//! reader. An accumulator handle remembers the slot of the one task that contributes values through
-//! it, and so finds that line; if no task does, or several, or the task has cached nothing, the
-//! result is computed again from the values.
+//! each task computes it from the values, in the same order, and caches it on a private line until
+//! it signals the next phase. While it is there, no later phase can have ended, so it is right for
+//! any reader. An accumulator handle remembers the slot of the one task that contributes values
+//! through it, and so finds that line; if no task does, or several, or the task has cached nothing,
+//! the result is computed again from the values.
 #![forbid(unsafe_code)]
 
 use super::node::signal::GONE;
@@ -110,8 +111,8 @@ pub(crate) fn conclude<'a>(
 }
 
 /// Reads the values of a phase without newcomers in which `leaf`, a small one, was the tree. The
-/// caller may use them only if no later phase has ended when this returns; otherwise they may belong
-/// to two phases.
+/// caller may use them only if no later phase has ended when this returns; otherwise they may
+/// belong to two phases.
 #[inline]
 pub(crate) fn read_slots(leaf: &Node, phase: usize) -> [Option<u128>; MAX_WATCHED] {
     let mut values = [None; MAX_WATCHED];

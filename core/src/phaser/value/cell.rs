@@ -2,22 +2,22 @@
 //!
 //! # Layout
 //! Each slot of a leaf has places for the values of two phases, used in turn, beside its signal
-//! word, which records which of them are in use: the transfer that brings a signal brings the value.
-//! A node has two cells, used in turn, each stamped with its phase. A task that leaves a phase by
-//! watching caches the result on a private line until it signals the next phase.
+//! word, which records which of them are in use: the transfer that brings a signal brings the
+//! value. A node has two cells, used in turn, each stamped with its phase. A task that leaves a
+//! phase by watching caches the result on a private line until it signals the next phase.
 //!
 //! # Words
 //! Values of a slot: written by its task, before it signals. Cells of a node: written by any task
-//! that gathers; several write the same value, since all that they read is fixed until the phase has
-//! ended. The result: written by the one task that concludes the phase. A cached result: written by
-//! its task.
+//! that gathers; several write the same value, since all that they read is fixed until the phase
+//! has ended. The result: written by the one task that concludes the phase. A cached result:
+//! written by its task.
 //!
 //! A value is never overwritten while a registered task reads it: the overwrite happens two phases
 //! later, and cannot start before the reader has signalled the phase in between. Therefore only
-//! tasks registered signal-wait take part. A delayed task that gathers or ends a phase may write its
-//! value again as long as it has not signalled the next phase; the slots and the newcomers of the
-//! phase are kept until then. A reader that is not registered has no such guarantee: it validates
-//! the value by reading the stamp, or the signals, once more after it.
+//! tasks registered signal-wait take part. A delayed task that gathers or ends a phase may write
+//! its value again as long as it has not signalled the next phase; the slots and the newcomers of
+//! the phase are kept until then. A reader that is not registered has no such guarantee: it
+//! validates the value by reading the stamp, or the signals, once more after it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -78,8 +78,8 @@ impl Cell {
         }
     }
 
-    /// Stores a node's value, which several threads may write at once. Raising the node publishes it
-    /// (node.N1).
+    /// Stores a node's value, which several threads may write at once. Raising the node publishes
+    /// it (node.N1).
     pub(crate) fn set(&self, phase: usize, value: u128) {
         for (index, word) in self.words.iter().enumerate() {
             // ORDERING: Relaxed: published by the raise of the node (node.N1).
@@ -137,8 +137,8 @@ fn read(stamp: &AtomicUsize, words: &[AtomicUsize]) -> (usize, Option<u128>) {
     if now & 1 != 0 {
         return (now, None);
     }
-    // ORDERING: Acquire, pairs with Release in renew (A2): after a word of a later value, the load of
-    // the stamp below returns a later stamp.
+    // ORDERING: Acquire, pairs with Release in renew (A2): after a word of a later value, the load
+    // of the stamp below returns a later stamp.
     let value = joined(words.iter().map(|word| word.load(Ordering::Acquire)));
     // ORDERING: Relaxed: after the words, by their Acquire.
     let whole = stamp.load(Ordering::Relaxed) == now;
@@ -149,8 +149,9 @@ fn read(stamp: &AtomicUsize, words: &[AtomicUsize]) -> (usize, Option<u128>) {
 type Pair = CacheLine<[Cell; 2]>;
 
 /// The values of a node. For a leaf, also those of its slots: for each slot a signal word and two
-/// values, on a line each; the first two slots of a leaf whose tasks watch each other share a line if
-/// they fit. After these, such a leaf has a line for each slot, with the result that its task caches.
+/// values, on a line each; the first two slots of a leaf whose tasks watch each other share a line
+/// if they fit. After these, such a leaf has a line for each slot, with the result that its task
+/// caches.
 #[derive(Debug)]
 pub(crate) struct Cells {
     node: Option<Box<Pair>>,
@@ -258,7 +259,8 @@ impl Cells {
     /// Discards the cached result of a slot, before its task signals or leaves.
     pub(crate) fn discard_cached(&self, slot: usize) {
         if let Some((stamp, _)) = self.cache(slot) {
-            // ORDERING: Relaxed: published by the signal, or the departure, that follows (signal.S1).
+            // ORDERING: Relaxed: published by the signal, or the departure, that follows
+            // (signal.S1).
             stamp.store(DISCARDED, Ordering::Relaxed);
         }
     }

@@ -1,4 +1,5 @@
-//! The operators of accumulators, and the types of values they apply to (Chatterjee 2013, table 6.4).
+//! The operators of accumulators, and the types of values they apply to (Chatterjee 2013, table
+//! 6.4).
 #![forbid(unsafe_code)]
 
 /// An operator that combines two values.
@@ -50,8 +51,8 @@ impl Op {
 
 /// A value that an accumulator accepts: at most 16 bytes.
 pub trait Element: Copy + Send + Sync + 'static {
-    /// The number of low bits that [`pack`](Self::pack) uses; the others are 0. Values of at most 64
-    /// bits are combined faster.
+    /// The number of low bits that [`pack`](Self::pack) uses; the others are 0. Values of at most
+    /// 64 bits are combined faster.
     const WIDTH: u32 = u128::BITS;
 
     /// Returns the bits of the value.

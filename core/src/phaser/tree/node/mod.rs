@@ -6,13 +6,13 @@
 //! children: set once, by a registering task, under the lock.
 //!
 //! # Two signal words on one line
-//! Where tasks watch each other (see `shared::watch`), the words of the first two slots share a line;
-//! each of the others has its own. The transfer that gives a task the right to write its own word
-//! then brings the other's signal; with a line each, there are two transfers in sequence. Measured
-//! for two threads on an Intel Xeon (model 207): 122 ns an episode instead of 189 to 217. Three or
-//! four words on a line were not measured on as many cores. Simulated (`verify/CYCLES.md`, few
-//! threads), each further word on a line costs more than it saves, as its writers invalidate each
-//! other's copies in turn: therefore two share, and of three or four tasks the first two.
+//! Where tasks watch each other (see `shared::watch`), the words of the first two slots share a
+//! line; each of the others has its own. The transfer that gives a task the right to write its own
+//! word then brings the other's signal; with a line each, there are two transfers in sequence.
+//! Measured for two threads on an Intel Xeon (model 207): 122 ns an episode instead of 189 to 217.
+//! Three or four words on a line were not measured on as many cores. Simulated (`verify/CYCLES.md`,
+//! few threads), each further word on a line costs more than it saves, as its writers invalidate
+//! each other's copies in turn: therefore two share, and of three or four tasks the first two.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -33,8 +33,8 @@ use sleeper::Sleeper;
 /// The duty of a woken task: to wake the other sleepers below a node.
 pub(crate) type WakeDuty = NonNull<Node>;
 
-/// A task's words in the tree. A slot keeps its address as long as the phaser exists, and serves one
-/// task after another.
+/// A task's words in the tree. A slot keeps its address as long as the phaser exists, and serves
+/// one task after another.
 pub(crate) type Slot = CacheLine<SlotWords>;
 
 /// See [`Slot`].
@@ -146,8 +146,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes a leaf of `degree` free slots in `phase`. The signal words of the first two share a line
-    /// if `paired`. The leaf is to be freed with `Box::from_raw`.
+    /// Makes a leaf of `degree` free slots in `phase`. The signal words of the first two share a
+    /// line if `paired`. The leaf is to be freed with `Box::from_raw`.
     pub(crate) fn leaf(degree: usize, phase: usize, paired: bool, cells: Cells) -> NonNull<Self> {
         let slots = (0..degree).map(|_| CacheLine(SlotWords::new())).collect();
         let mut leaf = Self::make(Below::Slots(slots), phase, cells);
@@ -181,7 +181,8 @@ impl Node {
         let gathered = |node: NonNull<Self>| {
             // SAFETY: nodes live as long as the phaser.
             let node = unsafe { node.as_ref() };
-            // ORDERING: Relaxed: too low is harmless; it cannot be too high, as the word only rises.
+            // ORDERING: Relaxed: too low is harmless; it cannot be too high, as the word only
+            // rises.
             node.gathered.load(Ordering::Relaxed)
         };
         let lowest = second.map_or(usize::MAX, gathered).min(gathered(first));
@@ -262,8 +263,8 @@ impl Node {
         let helped = self.helped.load(Ordering::Relaxed);
         // ORDERING: Relaxed: the same statistic.
         self.helped.store(helped + 1, Ordering::Relaxed);
-        // ORDERING: Release, pairs with Acquire in is_behind (N1). It may be read instead of another
-        // thread's, whose release sequence it continues.
+        // ORDERING: Release, pairs with Acquire in is_behind (N1). It may be read instead of
+        // another thread's, whose release sequence it continues.
         self.gathered.fetch_max(phase + 1, Ordering::Release);
     }
 
@@ -274,9 +275,9 @@ impl Node {
     }
 
     /// As [`raise`](Self::raise), by the fixed master while it waits for `phase`. No task can have
-    /// raised the node further, since the next phase requires the master's own signal; the exception
-    /// is a newcomer master, whose slot a gathering task may have missed: the node is then lowered,
-    /// and gathered once more.
+    /// raised the node further, since the next phase requires the master's own signal; the
+    /// exception is a newcomer master, whose slot a gathering task may have missed: the node is
+    /// then lowered, and gathered once more.
     #[inline]
     pub(crate) fn store_gathered(&self, phase: usize) {
         // ORDERING: Release, pairs with Acquire in is_behind (N1).
@@ -343,8 +344,8 @@ impl Node {
 
     /// Makes the task in `slot` the master, unless the node has one.
     pub(crate) fn try_master(&self, slot: NonNull<Slot>) -> bool {
-        // ORDERING: Relaxed, on failure too: if the previous master's store to `gathered` overwrites
-        // the new master's, the node is gathered once more.
+        // ORDERING: Relaxed, on failure too: if the previous master's store to `gathered`
+        // overwrites the new master's, the node is gathered once more.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let (null, own) = (ptr::null_mut(), slot.as_ptr());
         !self.has_master()

@@ -68,8 +68,8 @@ pub(crate) fn store(word: &AtomicUsize, progress: Progress) {
 
 /// Initializes the word for a new task, which owes `start` next.
 pub(crate) fn occupy(word: &AtomicUsize, start: usize) {
-    // ORDERING: Release, pairs with Acquire in load (S1): a task that finds the newcomer, which owes
-    // nothing yet, in the slot of a task that has left sees what that task did.
+    // ORDERING: Release, pairs with Acquire in load (S1): a task that finds the newcomer, which
+    // owes nothing yet, in the slot of a task that has left sees what that task did.
     word.store(Progress::new(start).0, Ordering::Release);
 }
 

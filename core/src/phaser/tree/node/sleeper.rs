@@ -58,8 +58,8 @@ impl<D> Sleeper<D> {
         }
     }
 
-    /// Stores `waker`, to be called by the next [`wake`](Self::wake). Called by the task only, while
-    /// it is awake.
+    /// Stores `waker`, to be called by the next [`wake`](Self::wake). Called by the task only,
+    /// while it is awake.
     pub(crate) fn sleep(&self, waker: &Waker) {
         let waker = Note::Waker(waker.clone());
         // SAFETY: this is the task, and the state is awake.
@@ -81,7 +81,8 @@ impl<D> Sleeper<D> {
                 ASLEEP if self.try_busy() => {
                     // SAFETY: this thread made the state busy.
                     let old = unsafe { self.replace(Note::Duty(None)) };
-                    // ORDERING: Relaxed: a later task of the slot acquires it with the slot (arena.G2).
+                    // ORDERING: Relaxed: a later task of the slot acquires it with the slot
+                    // (arena.G2).
                     self.state.store(AWAKE, Ordering::Relaxed);
                     drop(old);
                     return None;
@@ -92,7 +93,8 @@ impl<D> Sleeper<D> {
         }
     }
 
-    /// Wakes the task, with a duty or without, if it is asleep; otherwise returns false. Any thread.
+    /// Wakes the task, with a duty or without, if it is asleep; otherwise returns false. Any
+    /// thread.
     #[inline]
     pub(crate) fn wake(&self, duty: Option<D>) -> bool {
         // ORDERING: Relaxed load first: a task that needs to be woken has stored ASLEEP before the
