@@ -78,7 +78,7 @@ fn the_table_shows_tree_workers_and_victims() {
     let (_, explained, _) = output(tautline(XEON).arg("--explain"));
     for part in [
         "phaser degree    8, of the 8 processors that share L3\n",
-        "phaser help      after 1000 looks, ",
+        "phaser help      after 1000 polls, ",
         "phaser words     anywhere: ",
     ] {
         assert!(explained.contains(part), "no {part:?} in\n{explained}");
@@ -140,7 +140,7 @@ fn this_machine_has_a_tree_too() {
     assert_eq!(tree["workers"].as_array().unwrap().len(), pinned);
     assert_eq!(tree["places"][0]["parent"], Value::Null);
     let (_, table, _) = output(&mut tautline("topo"));
-    assert!(table.contains("\n  p0 mem "), "{table}");
+    assert!(table.contains("\n  d0 mem "), "{table}");
 }
 
 #[test]
@@ -151,13 +151,10 @@ fn a_list_chooses_processors() {
     assert_eq!(cores["default_workers"], 6);
     assert_eq!(cores["hierarchy"]["places"].as_array().unwrap().len(), 4);
     assert_eq!(topo("{3},{7},{99}")["pinning"], serde_json::json!([3, 7]));
-    let own = json(tautline("topo --json").env("TAUTLINE_PLACES", "threads(1)"));
+    let own = json(tautline("topo --json").env("TAUTLINE_PIN", "threads(1)"));
     assert_eq!(own["default_workers"], 1);
     let number = json(tautline("topo --json").env("TAUTLINE_PLACES", "4"));
-    assert_eq!(
-        number["pinning"],
-        json(&mut tautline("topo --json"))["pinning"]
-    );
+    assert_eq!(number["default_places"], 4);
 }
 
 /// The line that refuses the request.
@@ -191,12 +188,12 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
             "tautline: --pin {1048575}: at least one allowed processor, of ",
         ),
         (
-            "uts D7 --places {1048575}",
-            "tautline: --places {1048575}: at least one allowed processor, of ",
+            "uts D7 --pin {1048575}",
+            "tautline: --pin {1048575}: at least one allowed processor, of ",
         ),
         (
-            "uts D7 --places cores(",
-            "tautline: --places cores(: a whole number, or a list of places: at character 7, the end: ",
+            "uts D7 --pin cores(",
+            "tautline: --pin cores(: at character 7, the end: ",
         ),
         (
             "uts D7 --places -1",
@@ -206,14 +203,14 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         let found = refusal(&mut tautline(args));
         assert!(found.starts_with(line), "{args}: {found}");
     }
-    let found = refusal(tautline("topo").env("TAUTLINE_PLACES", "{0"));
+    let found = refusal(tautline("topo").env("TAUTLINE_PIN", "{0"));
     assert_eq!(
         found,
-        "tautline: TAUTLINE_PLACES {0: at character 3, the end: a comma, or a closing brace\n"
+        "tautline: TAUTLINE_PIN {0: at character 3, the end: a comma, or a closing brace\n"
     );
-    let found = refusal(tautline("uts D7").env("TAUTLINE_PLACES", "{0"));
+    let found = refusal(tautline("uts D7").env("TAUTLINE_PIN", "{0"));
     assert!(
-        found.contains("--places {0: ") && found.contains("(from TAUTLINE_PLACES)"),
+        found.contains("--pin {0: ") && found.contains("(from TAUTLINE_PIN)"),
         "{found}"
     );
 }
@@ -221,7 +218,7 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
 #[test]
 fn runs_go_where_the_variables_say() {
     let uts = "uts D7 --baseline none --json --quiet";
-    let run = json(tautline(uts).env("TAUTLINE_PLACES", "threads(1)"));
+    let run = json(tautline(uts).env("TAUTLINE_PIN", "threads(1)"));
     assert_eq!((&run["places"], &run["workers"]), (&1.into(), &1.into()));
     let run = json(tautline(uts).env("OMP_PLACES", "threads(1)"));
     assert_eq!(run["workers"], 1);
@@ -233,15 +230,16 @@ fn runs_go_where_the_variables_say() {
     let unbound: Value = serde_json::from_slice(&unbound.unwrap().stdout).unwrap();
     assert_eq!(unbound["workers"], all);
     // Ours comes first, and the option before both.
-    let both = [("TAUTLINE_PLACES", "threads(1)"), ("OMP_PLACES", "threads")];
+    let both = [("TAUTLINE_PIN", "threads(1)"), ("OMP_PLACES", "threads")];
     assert_eq!(json(tautline(uts).envs(both))["workers"], 1);
     let option =
-        json(tautline(&format!("{uts} --places 2 --workers 1")).env("TAUTLINE_PLACES", "{{"));
+        json(tautline(&format!("{uts} --places 2 --workers 1")).env("TAUTLINE_PLACES", "64"));
     assert_eq!(option["places"], 2);
 }
 
 /// Each variable of a run, with a value that is refused.
-const VARIABLES: [(&str, &str); 11] = [
+const VARIABLES: [(&str, &str); 12] = [
+    ("PIN", "{0"),
     ("PLACES", "{0"),
     ("WORKERS", "many"),
     ("RANDOM_STEALS", "-1"),
@@ -321,7 +319,7 @@ fn a_platform_in_a_variable_is_used_or_refused() {
 fn a_variable_that_is_not_text_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
     let bytes = std::ffi::OsStr::from_bytes(b"\xff\xfe");
-    for name in ["TAUTLINE_PLACES", "TAUTLINE_PHASER_DEGREE"] {
+    for name in ["TAUTLINE_PIN", "TAUTLINE_PHASER_DEGREE"] {
         let line = refusal(tautline("topo").env(name, bytes));
         assert!(line.starts_with(&format!("tautline: {name} ")), "{line}");
         assert!(line.ends_with(": text in UTF-8\n"), "{line}");

@@ -419,7 +419,7 @@ fn places_without_an_allowed_processor_are_refused() {
     let line = refused.unwrap_err().to_string();
     assert_eq!(
         line,
-        "places {1},{7}: at least one allowed processor, of 0 2-3"
+        "pin {1},{7}: at least one allowed processor, of 0 2-3"
     );
 }
 
@@ -444,14 +444,4 @@ fn surprising_placements_are_told() {
     // A machine that is one core is none.
     let small = Pinning::of(&machine(1, 1, 2, |_| true));
     assert_eq!(told(&small, 2), "");
-}
-
-#[test]
-fn numbers_are_no_lists() {
-    assert!(["", "4", "007"].iter().all(|text| is_number(text)));
-    assert!(
-        ["{4}", "cores", "-4", "4,5", " 4"]
-            .iter()
-            .all(|text| !is_number(text))
-    );
 }

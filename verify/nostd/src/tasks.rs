@@ -8,10 +8,10 @@ use core::cell::{Cell, UnsafeCell};
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::task::Poll;
+use tautline_core::WorkerId;
 use tautline_core::flow::Ddf;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::task::{Cx, Pool};
-use tautline_core::WorkerId;
 
 const BYTES: usize = 4 << 20;
 

@@ -1,7 +1,7 @@
 //! Workers that wait or rest: what they leave behind reaches a worker that may run it.
 
-use super::machine::{Cell, Cxt, Machine, with_others_of};
 use super::domains::pool;
+use super::machine::{Cell, Cxt, Machine, with_others_of};
 use loom::thread;
 use std::future::{Future, poll_fn};
 use std::pin::pin;

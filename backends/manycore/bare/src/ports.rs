@@ -4,8 +4,8 @@ use crate::Chip;
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unpark};
 use tautline_core::WorkerId;
+use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unpark};
 use tautline_manycore::virt::MOST_HARTS;
 use tautline_manycore::{Board, LINES};
 
