@@ -9,6 +9,7 @@ mod deps;
 mod examples;
 mod mirror;
 mod models;
+mod msrv;
 mod mutants;
 mod native;
 mod nostd;
@@ -89,6 +90,11 @@ pub const JOBS: &[Job] = &[
         "mirror",
         "every module has its tests, models and benchmark under its own name",
         mirror::run,
+    ),
+    job(
+        "msrv",
+        "the library compiles with the oldest compiler that Cargo.toml promises",
+        msrv::run_all,
     ),
     job(
         "nostd",

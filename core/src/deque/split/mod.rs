@@ -48,6 +48,7 @@
 mod owner;
 mod request;
 
+#[cfg(feature = "alloc")]
 pub(crate) use owner::End;
 pub use owner::{Owner, Pushed};
 pub use request::{Refused, Request};

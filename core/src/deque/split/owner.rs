@@ -357,6 +357,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     }
 
     /// Takes the item at `index` off, if it is the newest and private.
+    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn retract_private(self, index: Index, fence: &impl Fence) -> bool {
         // Computed from what is loaded, so that the caller keeps one register for all of this.
