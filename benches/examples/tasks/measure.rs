@@ -4,7 +4,6 @@ use crate::allocations;
 use crate::contention::{Contended, contended};
 use crate::forks::{Rayon, Runtime, Spawn, pin};
 use crate::rivals::{OwnerEnd, Rival};
-use crate::rows::Better;
 use crate::work::{Empty, Fib, Nothing, Queens, Regions, Search};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -26,6 +25,13 @@ pub struct Sample {
     pub figure: f64,
     /// Processor time by wall time.
     pub processors: f64,
+}
+
+/// Which of two figures is better.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    Less,
+    More,
 }
 
 impl Case {

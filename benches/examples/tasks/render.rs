@@ -1,7 +1,8 @@
 //! The tables in Markdown: bounds by machines, then the figures of each machine.
 
 use crate::figures::{Figures, Record, Value, digits};
-use crate::rows::{Better, OURS, ROWS, Row, Wanted};
+use crate::measure::Better;
+use crate::rows::{OURS, ROWS, Row, Wanted};
 use crate::table::{judge, ratio};
 use std::fmt::Write;
 

@@ -2,7 +2,7 @@
 
 use crate::figures::is_named;
 use crate::forks::{Calls, Chili, Rayon, Runtime, Tautline};
-use crate::measure::{self as m, Case, Sample};
+use crate::measure::{self as m, Better, Case, Sample};
 use crate::rivals::{Crossbeam, Fixed, Growable, Rival, Split, St3};
 
 /// Of each worker's processor, if all are busy all the time.
@@ -41,13 +41,6 @@ impl Row {
         let is = |wanted: &Wanted| matches!(wanted, Beats(peer) | Within(peer, _) if is_named(who, peer));
         self.wanted.iter().any(is)
     }
-}
-
-/// Which figures are better.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    Less,
-    More,
 }
 
 /// What ours must be.

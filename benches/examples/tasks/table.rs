@@ -1,8 +1,9 @@
 //! What the contenders of a row gave, and whether the bounds hold.
 
 use crate::figures::{Figures, Record, Value, digits};
+use crate::measure::Better;
 use crate::measure::Sample;
-use crate::rows::{Better, OURS, Row, Wanted};
+use crate::rows::{OURS, Row, Wanted};
 
 /// The measurements of one contender in one row.
 pub struct Cell {
