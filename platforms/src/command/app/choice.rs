@@ -1,18 +1,12 @@
 //! Which application: the table of all of them as subcommands, on threads and in virtual time.
 
 use super::baseline::{self, Speed};
+use super::runs::Runs;
 use super::{App, Threads};
 use crate::command::simulate::Virtual;
 use crate::command::{APPLICATIONS, Outcome};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
-use std::fmt::Debug;
-
-/// A request whose options have been read.
-pub trait Runs: Debug {
-    /// Carries it out and says what came of it.
-    fn run(&self) -> Outcome;
-}
 
 /// An application and the ways to run it.
 #[derive(Clone, Copy, Debug)]
@@ -62,15 +56,6 @@ impl Way {
             read: |matches| Ok(Box::new(T::from_arg_matches(matches)?)),
         }
     }
-}
-
-/// The description of the options `A`.
-pub fn about<A: App>() -> String {
-    let options = A::augment_args(Command::new(A::NAME));
-    options
-        .get_about()
-        .map(ToString::to_string)
-        .unwrap_or_default()
 }
 
 /// The application that was asked for, on the threads of this machine or on a simulated one.

@@ -11,11 +11,13 @@ mod answer;
 mod baseline;
 mod choice;
 mod report;
+mod runs;
 mod threads;
 
 pub use answer::{Answer, Rates};
 pub use baseline::Speed;
-pub use choice::{Application, Chosen, Runs, about};
+pub use choice::{Application, Chosen};
+pub use runs::{Runs, about};
 pub use threads::Threads;
 
 use super::{Failure, Outcome};
