@@ -2,6 +2,7 @@
 
 mod bare;
 mod cargo;
+mod circles;
 mod counted;
 mod covered;
 mod deep;
@@ -70,6 +71,11 @@ pub const JOBS: &[Job] = &[
         "deps",
         "crates and modules import only from lower floors; unsafe, std and hardware stay where they belong",
         deps::run,
+    ),
+    job(
+        "circles",
+        "no files of a crate import from each other in a circle",
+        circles::run,
     ),
     job(
         "orderings",
