@@ -22,6 +22,10 @@ mod soak;
 use crate::tree::Tree;
 use anyhow::{Result, bail};
 
+/// Folders that are being divided anew: what `circles` and `orderings` find in them is reported, but
+/// does not fail these jobs.
+const RECUT: &[&str] = &["core/src/phaser", "core/src/task", "core/src/flow"];
+
 /// How a job that did not fail ended.
 #[derive(Debug)]
 pub enum Verdict {
@@ -79,7 +83,7 @@ pub const JOBS: &[Job] = &[
     ),
     job(
         "orderings",
-        "every atomic access says why its ordering is right",
+        "every atomic access says why its ordering is right; ids that comments cite are in a table",
         orderings::run,
     ),
     job(

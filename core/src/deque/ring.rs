@@ -107,7 +107,7 @@ unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
 
     #[inline(always)]
     unsafe fn store(&self, (): (), index: usize, word: *mut ()) {
-        // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+        // ORDERING: Relaxed: published by the Release store of bottom in push (chase_lev.D1).
         self.slots[index % N].store(word, Ordering::Relaxed);
     }
 
@@ -119,7 +119,7 @@ unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
 
     #[inline(always)]
     fn load(&self, index: usize) -> *mut () {
-        // ORDERING: Relaxed: the Acquire load of bottom in steal (D1, D2) came before.
+        // ORDERING: Relaxed: the Acquire load of bottom in steal (chase_lev.D1, chase_lev.D2) came before.
         self.slots[index % N].load(Ordering::Relaxed)
     }
 }
@@ -260,7 +260,7 @@ mod growable {
 
         #[inline(always)]
         unsafe fn store(&self, view: View, index: usize, word: *mut ()) {
-            // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+            // ORDERING: Relaxed: published by the Release store of bottom in push (chase_lev.D1).
             // SAFETY: the view is of this ring.
             unsafe { view.slot(index) }.store(word, Ordering::Relaxed);
         }
@@ -278,7 +278,7 @@ mod growable {
             let buffer = self.current.load(Ordering::Acquire);
             // SAFETY: never null; buffers live as long as the ring, even when superseded.
             let buffer = unsafe { &*buffer };
-            // ORDERING: Relaxed: the Acquire loads of bottom (D1, D2) and of current came before.
+            // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of current came before.
             buffer.slot(index).load(Ordering::Relaxed)
         }
     }

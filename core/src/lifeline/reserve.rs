@@ -9,7 +9,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | R1 | `feed` | `is_empty` | nothing: the lock (L1) carries the pile | `reserve_*` in `verify/tests/lifeline.rs` |
+//! | R1 | `feed` | `is_empty` | nothing: the lock (lock.L1) carries the pile | `reserve_*` in `verify/tests/lifeline.rs` |
 
 use crate::port::Relax;
 use crate::sync::{AtomicBool, Lock, Ordering};
