@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 
 use tautline_core::glb::{Config, Grain, Steal};
+use tautline_core::grain::Rule;
 use tautline_core::lifeline::Graph;
-use tautline_core::tuning::Rule;
 
 /// Up to so many places the binary hypercube is the best graph.
 const BINARY_PLACES: u32 = 8192;

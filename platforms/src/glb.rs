@@ -11,8 +11,8 @@ use crate::pinning::Pinning;
 use crate::{Error, Result};
 use std::borrow::Cow;
 use std::time::Duration;
+use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
-use tautline_core::tuning::GRAIN_MAX;
 use tautline_node::Machine;
 use tautline_sim::Simulation;
 
@@ -21,8 +21,8 @@ pub use tautline_core::glb::{
     Bag, Config, Control, Fairness, Grain, Loot, Observer, Reason, Share, State, Steal, Steals,
     Tally, Task, Tasks, Times,
 };
+pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{Bound, Graph, Traffic};
-pub use tautline_core::tuning::{Rule, Tuning};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_node::{PlaceRun, Run};
 pub use tautline_sim::Outcome;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tautline_core::PlaceId;
 use tautline_core::finish::Report;
 use tautline_core::glb::{Config, Control, Fairness, Message, Reason};
-use tautline_core::tuning::Tuning;
+use tautline_core::grain::Tuning;
 use tautline_verify::model::Model;
 use world::{Job, Jobs, World};
 

@@ -24,7 +24,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "deque",
             "phaser",
             "directory",
-            "tuning",
+            "grain",
             "taper",
             "hierarchy",
         ],

@@ -1,6 +1,6 @@
 //! Which turns of a worker are timed.
 
-use crate::tuning::{Sample, Tuning};
+use crate::grain::{Sample, Tuning};
 
 /// Turns are timed so often that this many fit an interval of the tuner; short ones in between are not,
 /// since reading a clock may take longer than they do.

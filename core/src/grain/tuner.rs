@@ -1,6 +1,6 @@
 //! From what a place measured to its next grain.
 
-use crate::tuning::{GRAIN_MAX, Log, Rule, Tuning};
+use crate::grain::{GRAIN_MAX, Log, Rule, Tuning};
 
 /// A place that had all its workers running for less than this share of the time is short of work
 /// that could be shared (Finnerty 2022: 90 %).
@@ -61,7 +61,7 @@ pub struct Tuner {
     /// Ticks until the next verdict.
     patience: u64,
     /// Ticks with and without work, the latest counting most.
-    staff: [u64; 2],
+    utilization: [u64; 2],
     last: Option<Verdict>,
 }
 
@@ -74,7 +74,7 @@ impl Tuner {
             before: Log::default(),
             ticked: now,
             patience: tuning.first_interval(),
-            staff: [0; 2],
+            utilization: [0; 2],
             last: None,
         }
     }
@@ -107,9 +107,9 @@ impl Tuner {
         let elapsed = now.saturating_sub(self.ticked);
         let since = log.since(&self.before);
         for (known, new) in self
-            .staff
+            .utilization
             .iter_mut()
-            .zip([since.staff.busy, since.staff.idle])
+            .zip([since.utilization.busy, since.utilization.idle])
         {
             *known = *known - *known / FORGOTTEN + new;
         }
@@ -143,7 +143,7 @@ impl Tuner {
             Rule::MergeEmpty => log.fed * 10 > log.emptied * FED_PER_EMPTIED_TENTHS,
             Rule::SplitMerge => log.fed > 0 && log.split < SPLIT_PER_FED * log.fed,
         };
-        let full = u128::from(log.staff.full);
+        let full = u128::from(log.utilization.full);
         let short = full * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
         match (small, short) {
             (true, false) => Some(Verdict::Small(self.grain.saturating_mul(2))),
@@ -160,7 +160,7 @@ impl Tuner {
         if tasks == 0 || computing == 0 {
             return None;
         }
-        let [busy, idle] = self.staff.map(u128::from);
+        let [busy, idle] = self.utilization.map(u128::from);
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;
