@@ -98,7 +98,7 @@ pub const JOBS: &[Job] = &[
     ),
     job(
         "mirror",
-        "every module has its tests, models and benchmark under its own name",
+        "every module has its tests, models and benchmark under its own name; tests name listed facts",
         mirror::run,
     ),
     job(
