@@ -39,7 +39,7 @@ impl Drop for Tell<'_> {
 ///
 /// # Errors
 /// What `work` says, or that the thread could not be started; `work` has not begun then.
-pub fn within<R>(
+pub(crate) fn within<R>(
     allowed: Duration,
     control: &Control,
     work: impl FnOnce() -> Result<R>,

@@ -6,13 +6,13 @@ use clap::Command;
 use std::fmt::Debug;
 
 /// A request whose options have been read.
-pub trait Runs: Debug {
+pub(crate) trait Runs: Debug {
     /// Carries the request out and reports the outcome.
     fn run(&self) -> Outcome;
 }
 
 /// Returns the description of the options `A`.
-pub fn about<A: App>() -> String {
+pub(crate) fn about<A: App>() -> String {
     let options = A::augment_args(Command::new(A::NAME));
     options
         .get_about()

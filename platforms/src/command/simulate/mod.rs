@@ -9,7 +9,7 @@ mod setting;
 mod subcommand;
 mod sweep;
 
-pub use subcommand::Simulate;
+pub(super) use subcommand::Simulate;
 
 use super::app::{App, Problem, Runs, about};
 use super::balancer::seconds;
@@ -29,7 +29,7 @@ const DEADLINE_MIN_NS: u64 = 1_000;
 /// All options of an application in virtual time.
 #[derive(Args, Debug)]
 #[command(about = format!("{}, in virtual time", about::<A>()), after_help = examples::<A>())]
-pub struct Virtual<A: App> {
+pub(super) struct Virtual<A: App> {
     #[command(flatten)]
     app: A,
     #[command(flatten)]

@@ -16,7 +16,7 @@ EXAMPLES:
 /// Run an application on thousands of places in virtual time
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-pub struct Simulate {
+pub(crate) struct Simulate {
     #[command(subcommand)]
     application: Option<Chosen<true>>,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub struct Simulate {
 
 impl Simulate {
     /// Carries out the request.
-    pub fn run(&self) -> Outcome {
+    pub(crate) fn run(&self) -> Outcome {
         match &self.application {
             Some(application) => application.run(),
             None if self.machines.asked() => self.machines.list(),
