@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// A program of a peer.
-pub struct Program {
+pub(crate) struct Program {
     /// The row that it belongs to.
     pub row: String,
     /// What reports call it.
@@ -16,7 +16,7 @@ pub struct Program {
 ///
 /// # Errors
 /// A list that cannot be read, or a line that is none of it: in words.
-pub fn listed(file: &Path) -> Result<Vec<Program>, String> {
+pub(crate) fn listed(file: &Path) -> Result<Vec<Program>, String> {
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let program = |line: &str| {

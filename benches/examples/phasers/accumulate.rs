@@ -7,7 +7,7 @@ use tautline::phaser::{Accumulator, Config, Mode, Op, Registration, rule};
 use tautline_core::sync::CachePadded;
 
 /// All ways, ours first.
-pub fn kinds() -> Vec<Kind> {
+pub(crate) fn kinds() -> Vec<Kind> {
     let counter = |tasks| Summed::new(Central::new(tasks), tasks);
     let mut all: Vec<Kind> = DEGREES.iter().map(|&degree| accumulator(degree)).collect();
     all.push(Kind::new("central counter and a shared sum", counter));

@@ -92,7 +92,7 @@ const BOUNDS: [Bound; 11] = [
 ];
 
 /// The records of a section, one row a number of tasks.
-pub fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Record> {
+pub(crate) fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Record> {
     let mut all = Vec::new();
     for column in comparisons {
         let row = format!("{}/{}", section.name, column.tasks);
@@ -141,7 +141,7 @@ fn judged(column: &Comparison) -> String {
 }
 
 /// The records of the bytes of each contender.
-pub fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Record> {
+pub(crate) fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Record> {
     bytes.into_iter().map(move |(who, bytes)| Record {
         row: format!("memory/{tasks}"),
         who,
@@ -153,7 +153,7 @@ pub fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Rec
 }
 
 /// The whole of benches/PHASERS.md.
-pub fn document(machines: &[&Figures], notes: &str) -> String {
+pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = format!("{HEAD}\n## Bounds\n\n");
     bounds(&mut out, machines);
     for figures in machines {

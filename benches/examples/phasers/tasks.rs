@@ -18,7 +18,7 @@ trait Episodes: Send + 'static {
 }
 
 /// All ways, ours first.
-pub fn kinds(workers: usize) -> Vec<Kind> {
+pub(crate) fn kinds(workers: usize) -> Vec<Kind> {
     let mut all: Vec<Kind> = DEGREES
         .iter()
         .chain(&[16])

@@ -42,7 +42,7 @@ const OPERATIONS: [Operation; 2] = [
 const COUNTED: [&str; 2] = ["instructions", "locked"];
 
 /// The records of all operations. Contenders that cannot be counted are left out.
-pub fn records() -> Vec<Record> {
+pub(crate) fn records() -> Vec<Record> {
     let mut all = Vec::new();
     for operation in &OPERATIONS {
         let Some(row) = ROWS.iter().find(|row| row.name == operation.row) else {

@@ -22,7 +22,7 @@ same function, by all contenders. Medians [least most].
 ";
 
 /// The whole of benches/TASKS.md.
-pub fn document(machines: &[&Figures], notes: &str) -> String {
+pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = format!("{HEAD}\n## Bounds\n\n");
     bounds(&mut out, machines);
     for figures in machines {

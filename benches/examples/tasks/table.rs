@@ -6,7 +6,7 @@ use crate::measure::Sample;
 use crate::rows::{OURS, Row, Wanted};
 
 /// The measurements of one contender in one row.
-pub struct Cell {
+pub(crate) struct Cell {
     pub who: String,
     pub program: Option<String>,
     pub samples: Vec<Sample>,
@@ -16,13 +16,13 @@ pub struct Cell {
 }
 
 /// One row with its contenders, ours first.
-pub struct Line {
+pub(crate) struct Line {
     pub row: &'static Row,
     pub cells: Vec<Cell>,
 }
 
 impl Cell {
-    pub fn new(who: &str, program: Option<&str>) -> Self {
+    pub(crate) fn new(who: &str, program: Option<&str>) -> Self {
         Self {
             who: who.to_owned(),
             program: program.map(str::to_owned),
@@ -62,23 +62,23 @@ impl Cell {
 }
 
 impl Line {
-    pub fn new(row: &'static Row, cells: Vec<Cell>) -> Self {
+    pub(crate) fn new(row: &'static Row, cells: Vec<Cell>) -> Self {
         Self { row, cells }
     }
 
     /// Whether ours crashed, not a peer.
-    pub fn has_crashed(&self) -> bool {
+    pub(crate) fn has_crashed(&self) -> bool {
         self.cells.first().is_some_and(|cell| cell.crashes > 0)
     }
 
-    pub fn records(&self, rounds: usize) -> impl Iterator<Item = Record> {
+    pub(crate) fn records(&self, rounds: usize) -> impl Iterator<Item = Record> {
         let cells = self.cells.iter();
         cells.filter_map(move |cell| cell.record(self.row, rounds))
     }
 }
 
 /// Whether a bound holds.
-pub enum Verdict {
+pub(crate) enum Verdict {
     Yes(String),
     No(String),
     None(String),
@@ -110,7 +110,7 @@ fn doubt(record: &Record) -> Option<Verdict> {
 }
 
 /// How many times as good `ours` is as `other`.
-pub fn ratio(better: Better, ours: f64, other: f64) -> f64 {
+pub(crate) fn ratio(better: Better, ours: f64, other: f64) -> f64 {
     match better {
         Better::Less => other / ours,
         Better::More => ours / other,
@@ -118,7 +118,7 @@ pub fn ratio(better: Better, ours: f64, other: f64) -> f64 {
 }
 
 /// Whether a bound of a row holds by these figures.
-pub fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
+pub(crate) fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
     let not_measured = || Verdict::None("not measured".into());
     let Some(own) = figures.find(row.name, OURS) else {
         return not_measured();

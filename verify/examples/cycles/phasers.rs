@@ -11,11 +11,11 @@ use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 /// Phases before the first that counts: lines need two to come into play, and whoever started late is in step then.
 const BEFORE: usize = 4;
 /// Each thread has a processor of its own: nobody need gather in the place of others.
-pub const NEVER: u32 = u32::MAX;
+pub(crate) const NEVER: u32 = u32::MAX;
 
 /// A shipped phaser, and how its tasks wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The flat one.
     Flat,
     /// The tiered one, of this degree, with room for all.
@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// What an episode takes when many follow each other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// From one end of an episode to the next, in cycles.
     pub cycles: u64,
     /// Accesses of a thread, on average.
@@ -42,7 +42,7 @@ pub struct Reading {
 }
 
 /// Lets so many threads go through so many episodes.
-pub fn measure(machine: &Virtual, kind: Kind, threads: usize, episodes: usize) -> Reading {
+pub(crate) fn measure(machine: &Virtual, kind: Kind, threads: usize, episodes: usize) -> Reading {
     let run = Run {
         machine,
         threads,
@@ -87,7 +87,7 @@ fn carried(task: &Registration<Port>) -> usize {
 }
 
 /// As `next`, suspended until somebody calls.
-pub fn sleep(task: &mut Registration<Port>, port: &Port) {
+pub(crate) fn sleep(task: &mut Registration<Port>, port: &Port) {
     let waker = port.waker();
     let mut next = task.next();
     loop {

@@ -1,6 +1,6 @@
 //! What the models of phasers are played on: ports, marks that tasks leave, and a bed to sleep in.
 
-pub use super::mark::Mark;
+pub(crate) use super::mark::Mark;
 use loom::sync::Notify;
 use std::future::Future;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use tautline_verify::model::Turns;
 /// A machine without barrier lines. So often a wait looks again at once: loom lets a thread that yields go on only when no other
 /// can. After that the rest of the execution is not branched.
 #[derive(Clone, Copy, Debug)]
-pub struct Plain(pub u32);
+pub(crate) struct Plain(pub u32);
 
 impl Relax for Plain {
     fn relax(&self, turn: u32) {
@@ -28,23 +28,23 @@ impl Relax for Plain {
 impl Barrier for Plain {}
 
 /// A task on that machine.
-pub type Task = Registration<Plain>;
+pub(crate) type Task = Registration<Plain>;
 
 /// So many turns, and a wait that helps has looked at the tree once more.
-pub const AGAIN: u32 = 9;
+pub(crate) const AGAIN: u32 = 9;
 
 /// Everybody gathers for everybody, at once.
-pub const HELP: u32 = 0;
+pub(crate) const HELP: u32 = 0;
 /// Nobody gathers for a fixed master.
-pub const MASTERS: u32 = u32::MAX;
+pub(crate) const MASTERS: u32 = u32::MAX;
 
 /// Two children a node.
-pub fn config(help_after: u32) -> Config {
+pub(crate) fn config(help_after: u32) -> Config {
     wide(2, help_after)
 }
 
 /// `degree` children a node.
-pub fn wide(degree: usize, help_after: u32) -> Config {
+pub(crate) fn wide(degree: usize, help_after: u32) -> Config {
     Config {
         degree,
         help_after,
@@ -53,18 +53,18 @@ pub fn wide(degree: usize, help_after: u32) -> Config {
 }
 
 /// `N` tasks registered signal-wait, who look `turns` times before the rest is not explored.
-pub fn group<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
+pub(crate) fn group<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
     let first = found(SignalWait, turns, help_after);
     joined([SignalWait; N], first)
 }
 
 /// A task that founds a phaser.
-pub fn found(mode: Mode, turns: u32, help_after: u32) -> Task {
+pub(crate) fn found(mode: Mode, turns: u32, help_after: u32) -> Task {
     Registration::create(Plain(turns), mode, config(help_after)).expect("the degree is allowed")
 }
 
 /// `first`, and those that it registers after it: one a mode, the first mode being its own.
-pub fn joined<const N: usize, P: Relax + Barrier>(
+pub(crate) fn joined<const N: usize, P: Relax + Barrier>(
     modes: [Mode; N],
     first: Registration<P>,
 ) -> [Registration<P>; N] {
@@ -80,7 +80,7 @@ pub fn joined<const N: usize, P: Relax + Barrier>(
 }
 
 /// A producer and a consumer, alone.
-pub fn pair(turns: u32, help_after: u32) -> [Task; 2] {
+pub(crate) fn pair(turns: u32, help_after: u32) -> [Task; 2] {
     let [founder, producer, consumer] = joined(
         [SignalWait, Signal, Wait],
         found(SignalWait, turns, help_after),
@@ -90,14 +90,14 @@ pub fn pair(turns: u32, help_after: u32) -> [Task; 2] {
 }
 
 /// The marks of `N` phases or tasks.
-pub type Marks<const N: usize> = Arc<[Mark; N]>;
+pub(crate) type Marks<const N: usize> = Arc<[Mark; N]>;
 
-pub fn marks<const N: usize>() -> Marks<N> {
+pub(crate) fn marks<const N: usize>() -> Marks<N> {
     Arc::new(std::array::from_fn(|_| Mark::default()))
 }
 
 /// All have been set, and that is seen.
-pub fn all_set(marks: &[Mark]) {
+pub(crate) fn all_set(marks: &[Mark]) {
     assert!(
         marks.iter().all(Mark::is_set),
         "a phase was left before all had signalled it"
@@ -106,11 +106,11 @@ pub fn all_set(marks: &[Mark]) {
 
 /// A thread's sleep; its wake-ups are sticky.
 #[derive(Default)]
-pub struct Bed(Permit, Notify);
+pub(crate) struct Bed(Permit, Notify);
 
 impl Bed {
     /// Until it is woken.
-    pub fn sleep(&self) {
+    pub(crate) fn sleep(&self) {
         while !self.0.try_take() {
             self.1.wait();
         }
@@ -125,7 +125,7 @@ impl Wake for Bed {
 }
 
 /// Runs `future` to its end, asleep whenever it is pending.
-pub fn rest<F: Future>(future: F) -> F::Output {
+pub(crate) fn rest<F: Future>(future: F) -> F::Output {
     let bed = Arc::new(Bed::default());
     let waker = Waker::from(Arc::clone(&bed));
     let mut future = pin!(future);
@@ -138,6 +138,6 @@ pub fn rest<F: Future>(future: F) -> F::Output {
 }
 
 /// A waker of nobody.
-pub fn waker() -> Waker {
+pub(crate) fn waker() -> Waker {
     Waker::from(Arc::new(Bed::default()))
 }

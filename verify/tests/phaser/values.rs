@@ -263,7 +263,7 @@ fn single_panics() {
 
 /// A value whose halves are the same, which only a value that was put together from two of them is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Twice(pub u64);
+pub(crate) struct Twice(pub u64);
 
 impl Element for Twice {
     fn pack(self) -> u128 {

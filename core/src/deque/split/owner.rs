@@ -193,7 +193,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
     /// nothing.
     #[inline(always)]
-    pub fn push(self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
+    pub(crate) fn push(self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
         let index = self.bottom();
         if self.push_private(index, item, fence) {
             return Ok(Pushed::Private);
@@ -276,7 +276,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N - 1`
     /// already.
     #[inline]
-    pub fn push_public(self, item: T) -> Result<(), Full<T>> {
+    pub(crate) fn push_public(self, item: T) -> Result<(), Full<T>> {
         let index = self.bottom();
         // ORDERING: Relaxed: what follows publishes in any case.
         let limit = self.deque.public.limit.load(Ordering::Relaxed);
@@ -349,7 +349,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     /// Takes the newest item back. Calls `published` if that has published older ones, for a thief that has requested them.
     #[inline]
-    pub fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
+    pub(crate) fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
         let newest = self.bottom().wrapping_sub(STEP);
         let mine = self.lower_private(newest, fence) || self.reclaim(newest, published);
         // SAFETY: pushed, and taken off just now.
