@@ -13,7 +13,7 @@ type Module = Vec<String>;
 
 /// A use of something that another file of the crate defines.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Import {
+pub(crate) struct Import {
     /// Indices of the two files.
     pub from: usize,
     pub to: usize,
@@ -47,7 +47,7 @@ enum Target {
 }
 
 /// All imports between different files of the crate whose sources lie in `folder`.
-pub fn imports(folder: &Path, sources: &[Source]) -> Vec<Import> {
+pub(crate) fn imports(folder: &Path, sources: &[Source]) -> Vec<Import> {
     let mut reader = Reader::default();
     for (file, source) in sources.iter().enumerate() {
         let tokens = source.live(Skip::Tests);
@@ -91,7 +91,7 @@ pub fn imports(folder: &Path, sources: &[Source]) -> Vec<Import> {
 }
 
 /// `core/src/deque/chase_lev.rs` in `core/src` → `[deque, chase_lev]`; the root → `[]`.
-pub fn module_of(folder: &Path, path: &Path) -> Module {
+pub(crate) fn module_of(folder: &Path, path: &Path) -> Module {
     let inside = path.strip_prefix(folder).unwrap_or(path);
     let stem = inside.with_extension("");
     let parts = stem.iter().map(|p| p.to_string_lossy().into_owned());

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// ``- `path/from.rs` → `path/to.rs`: argument``.
 const SECTION: &str = "Circles of files";
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let (findings, pending) = check(tree)?;
     for circle in &pending {
         println!("pending: {circle}");

@@ -28,7 +28,7 @@ const RECUT: &[&str] = &["core/src/phaser", "core/src/task", "core/src/flow"];
 
 /// How a job that did not fail ended.
 #[derive(Debug)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It held; a few words on what was seen.
     Holds(String),
     /// This machine cannot run it, and why. A failure under `CI=true`.
@@ -37,7 +37,7 @@ pub enum Verdict {
 
 /// One job. `words` are the arguments after the name of a job that takes any.
 #[derive(Debug)]
-pub struct Job {
+pub(crate) struct Job {
     pub name: &'static str,
     pub about: &'static str,
     /// Whether `cargo ci` without names runs it.
@@ -59,11 +59,11 @@ const fn job(
 }
 
 /// The jobs with arguments: what follows their name on the command line is a filter.
-pub const WITH_WORDS: [&str; 2] = [MUTANTS, DEEP];
+pub(crate) const WITH_WORDS: [&str; 2] = [MUTANTS, DEEP];
 const MUTANTS: &str = "mutants";
 const DEEP: &str = "deep";
 
-pub const JOBS: &[Job] = &[
+pub(crate) const JOBS: &[Job] = &[
     job("fmt", "the code is formatted", cargo::fmt),
     job("clippy", "clippy has nothing to say", cargo::clippy),
     job(

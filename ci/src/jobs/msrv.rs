@@ -24,7 +24,7 @@ const PACKAGES: &[&str] = &[
 /// so each package is checked alone: together, one would enable the features of another.
 const FEATURES: &[&[&str]] = &[&[], &["--no-default-features"]];
 
-pub fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let toolchain = toolchain(&tree.toml("Cargo.toml")?)?;
     if let Some(why) = install(&toolchain)? {
         return Ok(Verdict::CannotRun(why));

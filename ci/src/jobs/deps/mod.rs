@@ -8,9 +8,9 @@ use super::{Verdict, judge};
 use crate::tree::Tree;
 use anyhow::Result;
 
-pub use floors::{Floor, floor_of};
+pub(super) use floors::{Floor, floor_of};
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut findings = crates::check(tree)?;
     findings.extend(floors::check(tree)?);
     findings.extend(gates::check(tree)?);

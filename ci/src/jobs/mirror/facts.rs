@@ -15,7 +15,7 @@ const NAMED: &str = "acceptance fact";
 /// The numbers of each source's facts.
 type Facts = BTreeMap<String, BTreeSet<u32>>;
 
-pub fn check(tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let text = tree.read(FILE)?;
     let facts = facts(&text);
     let mut functions = BTreeSet::new();

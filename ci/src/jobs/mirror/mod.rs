@@ -22,7 +22,7 @@ const EXCEPTIONS: &[Exception] = &[Exception {
     why: "a tree that never changes once it is built has no schedules",
 }];
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     for e in EXCEPTIONS {
         println!("{} is {}: {}", e.missing, e.instead, e.why);
     }

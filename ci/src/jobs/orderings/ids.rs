@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// The tables of one crate: where each id is defined, by the name of the file.
 #[derive(Default)]
-pub struct Tables {
+pub(super) struct Tables {
     rows: BTreeMap<(String, String), PathBuf>,
     ids: BTreeSet<String>,
 }
 
 impl Tables {
     /// Reads the tables of a crate; adds a finding for each id that would be ambiguous.
-    pub fn of(sources: &[Source], out: &mut Vec<String>) -> Self {
+    pub(super) fn of(sources: &[Source], out: &mut Vec<String>) -> Self {
         let mut tables = Self::default();
         for source in sources {
             for (line, comment) in &source.lexed.comments {
@@ -36,7 +36,7 @@ impl Tables {
     }
 
     /// Adds what is wrong with the citations of a file.
-    pub fn check(&self, source: &Source, out: &mut Vec<String>) {
+    pub(super) fn check(&self, source: &Source, out: &mut Vec<String>) {
         let own = name(&source.path);
         for (line, Citation { file, id, enclosed }) in citations(&source.lexed) {
             let at = (file.clone().unwrap_or_else(|| own.clone()), id.clone());

@@ -15,11 +15,11 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 
 /// The fences of the core's `sync` and of its ports.
-pub const FENCES: &[&str] = &["full_fence", "light_fence", "heavy_fence"];
+pub(super) const FENCES: &[&str] = &["full_fence", "light_fence", "heavy_fence"];
 
 const WEAK: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel"];
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut seen = 0;
     let mut findings = Vec::new();
     for source in &sources(tree)? {
@@ -53,7 +53,7 @@ fn cited(tree: &Tree) -> Result<(Vec<String>, Vec<String>)> {
 }
 
 /// The files whose atomics are looked at.
-pub fn sources(tree: &Tree) -> Result<Vec<Source>> {
+pub(super) fn sources(tree: &Tree) -> Result<Vec<Source>> {
     let mut sources = tree.sources("core/src")?;
     for name in tree.folders("backends") {
         sources.extend(tree.sources(format!("backends/{name}/src"))?);
@@ -133,7 +133,7 @@ fn argued(source: &Source, tokens: &[&Token], at: usize, code: &BTreeSet<usize>)
 }
 
 /// Whether a comment of the statement around token `at` has that word. `code`: the lines that have any.
-pub fn comment(
+pub(super) fn comment(
     source: &Source,
     tokens: &[&Token],
     at: usize,
