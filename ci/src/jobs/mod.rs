@@ -18,6 +18,7 @@ mod orderings;
 mod sanitizers;
 mod sizes;
 mod soak;
+mod words;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -95,6 +96,11 @@ pub(crate) const JOBS: &[Job] = &[
         "sizes",
         "files, functions, folders and READMEs stay small",
         sizes::run,
+    ),
+    job(
+        "words",
+        "comments, documents and messages use the field's words",
+        words::run,
     ),
     job(
         "mirror",

@@ -1,7 +1,7 @@
 //! The slots under a deque: a ring of atomic words that wraps, of fixed size or growing.
 //!
 //! # Words
-//! Slots: written by the owner only, read by everybody. `current`: written by the owner when it
+//! Slots: written by the owner only, read by all threads. `current`: written by the owner when it
 //! grows. Superseded buffers are never written again and stay until the ring is dropped: a thief
 //! that was delayed may still read them. Together they are smaller than the current one.
 //!
@@ -24,12 +24,12 @@ pub trait Ring: sealed::Sealed + Send + Sync {
 }
 
 pub(super) mod sealed {
-    /// What the deque needs of a ring. Some methods are the owner's: of one thread at a time, each
-    /// seeing what the one before did.
+    /// The operations that a deque requires of a ring. Some may be called by the owner only: by one
+    /// thread at a time, where the calls of the previous owner happen before those of the next.
     ///
     /// # Safety
-    /// `load` must return what the last visible `store` to that index put there, if nobody made room
-    /// since with a `top` beyond it; otherwise it may return anything. `limit` and `room` never
+    /// `load` must return what the last visible `store` to that index put there, unless `room` was
+    /// called since with a `top` beyond the index; then it may return any value. `limit` and `room` never
     /// promise a slot that holds an item of `top..bottom`.
     pub unsafe trait Sealed {
         /// What an owner remembers of where slots are.
@@ -196,7 +196,7 @@ mod growable {
                 // ORDERING: Relaxed: the owner wrote the old slots.
                 let word = old.slot(index).load(Ordering::Relaxed);
                 // ORDERING: Relaxed: current publishes the new slots (D5).
-                // SAFETY: just made, and nobody else knows it yet.
+                // SAFETY: `new` was allocated above and is not published yet, so no other thread has it.
                 unsafe { &*new }.slot(index).store(word, Ordering::Relaxed);
                 index = index.wrapping_add(1);
             }

@@ -85,7 +85,7 @@ impl Pace {
         }
     }
 
-    /// This turn is none to go by: the worker waits for somebody else before it works.
+    /// Discards the timing of this turn: the worker waits for another worker before it processes tasks.
     #[cold]
     pub fn waits(&mut self) {
         self.timing = Timing::Off;

@@ -1,4 +1,4 @@
-//! From what a place measured to its next grain.
+//! Computes the next grain of a place from its measurements.
 
 use crate::grain::{GRAIN_MAX, Log, Rule, Tuning};
 
@@ -12,33 +12,33 @@ const FED_PER_EMPTIED_TENTHS: u64 = 13;
 /// Takings for each feeding below which the grain is too small (Finnerty 2022: 2).
 const SPLIT_PER_FED: u64 = 2;
 
-/// A look outside that finds nothing may take one part in so many of the time.
+/// A poll that finds nothing may take at most 1/64 of the time.
 const LOOK_SHARE: u128 = 64;
 
-/// Where workers of the place wait for work it may take a quarter of what they lose, as they gain by
-/// it; but never more than one part in so many.
+/// While workers of the place wait for work, polling may take a quarter of the time that they lose, since
+/// they gain by it, but never more than 1/8.
 const LOOK_SHARE_SHORT: u128 = 8;
 
-/// All that is done before the tasks, serving others included, may take one part in so many: who looks
-/// too often gives away what is hardly worth a message.
+/// All service before the tasks of a turn, answering thieves included, may take at most 1/16: a worker that
+/// polls too often gives away loot that is hardly worth a message.
 const SERVICE_SHARE: u128 = 16;
 
-/// Of what was known about the use of the workers, one part in so many is forgotten at every verdict: a
-/// place that runs short again and again does so for less time than a change of the grain takes.
+/// The decay of the recorded utilization: 1/32 is forgotten at every verdict. A place that runs short
+/// repeatedly does so for less time than a change of the grain takes.
 const FORGOTTEN: u64 = 32;
 
-/// A grain is only made smaller if empty looks take less than one part in so many of what they may.
+/// A grain is reduced only if empty polls take less than 1/2 of their limit.
 const SLACK: u128 = 2;
 
-/// The same where nobody waits for work: the turn is then needlessly long for who asks.
+/// The same while no worker waits for work; a longer turn then only delays the answers to requests.
 const SLACK_FULL: u128 = 16;
 
-/// What two readings say about the grain.
+/// The conclusion from two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Too small, and what would do.
+    /// The grain is too small; this one would suffice.
     Small(usize),
-    /// Too large, and what would do.
+    /// The grain is too large; this one would suffice.
     Large(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The floors: who may import whom, between crates and inside the core, and the gates on the way.
+//! The floors: which crates and modules may import which, and where unsafe, std and hardware may appear.
 
 mod crates;
 mod floors;
