@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counter {
     }
 }
 
-/// What `work` and everybody else asked for while it went on.
+/// Returns what `work` and all other threads allocated while it ran.
 pub(crate) fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
     let (times, bytes) = (COUNTED.load(Relaxed), KEPT.load(Relaxed));
     COUNTING.store(true, Relaxed);

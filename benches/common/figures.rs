@@ -14,7 +14,7 @@ pub(crate) struct Record {
     /// The name of the row.
     pub row: String,
     /// The contender.
-    pub who: String,
+    pub contender: String,
     /// What was measured.
     pub value: Value,
     /// Rounds that counted, and all; unknown if the file does not tell.
@@ -57,9 +57,9 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// The record of a contender.
-    pub(crate) fn find(&self, row: &str, who: &str) -> Option<&Record> {
+    pub(crate) fn find(&self, row: &str, contender: &str) -> Option<&Record> {
         let mut records = self.records.iter();
-        records.find(|record| record.row == row && is_named(&record.who, who))
+        records.find(|record| record.row == row && is_named(&record.contender, contender))
     }
 
     /// The records of a row.
@@ -90,9 +90,9 @@ impl Figures {
                     let number = number.parse().map_err(|_| fault())?;
                     all.runs.insert(number, conditions.to_owned());
                 }
-                [row, who, value, counted, beside, run] => all.records.push(Record {
+                [row, contender, value, counted, beside, run] => all.records.push(Record {
                     row: row.to_owned(),
-                    who: who.to_owned(),
+                    contender: contender.to_owned(),
                     value: parse_value(value),
                     counted: parse_counted(counted),
                     beside: beside.parse().ok(),
@@ -120,8 +120,16 @@ impl Figures {
             let counted = record.counted;
             let counted = counted.map_or("-".into(), |[good, all]| format!("{good}/{all}"));
             let beside = record.beside.map_or("-".into(), |value| digits(value, 4));
-            let Record { row, who, run, .. } = record;
-            _ = writeln!(out, "{row}\t{who}\t{value}\t{counted}\t{beside}\t{run}");
+            let Record {
+                row,
+                contender,
+                run,
+                ..
+            } = record;
+            _ = writeln!(
+                out,
+                "{row}\t{contender}\t{value}\t{counted}\t{beside}\t{run}"
+            );
         }
         out
     }

@@ -19,7 +19,7 @@ type Cell = Ddf<usize>;
 
 /// What a waiter brought with it; loom reports a race if its writing does not come before.
 fn read(value: &UnsafeCell<usize>) -> usize {
-    // SAFETY: nobody writes meanwhile.
+    // SAFETY: the cell is full, so no thread writes the value.
     value.with(|value| unsafe { *value })
 }
 
@@ -32,7 +32,7 @@ fn putter<const N: usize>(cells: &Arc<Cells<N>>, at: usize) -> JoinHandle<()> {
     thread::spawn(move || put(&cells.cells[at], 10 + at))
 }
 
-/// Cells, and how often somebody was released.
+/// Cells, and the number of releases.
 struct Cells<const N: usize> {
     cells: [Cell; N],
     released: AtomicUsize,
@@ -137,7 +137,7 @@ fn two_puts_and_a_registrar() {
         });
 }
 
-/// Whoever looks sees nothing or the whole value.
+/// A reader sees either no value or the complete value.
 #[test]
 fn get_sees_the_value() {
     Model::new("get_sees_the_value").floor(8).check(|| {
@@ -198,7 +198,7 @@ fn v6_any() {
         // SAFETY: both cells are put before the scene ends.
         unsafe { when_any_scoped(list, Count::new(&scene)) }.unwrap();
         putters.into_iter().for_each(|p| p.join().unwrap());
-        assert_eq!(scene.releases(), 1, "released by nobody");
+        assert_eq!(scene.releases(), 1, "not released");
     });
 }
 
@@ -212,7 +212,7 @@ fn v6_any_one_put() {
         // SAFETY: the second cell is put before the scene ends.
         unsafe { when_any_scoped(list, Count::new(&scene)) }.unwrap();
         putter.join().unwrap();
-        assert_eq!(scene.releases(), 1, "released by nobody");
+        assert_eq!(scene.releases(), 1, "not released");
     });
 }
 
@@ -226,7 +226,7 @@ fn v7_all() {
         // SAFETY: both cells are put before the scene ends.
         unsafe { when_all_scoped(list, Count::new(&scene)) };
         putters.into_iter().for_each(|p| p.join().unwrap());
-        assert_eq!(scene.releases(), 1, "released by nobody");
+        assert_eq!(scene.releases(), 1, "not released");
     });
 }
 
@@ -253,7 +253,7 @@ fn v7_all_and_another() {
         });
 }
 
-/// Whoever is told which cell an OR list was released by finds that cell full.
+/// The cell whose index an OR list reports is full.
 #[test]
 fn list_index() {
     Model::new("list_index").floor(5).check(|| {

@@ -83,7 +83,7 @@ fn repeated(long: Duration, batch: u32, mut work: impl FnMut()) -> Sample {
 }
 
 impl Sample {
-    /// By processor time instead of wall time: what one worker needs, whoever else runs meanwhile.
+    /// Converts the figure to processor time, which other programs do not disturb.
     pub(crate) fn by_processor_time(mut self, better: Better) -> Self {
         match better {
             Better::Less => self.figure *= self.processors,

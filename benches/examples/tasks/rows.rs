@@ -1,4 +1,4 @@
-//! What is measured, by whom, and what is wanted.
+//! The rows of the table: the measurement, the contenders and the bounds.
 
 use crate::figures::is_named;
 use crate::forks::{Calls, Chili, Rayon, Runtime, Tautline};
@@ -31,14 +31,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether a measurement with so many processors in use was disturbed by somebody else.
+    /// Whether other programs disturbed a measurement that used this many processors.
     pub(crate) fn is_disturbed(&self, processors: f64) -> bool {
         self.busy && self.workers > 1 && processors < BUSY * self.workers as f64
     }
 
     /// Whether the verdict hangs on that peer.
-    pub(crate) fn depends_on(&self, who: &str) -> bool {
-        let is = |wanted: &Wanted| matches!(wanted, Beats(peer) | Within(peer, _) if is_named(who, peer));
+    pub(crate) fn depends_on(&self, contender: &str) -> bool {
+        let is = |wanted: &Wanted| matches!(wanted, Beats(peer) | Within(peer, _) if is_named(contender, peer));
         self.wanted.iter().any(is)
     }
 }

@@ -7,7 +7,7 @@ use crate::rows::{OURS, Row, Wanted};
 
 /// The measurements of one contender in one row.
 pub(crate) struct Cell {
-    pub who: String,
+    pub contender: String,
     pub program: Option<String>,
     pub samples: Vec<Sample>,
     /// Measurements that do not count: other programs had the processors meanwhile.
@@ -22,9 +22,9 @@ pub(crate) struct Line {
 }
 
 impl Cell {
-    pub(crate) fn new(who: &str, program: Option<&str>) -> Self {
+    pub(crate) fn new(contender: &str, program: Option<&str>) -> Self {
         Self {
-            who: who.to_owned(),
+            contender: contender.to_owned(),
             program: program.map(str::to_owned),
             samples: Vec::new(),
             disturbed: Vec::new(),
@@ -52,7 +52,7 @@ impl Cell {
         let processors = self.disturbed.iter().map(|sample| sample.processors);
         Some(Record {
             row: row.name.to_owned(),
-            who: self.who.clone(),
+            contender: self.contender.clone(),
             value,
             counted: Some([self.samples.len(), rounds]),
             beside: processors.max_by(f64::total_cmp),
@@ -104,7 +104,7 @@ fn doubt(record: &Record) -> Option<Verdict> {
             .map_or("?".into(), |value| format!("{value:.2}"));
         Verdict::None(format!(
             "no verdict: {} undisturbed {counted} of {rounds} times, else at most {processors} processors",
-            record.who
+            record.contender
         ))
     })
 }
@@ -134,15 +134,15 @@ pub(crate) fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
             let good = ours == bound || ratio(row.better, ours, bound) >= 1.0;
             return verdict(good, digits(ours, 3));
         }
-        Wanted::Beats(who) => (figures.find(row.name, who), 1.0, true),
-        Wanted::Within(who, times) => (figures.find(row.name, who), 1.0 / times, true),
+        Wanted::Beats(contender) => (figures.find(row.name, contender), 1.0, true),
+        Wanted::Within(contender, times) => (figures.find(row.name, contender), 1.0 / times, true),
         Wanted::Scales(row, times) => (figures.find(row, OURS), times, false),
     };
     let Some(other) = other else {
         return not_measured();
     };
     let Some(theirs) = other.median() else {
-        return Verdict::Yes(format!("{} crashes", other.who));
+        return Verdict::Yes(format!("{} crashes", other.contender));
     };
     let times = ratio(row.better, ours, theirs);
     if let Some(none) = doubt(other) {

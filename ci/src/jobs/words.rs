@@ -19,10 +19,24 @@ const CHECKED: &[&str] = &[
     "core/src/hierarchy",
     "core/src/id.rs",
     "ci",
+    "verify",
+    "benches",
 ];
 
-/// Files that must name the patterns.
-const EXEMPT: &[&str] = &["ci/src/jobs/words.rs"];
+/// Parts of these folders that are still to be swept, and the one file that must name the patterns.
+const EXEMPT: &[&str] = &[
+    "ci/src/jobs/words.rs",
+    "verify/MODELS.md",
+    "verify/mutants.toml",
+    "verify/src/phased",
+    "verify/src/printed.rs",
+    "verify/tests/phased.rs",
+    "verify/tests/phaser",
+    "verify/tests/phaser.rs",
+    "verify/tests/printed",
+    "verify/tests/task",
+    "verify/tests/task.rs",
+];
 
 /// Uses in another sense: a file, or the folder of files, and a part of the line.
 const ALLOWED: &[(&str, &str)] = &[];
@@ -95,12 +109,7 @@ const PATTERNS: &[Pattern] = &[
         instead: "yields",
     },
     Pattern {
-        words: &[
-            "whatever comes of it",
-            "others' business",
-            "for nothing",
-            "in vain",
-        ],
+        words: &["whatever comes of it", "others' business", "in vain"],
         instead: "regardless of the outcome; nothing is left to do; spurious",
     },
 ];

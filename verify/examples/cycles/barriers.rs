@@ -32,7 +32,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Nobody has come.
+    /// No task has arrived.
     pub(crate) fn new(threads: usize) -> Self {
         let word = || CachePadded::new(AtomicUsize::new(0));
         Self {

@@ -8,9 +8,9 @@ use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Clock};
 use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 
-/// Phases before the first that counts: lines need two to come into play, and whoever started late is in step then.
+/// Phases before the first that counts: a line carries phases from the third on, and tasks that started late have caught up by then.
 const BEFORE: usize = 4;
-/// Each thread has a processor of its own: nobody need gather in the place of others.
+/// Each thread has a dedicated processor: no task has to gather for another.
 pub(crate) const NEVER: u32 = u32::MAX;
 
 /// A shipped phaser, and how its tasks wait.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Tree(usize),
     /// The same, where lines are free.
     Lines(usize),
-    /// The same; who waits suspends itself, and whoever signals last calls all the others.
+    /// The same, but waiting tasks suspend themselves and the last one to signal wakes them.
     Awake(usize),
 }
 
@@ -86,7 +86,7 @@ fn carried(task: &Registration<Port>) -> usize {
     task.phaser().census().in_hardware
 }
 
-/// As `next`, suspended until somebody calls.
+/// As `next`, but suspended until woken.
 pub(crate) fn sleep(task: &mut Registration<Port>, port: &Port) {
     let waker = port.waker();
     let mut next = task.next();
@@ -144,7 +144,7 @@ impl Run<'_> {
                 port.suspend();
             }
             let task = seats.lock().unwrap()[me].take();
-            let mut task = task.expect("everybody has a place");
+            let mut task = task.expect("every thread has a place");
             let mark = |which: usize| {
                 let marks = &mut kept.lock().unwrap()[me];
                 marks.now[which] = port.now();
@@ -160,7 +160,7 @@ impl Run<'_> {
             if me == 0 {
                 port.stop_counting();
             }
-            // Nobody leaves before all have come so far.
+            // No task leaves before all have reached this point.
             next(&mut task, port);
             if me == 0 {
                 let carried = carried(&task);

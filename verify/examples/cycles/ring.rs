@@ -56,7 +56,7 @@ pub(crate) fn hop(machine: &Virtual, tasks: usize, interrupts: bool) -> u64 {
         let Place {
             mut before,
             mut after,
-        } = place.expect("everybody has a place");
+        } = place.expect("every thread has a place");
         for round in 0..ROUNDS[1] {
             if me == 0 {
                 if round == ROUNDS[0] {

@@ -209,7 +209,7 @@ struct Bell {
 /// # Safety
 /// `link` is the head of a [`Bell`].
 unsafe fn ring(link: NonNull<Link>, end: End) {
-    // SAFETY: promised by whoever registered it.
+    // SAFETY: the caller of the registration promised it.
     let bell = unsafe { link.cast::<Bell>().as_ref() };
     *bell.rung.lock(&Spin) += if end == End::Released { 1 } else { 10 };
 }
