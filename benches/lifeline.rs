@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tautline_core::glb::{Bag, Config, Control, Message, Share, Team, Worker};
 use tautline_core::lifeline::{Graph, Reserve};
-use tautline_core::port::{Clock, Park, Relax, Spin, Transport};
+use tautline_core::port::{Clock, Park, Relax, Spin, Transport, Unpark};
 use tautline_core::{PlaceId, WorkerId};
 
 /// Units that take no time and can not be divided: what is left is the turn around them.
@@ -53,13 +53,16 @@ impl Relax for Alone {
     }
 }
 
+impl Unpark for Alone {
+    fn unpark(&self, _: WorkerId) {}
+}
+
 impl Park for Alone {
-    fn park(&self, _: PlaceId, _: WorkerId) {}
-    fn unpark(&self, _: PlaceId, _: WorkerId) {}
+    fn park(&self, _: WorkerId) {}
 }
 
 impl Transport<Message<Nothing>> for Alone {
-    fn send(&self, _: PlaceId, _: PlaceId, _: Message<Nothing>) {}
+    fn send(&self, _: PlaceId, _: Message<Nothing>) {}
 
     fn close(&self) {
         self.0.store(true, Relaxed);

@@ -133,7 +133,6 @@ fn a_turn_keeps_its_order() {
         }),
         // The other worker has no thread: when this one parks, everything has been seen.
         parks: Box::new(|world, _, _| {
-            use tautline_core::port::Transport;
             note(|| "leave".into());
             world.close();
         }),
@@ -141,7 +140,7 @@ fn a_turn_keeps_its_order() {
     };
     let world = World::new(&config, 1, hooks);
     world.deliver(PlaceId(2), ASK);
-    world.teams[0].begin(world::Units((0..64).collect()), world);
+    world.teams[0].begin(world::Units((0..64).collect()), &world.at(PlaceId(0)));
     let notes = notes_of(|| {
         world.attend(PlaceId(0), WorkerId(0));
     });
@@ -371,7 +370,7 @@ struct Watched {
 
 impl Watched {
     /// The turn of a worker: how much it is to do.
-    fn turn(&self, world: &World, by_an_end: bool) -> Option<usize> {
+    fn turn(&self, world: &'static World, by_an_end: bool) -> Option<usize> {
         if !self.asked.load(SeqCst) {
             if self.begun.fetch_add(1, SeqCst) == 2 {
                 wait_until("the steward sleeps", || self.steward_sleeps.load(SeqCst));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use tautline_core::hierarchy::{
-    DEPTH_MAX, Hierarchy, Kind, PLACES_MAX, Place, Spec, WORKERS_MAX, Wrong,
+    DEPTH_MAX, DOMAINS_MAX, Domain, Hierarchy, Kind, Spec, WORKERS_MAX, Wrong,
 };
 
 /// Two sockets of four cores; two cores share an L2.
@@ -14,38 +14,38 @@ fn xeon() -> Hierarchy {
     Spec::new(Kind::Memory).child(socket).build().unwrap()
 }
 
-/// Chatterjee, acceptance fact 8: two sockets with four cores each make 15 places, breadth first; p3
+/// Chatterjee, acceptance fact 8: two sockets with four cores each make 15 domains, breadth first; p3
 /// serves w0 and w1, p7 serves w0 only.
 #[test]
 fn chatterjee_8_two_sockets_are_15_places_breadth_first() {
     let tree = xeon();
     assert_eq!((tree.len(), tree.workers()), (15, 8));
-    let levels: Vec<_> = tree.places().map(|place| tree.level(place)).collect();
+    let levels: Vec<_> = tree.domains().map(|domain| tree.level(domain)).collect();
     assert_eq!(levels, [0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3]);
-    assert_eq!(tree.subtree(Place(3)), 0..2);
-    assert_eq!(tree.subtree(Place(7)), 0..1);
-    assert_eq!(tree.subtree(Place::ROOT), 0..8);
-    assert!((0..8).all(|worker| tree.leaf_of(worker) == Place(7 + worker)));
-    let path: Vec<_> = tree.path(5).map(|place| place.0).collect();
+    assert_eq!(tree.subtree(Domain(3)), 0..2);
+    assert_eq!(tree.subtree(Domain(7)), 0..1);
+    assert_eq!(tree.subtree(Domain::ROOT), 0..8);
+    assert!((0..8).all(|worker| tree.leaf_of(worker) == Domain(7 + worker)));
+    let path: Vec<_> = tree.path(5).map(|domain| domain.0).collect();
     assert_eq!(path, [12, 5, 2, 0]);
-    assert_eq!(tree.ancestor(Place(12), 1), Some(Place(2)));
-    assert_eq!(tree.ancestor(Place(2), 3), None);
-    let memories: Vec<_> = tree.places_of_kind(&Kind::Memory).collect();
-    assert_eq!(memories, [Place(0)]);
-    assert_eq!(tree.places_of_kind(&Kind::Cache).count(), 14);
-    assert_eq!(tree.num_workers(Place(1)), 4);
+    assert_eq!(tree.ancestor(Domain(12), 1), Some(Domain(2)));
+    assert_eq!(tree.ancestor(Domain(2), 3), None);
+    let memories: Vec<_> = tree.domains_of_kind(&Kind::Memory).collect();
+    assert_eq!(memories, [Domain(0)]);
+    assert_eq!(tree.domains_of_kind(&Kind::Cache).count(), 14);
+    assert_eq!(tree.num_workers(Domain(1)), 4);
 }
 
-/// Chatterjee, acceptance fact 9: where nothing is described, one place has all workers.
+/// Chatterjee, acceptance fact 9: where nothing is described, one domain has all workers.
 #[test]
 fn chatterjee_9_without_a_description_one_place_has_all_workers() {
     for workers in [1, 2, 64, WORKERS_MAX] {
         let tree = Hierarchy::single(workers).unwrap();
         assert_eq!((tree.len(), tree.workers()), (1, workers));
-        assert_eq!(tree.root(), Place::ROOT);
-        assert_eq!(tree.subtree(Place::ROOT), 0..workers);
-        assert_eq!(tree.path(workers - 1).collect::<Vec<_>>(), [Place::ROOT]);
-        assert_eq!((tree.parent(Place::ROOT), tree.distance(0, 0)), (None, 0));
+        assert_eq!(tree.root(), Domain::ROOT);
+        assert_eq!(tree.subtree(Domain::ROOT), 0..workers);
+        assert_eq!(tree.path(workers - 1).collect::<Vec<_>>(), [Domain::ROOT]);
+        assert_eq!((tree.parent(Domain::ROOT), tree.distance(0, 0)), (None, 0));
     }
 }
 
@@ -61,7 +61,7 @@ fn the_nearest_are_robbed_first_and_not_all_rob_the_same() {
     for worker in 0..8 {
         let mut victims = tree.victims(worker);
         while let Some(group) = victims.next_group() {
-            let distance = tree.level(tree.leaf_of(worker)) - tree.level(group.place);
+            let distance = tree.level(tree.leaf_of(worker)) - tree.level(group.domain);
             first[distance as usize].extend(group.workers().next());
         }
     }
@@ -75,7 +75,7 @@ fn the_nearest_are_robbed_first_and_not_all_rob_the_same() {
     assert_eq!(Hierarchy::single(1).unwrap().victims(0).count(), 0);
 }
 
-/// A tree as brute force keeps it: a place knows its kind, its children and its workers.
+/// A tree as brute force keeps it: a domain knows its kind, its children and its workers.
 struct Plain {
     kind: Kind,
     children: Vec<Plain>,
@@ -126,7 +126,7 @@ fn random(dice: &mut Dice, depth: u32) -> (Spec, Vec<Plain>) {
     (spec, (0..copies).map(copy).collect())
 }
 
-/// What brute force says of every place, breadth first: kind, level, parent, workers.
+/// What brute force says of every domain, breadth first: kind, level, parent, workers.
 fn breadth_first(root: &Plain) -> Vec<(Kind, u32, Option<u32>, Vec<u32>)> {
     fn workers(of: &Plain, next: &mut u32, into: &mut Vec<(*const Plain, Vec<u32>)>) -> Vec<u32> {
         let mut all: Vec<u32> = (*next..*next + of.workers).collect();
@@ -150,7 +150,7 @@ fn breadth_first(root: &Plain) -> Vec<(Kind, u32, Option<u32>, Vec<u32>)> {
         queue.extend(below);
         let own = of_places
             .iter()
-            .find(|(place, _)| std::ptr::eq(*place, plain));
+            .find(|(domain, _)| std::ptr::eq(*domain, plain));
         out.push((plain.kind.clone(), level, parent, own.unwrap().1.clone()));
     }
     out
@@ -165,33 +165,33 @@ fn random_trees_are_what_brute_force_says() {
         let expected = breadth_first(&plain[0]);
         assert_eq!(tree.len(), expected.len());
         largest = largest.max(tree.len());
-        for (place, (kind, level, parent, workers)) in tree.places().zip(&expected) {
-            assert_eq!((tree.kind(place), tree.level(place)), (kind, *level));
-            assert_eq!(tree.parent(place).map(|p| p.0), *parent);
-            assert_eq!(tree.subtree(place).collect::<Vec<_>>(), *workers);
-            assert_eq!(tree.num_workers(place) as usize, workers.len());
+        for (domain, (kind, level, parent, workers)) in tree.domains().zip(&expected) {
+            assert_eq!((tree.kind(domain), tree.level(domain)), (kind, *level));
+            assert_eq!(tree.parent(domain).map(|p| p.0), *parent);
+            assert_eq!(tree.subtree(domain).collect::<Vec<_>>(), *workers);
+            assert_eq!(tree.num_workers(domain) as usize, workers.len());
             let children = expected
                 .iter()
                 .zip(0..)
-                .filter(|((_, _, parent, _), _)| *parent == Some(place.0));
-            let children: Vec<_> = children.map(|(_, number)| Place(number)).collect();
-            assert_eq!(tree.children(place).collect::<Vec<_>>(), children);
-            assert_eq!(tree.is_leaf(place), children.is_empty());
+                .filter(|((_, _, parent, _), _)| *parent == Some(domain.0));
+            let children: Vec<_> = children.map(|(_, number)| Domain(number)).collect();
+            assert_eq!(tree.children(domain).collect::<Vec<_>>(), children);
+            assert_eq!(tree.is_leaf(domain), children.is_empty());
         }
         for worker in 0..tree.workers() {
-            // Who serves the worker, the smallest first, are the places of its path.
+            // Who serves the worker, the smallest first, are the domains of its path.
             let mut serving: Vec<_> = expected
                 .iter()
                 .zip(0..)
                 .filter(|((_, _, _, workers), _)| workers.contains(&worker))
-                .map(|((_, level, _, _), place)| (*level, Place(place)))
+                .map(|((_, level, _, _), domain)| (*level, Domain(domain)))
                 .collect();
             serving.sort();
-            let path: Vec<_> = serving.iter().rev().map(|&(_, place)| place).collect();
+            let path: Vec<_> = serving.iter().rev().map(|&(_, domain)| domain).collect();
             assert_eq!(tree.path(worker).collect::<Vec<_>>(), path);
             assert_eq!(tree.leaf_of(worker), path[0]);
-            for (level, place) in serving {
-                assert_eq!(tree.ancestor(path[0], level), Some(place));
+            for (level, domain) in serving {
+                assert_eq!(tree.ancestor(path[0], level), Some(domain));
             }
         }
     }
@@ -209,8 +209,8 @@ fn victims_of_random_trees_are_all_others_by_distance() {
             let others: Vec<_> = (0..tree.workers()).filter(|w| *w != worker).collect();
             assert_eq!(sorted, others, "seed {seed}, worker {worker}");
             let distance = |victim: &u32| {
-                let both = |place: &Place| tree.subtree(*place).contains(victim);
-                tree.path(worker).position(|place| both(&place)).unwrap() as u32
+                let both = |domain: &Domain| tree.subtree(*domain).contains(victim);
+                tree.path(worker).position(|domain| both(&domain)).unwrap() as u32
             };
             assert!(victims.is_sorted_by_key(distance), "{worker}: {victims:?}");
             for victim in &victims {
@@ -238,7 +238,7 @@ fn a_worker_above_other_places_is_refused() {
     assert_eq!((at, wrong), (vec![1], Wrong::Inner { workers: 3 }));
     assert_eq!(
         line,
-        "place /1: 3 workers on a place with places below it: only on a leaf"
+        "domain /1: 3 workers on a domain with domains below it: only on a leaf"
     );
 }
 
@@ -247,10 +247,10 @@ fn a_leaf_without_workers_is_refused() {
     let empty = Spec::new(Kind::Core).child(Spec::new(Kind::Device));
     let (at, wrong, line) = refused(Spec::new(Kind::Memory).child(empty));
     assert_eq!((at, wrong), (vec![0, 0], Wrong::NoWorker));
-    assert_eq!(line, "place /0/0: 0 workers on a leaf: at least 1");
+    assert_eq!(line, "domain /0/0: 0 workers on a leaf: at least 1");
     assert_eq!(
         refused(Spec::new(Kind::Memory)).2,
-        "place /: 0 workers on a leaf: at least 1"
+        "domain /: 0 workers on a leaf: at least 1"
     );
     assert_eq!(
         Hierarchy::single(0).unwrap_err().to_string(),
@@ -263,14 +263,14 @@ fn no_copy_is_refused() {
     let leaf = Spec::new(Kind::Core).workers(1).copies(0);
     let (at, wrong, line) = refused(Spec::new(Kind::Memory).child(leaf));
     assert_eq!((at, wrong), (vec![0], Wrong::NoCopy));
-    assert_eq!(line, format!("place /0: num 0: from 1 to {PLACES_MAX}"));
+    assert_eq!(line, format!("domain /0: num 0: from 1 to {DOMAINS_MAX}"));
 }
 
 #[test]
 fn a_second_root_is_refused() {
     let (at, wrong, line) = refused(Spec::new(Kind::Memory).workers(1).copies(2));
     assert_eq!((at, wrong), (vec![], Wrong::Root { copies: 2 }));
-    assert_eq!(line, "place /: num 2: the root is there once");
+    assert_eq!(line, "domain /: num 2: the root is there once");
 }
 
 #[test]
@@ -278,14 +278,14 @@ fn copies_of_copies_that_overflow_are_refused() {
     let leaf = |copies| Spec::new(Kind::Core).copies(copies).workers(1);
     let socket = |copies| Spec::new(Kind::Cache).copies(u32::MAX).child(leaf(copies));
     let (at, wrong, line) = refused(Spec::new(Kind::Memory).child(socket(8)));
-    assert_eq!((at, wrong), (vec![0], Wrong::Places { copies: u32::MAX }));
+    assert_eq!((at, wrong), (vec![0], Wrong::Domains { copies: u32::MAX }));
     assert!(line.contains("num 4294967295") && line.contains("at most 1048576"));
     let (at, ..) = refused(Spec::new(Kind::Memory).child(socket(u32::MAX)));
     assert_eq!(at, [0, 0]);
-    // The root makes one place more than there may be.
+    // The root makes one domain more than there may be.
     let full = |copies| Spec::new(Kind::Memory).child(leaf(copies));
-    assert_eq!(full(PLACES_MAX - 1).build().unwrap().len(), 1 << 20);
-    assert_eq!(refused(full(PLACES_MAX)).0, []);
+    assert_eq!(full(DOMAINS_MAX - 1).build().unwrap().len(), 1 << 20);
+    assert_eq!(refused(full(DOMAINS_MAX)).0, []);
 }
 
 #[test]
@@ -321,10 +321,10 @@ fn labels_and_marks_are_those_of_the_description() {
     let die = Spec::new(Kind::named("die")).tuning(true).child(core);
     let die = die.bytes(1 << 25);
     let tree = Spec::new(Kind::named("mem")).child(die).build().unwrap();
-    assert_eq!(tree.tuning_places().collect::<Vec<_>>(), [Place(1)]);
-    assert_eq!((tree.label(Place(0)), tree.label(Place(3))), ("", "P"));
-    assert_eq!((tree.bytes(Place(0)), tree.bytes(Place(1))), (0, 1 << 25));
-    let names: Vec<_> = tree.places().map(|p| tree.kind(p).name()).collect();
+    assert_eq!(tree.tuning_domains().collect::<Vec<_>>(), [Domain(1)]);
+    assert_eq!((tree.label(Domain(0)), tree.label(Domain(3))), ("", "P"));
+    assert_eq!((tree.bytes(Domain(0)), tree.bytes(Domain(1))), (0, 1 << 25));
+    let names: Vec<_> = tree.domains().map(|p| tree.kind(p).name()).collect();
     assert_eq!(names, ["mem", "die", "core", "core"]);
     for name in ["mem", "cache", "core", "node", "device"] {
         assert!(!matches!(Kind::named(name), Kind::Other(_)), "{name}");

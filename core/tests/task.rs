@@ -10,6 +10,8 @@ mod broken;
 mod crew;
 #[path = "task/data_driven.rs"]
 mod data_driven;
+#[path = "task/domains.rs"]
+mod domains;
 #[path = "task/ends.rs"]
 mod ends;
 #[path = "task/future_ends.rs"]
@@ -20,8 +22,6 @@ mod futures;
 mod layouts;
 #[path = "task/phased.rs"]
 mod phased;
-#[path = "task/places.rs"]
-mod places;
 #[path = "task/trees.rs"]
 mod trees;
 #[path = "task/waits.rs"]

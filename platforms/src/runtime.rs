@@ -146,7 +146,7 @@ impl Builder {
         self
     }
 
-    /// The places that tasks can be bound to ([`Cx::spawn_at`](tautline_core::task::Cx::spawn_at)), and with them who robs
+    /// The places that tasks can be bound to ([`Cx::spawn_in`](tautline_core::task::Cx::spawn_in)), and with them who robs
     /// whom first. Default: one place with all workers.
     pub fn platform(mut self, platform: Platform) -> Self {
         self.platform = Some(platform);

@@ -7,7 +7,7 @@
 #[path = "platform/topologies.rs"]
 mod topologies;
 
-use tautline::hierarchy::{Hierarchy, Kind, Place};
+use tautline::hierarchy::{Domain, Hierarchy, Kind};
 use tautline::machine::{Cache, Cpu};
 use tautline::platform::{machine_from_file, machine_from_xml};
 use tautline::{Machine, Platform};
@@ -28,13 +28,13 @@ fn machine(file: &str) -> Machine {
 fn check_xeon(platform: &Platform) {
     let tree = platform.hierarchy();
     assert_eq!((tree.len(), tree.workers()), (15, 8));
-    assert_eq!(tree.subtree(Place(3)), 0..2);
-    assert_eq!(tree.subtree(Place(7)), 0..1);
-    assert!((0..8).all(|worker| tree.leaf_of(worker) == Place(7 + worker)));
-    assert_eq!(tree.kind(Place(0)), &Kind::Memory);
-    assert_eq!(tree.places_of_kind(&Kind::Cache).count(), 14);
-    let tuning: Vec<_> = tree.tuning_places().collect();
-    assert_eq!(tuning, [Place(1), Place(2)]);
+    assert_eq!(tree.subtree(Domain(3)), 0..2);
+    assert_eq!(tree.subtree(Domain(7)), 0..1);
+    assert!((0..8).all(|worker| tree.leaf_of(worker) == Domain(7 + worker)));
+    assert_eq!(tree.kind(Domain(0)), &Kind::Memory);
+    assert_eq!(tree.domains_of_kind(&Kind::Cache).count(), 14);
+    let tuning: Vec<_> = tree.tuning_domains().collect();
+    assert_eq!(tuning, [Domain(1), Domain(2)]);
     assert_eq!(platform.info(), "dual quad-core Xeon");
 }
 

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline::Platform;
-use tautline::hierarchy::Place;
+use tautline::hierarchy::Domain;
 use tautline::prelude::*;
 use tautline::runtime::Cancelled;
 
@@ -75,10 +75,10 @@ fn without_a_description_one_place_has_all_workers() {
             let tree = cx.pool().tree();
             let all = 0..tree.workers();
             let leaves: Vec<_> = all.map(|worker| tree.leaf_of(worker)).collect();
-            (tree.len(), tree.subtree(Place::ROOT), leaves)
+            (tree.len(), tree.subtree(Domain::ROOT), leaves)
         });
         assert_eq!((places, below), (1, 0..workers as u32));
-        assert_eq!(leaves, vec![Place::ROOT; workers]);
+        assert_eq!(leaves, vec![Domain::ROOT; workers]);
     }
     let text = r#"<HPT version="0.1"><place num="1" type="mem"><place num="2" type="cache">
         <worker num="1"/></place></place></HPT>"#;

@@ -67,10 +67,10 @@ fn the_table_shows_tree_workers_and_victims() {
     for part in [
         "CPUs allowed     16 (0-15)",
         "default          1 place x 16 workers",
-        "\n  p0 mem ",
-        "\n    p1 mem            w0-7   socket 0 + node 0 + L3, 96 GiB\n",
-        "\n      p3 core         w0-1 on CPUs 0 8   L2 + L1 + core 0, 1 MiB\n",
-        "w1     p3: w0   p1: w3-7 w2   p0: w9-15 w8\n",
+        "\n  d0 mem ",
+        "\n    d1 mem            w0-7   socket 0 + node 0 + L3, 96 GiB\n",
+        "\n      d3 core         w0-1 on CPUs 0 8   L2 + L1 + core 0, 1 MiB\n",
+        "w1     d3: w0   d1: w3-7 w2   d0: w9-15 w8\n",
     ] {
         assert!(table.contains(part), "no {part:?} in\n{table}");
     }

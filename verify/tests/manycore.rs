@@ -5,9 +5,9 @@ use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom::thread;
 use std::sync::Arc;
-use tautline_core::port::{Clock, Line, Park, Relax, Thread};
+use tautline_core::WorkerId;
+use tautline_core::port::{Clock, Line, Park, Relax, Thread, Unpark};
 use tautline_core::sync::Permit;
-use tautline_core::{PlaceId, WorkerId};
 use tautline_manycore::{Board, Lines, Manycore};
 use tautline_verify::model::{Model, Turns};
 
@@ -240,15 +240,15 @@ fn awake_early() {
         let other = thread::spawn(move || {
             be(1);
             // SAFETY: no other hart is this worker.
-            unsafe { theirs.be(Some(WORKER)) };
-            theirs.park(PlaceId::HOME, WORKER);
+            unsafe { theirs.set_current(Some(WORKER)) };
+            theirs.park(WORKER);
             assert_eq!(marked.get(), 1, "awake without the cause");
             // SAFETY: the hart stops acting as a worker here.
-            unsafe { theirs.be(None) };
+            unsafe { theirs.set_current(None) };
         });
         be(0);
         mark.set(1);
-        chip.unpark(PlaceId::HOME, WORKER);
+        chip.unpark(WORKER);
         other.join().unwrap();
     });
 }

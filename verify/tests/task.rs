@@ -5,14 +5,14 @@
 
 #[path = "task/blocks.rs"]
 mod blocks;
+#[path = "task/domains.rs"]
+mod domains;
 #[path = "task/fork.rs"]
 mod fork;
 #[path = "task/futures.rs"]
 mod futures;
 #[path = "task/machine.rs"]
 mod machine;
-#[path = "task/places.rs"]
-mod places;
 #[path = "task/rest.rs"]
 mod rest;
 #[path = "task/scope.rs"]

@@ -12,9 +12,9 @@
 use crate::{Board, LINES, Lines};
 use alloc::boxed::Box;
 use core::convert::Infallible;
-use tautline_core::port::{Barrier, Clock, Fence, Line, Park, Relax, Thread, Unwind};
+use tautline_core::WorkerId;
+use tautline_core::port::{Barrier, Clock, Fence, Line, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::sync::{AtomicUsize, CachePadded, Ordering, Permit, full_fence};
-use tautline_core::{PlaceId, WorkerId};
 
 /// No worker, or no hart.
 const NONE: usize = usize::MAX;
@@ -79,17 +79,11 @@ impl<B: Board> Relax for Manycore<B> {
 
 /// Suspend and awake. The wake-up bit of the hart is no permit by itself, since barrier lines set it too: a hart that is
 /// woken looks for its permit, and rests on if there is none.
-impl<B: Board> Park for Manycore<B> {
-    fn park(&self, _place: PlaceId, worker: WorkerId) {
-        while !self.posts[worker.index()].permit.try_take() {
-            self.board.rest(None);
-        }
-    }
-
-    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
+impl<B: Board> Unpark for Manycore<B> {
+    fn unpark(&self, worker: WorkerId) {
         let post = &self.posts[worker.index()];
         post.permit.give();
-        // ORDERING: full fence, pairs with the one in be (P1): the permit is given before the hart is read.
+        // ORDERING: full fence, pairs with the one in set_current (P1): the permit is given before the hart is read.
         full_fence();
         // ORDERING: Relaxed: after the fence (P1).
         match post.hart.load(Ordering::Relaxed) {
@@ -97,8 +91,16 @@ impl<B: Board> Park for Manycore<B> {
             hart => self.board.ring(hart),
         }
     }
+}
 
-    fn patience(&self, _place: PlaceId, _worker: WorkerId) -> u64 {
+impl<B: Board> Park for Manycore<B> {
+    fn park(&self, worker: WorkerId) {
+        while !self.posts[worker.index()].permit.try_take() {
+            self.board.rest(None);
+        }
+    }
+
+    fn patience(&self, _worker: WorkerId) -> u64 {
         B::WAKE_TICKS
     }
 }
@@ -106,17 +108,17 @@ impl<B: Board> Park for Manycore<B> {
 // SAFETY: full fences, as provided: a hart cannot make another one fence without its help.
 unsafe impl<B: Board> Fence for Manycore<B> {}
 
-// SAFETY: a hart is what `be` has told it, by its own number, which the board promises; so it does for the stack.
+// SAFETY: a hart is what `set_current` has told it, by its own number, which the board promises; so it does for the stack.
 unsafe impl<B: Board> Thread for Manycore<B> {
-    fn here(&self) -> Option<WorkerId> {
+    fn current(&self) -> Option<WorkerId> {
         // ORDERING: Relaxed: the hart's own.
         let worker = self.worker.get(self.board.hart())?.load(Ordering::Relaxed);
         (worker != NONE).then_some(WorkerId(worker as u32))
     }
 
-    unsafe fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn set_current(&self, worker: Option<WorkerId>) {
         let hart = self.board.hart();
-        let before = self.here();
+        let before = self.current();
         let now = worker.map_or(NONE, WorkerId::index);
         // ORDERING: Relaxed: the hart's own.
         self.worker[hart].store(now, Ordering::Relaxed);

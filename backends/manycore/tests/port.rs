@@ -5,9 +5,9 @@ mod board;
 use board::{Threads, be};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
-use tautline_core::port::{Barrier, Line, Park, Relax, Thread};
+use tautline_core::WorkerId;
+use tautline_core::port::{Barrier, Line, Park, Relax, Thread, Unpark};
 use tautline_core::task::{Cx, Pool};
-use tautline_core::{PlaceId, WorkerId};
 use tautline_manycore::{Board, LINES, Manycore};
 
 type Chip = Manycore<Threads>;
@@ -26,21 +26,21 @@ fn on_all(chip: &Chip, body: impl Fn(usize) + Sync) {
             scope.spawn(move || {
                 be(hart);
                 // SAFETY: there is no pool.
-                unsafe { chip.be(Some(WorkerId(hart as u32))) };
+                unsafe { chip.set_current(Some(WorkerId(hart as u32))) };
                 body(hart);
                 // SAFETY: there is no pool.
-                unsafe { chip.be(None) };
+                unsafe { chip.set_current(None) };
             });
         }
     });
 }
 
 fn suspend(chip: &Chip, hart: usize) {
-    chip.park(PlaceId::HOME, WorkerId(hart as u32));
+    chip.park(WorkerId(hart as u32));
 }
 
 fn awake(chip: &Chip, hart: usize) {
-    chip.unpark(PlaceId::HOME, WorkerId((hart % HARTS) as u32));
+    chip.unpark(WorkerId((hart % HARTS) as u32));
 }
 
 /// Waits for the line's call only: the clock ends no rest.
@@ -58,7 +58,7 @@ fn an_awake_before_the_suspend_makes_it_return() {
     // Before anybody is that worker, too.
     awake(&chip, 0);
     // SAFETY: there is no pool.
-    unsafe { chip.be(Some(WorkerId(0))) };
+    unsafe { chip.set_current(Some(WorkerId(0))) };
     for _ in 0..100 {
         suspend(&chip, 0);
         awake(&chip, 0);

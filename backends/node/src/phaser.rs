@@ -23,8 +23,8 @@ const CLOCK_EVERY: u32 = 16;
 /// The port of phasers between threads: waits spin a little, then offer the processor to others. No barrier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinThenYield {
-    /// So many looks before the processor is offered. Where threads share processors, none for more than one
-    /// other ([`CROWDED`](tautline_core::port::CROWDED)), and few for that one: it may need this one's.
+    /// Spin iterations before the first yield. Where threads share processors, few: the thread that is waited for may need
+    /// this one's. A wait for several threads yields at once ([`Relax::yield_now`]).
     pub looks: u32,
 }
 
@@ -43,6 +43,10 @@ impl Relax for SpinThenYield {
         } else {
             std::thread::yield_now();
         }
+    }
+
+    fn yield_now(&self, _turn: u32) {
+        std::thread::yield_now();
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tautline_core::glb::{
     Account, Bag, Config, Control, Message, Observer, Reason, Tally, Team, Times, Worker,
 };
-use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::port::{Clock, Park, Relax, Transport, Unpark};
 use tautline_core::{PlaceId, WorkerId};
 
 /// What a computation left behind.
@@ -102,7 +102,7 @@ pub fn run<B: Bag, O: Observer>(
     })
 }
 
-/// The threads of this process as a [`Port`](tautline_core::port::Port).
+/// The places of a computation on the threads of this process.
 struct Node<B: Bag> {
     teams: Vec<Team<B>>,
     /// By place and worker.
@@ -164,7 +164,7 @@ impl<B: Bag> Node<B> {
                 self.parker(*place, *worker)
                     .belongs_to(thread.thread().clone());
             }
-            self.teams[PlaceId::HOME.index()].begin(bag, self);
+            self.teams[PlaceId::HOME.index()].begin(bag, &self.at(PlaceId::HOME));
             launch.give(true);
             let join = |(place, worker, thread): (_, _, std::thread::ScopedJoinHandle<'_, _>)| {
                 (
@@ -185,8 +185,9 @@ impl<B: Bag> Node<B> {
         control: &Control,
         observer: O,
     ) -> Option<Account<O>> {
-        let work =
-            || Worker::new(&self.teams[place.index()], worker, self, control, observer).run();
+        let here = self.at(place);
+        let team = &self.teams[place.index()];
+        let work = || Worker::new(team, worker, here, control, observer).run();
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(account) => Some(account),
             Err(payload) => {
@@ -213,31 +214,58 @@ impl<B: Bag> Node<B> {
     }
 }
 
-impl<B: Bag> Clock for Node<B> {
+/// One place's view of the node.
+struct Here<'a, B: Bag> {
+    node: &'a Node<B>,
+    place: PlaceId,
+}
+
+impl<B: Bag> Clock for Here<'_, B> {
     fn now(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+        self.node.now()
     }
 }
 
-impl<B: Bag> Relax for Node<B> {
+impl<B: Bag> Relax for Here<'_, B> {
     fn relax(&self, turn: u32) {
         park::relax(turn);
     }
 }
 
-impl<B: Bag> Park for Node<B> {
-    fn park(&self, place: PlaceId, worker: WorkerId) {
-        self.parker(place, worker).park(self);
-    }
-
-    fn unpark(&self, place: PlaceId, worker: WorkerId) {
-        self.parker(place, worker).unpark();
+impl<B: Bag> Unpark for Here<'_, B> {
+    fn unpark(&self, worker: WorkerId) {
+        self.node.parker(self.place, worker).unpark();
     }
 }
 
-impl<B: Bag> Transport<Message<B>> for Node<B> {
-    fn send(&self, from: PlaceId, to: PlaceId, message: Message<B>) {
-        self.teams[to.index()].deliver(from, message, self);
+impl<B: Bag> Park for Here<'_, B> {
+    fn park(&self, worker: WorkerId) {
+        self.node.parker(self.place, worker).park(self);
+    }
+}
+
+impl<B: Bag> Transport<Message<B>> for Here<'_, B> {
+    fn send(&self, to: PlaceId, message: Message<B>) {
+        let there = self.node.at(to);
+        self.node.teams[to.index()].deliver(self.place, message, &there);
+    }
+
+    fn close(&self) {
+        self.node.close();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.node.is_closed()
+    }
+}
+
+impl<B: Bag> Node<B> {
+    fn at(&self, place: PlaceId) -> Here<'_, B> {
+        Here { node: self, place }
+    }
+
+    fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
     }
 
     fn close(&self) {

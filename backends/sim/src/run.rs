@@ -1,12 +1,11 @@
 //! The loop over events, and one worker's part of it.
 
 use crate::network::{Event, Mail};
-use crate::world::World;
+use crate::world::{Here, World};
 use crate::{Outcome, PlaceRun, Simulation};
 use tautline_core::glb::{
     Account, Bag, Control, Observer, Pile, Reason, Step, Team, Times, Worker,
 };
-use tautline_core::port::{Clock, Transport};
 use tautline_core::{PlaceId, WorkerId};
 
 /// A computation in virtual time.
@@ -21,7 +20,7 @@ struct Run<'a, B: Bag, O> {
     locked: Vec<[u64; 2]>,
 }
 
-type Thread<'a, B, O> = Worker<'a, B, World<B>, O>;
+type Thread<'a, B, O> = Worker<'a, B, Here<'a, B>, O>;
 
 pub(crate) fn run<B: Bag, O: Observer>(
     simulation: &Simulation,
@@ -39,10 +38,11 @@ pub(crate) fn run<B: Bag, O: Observer>(
         .map(|here| Team::new(here, config, shared(here)))
         .collect();
     let mut workers = Vec::with_capacity(teams.len() * threads);
-    for (here, team) in places().zip(&teams) {
+    for (place, team) in places().zip(&teams) {
         for me in (0..threads as u32).map(WorkerId) {
-            let observer = observe(here, me);
-            workers.push(Worker::new(team, me, &world, &control, observer));
+            let observer = observe(place, me);
+            let here = world.at(place);
+            workers.push(Worker::new(team, me, here, &control, observer));
         }
     }
     let mut run = Run {
@@ -53,7 +53,7 @@ pub(crate) fn run<B: Bag, O: Observer>(
         threads: workers,
         locked: vec![[0; 2]; teams.len()],
     };
-    teams[PlaceId::HOME.index()].begin(bag, &world);
+    teams[PlaceId::HOME.index()].begin(bag, &world.at(PlaceId::HOME));
     let end = run.finish();
     let accounts = run.close(end);
     let stopped = control.reason();
@@ -93,7 +93,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
         let Mail {
             from, to, message, ..
         } = mail;
-        self.teams[to.index()].deliver(from, message, self.world);
+        self.teams[to.index()].deliver(from, message, &self.world.at(to));
     }
 
     /// Takes steps of this thread until others come first, or it sleeps.

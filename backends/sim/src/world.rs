@@ -4,7 +4,7 @@ use crate::Machine;
 use crate::network::Network;
 use std::cell::{Cell, RefCell};
 use tautline_core::glb::{Bag, Message};
-use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::port::{Clock, Relax, Transport, Unpark};
 use tautline_core::{PlaceId, WorkerId};
 
 /// The machine as the worker sees it whose step is being taken.
@@ -69,25 +69,25 @@ impl<B: Bag> World<B> {
     }
 }
 
-impl<B: Bag> Clock for World<B> {
-    fn now(&self) -> u64 {
+impl<B: Bag> World<B> {
+    /// The time of the step being taken.
+    pub(crate) fn now(&self) -> u64 {
         self.clock.get()
     }
-}
 
-impl<B: Bag> Relax for World<B> {
-    fn relax(&self, _: u32) {
-        unreachable!("steps are taken one at a time: no lock is ever held by another");
-    }
-}
-
-impl<B: Bag> Park for World<B> {
-    fn park(&self, _: PlaceId, _: WorkerId) {
-        unreachable!("a worker that has nothing to do says so");
+    /// Ends the computation now, if it has not ended before.
+    pub(crate) fn close(&self) {
+        if self.closed.get().is_none() {
+            self.closed.set(Some(self.now()));
+        }
     }
 
-    fn unpark(&self, place: PlaceId, worker: WorkerId) {
-        let thread = place.0 * self.threads + worker.0;
+    /// What `place` sees of the machine.
+    pub(crate) fn at(&self, place: PlaceId) -> Here<'_, B> {
+        Here { world: self, place }
+    }
+
+    fn wake(&self, thread: u32) {
         let seat = &self.seats[thread as usize];
         let Seat::Waiting(since) = seat.get() else {
             return seat.set(Seat::Called);
@@ -95,7 +95,7 @@ impl<B: Bag> Park for World<B> {
         seat.set(Seat::Awake);
         let now = self.now();
         let takes = match now.saturating_sub(since) < self.machine.spin_ns {
-            // It reads a line that another thread has written, as who takes from a reserve does.
+            // It reads a line that another thread has written, as a worker that takes from a reserve does.
             true => self.machine.merge_ns,
             false => self.machine.wake_ns,
         };
@@ -104,24 +104,48 @@ impl<B: Bag> Park for World<B> {
     }
 }
 
-impl<B: Bag> Transport<Message<B>> for World<B> {
-    fn send(&self, from: PlaceId, to: PlaceId, message: Message<B>) {
+/// One place's view of the machine.
+#[derive(Debug)]
+pub(crate) struct Here<'w, B> {
+    world: &'w World<B>,
+    place: PlaceId,
+}
+
+impl<B: Bag> Clock for Here<'_, B> {
+    fn now(&self) -> u64 {
+        self.world.now()
+    }
+}
+
+impl<B: Bag> Relax for Here<'_, B> {
+    fn relax(&self, _: u32) {
+        unreachable!("steps are taken one at a time: no lock is ever held by another");
+    }
+}
+
+impl<B: Bag> Unpark for Here<'_, B> {
+    fn unpark(&self, worker: WorkerId) {
+        self.world
+            .wake(self.place.0 * self.world.threads + worker.0);
+    }
+}
+
+impl<B: Bag> Transport<Message<B>> for Here<'_, B> {
+    fn send(&self, to: PlaceId, message: Message<B>) {
+        let world = self.world;
         if matches!(message, Message::Loot(_) | Message::Answer(Some(_))) {
-            self.pass(self.machine.split_ns);
+            world.pass(world.machine.split_ns);
         }
-        self.pass(self.machine.send_ns);
-        self.network
-            .borrow_mut()
-            .send(self.now(), from, to, message);
+        world.pass(world.machine.send_ns);
+        let mut network = world.network.borrow_mut();
+        network.send(world.now(), self.place, to, message);
     }
 
     fn close(&self) {
-        if self.closed.get().is_none() {
-            self.closed.set(Some(self.now()));
-        }
+        self.world.close();
     }
 
     fn is_closed(&self) -> bool {
-        self.closed.get().is_some()
+        self.world.closed().is_some()
     }
 }

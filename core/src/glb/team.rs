@@ -39,7 +39,6 @@ pub(super) type Letter<B> = (PlaceId, Message<B>);
 
 /// One place of a computation: its work, its workers' meeting points, its protocol.
 pub struct Team<B: Bag> {
-    pub(super) here: PlaceId,
     pub(super) config: Config,
     pub(super) shared: B::Shared,
     pub(super) crew: Crew,
@@ -111,7 +110,6 @@ impl<B: Bag> Team<B> {
         let thieves = protocol.place().thieves().len() > 0;
         let random = mix(config.seed.wrapping_add(u64::from(here.0))) | 1;
         Self {
-            here,
             config: *config,
             shared,
             crew: Crew::new(crew),
@@ -160,9 +158,9 @@ impl<B: Bag> Team<B> {
     /// Wakes somebody who may serve messages, if there is anybody.
     pub(super) fn ring(&self, port: &impl Port<Message<B>>) {
         if self.config.fairness == Fairness::OneCoreFree {
-            port.unpark(self.here, self.steward());
+            port.unpark(self.steward());
         } else if let Some(worker) = self.crew.any_idle() {
-            port.unpark(self.here, worker);
+            port.unpark(worker);
         }
     }
 
@@ -179,7 +177,7 @@ impl<B: Bag> Team<B> {
         }
         // ORDERING: Release, pairs with Acquire in Slot::take_start (T1); no mutant: as there.
         slot.start.store(true, Ordering::Release);
-        port.unpark(self.here, worker);
+        port.unpark(worker);
     }
 
     /// Tasks between two looks outside.
@@ -413,7 +411,7 @@ impl<B: Bag, P: Port<Message<B>>> Errand<'_, B, P> {
 impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
     fn send(&mut self, to: PlaceId, message: Message<B>) {
         self.tally.on_send(&message);
-        self.port.send(self.team.here, to, message);
+        self.port.send(to, message);
     }
 
     fn work(&mut self, loot: B) {

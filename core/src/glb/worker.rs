@@ -20,7 +20,7 @@ use crate::glb::{
 use crate::grain::{Pace, Sample};
 use crate::id::WorkerId;
 use crate::lifeline::Reserve;
-use crate::port::Port;
+use crate::port::{Park, Port};
 
 /// Tasks after which a worker tells the [`Control`] how far it is: some milliseconds.
 const REPORT_AFTER: usize = 1 << 16;
@@ -29,7 +29,7 @@ const REPORT_AFTER: usize = 1 << 16;
 pub struct Worker<'a, B: Bag, P, O> {
     team: &'a Team<B>,
     me: WorkerId,
-    port: &'a P,
+    port: P,
     control: &'a Control,
     next: Next<B>,
     /// The worker's own work, from being started to leaving.
@@ -112,7 +112,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     pub fn new(
         team: &'a Team<B>,
         me: WorkerId,
-        port: &'a P,
+        port: P,
         control: &'a Control,
         observer: O,
     ) -> Self {
@@ -135,11 +135,14 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// Works and serves until the computation is closed.
-    pub fn run(mut self) -> Account<O> {
+    /// Works and serves until the computation is closed, on a thread of its own.
+    pub fn run(mut self) -> Account<O>
+    where
+        P: Park,
+    {
         loop {
             match self.step() {
-                Step::Parked => self.port.park(self.team.here, self.me),
+                Step::Parked => self.port.park(self.me),
                 Step::Ended => return self.close(),
                 _ => {}
             }
@@ -219,10 +222,10 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     fn start(&mut self) -> Step {
         if !self.team.inbox.is_empty() {
             // This worker may have been woken for that message: pass the call on.
-            self.team.ring(self.port);
+            self.team.ring(&self.port);
         }
         let slot = &self.team.slots[self.me.index()];
-        self.bag = slot.bag.lock(self.port).take();
+        self.bag = slot.bag.lock(&self.port).take();
         self.next = Next::Turn;
         Step::Started
     }
@@ -251,7 +254,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[cold]
     fn tune(&mut self, sample: Sample) {
-        if let Some(grain) = self.team.tune(sample, self.port) {
+        if let Some(grain) = self.team.tune(sample, &self.port) {
             self.meter.grain(grain, self.port.now());
         }
     }
@@ -262,8 +265,8 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         self.next = Next::FeedIntra;
         if let Some(worker) = self.team.crew.claim(self.me) {
             let part = self.split(Share::Half);
-            self.team.start(worker, part, self.port);
-            self.team.crew_changed(self.port);
+            self.team.start(worker, part, &self.port);
+            self.team.crew_changed(&self.port);
         }
         Step::Grew
     }
@@ -297,7 +300,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// The flag is not read again: two workers that both saw it feed both (Finnerty 2022, T5).
     #[cold]
     fn put(&mut self, pile: Pile, work: B) -> Step {
-        self.reserve(pile).feed(work, B::merge, self.port);
+        self.reserve(pile).feed(work, B::merge, &self.port);
         self.next = Self::after(pile);
         Step::Fed(pile)
     }
@@ -316,7 +319,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         if team.has_thieves() && (self.is_splittable() || !team.inter.is_empty()) {
             self.enter(State::Distributing);
             if let Some(bag) = &mut self.bag {
-                team.surplus(bag, self.me, self.port);
+                team.surplus(bag, self.me, &self.port);
             }
             self.next = Next::Whisper;
             return Step::Answered;
@@ -342,7 +345,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     #[cold]
     fn tell(&mut self, bound: usize, next: Next<B>) -> Step {
         self.enter(State::Distributing);
-        self.team.whisper(bound, self.me, self.port);
+        self.team.whisper(bound, self.me, &self.port);
         self.next = next;
         Step::Whispered
     }
@@ -377,10 +380,10 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             return false;
         }
         self.enter(State::Probing);
-        let letter = self.team.inbox.pop(self.port);
+        let letter = self.team.inbox.pop(&self.port);
         let served = letter.is_some();
         if let Some(letter) = letter {
-            self.team.on(letter, own, self.me, self.port);
+            self.team.on(letter, own, self.me, &self.port);
         }
         self.open_gate();
         served
@@ -393,7 +396,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             pace.waits();
         }
         self.enter(State::Idle);
-        self.port.unpark(self.team.here, self.team.steward());
+        self.port.unpark(self.team.steward());
         self.next = Next::StepBack;
         Step::Parked
     }
@@ -450,7 +453,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     fn take(&mut self, pile: Pile) -> Step {
         self.enter(State::Distributing);
         let part = |pile: &mut B| pile.split(Share::Refill);
-        let found = self.reserve(pile).take(part, self.port);
+        let found = self.reserve(pile).take(part, &self.port);
         self.next = match found {
             Some(work) => {
                 put(&mut self.bag, work);
@@ -465,15 +468,15 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// The bag is put back, empty or not; whoever starts this worker again adds to it.
     fn leave(&mut self) -> Step {
         let slot = &self.team.slots[self.me.index()];
-        *slot.bag.lock(self.port) = self.bag.take();
+        *slot.bag.lock(&self.port) = self.bag.take();
         self.next = Next::Aside;
         if !self.port.is_closed() {
             let last = self.team.crew.leave(self.me);
-            self.team.crew_changed(self.port);
+            self.team.crew_changed(&self.port);
             if last {
                 self.enter(State::Stealing);
-                if self.team.dry(self.me, self.port) {
-                    self.bag = slot.bag.lock(self.port).take();
+                if self.team.dry(self.me, &self.port) {
+                    self.bag = slot.bag.lock(&self.port).take();
                     self.next = Next::Turn;
                     return Step::Left;
                 }
@@ -507,7 +510,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// An activity has ended: whoever stepped back for it goes on.
     fn open_gate(&self) {
         if let Some(worker) = self.team.gate.release() {
-            self.port.unpark(self.team.here, worker);
+            self.port.unpark(worker);
         }
     }
 

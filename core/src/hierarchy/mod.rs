@@ -1,15 +1,15 @@
 //! The tree of memories of one node: which workers are near which memory, and near each other.
 //!
-//! A place is a memory, a cache, a core, a node or a device. Workers hang on the leaves; a place serves
-//! the workers of the leaves below it. Places are numbered breadth first from the root, 0; workers from
-//! left to right, so that those below a place have consecutive numbers. These places are parts of one
-//! node, and have nothing to do with [`PlaceId`](crate::PlaceId), the places that send each other work.
+//! A domain is a memory, a cache, a core, a node or a device. Workers hang on the leaves; a domain serves
+//! the workers of the leaves below it. Domains are numbered breadth first from the root, 0; workers from
+//! left to right, so that those below a domain have consecutive numbers. A
+//! place ([`PlaceId`](crate::PlaceId)) is a share of the node with workers of its own: a domain, or some.
 //!
 //! # Algorithm
-//! Chatterjee 2013, chapter 5 (hierarchical place trees): places, their numbers, paths from leaf to root.
-//! The order of victims is our own: there a worker looks through the deques of its path place by place;
+//! Chatterjee 2013, chapter 5 (hierarchical place trees): domains, their numbers, paths from leaf to root.
+//! The order of victims is our own: there a worker looks through the deques of its path domain by domain;
 //! here the same walk, leaf to root, gives an order of workers, turned by the worker's own position so
-//! that the workers of one place do not all begin with the same victim.
+//! that the workers of one domain do not all begin with the same victim.
 //!
 //! # Proved
 //! Tested against brute force on random trees (`core/tests/hierarchy.rs`): numbers, paths, subtrees, and
@@ -19,7 +19,7 @@
 mod spec;
 mod victims;
 
-pub use spec::{DEPTH_MAX, Fault, PLACES_MAX, Spec, WORKERS_MAX, Wrong};
+pub use spec::{DEPTH_MAX, DOMAINS_MAX, Fault, Spec, WORKERS_MAX, Wrong};
 pub use victims::{Group, Victims};
 
 use alloc::string::String;
@@ -27,28 +27,28 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// A place of a [`Hierarchy`], by its number: breadth first from the root.
+/// A domain of a [`Hierarchy`], by its number: breadth first from the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place(pub u32);
+pub struct Domain(pub u32);
 
-impl Place {
+impl Domain {
     /// The whole node.
     pub const ROOT: Self = Self(0);
 
-    /// Its position among all places.
+    /// Its position among all domains.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "p{}", self.0)
+        write!(f, "d{}", self.0)
     }
 }
 
-/// What a place is.
+/// What a domain is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Memory, of the whole node or of a part of it.
@@ -106,7 +106,7 @@ struct Node {
     /// The root's is the root.
     parent: u32,
     level: u32,
-    /// Breadth-first numbers make the children of a place consecutive.
+    /// Breadth-first numbers make the children of a domain consecutive.
     children: Range<u32>,
     workers: Range<u32>,
 }
@@ -116,7 +116,7 @@ struct Node {
 pub struct Hierarchy {
     nodes: Vec<Node>,
     /// By worker.
-    leaves: Vec<Place>,
+    leaves: Vec<Domain>,
 }
 
 impl Hierarchy {
@@ -129,12 +129,12 @@ impl Hierarchy {
         Spec::new(Kind::Memory).workers(workers).build()
     }
 
-    /// The place that serves all workers.
-    pub fn root(&self) -> Place {
-        Place::ROOT
+    /// The domain that serves all workers.
+    pub fn root(&self) -> Domain {
+        Domain::ROOT
     }
 
-    /// How many places there are.
+    /// How many domains there are.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -144,9 +144,9 @@ impl Hierarchy {
         self.nodes.is_empty()
     }
 
-    /// All places, breadth first.
-    pub fn places(&self) -> impl DoubleEndedIterator<Item = Place> + ExactSizeIterator + use<> {
-        (0..self.nodes.len() as u32).map(Place)
+    /// All domains, breadth first.
+    pub fn domains(&self) -> impl DoubleEndedIterator<Item = Domain> + ExactSizeIterator + use<> {
+        (0..self.nodes.len() as u32).map(Domain)
     }
 
     /// How many workers there are.
@@ -154,141 +154,142 @@ impl Hierarchy {
         self.leaves.len() as u32
     }
 
-    /// What the place is.
+    /// What the domain is.
     ///
     /// # Panics
-    /// As all questions about a place do: one that is not in this tree.
-    pub fn kind(&self, place: Place) -> &Kind {
-        &self.node(place).kind
+    /// As all questions about a domain do: one that is not in this tree.
+    pub fn kind(&self, domain: Domain) -> &Kind {
+        &self.node(domain).kind
     }
 
     /// What its description calls it; empty if nothing.
-    pub fn label(&self, place: Place) -> &str {
-        &self.node(place).label
+    pub fn label(&self, domain: Domain) -> &str {
+        &self.node(domain).label
     }
 
     /// How much it holds, in bytes; 0 if unknown.
-    pub fn bytes(&self, place: Place) -> u64 {
-        self.node(place).bytes
+    pub fn bytes(&self, domain: Domain) -> u64 {
+        self.node(domain).bytes
     }
 
     /// Was it marked as one whose workers are tuned together?
-    pub fn is_tuning(&self, place: Place) -> bool {
-        self.node(place).tuning
+    pub fn is_tuning(&self, domain: Domain) -> bool {
+        self.node(domain).tuning
     }
 
     /// Steps from the root, whose level is 0.
-    pub fn level(&self, place: Place) -> u32 {
-        self.node(place).level
+    pub fn level(&self, domain: Domain) -> u32 {
+        self.node(domain).level
     }
 
-    /// The place above; `None` above the root.
-    pub fn parent(&self, place: Place) -> Option<Place> {
-        (place != Place::ROOT).then(|| Place(self.node(place).parent))
+    /// The domain above; `None` above the root.
+    pub fn parent(&self, domain: Domain) -> Option<Domain> {
+        (domain != Domain::ROOT).then(|| Domain(self.node(domain).parent))
     }
 
-    /// The places right below.
+    /// The domains right below.
     pub fn children(
         &self,
-        place: Place,
-    ) -> impl DoubleEndedIterator<Item = Place> + ExactSizeIterator + use<> {
-        self.node(place).children.clone().map(Place)
+        domain: Domain,
+    ) -> impl DoubleEndedIterator<Item = Domain> + ExactSizeIterator + use<> {
+        self.node(domain).children.clone().map(Domain)
     }
 
-    /// Do workers hang on it, and not places?
-    pub fn is_leaf(&self, place: Place) -> bool {
-        self.node(place).children.is_empty()
+    /// Do workers hang on it, and not domains?
+    pub fn is_leaf(&self, domain: Domain) -> bool {
+        self.node(domain).children.is_empty()
     }
 
-    /// The workers of the leaves below the place, or of the place itself.
-    pub fn subtree(&self, place: Place) -> Range<u32> {
-        self.node(place).workers.clone()
+    /// The workers of the leaves below the domain, or of the domain itself.
+    pub fn subtree(&self, domain: Domain) -> Range<u32> {
+        self.node(domain).workers.clone()
     }
 
-    /// How many workers the place serves: at least 1.
-    pub fn num_workers(&self, place: Place) -> u32 {
-        self.node(place).workers.len() as u32
+    /// How many workers the domain serves: at least 1.
+    pub fn num_workers(&self, domain: Domain) -> u32 {
+        self.node(domain).workers.len() as u32
     }
 
-    /// The place on the way from `place` to the root that has this level; `None` if `place` itself is
+    /// The domain on the way from `domain` to the root that has this level; `None` if `domain` itself is
     /// nearer to the root.
-    pub fn ancestor(&self, place: Place, level: u32) -> Option<Place> {
-        self.up(place).find(|&above| self.level(above) == level)
+    pub fn ancestor(&self, domain: Domain, level: u32) -> Option<Domain> {
+        self.up(domain).find(|&above| self.level(above) == level)
     }
 
-    /// All places of a kind, breadth first.
-    pub fn places_of_kind<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = Place> + 'a {
-        self.places().filter(move |&place| self.kind(place) == kind)
+    /// All domains of a kind, breadth first.
+    pub fn domains_of_kind<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = Domain> + 'a {
+        self.domains()
+            .filter(move |&domain| self.kind(domain) == kind)
     }
 
-    /// The places that are marked as tuned together, breadth first.
-    pub fn tuning_places(&self) -> impl Iterator<Item = Place> + '_ {
-        self.places().filter(|&place| self.is_tuning(place))
+    /// The domains that are marked as tuned together, breadth first.
+    pub fn tuning_domains(&self) -> impl Iterator<Item = Domain> + '_ {
+        self.domains().filter(|&domain| self.is_tuning(domain))
     }
 
-    /// The place that the worker hangs on.
+    /// The domain that the worker hangs on.
     ///
     /// # Panics
     /// As all questions about a worker do: one that is not in this tree.
-    pub fn leaf_of(&self, worker: u32) -> Place {
+    pub fn leaf_of(&self, worker: u32) -> Domain {
         match self.leaves.get(worker as usize) {
             Some(&leaf) => leaf,
             None => panic!("worker {worker} of {} workers", self.leaves.len()),
         }
     }
 
-    /// The places that serve the worker, its leaf first and the root last.
+    /// The domains that serve the worker, its leaf first and the root last.
     pub fn path(&self, worker: u32) -> Path<'_> {
         self.up(self.leaf_of(worker))
     }
 
-    /// The smallest place that serves both workers.
-    pub fn common(&self, one: u32, other: u32) -> Place {
-        let serves = |place: &Place| self.node(*place).workers.contains(&other);
+    /// The smallest domain that serves both workers.
+    pub fn common(&self, one: u32, other: u32) -> Domain {
+        let serves = |domain: &Domain| self.node(*domain).workers.contains(&other);
         self.leaf_of(other);
-        self.path(one).find(serves).unwrap_or(Place::ROOT)
+        self.path(one).find(serves).unwrap_or(Domain::ROOT)
     }
 
-    /// How many steps `from` has to go up to a place that serves `to` as well: 0 at one leaf.
+    /// How many steps `from` has to go up to a domain that serves `to` as well: 0 at one leaf.
     pub fn distance(&self, from: u32, to: u32) -> u32 {
         self.level(self.leaf_of(from)) - self.level(self.common(from, to))
     }
 
-    /// All other workers, the nearest first: those of the worker's leaf, then those of the place above
+    /// All other workers, the nearest first: those of the worker's leaf, then those of the domain above
     /// it, and so on. Among equals it begins at another one for each worker.
     pub fn victims(&self, worker: u32) -> Victims<'_> {
         Victims::new(self, worker)
     }
 
-    fn node(&self, place: Place) -> &Node {
-        match self.nodes.get(place.index()) {
+    fn node(&self, domain: Domain) -> &Node {
+        match self.nodes.get(domain.index()) {
             Some(node) => node,
-            None => panic!("{place} of {} places", self.nodes.len()),
+            None => panic!("{domain} of {} domains", self.nodes.len()),
         }
     }
 
-    fn up(&self, place: Place) -> Path<'_> {
-        self.node(place);
+    fn up(&self, domain: Domain) -> Path<'_> {
+        self.node(domain);
         Path {
             tree: self,
-            next: Some(place),
+            next: Some(domain),
         }
     }
 }
 
-/// The way from a place to the root. See [`Hierarchy::path`].
+/// The way from a domain to the root. See [`Hierarchy::path`].
 #[derive(Clone, Debug)]
 pub struct Path<'a> {
     tree: &'a Hierarchy,
-    next: Option<Place>,
+    next: Option<Domain>,
 }
 
 impl Iterator for Path<'_> {
-    type Item = Place;
+    type Item = Domain;
 
-    fn next(&mut self) -> Option<Place> {
-        let place = self.next?;
-        self.next = self.tree.parent(place);
-        Some(place)
+    fn next(&mut self) -> Option<Domain> {
+        let domain = self.next?;
+        self.next = self.tree.parent(domain);
+        Some(domain)
     }
 }

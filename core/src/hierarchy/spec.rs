@@ -1,20 +1,20 @@
-//! What a tree is built from: one description for all copies of a place.
+//! What a tree is built from: one description for all copies of a domain.
 #![forbid(unsafe_code)]
 
-use super::{Hierarchy, Kind, Node, Place};
+use super::{Domain, Hierarchy, Kind, Node};
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Most places of a tree.
-pub const PLACES_MAX: u32 = 1 << 20;
+/// Most domains of a tree.
+pub const DOMAINS_MAX: u32 = 1 << 20;
 /// Most workers of a tree.
 pub const WORKERS_MAX: u32 = 1 << 20;
-/// Most levels of a tree: what is built and dropped place by place must fit a stack.
+/// Most levels of a tree: what is built and dropped domain by domain must fit a stack.
 pub const DEPTH_MAX: u32 = 64;
 
-/// A place and what is below it, to be built as often as it has copies.
+/// A domain and what is below it, to be built as often as it has copies.
 ///
 /// ```
 /// use tautline_core::hierarchy::{Kind, Spec};
@@ -37,7 +37,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// One place without workers and without places below it.
+    /// One domain without workers and without domains below it.
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -62,7 +62,7 @@ impl Spec {
         self
     }
 
-    /// How often it, and all that is below it, is there under each copy of the place above.
+    /// How often it, and all that is below it, is there under each copy of the domain above.
     pub fn copies(mut self, copies: u32) -> Self {
         self.copies = copies;
         self
@@ -80,13 +80,13 @@ impl Spec {
         self
     }
 
-    /// One more description of places right below.
+    /// One more description of domains right below.
     pub fn child(mut self, child: Self) -> Self {
         self.children.push(child);
         self
     }
 
-    /// Builds the tree with this place as its root.
+    /// Builds the tree with this domain as its root.
     ///
     /// # Errors
     /// The first mistake, depth first, and where it is.
@@ -99,11 +99,11 @@ impl Spec {
             return Err(Fault { at, wrong });
         }
         self.judge(&mut at)?;
-        let nodes = self.places();
+        let nodes = self.domains();
         Ok(number_workers(nodes))
     }
 
-    /// How many places and workers the copies of this make; at `at`, counted from the root.
+    /// How many domains and workers the copies of this make; at `at`, counted from the root.
     fn judge(&self, at: &mut Vec<usize>) -> Result<(u32, u32), Fault> {
         let fault = |wrong| Fault {
             at: at.clone(),
@@ -122,12 +122,12 @@ impl Spec {
         if self.workers == 0 && self.children.is_empty() {
             return Err(fault(Wrong::NoWorker));
         }
-        let (mut places, mut workers) = (1u64, u64::from(self.workers));
+        let (mut domains, mut workers) = (1u64, u64::from(self.workers));
         for (child, below) in self.children.iter().enumerate() {
             at.push(child);
             let (p, w) = below.judge(at)?;
             at.pop();
-            places += u64::from(p);
+            domains += u64::from(p);
             workers += u64::from(w);
         }
         let all = |one: u64| one * u64::from(self.copies);
@@ -135,9 +135,11 @@ impl Spec {
             at: at.clone(),
             wrong,
         };
-        let places = u32::try_from(all(places)).ok().filter(|n| *n <= PLACES_MAX);
-        let places = places.ok_or_else(|| {
-            fault(Wrong::Places {
+        let domains = u32::try_from(all(domains))
+            .ok()
+            .filter(|n| *n <= DOMAINS_MAX);
+        let domains = domains.ok_or_else(|| {
+            fault(Wrong::Domains {
                 copies: self.copies,
             })
         })?;
@@ -150,14 +152,14 @@ impl Spec {
                 copies: self.copies,
             })
         })?;
-        Ok((places, workers))
+        Ok((domains, workers))
     }
 
-    /// All places, breadth first, with the workers of a leaf as a range from 0.
-    fn places(&self) -> Vec<Node> {
+    /// All domains, breadth first, with the workers of a leaf as a range from 0.
+    fn domains(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut queue = VecDeque::from([(self, 0, 0)]);
-        // A place's children are numbered when it is taken out of the queue.
+        // A domain's children are numbered when it is taken out of the queue.
         let mut numbered = 1;
         while let Some((spec, parent, level)) = queue.pop_front() {
             let number = nodes.len() as u32;
@@ -183,24 +185,24 @@ impl Spec {
     }
 }
 
-/// Gives every place the range of its workers: counted from the last place to the root, numbered back.
+/// Gives every domain the range of its workers: counted from the last domain to the root, numbered back.
 fn number_workers(mut nodes: Vec<Node>) -> Hierarchy {
-    for place in (1..nodes.len()).rev() {
-        let workers = nodes[place].workers.end;
-        let parent = nodes[place].parent as usize;
+    for domain in (1..nodes.len()).rev() {
+        let workers = nodes[domain].workers.end;
+        let parent = nodes[domain].parent as usize;
         nodes[parent].workers.end += workers;
     }
-    let mut leaves = alloc::vec![Place::ROOT; nodes[0].workers.end as usize];
-    for place in 0..nodes.len() {
-        let workers = nodes[place].workers.clone();
+    let mut leaves = alloc::vec![Domain::ROOT; nodes[0].workers.end as usize];
+    for domain in 0..nodes.len() {
+        let workers = nodes[domain].workers.clone();
         let mut first = workers.start;
-        for child in nodes[place].children.clone() {
+        for child in nodes[domain].children.clone() {
             let own = &mut nodes[child as usize].workers;
             *own = first..first + own.end;
             first = own.end;
         }
-        if nodes[place].children.is_empty() {
-            leaves[workers.start as usize..workers.end as usize].fill(Place(place as u32));
+        if nodes[domain].children.is_empty() {
+            leaves[workers.start as usize..workers.end as usize].fill(Domain(domain as u32));
         }
     }
     Hierarchy { nodes, leaves }
@@ -209,13 +211,13 @@ fn number_workers(mut nodes: Vec<Node>) -> Hierarchy {
 /// A mistake in a [`Spec`], and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The way from the root: which of the descriptions below each place, from 0. Empty at the root.
+    /// The way from the root: which of the descriptions below each domain, from 0. Empty at the root.
     pub at: Vec<usize>,
     /// What is wrong there.
     pub wrong: Wrong,
 }
 
-/// What is wrong with the description of a place.
+/// What is wrong with the description of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wrong {
@@ -228,13 +230,13 @@ pub enum Wrong {
     NoCopy,
     /// Workers hang on leaves only.
     Inner {
-        /// How many were to hang on a place with places below it.
+        /// How many were to hang on a domain with domains below it.
         workers: u32,
     },
     /// Nothing hangs on a leaf.
     NoWorker,
-    /// More than [`PLACES_MAX`] places.
-    Places {
+    /// More than [`DOMAINS_MAX`] domains.
+    Domains {
         /// The copies that made it too many.
         copies: u32,
     },
@@ -253,16 +255,16 @@ impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Root { copies } => write!(f, "num {copies}: the root is there once"),
-            Self::NoCopy => write!(f, "num 0: from 1 to {PLACES_MAX}"),
+            Self::NoCopy => write!(f, "num 0: from 1 to {DOMAINS_MAX}"),
             Self::Inner { workers } => write!(
                 f,
-                "{workers} workers on a place with places below it: only on a leaf"
+                "{workers} workers on a domain with domains below it: only on a leaf"
             ),
             Self::NoWorker => f.write_str("0 workers on a leaf: at least 1"),
-            Self::Places { copies } => {
+            Self::Domains { copies } => {
                 write!(
                     f,
-                    "num {copies} makes too many places: at most {PLACES_MAX}"
+                    "num {copies} makes too many domains: at most {DOMAINS_MAX}"
                 )
             }
             Self::Workers { workers: 0, copies } => {
@@ -284,7 +286,7 @@ impl fmt::Display for Wrong {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("place /")?;
+        f.write_str("domain /")?;
         for (step, child) in self.at.iter().enumerate() {
             let gap = if step > 0 { "/" } else { "" };
             write!(f, "{gap}{child}")?;

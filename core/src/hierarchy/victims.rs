@@ -1,24 +1,24 @@
 //! The order in which a worker visits its victims: nearest first.
 #![forbid(unsafe_code)]
 
-use super::{Hierarchy, Path, Place};
+use super::{Domain, Hierarchy, Path};
 use core::ops::Range;
 
-/// The workers that one place on the path adds to those of the place below it: all equally far.
+/// The workers that one domain on the path adds to those of the domain below it: all equally far.
 ///
-/// They form a ring that begins right after the place below; each worker of that place enters it at a
+/// They form a ring that begins right after the domain below; each worker of that domain enters it at a
 /// point of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The smallest place that serves them and the worker.
-    pub place: Place,
+    /// The smallest domain that serves them and the worker.
+    pub domain: Domain,
     /// In this order, at most three ranges that are not empty.
     pub ranges: [Range<u32>; 3],
 }
 
 impl Group {
     /// The workers of `whole` that are not in `inner`, for the worker that is the `own`-th of `inner`.
-    fn ring(place: Place, whole: Range<u32>, inner: Range<u32>, own: u32) -> Self {
+    fn ring(domain: Domain, whole: Range<u32>, inner: Range<u32>, own: u32) -> Self {
         let (after, before) = (whole.end - inner.end, inner.start - whole.start);
         let turned = own.checked_rem(after + before).unwrap_or(0);
         let ranges = match turned.checked_sub(after) {
@@ -33,7 +33,7 @@ impl Group {
                 whole.start..whole.start + skipped,
             ],
         };
-        Self { place, ranges }
+        Self { domain, ranges }
     }
 
     /// Its workers, in order.
@@ -69,14 +69,14 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// Returns the workers that the next place on the path adds, skipping places that add none; the rest of
+    /// Returns the workers that the next domain on the path adds, skipping domains that add none; the rest of
     /// the previous group is skipped.
     pub fn next_group(&mut self) -> Option<Group> {
         loop {
-            let place = self.path.next()?;
-            let whole = self.tree.subtree(place);
+            let domain = self.path.next()?;
+            let whole = self.tree.subtree(domain);
             let own = self.worker - self.inner.start;
-            let group = Group::ring(place, whole.clone(), self.inner.clone(), own);
+            let group = Group::ring(domain, whole.clone(), self.inner.clone(), own);
             self.inner = whole;
             if !group.is_empty() {
                 return Some(group);

@@ -7,7 +7,7 @@ use super::next::{Next, Stage};
 use super::tree::{Finally, Node, Progress, Seat, Slot, Tree, Visitor, signal};
 use super::{Config, Mode, Phase, Phaser, PhaserError};
 use crate::phaser::accumulator::Reduction;
-use crate::port::{Barrier, CROWDED, Line, Relax};
+use crate::port::{Barrier, Line, Relax};
 use alloc::sync::Arc;
 use core::mem;
 use core::ptr::NonNull;
@@ -410,7 +410,7 @@ impl<P: Relax + Barrier> Registration<P> {
         let tree = &*self.tree;
         let patience = tree.config.help_after;
         let mut by = self.visitor(patience == 0, single);
-        let mut first = 0;
+        let mut yields = false;
         if patience == 0 {
             // The last one to come sees that it is: nobody need look at the others' slots again.
             tree.look_again(phase, &mut by);
@@ -419,14 +419,14 @@ impl<P: Relax + Barrier> Registration<P> {
                 return true;
             }
             // The only one who is missing may be about to signal, on another processor.
-            first = if tree.lacks_one(phase) { 0 } else { CROWDED };
+            yields = !tree.lacks_one(phase);
         } else if let Some(over) = tree.watch(phase, patience, &mut by, goes_on) {
             self.watched(phase, over, &by);
             return over;
         }
         let own = self.master_of.filter(|_| patience > 0);
         let mut gathering = own.map(|node| tree.round(node, &by));
-        let (mut turn, mut watches) = (first, false);
+        let (mut turn, mut watches) = (0, false);
         let over = loop {
             let seldom = turn % SELDOM == 0;
             // As long as a master gathers, the phase is over only if others have helped.
@@ -435,7 +435,7 @@ impl<P: Relax + Barrier> Registration<P> {
             }
             let mut passes = false;
             // Who sleeps gathers nothing.
-            if seldom && turn != first && (turn >= patience || tree.sleepers().is_some()) {
+            if seldom && turn != 0 && (turn >= patience || tree.sleepers().is_some()) {
                 (by.helps, passes) = (true, true);
             } else if let Some(round) = &mut gathering {
                 if tree.gather(round, phase, &mut by) {
@@ -455,7 +455,11 @@ impl<P: Relax + Barrier> Registration<P> {
             if !goes_on() {
                 break tree.is_past(phase);
             }
-            tree.port.relax(turn);
+            if yields {
+                tree.port.yield_now(turn);
+            } else {
+                tree.port.relax(turn);
+            }
             turn = turn.checked_add(1).unwrap_or(u32::MAX / 2);
         };
         self.suspect = by.suspect;

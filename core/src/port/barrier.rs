@@ -38,3 +38,40 @@ pub trait Barrier {
         true
     }
 }
+
+impl<P: Barrier + ?Sized> Barrier for &P {
+    #[inline(always)]
+    fn lines(&self) -> usize {
+        (**self).lines()
+    }
+
+    #[inline(always)]
+    fn claim(&self) -> Option<Line> {
+        (**self).claim()
+    }
+
+    #[inline(always)]
+    fn give_back(&self, line: Line) {
+        (**self).give_back(line);
+    }
+
+    #[inline(always)]
+    fn include(&self, line: Line) {
+        (**self).include(line);
+    }
+
+    #[inline(always)]
+    fn exclude(&self, line: Line) {
+        (**self).exclude(line);
+    }
+
+    #[inline(always)]
+    fn arrive(&self, line: Line) {
+        (**self).arrive(line);
+    }
+
+    #[inline(always)]
+    fn is_done(&self, line: Line) -> bool {
+        (**self).is_done(line)
+    }
+}

@@ -19,16 +19,17 @@ mod unwind;
 
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
-pub use park::{Clock, Park};
-pub use relax::{CROWDED, Relax, Spin};
+pub use park::{Clock, Park, Unpark};
+pub use relax::{Relax, Spin};
 pub use thread::Thread;
 pub use transport::Transport;
 pub use unwind::Unwind;
 
-/// All that a machine lends to the workers of a computation whose messages are `M`.
-pub trait Port<M>: Clock + Park + Relax + Transport<M> {}
+/// All that a machine lends to one place of a computation whose messages are `M`. Nothing in it
+/// blocks: the driver of a worker decides what a worker without work does.
+pub trait Port<M>: Clock + Relax + Transport<M> + Unpark {}
 
-impl<M, P: Clock + Park + Relax + Transport<M>> Port<M> for P {}
+impl<M, P: Clock + Relax + Transport<M> + Unpark> Port<M> for P {}
 
 /// All that a machine lends to the workers of one pool of tasks.
 pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static {}

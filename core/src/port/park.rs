@@ -1,6 +1,6 @@
-//! Time, and sleeping until another thread calls.
+//! Time, and blocking until another thread wakes the caller.
 
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 
 /// A monotonic counter: time, as the machine counts it.
 ///
@@ -10,19 +10,48 @@ pub trait Clock {
     fn now(&self) -> u64;
 }
 
-/// Parking with a sticky permit: an `unpark` that comes before the `park` makes it return at once.
-pub trait Park {
-    /// Blocks the calling thread, which must be worker `worker` of place `place`, until its permit is
-    /// there, and takes the permit. May return without one. Acquire: what happened before the
-    /// `unpark` that gave the permit is visible.
-    fn park(&self, place: PlaceId, worker: WorkerId);
+/// Waking workers: all that a state machine, which never blocks by itself, needs.
+pub trait Unpark {
+    /// Makes the permit of `worker` available. Any thread; does not block. Release.
+    fn unpark(&self, worker: WorkerId);
+}
 
-    /// Gives that worker its permit. Any thread; does not block. Release.
-    fn unpark(&self, place: PlaceId, worker: WorkerId);
+/// Parking with a sticky permit: an `unpark` that precedes the `park` makes it return at once.
+pub trait Park: Unpark {
+    /// Blocks the calling thread, which must be `worker`, until its permit is available, and takes it.
+    /// May return spuriously. Acquire: what happened before the `unpark` that made the permit
+    /// available is visible.
+    fn park(&self, worker: WorkerId);
 
-    /// Ticks of the [`Clock`] for which that worker should go on looking for work before it parks: about what it costs to
-    /// be woken. Called by the worker itself. Provided: none.
-    fn patience(&self, _place: PlaceId, _worker: WorkerId) -> u64 {
+    /// Ticks of the [`Clock`] for which `worker` should search for work before it parks: about the
+    /// cost of a wake-up. Called by the worker itself. Provided: none.
+    fn patience(&self, _worker: WorkerId) -> u64 {
         0
+    }
+}
+
+impl<P: Clock + ?Sized> Clock for &P {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        (**self).now()
+    }
+}
+
+impl<P: Unpark + ?Sized> Unpark for &P {
+    #[inline(always)]
+    fn unpark(&self, worker: WorkerId) {
+        (**self).unpark(worker);
+    }
+}
+
+impl<P: Park + ?Sized> Park for &P {
+    #[inline(always)]
+    fn park(&self, worker: WorkerId) {
+        (**self).park(worker);
+    }
+
+    #[inline(always)]
+    fn patience(&self, worker: WorkerId) -> u64 {
+        (**self).patience(worker)
     }
 }

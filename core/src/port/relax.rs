@@ -1,16 +1,32 @@
-//! What a thread does between two looks at a word that somebody else will change.
+//! What a thread does between two polls of a word that another thread will change.
 
 /// Waiting without giving up the processor for good.
 ///
 /// Called from any thread, must return soon, must not call back into the core, orders nothing.
 pub trait Relax {
-    /// One step of waiting; `turn` counts the failed looks of this wait from 0, or from [`CROWDED`], so that a port can spin first and
-    /// yield later, or at once.
+    /// One iteration of a wait; `turn` counts its failed polls from 0, so that a port can spin first
+    /// and yield later.
     fn relax(&self, turn: u32);
+
+    /// As [`relax`](Self::relax), in a wait that cannot end before other threads have been scheduled,
+    /// possibly on this processor: a port of an oversubscribed machine yields at once rather than
+    /// spin. Provided: as `relax`.
+    fn yield_now(&self, turn: u32) {
+        self.relax(turn);
+    }
 }
 
-/// Where a wait begins to count that does not end before others get processors, maybe this one: nothing is to be spun for.
-pub const CROWDED: u32 = 1 << 30;
+impl<P: Relax + ?Sized> Relax for &P {
+    #[inline(always)]
+    fn relax(&self, turn: u32) {
+        (**self).relax(turn);
+    }
+
+    #[inline(always)]
+    fn yield_now(&self, turn: u32) {
+        (**self).yield_now(turn);
+    }
+}
 
 /// Pure spinning: right where every thread has a processor of its own.
 #[derive(Clone, Copy, Debug, Default)]

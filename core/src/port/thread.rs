@@ -5,13 +5,13 @@ use crate::id::WorkerId;
 /// Which worker runs here, and on which stack.
 ///
 /// Called from any thread; must not block and not call back, [`on_more_stack`](Self::on_more_stack)
-/// excepted; orders nothing. A port is shared by the pool and by the code that runs in it, so only the pool may
-/// tell a thread what it is:
+/// excepted; orders nothing. A port is shared by the pool and by the code that runs in it, so only
+/// the pool may set the worker of a thread:
 ///
 /// ```compile_fail,E0133
 /// # use tautline_core::{WorkerId, port::Host, task::Cx};
 /// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-///     cx.pool().port().be(Some(WorkerId(1)));
+///     cx.pool().port().set_current(Some(WorkerId(1)));
 /// }
 /// ```
 ///
@@ -21,41 +21,42 @@ use crate::id::WorkerId;
 /// # use tautline_core::{WorkerId, port::Thread};
 /// struct Anywhere;
 /// impl Thread for Anywhere {
-///     fn here(&self) -> Option<WorkerId> {
+///     fn current(&self) -> Option<WorkerId> {
 ///         Some(WorkerId(0))
 ///     }
-///     unsafe fn be(&self, _: Option<WorkerId>) {}
+///     unsafe fn set_current(&self, _: Option<WorkerId>) {}
 /// }
 /// ```
 ///
 /// # Safety
-/// The pool takes a thread for a worker on the word of its port: a worker's queues have one owner. The implementor must
-/// ensure that
-/// - `here` gives a worker only if the calling thread has been told by [`be`](Self::be), on this port, that it is that
-///   worker, and not since that it is none;
-/// - a call at an address from `stack_floor` on, on the calling thread's stack, does not run into memory beyond that
-///   stack;
+/// The pool relies on its port for which worker a thread is: a worker's queues have one owner. The
+/// implementor must ensure that
+/// - `current` returns a worker only if the last [`set_current`](Self::set_current) on this port by
+///   the calling thread set that worker;
+/// - a call at an address from `stack_floor` on, on the calling thread's stack, does not run into
+///   memory beyond that stack;
 /// - `on_more_stack` calls `body` on the calling thread, if at all, and returns after `body` has;
 /// - no method unwinds, except `on_more_stack` by a panic of `body`.
 pub unsafe trait Thread {
-    /// The worker that the calling thread is, if it is one of this port's.
-    fn here(&self) -> Option<WorkerId>;
+    /// The worker of this port that the calling thread is, if any.
+    fn current(&self) -> Option<WorkerId>;
 
-    /// Tells that the calling thread is that worker from now on, or none. Calls nest if the thread is a worker of
-    /// other ports too.
+    /// Makes the calling thread that worker, or none, from now on. Calls nest if the thread is a
+    /// worker of other ports too.
     ///
     /// # Safety
-    /// The caller must hold the seat of `worker` on the calling thread, or, for `None`, be about to give up the one that
-    /// it holds.
-    unsafe fn be(&self, worker: Option<WorkerId>);
+    /// The caller must hold the seat of `worker` on the calling thread, or, for `None`, be about to
+    /// give up the seat that it holds.
+    unsafe fn set_current(&self, worker: Option<WorkerId>);
 
-    /// The lowest address that calls on this thread may safely reach, in bytes. Provided: no limit known.
+    /// The lowest address that calls on this thread may safely reach, in bytes. Provided: no limit
+    /// known.
     fn stack_floor(&self) -> usize {
         0
     }
 
-    /// Calls `body`, once, where there is stack left; does not call it if there is no memory for that. Provided: on
-    /// the stack that there is.
+    /// Calls `body`, once, where there is stack left; does not call it if there is no memory for
+    /// that. Provided: on the present stack.
     fn on_more_stack(&self, body: &mut dyn FnMut()) {
         body();
     }

@@ -2,18 +2,35 @@
 
 use crate::id::PlaceId;
 
-/// Carries messages between the places of one computation.
+/// The messages of one place: what this place sends to the others of the same computation.
 ///
-/// Called from any worker thread, may not block for long, must not call back into the worker that
-/// calls. Messages may overtake each other; none is lost or doubled. `send` releases what the sender
-/// did; whoever takes the message acquires it.
+/// Called from any worker of the place, may not block for long, must not call back into the calling
+/// worker. Messages may overtake each other; none is lost or duplicated. `send` releases what the
+/// sender did; the receiver of the message acquires it.
 pub trait Transport<M> {
-    /// Brings `message` to place `to`, and wakes somebody there if all are asleep.
-    fn send(&self, from: PlaceId, to: PlaceId, message: M);
+    /// Delivers `message` to place `to`, and wakes a worker there if all are parked.
+    fn send(&self, to: PlaceId, message: M);
 
-    /// Ends the computation at every place: wakes all workers, who then find it closed.
+    /// Ends the computation at every place: wakes all workers, which then find it closed.
     fn close(&self);
 
-    /// The computation has ended, or is being stopped.
+    /// Whether the computation has ended, or is being stopped.
     fn is_closed(&self) -> bool;
+}
+
+impl<M, P: Transport<M> + ?Sized> Transport<M> for &P {
+    #[inline(always)]
+    fn send(&self, to: PlaceId, message: M) {
+        (**self).send(to, message);
+    }
+
+    #[inline(always)]
+    fn close(&self) {
+        (**self).close();
+    }
+
+    #[inline(always)]
+    fn is_closed(&self) -> bool {
+        (**self).is_closed()
+    }
 }

@@ -8,7 +8,7 @@ use super::{Cancelled, Help, Wait, no_unwind};
 use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::flow::{Ddf, EmptyAny, Inputs};
-use crate::hierarchy::Place;
+use crate::hierarchy::Domain;
 use crate::id::WorkerId;
 use crate::port::Host;
 use core::marker::PhantomData;
@@ -442,7 +442,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ///
     /// # Panics
     /// A place that is not in the tree.
-    pub fn spawn_at(&mut self, place: Place, body: impl FnOnce(&mut Self) + Send + 'scope) {
+    pub fn spawn_in(&mut self, place: Domain, body: impl FnOnce(&mut Self) + Send + 'scope) {
         let places = self.pool().tree().len();
         assert!((place.0 as usize) < places, "{place} of {places} places");
         self.scope.enter_on(self.at());

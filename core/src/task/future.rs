@@ -6,7 +6,7 @@ use super::pool::Pool;
 use super::scope::{Await, Cause, Owner, Scope};
 use super::{Awaited, Cancelled, Cx};
 use crate::finish::Reason;
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::phaser::Config;
 use crate::port::{Host, Spin};
 use crate::sync::{AtomicUsize, Lock, Ordering};
@@ -348,7 +348,7 @@ impl<P: Host> Wake for Signal<P> {
         if let Some(pool) = &*self.pool.lock(&Spin) {
             // SAFETY: there while the pointer is.
             let pool = unsafe { pool.as_ref() };
-            pool.port().unpark(PlaceId::HOME, self.worker);
+            pool.port().unpark(self.worker);
         }
     }
 }

@@ -14,7 +14,7 @@ use super::job::Waiter;
 use super::pool::Pool;
 use super::worker::Worker;
 use crate::finish::{Counter, End, Reason};
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Guard, Lock, Ordering};
 use alloc::sync::Arc;
@@ -279,7 +279,7 @@ impl<P: Host> Scope<P> {
                 if this.live.end() == End::Wake {
                     // SAFETY: this worker is in the pool.
                     let pool = unsafe { pool.as_ref() };
-                    pool.port().unpark(PlaceId::HOME, owner);
+                    pool.port().unpark(owner);
                 }
             }
             Owner::Future(ref owner) => {

@@ -7,7 +7,7 @@ use super::stack::Stack;
 use super::{Awaited, Help, Wait, no_unwind};
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicBool, Ordering};
 use core::cell::Cell;
@@ -296,7 +296,7 @@ impl<P: Host> Worker<P> {
         idle.search();
         let found = 'search: loop {
             let start = port.now();
-            let patience = port.patience(PlaceId::HOME, self.id);
+            let patience = port.patience(self.id);
             let mut raided = false;
             for turn in 0.. {
                 if done() {
@@ -340,7 +340,7 @@ impl<P: Host> Worker<P> {
                 pool.port().relax(0);
                 return;
             }
-            pool.port().park(PlaceId::HOME, self.id);
+            pool.port().park(self.id);
         }
     }
 
@@ -468,11 +468,7 @@ impl<P: Host> Worker<P> {
             self.offered();
         }
         let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
-        let patience = if parks {
-            0
-        } else {
-            port.patience(PlaceId::HOME, self.id)
-        };
+        let patience = if parks { 0 } else { port.patience(self.id) };
         let (start, mut turn) = (port.now(), 0);
         while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
             port.relax(turn);
@@ -513,7 +509,7 @@ impl<P: Host> Worker<P> {
             // W2).
             self.apart.store(true, Ordering::Relaxed);
             if !look() {
-                port.park(PlaceId::HOME, self.id);
+                port.park(self.id);
             }
             // ORDERING: Relaxed: who sees it late wakes this worker for nothing.
             self.apart.store(false, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::finish::Report;
 use tautline_core::glb::{Bag, Config, Control, Message, Share, Team, Worker};
-use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::port::{Clock, Park, Relax, Transport, Unpark};
 use tautline_core::{PlaceId, WorkerId};
 
 /// How long to wait for what must come. Only a failing test waits so long.
@@ -94,10 +94,10 @@ pub(crate) fn notes_of(act: impl FnOnce()) -> Vec<String> {
 #[derive(Clone, Copy)]
 pub(crate) struct Stage(&'static OnceLock<&'static World>);
 
-type Turn = dyn Fn(&World, &Units) -> Option<usize> + Send + Sync;
-type Sent = dyn Fn(&World, PlaceId, PlaceId, &Message<Units>) + Send + Sync;
+type Turn = dyn Fn(&'static World, &Units) -> Option<usize> + Send + Sync;
+type Sent = dyn Fn(&'static World, PlaceId, PlaceId, &Message<Units>) + Send + Sync;
 /// See [`Hooks::parks`].
-pub(crate) type Seat = dyn Fn(&World, PlaceId, WorkerId) + Send + Sync;
+pub(crate) type Seat = dyn Fn(&'static World, PlaceId, WorkerId) + Send + Sync;
 
 /// What a test looks at, and holds up.
 pub(crate) struct Hooks {
@@ -171,7 +171,7 @@ impl World {
 
     /// Runs `units` units from the home to the end; the tasks that all workers say they did.
     pub(crate) fn run(&'static self, units: u32) -> u64 {
-        self.teams[0].begin(Units((0..units).collect()), self);
+        self.teams[0].begin(Units((0..units).collect()), &self.at(PlaceId(0)));
         let seats = self
             .permits
             .iter()
@@ -192,7 +192,7 @@ impl World {
     }
 
     /// One worker's part, on this thread.
-    pub(crate) fn attend(&self, place: PlaceId, worker: WorkerId) -> u64 {
+    pub(crate) fn attend(&'static self, place: PlaceId, worker: WorkerId) -> u64 {
         struct Bell<'a>(&'a World);
         impl Drop for Bell<'_> {
             fn drop(&mut self) {
@@ -204,18 +204,41 @@ impl World {
         let _bell = Bell(self);
         SEAT.set((place, worker));
         let team = &self.teams[place.index()];
-        Worker::new(team, worker, self, &self.control, ())
+        Worker::new(team, worker, self.at(place), &self.control, ())
             .run()
             .tasks
     }
 
+    /// What `place` sees of the world.
+    pub(crate) fn at(&'static self, place: PlaceId) -> Here {
+        Here { world: self, place }
+    }
+
+    fn unpark(&self, place: PlaceId, worker: WorkerId) {
+        let permit = &self.permits[place.index()][worker.index()];
+        // Also while a failed test is being taken down.
+        *permit.given.lock().unwrap_or_else(|e| e.into_inner()) = true;
+        permit.came.notify_all();
+    }
+
+    /// Ends the computation.
+    pub(crate) fn close(&self) {
+        if !thread::panicking() {
+            self.closes.fetch_add(1, SeqCst);
+        }
+        self.closed.store(true, SeqCst);
+        for (place, permits) in self.permits.iter().enumerate() {
+            (0..permits.len()).for_each(|w| self.unpark(PlaceId(place as u32), WorkerId(w as u32)));
+        }
+    }
+
     /// Brings a message from a place that has no threads.
-    pub(crate) fn deliver(&self, from: PlaceId, message: Message<Units>) {
-        self.teams[0].deliver(from, message, self);
+    pub(crate) fn deliver(&'static self, from: PlaceId, message: Message<Units>) {
+        self.teams[0].deliver(from, message, &self.at(PlaceId(0)));
     }
 
     /// A place without threads swallows loot.
-    fn play_dead(&self, here: PlaceId, message: &Message<Units>) {
+    fn play_dead(&'static self, here: PlaceId, message: &Message<Units>) {
         match message {
             Message::Request { .. } => {
                 let answer = self.answers.lock().unwrap().pop();
@@ -231,62 +254,64 @@ impl World {
     }
 }
 
-impl Clock for World {
+/// One place's view of the world.
+#[derive(Clone, Copy)]
+pub(crate) struct Here {
+    world: &'static World,
+    place: PlaceId,
+}
+
+impl Clock for Here {
     fn now(&self) -> u64 {
-        self.clock.fetch_add(1, SeqCst)
+        self.world.clock.fetch_add(1, SeqCst)
     }
 }
 
-impl Relax for World {
+impl Relax for Here {
     fn relax(&self, _: u32) {
         thread::yield_now();
     }
 }
 
-impl Park for World {
-    fn park(&self, place: PlaceId, worker: WorkerId) {
-        (self.hooks.parks)(self, place, worker);
-        let permit = &self.permits[place.index()][worker.index()];
+impl Unpark for Here {
+    fn unpark(&self, worker: WorkerId) {
+        note(|| format!("wake {}", worker.0));
+        self.world.unpark(self.place, worker);
+    }
+}
+
+impl Park for Here {
+    fn park(&self, worker: WorkerId) {
+        let Self { world, place } = *self;
+        (world.hooks.parks)(world, place, worker);
+        let permit = &world.permits[place.index()][worker.index()];
         let given = permit.given.lock().unwrap();
         let (mut given, late) = permit
             .came
             .wait_timeout_while(given, PATIENCE, |given| !*given)
             .unwrap();
-        assert!(!late.timed_out(), "{place}, {worker:?}: nobody calls");
+        assert!(!late.timed_out(), "{place}, {worker:?} is never woken");
         *given = false;
         drop(given);
-        (self.hooks.wakes)(self, place, worker);
-    }
-
-    fn unpark(&self, place: PlaceId, worker: WorkerId) {
-        note(|| format!("wake {}", worker.0));
-        let permit = &self.permits[place.index()][worker.index()];
-        // Also while a failed test is being taken down.
-        *permit.given.lock().unwrap_or_else(|e| e.into_inner()) = true;
-        permit.came.notify_all();
+        (world.hooks.wakes)(world, place, worker);
     }
 }
 
-impl Transport<Message<Units>> for World {
-    fn send(&self, from: PlaceId, to: PlaceId, message: Message<Units>) {
-        (self.hooks.sent)(self, from, to, &message);
-        match self.teams.get(to.index()) {
-            Some(team) => team.deliver(from, message, self),
-            None => self.play_dead(to, &message),
+impl Transport<Message<Units>> for Here {
+    fn send(&self, to: PlaceId, message: Message<Units>) {
+        let Self { world, place } = *self;
+        (world.hooks.sent)(world, place, to, &message);
+        match world.teams.get(to.index()) {
+            Some(team) => team.deliver(place, message, &world.at(to)),
+            None => world.play_dead(to, &message),
         }
     }
 
     fn close(&self) {
-        if !thread::panicking() {
-            self.closes.fetch_add(1, SeqCst);
-        }
-        self.closed.store(true, SeqCst);
-        for (place, permits) in self.permits.iter().enumerate() {
-            (0..permits.len()).for_each(|w| self.unpark(PlaceId(place as u32), WorkerId(w as u32)));
-        }
+        self.world.close();
     }
 
     fn is_closed(&self) -> bool {
-        self.closed.load(SeqCst)
+        self.world.closed.load(SeqCst)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
 use tautline_core::phaser::Registration;
-use tautline_core::port::{Barrier, CROWDED, Relax};
+use tautline_core::port::{Barrier, Relax};
 
 /// Fact 42: ceil(n / D) leaves, and as many levels as it takes D-fold to get from n to one, at least one.
 #[test]
@@ -158,13 +158,20 @@ fn masters_go_one_after_the_other() {
     });
 }
 
-/// Keeps the number of the latest turn.
+/// Keeps how the latest turn waited.
 #[derive(Clone)]
 struct Latest(Arc<AtomicU32>);
 
+const SPUN: u32 = 1;
+const YIELDED: u32 = 2;
+
 impl Relax for Latest {
-    fn relax(&self, turn: u32) {
-        self.0.store(turn, SeqCst);
+    fn relax(&self, _: u32) {
+        self.0.store(SPUN, SeqCst);
+    }
+
+    fn yield_now(&self, _: u32) {
+        self.0.store(YIELDED, SeqCst);
     }
 }
 
@@ -172,7 +179,7 @@ impl Barrier for Latest {}
 
 /// Of tasks that share processors only the last but one has a reason to spin.
 #[test]
-fn who_lacks_more_than_one_signal_counts_from_crowded() {
+fn a_wait_for_more_than_one_signal_yields_at_once() {
     for (degree, n) in [(2, 2), (2, 7), (4, 4), (8, 20)] {
         let latest = Arc::new(AtomicU32::new(0));
         let port = Latest(Arc::clone(&latest));
@@ -183,8 +190,8 @@ fn who_lacks_more_than_one_signal_counts_from_crowded() {
                 assert_eq!(over, me + 1 == n);
                 // In the first phase those after the first one are newcomers.
                 if !over && phase > 0 {
-                    let from = if me + 2 < n { CROWDED } else { 0 };
-                    assert_eq!(latest.load(SeqCst), from, "D = {degree}, {me} of {n}");
+                    let how = if me + 2 < n { YIELDED } else { SPUN };
+                    assert_eq!(latest.load(SeqCst), how, "D = {degree}, {me} of {n}");
                 }
             }
             all.iter_mut()

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
+use tautline_core::WorkerId;
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::task::Pool;
-use tautline_core::{PlaceId, WorkerId};
 
 /// What the tasks of these tests are given.
 pub(crate) type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Crew>;
@@ -123,8 +123,17 @@ impl Relax for Crew {
     }
 }
 
+impl Unpark for Crew {
+    fn unpark(&self, worker: WorkerId) {
+        may_fail_at(Fault::Unpark);
+        let Permit { given, bell, .. } = &self.permits[worker.index()];
+        *given.lock().unwrap() = true;
+        bell.notify_one();
+    }
+}
+
 impl Park for Crew {
-    fn park(&self, _place: PlaceId, worker: WorkerId) {
+    fn park(&self, worker: WorkerId) {
         may_fail_at(Fault::Park);
         let Permit {
             given,
@@ -143,23 +152,16 @@ impl Park for Crew {
         *given = false;
         parked.store(false, SeqCst);
     }
-
-    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
-        may_fail_at(Fault::Unpark);
-        let Permit { given, bell, .. } = &self.permits[worker.index()];
-        *given.lock().unwrap() = true;
-        bell.notify_one();
-    }
 }
 
 // SAFETY: a thread is what it was told by this crew, which stays in its pool where it is while a seat is held.
 unsafe impl Thread for Crew {
-    fn here(&self) -> Option<WorkerId> {
+    fn current(&self) -> Option<WorkerId> {
         let (crew, worker) = HERE.get();
         worker.filter(|_| ptr::eq(crew, self))
     }
 
-    unsafe fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn set_current(&self, worker: Option<WorkerId>) {
         HERE.set((self, worker));
     }
 }

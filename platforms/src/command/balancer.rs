@@ -10,7 +10,7 @@ use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, T
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline_core::lifeline::Crew;
 
-const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
+const DOMAINS_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
 const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
@@ -219,7 +219,7 @@ pub(super) fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String
 }
 
 fn places(text: &str) -> Result<Places, String> {
-    let count = whole::<u32, PLACES_MAX>(text);
+    let count = whole::<u32, DOMAINS_MAX>(text);
     let number = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'-');

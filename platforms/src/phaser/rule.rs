@@ -9,7 +9,7 @@
 use super::Config;
 use crate::Platform;
 use crate::choice::Choice;
-use tautline_core::hierarchy::{Kind, Place};
+use tautline_core::hierarchy::{Domain, Kind};
 use tautline_node::{Machine, SpinThenYield};
 
 /// Up to so many tasks watch each other's slots, if they are in one leaf.
@@ -55,16 +55,16 @@ impl Site {
     /// A described node, a processor for each worker.
     pub fn described(platform: &Platform) -> Self {
         let tree = platform.hierarchy();
-        let named = |place: Place| match tree.label(place) {
+        let named = |place: Domain| match tree.label(place) {
             "" => tree.kind(place).name().to_owned(),
             label => label.to_owned(),
         };
         let caches = tree
-            .places()
+            .domains()
             .filter(|&place| matches!(tree.kind(place), Kind::Cache | Kind::Core));
         let shared = caches.map(|place| (named(place), tree.num_workers(place) as usize));
         let scratch = Kind::named(SCRATCH);
-        let scratch = tree.places_of_kind(&scratch).next();
+        let scratch = tree.domains_of_kind(&scratch).next();
         Self {
             processors: tree.workers() as usize,
             cache: shared

@@ -3,7 +3,7 @@
 
 use super::{Mistake, Platform, shown};
 use std::collections::HashSet;
-use tautline_core::hierarchy::{DEPTH_MAX, Kind, PLACES_MAX, Spec, WORKERS_MAX};
+use tautline_core::hierarchy::{DEPTH_MAX, DOMAINS_MAX, Kind, Spec, WORKERS_MAX};
 
 /// More processors than any system numbers.
 const CPU_MAX: usize = (1 << 20) - 1;
@@ -69,7 +69,7 @@ pub(super) fn check_level(at: usize, level: u32) -> Result<(), Mistake> {
 
 /// A number of copies.
 pub(super) fn copies(value: &str) -> Result<u32, String> {
-    number("num", value, 1, PLACES_MAX)
+    number("num", value, 1, DOMAINS_MAX)
 }
 
 /// A number of workers.

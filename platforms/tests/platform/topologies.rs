@@ -12,7 +12,7 @@ fn rows(tree: &Hierarchy) -> Vec<String> {
             tree.subtree(place)
         )
     };
-    tree.places().map(row).collect()
+    tree.domains().map(row).collect()
 }
 
 fn cpus(platform: &Platform) -> Vec<usize> {
@@ -69,9 +69,9 @@ fn power8_with_eight_threads_a_core_in_the_older_form() {
     let platform = Platform::of(&machine);
     let tree = platform.hierarchy();
     assert_eq!((tree.len(), tree.workers()), (1 + 4 + 12, 96));
-    assert_eq!(tree.label(Place(3)), "socket 2 + node 16");
-    assert_eq!(tree.label(Place(5)), "L3 + L2 + L1 + core 0");
-    assert_eq!(tree.bytes(Place(5)), 8 << 20);
+    assert_eq!(tree.label(Domain(3)), "socket 2 + node 16");
+    assert_eq!(tree.label(Domain(5)), "L3 + L2 + L1 + core 0");
+    assert_eq!(tree.bytes(Domain(5)), 8 << 20);
     assert_eq!(cpus(&platform), (0..96).collect::<Vec<_>>());
 }
 

@@ -8,10 +8,10 @@ use core::cell::{Cell, UnsafeCell};
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::task::Poll;
+use tautline_core::WorkerId;
 use tautline_core::flow::Ddf;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::task::{Cx, Pool};
-use tautline_core::{PlaceId, WorkerId};
 
 const BYTES: usize = 4 << 20;
 
@@ -77,23 +77,25 @@ impl Relax for Bare {
     }
 }
 
+impl Unpark for Bare {
+    fn unpark(&self, _: WorkerId) {}
+}
+
 impl Park for Bare {
-    fn park(&self, _: PlaceId, _: WorkerId) {
+    fn park(&self, _: WorkerId) {
         crate::machine::say("the only worker sleeps\n");
         crate::machine::exit(1);
     }
-
-    fn unpark(&self, _: PlaceId, _: WorkerId) {}
 }
 
 // SAFETY: there is one thread, and it is what it was told.
 unsafe impl Thread for Bare {
-    fn here(&self) -> Option<WorkerId> {
+    fn current(&self) -> Option<WorkerId> {
         let here = self.here.load(Ordering::Relaxed);
         (here != NO_WORKER).then_some(WorkerId(here as u32))
     }
 
-    unsafe fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn set_current(&self, worker: Option<WorkerId>) {
         let here = worker.map_or(NO_WORKER, |worker| worker.0 as usize);
         self.here.store(here, Ordering::Relaxed);
     }

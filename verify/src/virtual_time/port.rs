@@ -4,9 +4,9 @@ use super::{Counts, Shared};
 use shuttle::current::me;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use tautline_core::port::{Barrier, Clock, Line, Park, Relax};
+use tautline_core::WorkerId;
+use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Unpark};
 use tautline_core::sync::point;
-use tautline_core::{PlaceId, WorkerId};
 use tautline_sim::memory::Hardware;
 
 /// What the machine lends to its threads. Speaks for whichever of them calls; a copy may be put into what threads share.
@@ -106,14 +106,16 @@ impl Clock for Port {
 }
 
 /// Worker `n` of any place is thread `n`.
+impl Unpark for Port {
+    fn unpark(&self, worker: WorkerId) {
+        self.awake(worker.0 as usize);
+    }
+}
+
 impl Park for Port {
-    fn park(&self, _place: PlaceId, worker: WorkerId) {
+    fn park(&self, worker: WorkerId) {
         assert_eq!(worker.0 as usize, self.thread(), "a thread parks itself");
         self.suspend();
-    }
-
-    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
-        self.awake(worker.0 as usize);
     }
 }
 

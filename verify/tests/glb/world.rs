@@ -12,7 +12,7 @@ use tautline_core::glb::{
     Bag, Config, Control, Fairness, Message, Reason, Share, Tally, Team, Worker,
 };
 use tautline_core::lifeline::{Bound, Graph};
-use tautline_core::port::{Clock, Park, Relax, Transport};
+use tautline_core::port::{Clock, Park, Relax, Transport, Unpark};
 use tautline_core::sync::Permit;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Turns;
@@ -219,30 +219,31 @@ impl Relax for World {
     }
 }
 
-impl Park for World {
-    fn park(&self, _: PlaceId, worker: WorkerId) {
-        let (permit, sleep) = &self.permits[worker.index()];
-        while !permit.try_take() {
-            sleep.wait();
-        }
-    }
-
-    fn unpark(&self, _: PlaceId, worker: WorkerId) {
+impl Unpark for World {
+    fn unpark(&self, worker: WorkerId) {
         let (permit, sleep) = &self.permits[worker.index()];
         permit.give();
         sleep.notify();
     }
 }
 
+impl Park for World {
+    fn park(&self, worker: WorkerId) {
+        let (permit, sleep) = &self.permits[worker.index()];
+        while !permit.try_take() {
+            sleep.wait();
+        }
+    }
+}
+
 impl Transport<Message<Jobs>> for World {
     /// The other place never has work.
-    fn send(&self, from: PlaceId, to: PlaceId, message: Message<Jobs>) {
+    fn send(&self, to: PlaceId, message: Message<Jobs>) {
         match message {
             Message::Request { .. } => self.team.deliver(to, Message::Answer(None), self),
             Message::Bound(bound) => self.stage.told.lock().unwrap().push(bound),
             _ => {}
         }
-        assert_eq!(from, PlaceId::HOME);
     }
 
     fn close(&self) {
@@ -251,7 +252,7 @@ impl Transport<Message<Jobs>> for World {
             return;
         }
         self.closed.store(true, Release);
-        (0..self.permits.len()).for_each(|w| self.unpark(PlaceId::HOME, WorkerId(w as u32)));
+        (0..self.permits.len()).for_each(|w| self.unpark(WorkerId(w as u32)));
     }
 
     fn is_closed(&self) -> bool {

@@ -8,10 +8,10 @@ use loom::thread;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
+use tautline_core::WorkerId;
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::sync::{Permit, full_fence};
 use tautline_core::task::{Cx, Pool};
-use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Turns;
 
 /// A task's hold on the pool.
@@ -130,17 +130,19 @@ impl Relax for Machine {
     }
 }
 
-impl Park for Machine {
-    fn park(&self, _: PlaceId, worker: WorkerId) {
-        self.beds[worker.index()].sleep();
-    }
-
-    fn unpark(&self, _: PlaceId, worker: WorkerId) {
+impl Unpark for Machine {
+    fn unpark(&self, worker: WorkerId) {
         assert_eq!(self.alive.get(), 0, "the machine is gone");
         self.beds[worker.index()].wake();
         // Twice: the woken worker reads the clock, and so yields, before it searches.
         self.step();
         self.step();
+    }
+}
+
+impl Park for Machine {
+    fn park(&self, worker: WorkerId) {
+        self.beds[worker.index()].sleep();
     }
 }
 
@@ -150,11 +152,11 @@ loom::thread_local! {
 
 // SAFETY: each of loom's threads is what it was told; a model has one machine at a time.
 unsafe impl Thread for Machine {
-    fn here(&self) -> Option<WorkerId> {
+    fn current(&self) -> Option<WorkerId> {
         HERE.with(std::cell::Cell::get)
     }
 
-    unsafe fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn set_current(&self, worker: Option<WorkerId>) {
         HERE.with(|here| here.set(worker));
     }
 }

@@ -1,17 +1,17 @@
 //! Workers that wait or rest: what they leave behind reaches a worker that may run it.
 
+use super::domains::pool;
 use super::machine::{Cell, Cxt, Machine, with_others_of};
-use super::places::pool;
 use loom::thread;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use tautline_core::WorkerId;
 use tautline_core::flow::Ddf;
-use tautline_core::hierarchy::Place;
+use tautline_core::hierarchy::Domain;
 use tautline_core::port::Park;
 use tautline_core::task::{Outside, Pool, Wait};
-use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Model;
 
 /// A wait runs what has been set to run next, which may be what it waits for.
@@ -60,11 +60,11 @@ fn rest_hands_over() {
             let pool = pool(2, 1, Outside::Deque);
             pool.want(1);
             // That gave it a permit; without, its first sleep is a real one.
-            pool.port().park(PlaceId::HOME, WorkerId(1));
+            pool.port().park(WorkerId(1));
             let cell = Cell::default();
             let ran = with_others_of(pool, |cx| {
                 cx.scope_with(Wait::Park, |cx| {
-                    cx.spawn_at(Place(2), |cx: &mut Cxt<'_, '_>| cx.spawn(|_| cell.set(1)));
+                    cx.spawn_in(Domain(2), |cx: &mut Cxt<'_, '_>| cx.spawn(|_| cell.set(1)));
                 });
                 cell.get()
             });
@@ -82,8 +82,8 @@ fn placed_isolated() {
             let cell = Cell::default();
             let ran = with_others_of(pool(2, 1, Outside::Deque), |cx| {
                 cx.scope_with(Wait::Park, |cx| {
-                    cx.spawn_at(Place(2), |cx: &mut Cxt<'_, '_>| {
-                        cx.spawn_at(Place(1), |_| cell.set(1));
+                    cx.spawn_in(Domain(2), |cx: &mut Cxt<'_, '_>| {
+                        cx.spawn_in(Domain(1), |_| cell.set(1));
                     });
                 });
                 cell.get()

@@ -65,11 +65,11 @@ static MARKS: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_H
 pub fn run(chip: &'static Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
     // SAFETY: each hart of this program is a worker of its own.
-    unsafe { chip.be(Some(me.worker(hart))) };
+    unsafe { chip.set_current(Some(me.worker(hart))) };
     let (same, in_hardware) = fixed(me);
     let changing = dynamic(me);
     // SAFETY: the hart stops acting as a worker here.
-    unsafe { chip.be(None) };
+    unsafe { chip.set_current(None) };
     format!(
         "{PHASES} phases of the same harts, {in_hardware} by a line, {same} ns each; {PHASES} of changing ones, {changing} ns each"
     )

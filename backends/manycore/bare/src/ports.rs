@@ -4,8 +4,8 @@ use crate::Chip;
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread};
-use tautline_core::{PlaceId, WorkerId};
+use tautline_core::WorkerId;
+use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unpark};
 use tautline_manycore::virt::MOST_HARTS;
 use tautline_manycore::{Board, LINES};
 
@@ -37,8 +37,8 @@ pub fn claim(chip: &Chip) {
 pub fn run(chip: &Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
     // SAFETY: each hart of this program is a worker of its own.
-    unsafe { chip.be(Some(me.worker(hart))) };
-    assert_eq!(chip.here(), Some(me.worker(hart)));
+    unsafe { chip.set_current(Some(me.worker(hart))) };
+    assert_eq!(chip.current(), Some(me.worker(hart)));
     me.awake_before_suspend();
     let relay = me.time_ns(|| me.relay()) / (ROUNDS * chip.harts()) as u64;
     let mut line = 0;
@@ -51,8 +51,8 @@ pub fn run(chip: &Chip, hart: usize) -> String {
         (0..LINES).for_each(|at| chip.give_back(Line(at as u8)));
     }
     // SAFETY: the hart stops acting as a worker here.
-    unsafe { chip.be(None) };
-    assert_eq!(chip.here(), None);
+    unsafe { chip.set_current(None) };
+    assert_eq!(chip.current(), None);
     let line = line / (LINES * 2 * EPISODES) as u64;
     format!("{EARLY} early wake-ups, {relay} ns a wake-up, {LINES} lines, {line} ns an episode")
 }
@@ -85,12 +85,12 @@ impl Hart<'_> {
 
     /// Sleeps until awoken.
     pub fn suspend(self) {
-        self.chip.park(PlaceId::HOME, self.worker(self.hart));
+        self.chip.park(self.worker(self.hart));
     }
 
     /// Awakes.
     pub fn awake(self, worker: WorkerId) {
-        self.chip.unpark(PlaceId::HOME, worker);
+        self.chip.unpark(worker);
     }
 
     fn wait(self, done: impl Fn() -> bool) {

@@ -9,9 +9,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unwind};
+use tautline_core::WorkerId;
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::sync::light_fence;
-use tautline_core::{PlaceId, WorkerId};
 
 /// What is kept free below the deepest fork, for what it calls, in bytes.
 const RESERVE_BYTES: usize = 128 << 10;
@@ -102,30 +102,32 @@ impl Relax for Node {
     }
 }
 
+impl Unpark for Node {
+    fn unpark(&self, worker: WorkerId) {
+        self.parkers[worker.index()].unpark();
+    }
+}
+
 impl Park for Node {
-    fn park(&self, _place: PlaceId, worker: WorkerId) {
+    fn park(&self, worker: WorkerId) {
         self.parkers[worker.index()].sleep();
     }
 
-    fn unpark(&self, _place: PlaceId, worker: WorkerId) {
-        self.parkers[worker.index()].unpark();
-    }
-
-    fn patience(&self, _place: PlaceId, worker: WorkerId) -> u64 {
+    fn patience(&self, worker: WorkerId) -> u64 {
         self.parkers[worker.index()].wake_ns()
     }
 }
 
-// SAFETY: a post is this thread's own, made and removed by `be`, whose callers say what is true; the floor is that of the piece of
+// SAFETY: a post is this thread's own, made and removed by `set_current`, whose callers say what is true; the floor is that of the piece of
 // stack that the thread is on, and a little; `grow` calls on this thread, and only the body's panic is passed on.
 unsafe impl Thread for Node {
-    fn here(&self) -> Option<WorkerId> {
+    fn current(&self) -> Option<WorkerId> {
         let mine = |&(port, worker): &Post| (port == self.number).then_some(worker);
         let here = HERE.get()?;
         mine(&here).or_else(|| OUTSIDE.with_borrow(|outside| outside.iter().find_map(mine)))
     }
 
-    unsafe fn be(&self, worker: Option<WorkerId>) {
+    unsafe fn set_current(&self, worker: Option<WorkerId>) {
         let here = HERE.get();
         let is_mine = |&(port, _): &Post| port == self.number;
         if let Some(worker) = worker {

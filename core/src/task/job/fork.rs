@@ -1,7 +1,7 @@
 //! Forks: two-way, on the stack of the one who forks.
 
 use super::{Header, Kind, Task};
-use crate::id::{PlaceId, WorkerId};
+use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::UnsafeCell;
 use crate::task::Cx;
@@ -51,7 +51,7 @@ where
         fork.result.with_mut(|r| unsafe { (*r).write(result) });
         // SAFETY: run above, and the result is written. After the end the fork may be gone.
         if unsafe { Header::end(header) } {
-            port.unpark(PlaceId::HOME, from);
+            port.unpark(from);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Tasks that are bound to a place: deques for each place and worker.
+//! Tasks that are bound to a domain: deques for each domain and worker.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 5.2: a worker pushes to its own deque of the place, whether it is below that place or not;
-//! only workers below take from there. Or, the alternative named there: a place has deques for the workers below
+//! Chatterjee 2013, 5.2: a worker pushes to its own deque of the domain, whether it is below that domain or not;
+//! only workers below take from there. Or, the alternative named there: a domain has deques for the workers below
 //! it only, and one inbox for the others ([`Outside`]). Deques are [`BucketDeque`]s, which begin small, and are made when
-//! they are first pushed to. What differs: a count at each place says whether a search is worth it.
+//! they are first pushed to. What differs: a count at each domain says whether a search is worth it.
 //!
 //! # Words
-//! `waiting`, one a place: raised before a task is pushed there, lowered by whoever has taken it. `deques`: set
+//! `waiting`, one a domain: raised before a task is pushed there, lowered by whoever has taken it. `deques`: set
 //! once, by the worker that pushes; freed with the bins.
 //!
 //! # Orderings
@@ -18,7 +18,7 @@
 //! | N3 | `push` changes `waiting` | `look` changes it | that there is a task; its push follows | `placed_*` |
 
 use crate::deque::{BucketDeque, Inbox, Steal};
-use crate::hierarchy::{Hierarchy, Place};
+use crate::hierarchy::{Domain, Hierarchy};
 use crate::port::{Host, Relax};
 use crate::sync::{AtomicPtr, AtomicUsize, CachePadded, Ordering};
 use crate::task::Outside;
@@ -31,13 +31,13 @@ const FIRST: (usize, usize) = (16, 4);
 
 type Deque<P> = BucketDeque<Task<P>>;
 
-/// All tasks of a pool that are bound to places.
+/// All tasks of a pool that are bound to domains.
 pub(in crate::task) struct Bins<P: Host> {
     outside: Outside,
-    places: Box<[Bin<P>]>,
+    domains: Box<[Bin<P>]>,
 }
 
-/// The tasks bound to one place.
+/// The tasks bound to one domain.
 struct Bin<P: Host> {
     waiting: CachePadded<AtomicUsize>,
     /// By seat.
@@ -57,24 +57,24 @@ impl<P: Host> Bins<P> {
         };
         Self {
             outside,
-            places: tree.places().skip(1).map(bin).collect(),
+            domains: tree.domains().skip(1).map(bin).collect(),
         }
     }
 
-    fn bin(&self, place: Place) -> &Bin<P> {
-        &self.places[place.0 as usize - 1]
+    fn bin(&self, domain: Domain) -> &Bin<P> {
+        &self.domains[domain.0 as usize - 1]
     }
 
-    /// Binds a task to `place`, from a seat and whether that is below the place, or from no seat. Only the holder of the
+    /// Binds a task to `domain`, from a seat and whether that is below the domain, or from no seat. Only the holder of the
     /// seat.
     pub fn push(
         &self,
-        place: Place,
+        domain: Domain,
         from: Option<(usize, bool)>,
         task: Task<P>,
         relax: &impl Relax,
     ) {
-        let bin = self.bin(place);
+        let bin = self.bin(domain);
         // ORDERING: AcqRel, pairs with AcqRel in look (N2, N3).
         bin.waiting.fetch_add(1, Ordering::AcqRel);
         match from {
@@ -86,9 +86,9 @@ impl<P: Host> Bins<P> {
         }
     }
 
-    /// A task bound to `place`, for `seat`, which is below it: its own, newest first, then the others'.
-    pub fn take(&self, place: Place, seat: usize, relax: &impl Relax) -> Option<Task<P>> {
-        let bin = self.bin(place);
+    /// A task bound to `domain`, for `seat`, which is below it: its own, newest first, then the others'.
+    pub fn take(&self, domain: Domain, seat: usize, relax: &impl Relax) -> Option<Task<P>> {
+        let bin = self.bin(domain);
         // ORDERING: Relaxed: a hint; who goes to sleep looks again.
         if bin.waiting.load(Ordering::Relaxed) == 0 {
             return None;
@@ -99,16 +99,16 @@ impl<P: Host> Bins<P> {
         Some(task)
     }
 
-    /// As [`take`](Self::take), but only a `wanted` task. Others are moved to the place's inbox, where workers that may run
+    /// As [`take`](Self::take), but only a `wanted` task. Others are moved to the domain's inbox, where workers that may run
     /// them look too.
     pub fn take_wanted(
         &self,
-        place: Place,
+        domain: Domain,
         seat: usize,
         relax: &impl Relax,
         wanted: impl Fn(&Task<P>) -> bool,
     ) -> Option<Task<P>> {
-        let bin = self.bin(place);
+        let bin = self.bin(domain);
         // Those that are moved stay counted.
         let deques = || {
             loop {
@@ -124,26 +124,26 @@ impl<P: Host> Bins<P> {
         Some(task)
     }
 
-    /// Whether tasks are bound to `place` that may be `wanted`, settled against every push: all but those that the inbox
+    /// Whether tasks are bound to `domain` that may be `wanted`, settled against every push: all but those that the inbox
     /// holds and that are not.
     ///
     /// A task that the inbox got after the count was read was announced after it, so its worker sees that this one rests.
     pub fn look_wanted(
         &self,
-        place: Place,
+        domain: Domain,
         relax: &impl Relax,
         wanted: impl Fn(&Task<P>) -> bool,
     ) -> bool {
-        let bin = self.bin(place);
+        let bin = self.bin(domain);
         // ORDERING: AcqRel, as in look (N2, N3).
         let waiting = bin.waiting.fetch_add(0, Ordering::AcqRel);
         waiting > bin.inbox.count(relax, |task| !wanted(task))
     }
 
-    /// Whether tasks are bound to `place`, settled against every push.
-    pub fn look(&self, place: Place) -> bool {
+    /// Whether tasks are bound to `domain`, settled against every push.
+    pub fn look(&self, domain: Domain) -> bool {
         // ORDERING: AcqRel, pairs with AcqRel in push (N2, N3): whoever comes second sees what the other did before.
-        self.bin(place).waiting.fetch_add(0, Ordering::AcqRel) > 0
+        self.bin(domain).waiting.fetch_add(0, Ordering::AcqRel) > 0
     }
 }
 

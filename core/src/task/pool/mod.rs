@@ -9,8 +9,8 @@ use super::job::Task;
 use super::worker::Worker;
 use super::{Cx, Outside};
 use crate::deque::Inbox;
-use crate::hierarchy::{Hierarchy, Place};
-use crate::id::{PlaceId, WorkerId};
+use crate::hierarchy::{Domain, Hierarchy};
+use crate::id::WorkerId;
 use crate::phaser;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
@@ -131,46 +131,46 @@ impl<P: Host> Pool<P> {
     }
 
     /// The place of the tree that a worker hangs on.
-    pub fn leaf_of(&self, worker: WorkerId) -> Place {
+    pub fn leaf_of(&self, worker: WorkerId) -> Domain {
         self.tree.leaf_of(self.stands[worker.index()])
     }
 
     /// Where a worker looks for tasks that are bound to a place, its leaf first, without the root, whose tasks are
     /// everybody's.
-    pub(super) fn path(&self, worker: WorkerId) -> impl Iterator<Item = Place> {
+    pub(super) fn path(&self, worker: WorkerId) -> impl Iterator<Item = Domain> {
         let path = self.tree.path(self.stands[worker.index()]);
-        path.take_while(|&place| place != Place::ROOT)
+        path.take_while(|&place| place != Domain::ROOT)
     }
 
-    fn is_below(&self, worker: WorkerId, place: Place) -> bool {
+    fn is_below(&self, worker: WorkerId, place: Domain) -> bool {
         self.tree
             .subtree(place)
             .contains(&self.stands[worker.index()])
     }
 
     /// Binds a task to a place: only workers below it will run it.
-    pub(super) fn bind(&self, place: Place, task: Task<P>) {
-        if place == Place::ROOT {
+    pub(super) fn bind(&self, place: Domain, task: Task<P>) {
+        if place == Domain::ROOT {
             return Self::schedule(task);
         }
         let bind = |pool: &Self| {
-            let here = pool.port.here();
+            let here = pool.port.current();
             let from = here.map(|w| (w.index(), pool.is_below(w, place)));
             pool.bins.push(place, from, task, &pool.port);
             pool.wake_below(place);
             let below = pool.workers.iter().filter(|w| pool.is_below(w.id(), place));
             for worker in below.filter(|w| w.is_apart()) {
-                pool.port.unpark(PlaceId::HOME, worker.id());
+                pool.port.unpark(worker.id());
             }
         };
         // SAFETY: the caller borrows the pool for longer.
         unsafe { Self::visit(NonNull::from(self), bind) };
     }
 
-    fn wake_below(&self, place: Place) {
+    fn wake_below(&self, place: Domain) {
         let mut below = self.workers.iter().filter(|w| self.is_below(w.id(), place));
         if let Some(worker) = below.find(|w| self.idle.claim(w.id())) {
-            self.port.unpark(PlaceId::HOME, worker.id());
+            self.port.unpark(worker.id());
         }
     }
 
@@ -241,10 +241,10 @@ impl<P: Host> Pool<P> {
         body: impl FnOnce(&Seat<'_, P>) -> R,
     ) -> Option<R> {
         let worker = self.workers.get(worker.index())?;
-        let free = self.port.here().is_none() && worker.hold(self);
+        let free = self.port.current().is_none() && worker.hold(self);
         free.then(|| {
             // SAFETY: the calling thread holds the seat, until its drop below has told the port.
-            unsafe { self.port.be(Some(worker.id())) };
+            unsafe { self.port.set_current(Some(worker.id())) };
             body(&Seat {
                 worker,
                 one_thread: PhantomData,
@@ -285,7 +285,7 @@ impl<P: Host> Pool<P> {
     fn wake_all(&self) {
         for worker in &self.workers {
             self.idle.claim(worker.id());
-            self.port.unpark(PlaceId::HOME, worker.id());
+            self.port.unpark(worker.id());
         }
     }
 
@@ -323,7 +323,7 @@ impl<P: Host> Pool<P> {
         let order = self.victims[near.index()].iter();
         let mut others = order.flat_map(|group| &group[..group.len() / 2]);
         if let Some(&worker) = others.find(|w| self.idle.claim(**w)) {
-            self.port.unpark(PlaceId::HOME, worker);
+            self.port.unpark(worker);
         }
     }
 
@@ -331,7 +331,7 @@ impl<P: Host> Pool<P> {
     fn give(task: Task<P>, own: impl FnOnce(&Worker<P>, Task<P>)) {
         let pool = NonNull::from(task.scope().pool());
         // SAFETY: the task keeps the pool until it is given away.
-        let here = unsafe { pool.as_ref() }.port.here();
+        let here = unsafe { pool.as_ref() }.port.current();
         match here {
             // SAFETY: that worker's seat keeps the pool, also after that.
             Some(worker) => own(unsafe { pool.as_ref() }.worker(worker), task),
@@ -380,7 +380,7 @@ impl<P: Host> Pool<P> {
             }
             // It may be what one of them waits for, and the others may be busy for long.
             for worker in pool.workers.iter().filter(|w| w.is_apart()) {
-                pool.port.unpark(PlaceId::HOME, worker.id());
+                pool.port.unpark(worker.id());
             }
         };
         // SAFETY: promised by the caller.
@@ -393,7 +393,7 @@ impl<P: Host> Pool<P> {
     /// As [`visit`](Self::visit).
     pub(super) unsafe fn keep(pool: NonNull<Self>, act: impl FnOnce()) {
         // SAFETY: promised by the caller.
-        let here = unsafe { pool.as_ref() }.port.here();
+        let here = unsafe { pool.as_ref() }.port.current();
         match here {
             // A worker's seat keeps it.
             Some(_) => act(),
@@ -422,7 +422,7 @@ impl<P: Host> Pool<P> {
     fn wake_any(&self) {
         let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
         if let Some(worker) = self.workers.iter().find(claimed) {
-            self.port.unpark(PlaceId::HOME, worker.id());
+            self.port.unpark(worker.id());
         }
     }
 }
@@ -451,7 +451,7 @@ impl<P: Host> Pool<P> {
     where
         B: for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     {
-        match self.port.here() {
+        match self.port.current() {
             Some(worker) => Ok(Cx::enter(self.worker(worker), body)),
             None => Err(body),
         }
@@ -493,7 +493,7 @@ impl<P: Host> Drop for Seat<'_, P> {
     fn drop(&mut self) {
         self.worker.hand_over();
         // SAFETY: the calling thread holds this seat, and gives it up next.
-        unsafe { self.worker.pool().port().be(None) };
+        unsafe { self.worker.pool().port().set_current(None) };
         self.worker.leave();
     }
 }

@@ -4,7 +4,7 @@ use crate::command::number::{bytes, ranges};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::Platform;
-use tautline::hierarchy::{Group, Hierarchy, Place};
+use tautline::hierarchy::{Domain, Group, Hierarchy};
 
 /// Of more workers only some are shown.
 const SHOWN: u32 = 4;
@@ -16,7 +16,7 @@ pub(super) fn table(platform: &Platform) -> String {
     text
 }
 
-fn below(platform: &Platform, place: Place, text: &mut String) {
+fn below(platform: &Platform, place: Domain, text: &mut String) {
     let tree = platform.hierarchy();
     let indent = 2 * tree.level(place) as usize;
     let name = format!("{:indent$}{place} {}", "", tree.kind(place));
@@ -43,7 +43,7 @@ fn below(platform: &Platform, place: Place, text: &mut String) {
     }
 }
 
-fn workers(tree: &Hierarchy, place: Place) -> String {
+fn workers(tree: &Hierarchy, place: Domain) -> String {
     let workers = tree.subtree(place);
     match workers.len() {
         1 => format!("w{}", workers.start),
@@ -51,7 +51,7 @@ fn workers(tree: &Hierarchy, place: Place) -> String {
     }
 }
 
-fn cpus(platform: &Platform, place: Place) -> Vec<usize> {
+fn cpus(platform: &Platform, place: Domain) -> Vec<usize> {
     let workers = platform.hierarchy().subtree(place);
     workers.filter_map(|worker| platform.cpu(worker)).collect()
 }
@@ -66,7 +66,7 @@ pub(super) fn victims(platform: &Platform) -> String {
             .iter()
             .map(|group| {
                 let workers: Vec<usize> = group.workers().map(|w| w as usize).collect();
-                format!("{}: w{}", group.place, ranges(&workers).replace(' ', " w"))
+                format!("{}: w{}", group.domain, ranges(&workers).replace(' ', " w"))
             })
             .collect();
         let groups = match groups.is_empty() {
@@ -89,7 +89,7 @@ fn groups(tree: &Hierarchy, worker: u32) -> Vec<Group> {
 /// The tree as data. Ranges are pairs of the first and the last.
 pub(super) fn json(platform: &Platform) -> Value {
     let tree = platform.hierarchy();
-    let place = |place: Place| {
+    let place = |place: Domain| {
         let workers = tree.subtree(place);
         json!({
             "place": place.0,
@@ -105,7 +105,7 @@ pub(super) fn json(platform: &Platform) -> Value {
     let group = |group: &Group| {
         let ranges = group.ranges.iter().filter(|range| !range.is_empty());
         let ranges: Vec<_> = ranges.map(|range| [range.start, range.end - 1]).collect();
-        json!({"place": group.place.0, "workers": ranges})
+        json!({"place": group.domain.0, "workers": ranges})
     };
     let worker = |worker: u32| {
         let groups = groups(tree, worker);
@@ -117,7 +117,7 @@ pub(super) fn json(platform: &Platform) -> Value {
         })
     };
     json!({
-        "places": tree.places().map(place).collect::<Vec<_>>(),
+        "places": tree.domains().map(place).collect::<Vec<_>>(),
         "workers": (0..tree.workers()).map(worker).collect::<Vec<_>>(),
     })
 }

@@ -6,7 +6,7 @@ use tautline::glb::{Bag, Config, Control, PlaceId, Share, WorkerId};
 use tautline::synthetic::{Cost, Params, Synthetic};
 use tautline_core::glb::{Message, Step, Team, Worker};
 use tautline_core::lifeline::Reserve;
-use tautline_core::port::{Clock, Park, Relax, Spin, Transport};
+use tautline_core::port::{Clock, Park, Relax, Spin, Transport, Unpark};
 
 /// Measurements of each cost, and how often the thing is done for one of them.
 const MEASUREMENTS: usize = 15;
@@ -167,7 +167,7 @@ fn busy<'a>(
     team: &'a Team<Endless>,
     port: &'a Nowhere,
     control: &'a Control,
-) -> Worker<'a, Endless, Nowhere, ()> {
+) -> Worker<'a, Endless, &'a Nowhere, ()> {
     team.begin(Endless, port);
     let mut worker = Worker::new(team, WorkerId(0), port, control, ());
     while !matches!(worker.step(), Step::Worked(_)) {}
@@ -213,14 +213,16 @@ impl Relax for Nowhere {
     }
 }
 
-impl Park for Nowhere {
-    fn park(&self, _: PlaceId, _: WorkerId) {}
+impl Unpark for Nowhere {
+    fn unpark(&self, _: WorkerId) {}
+}
 
-    fn unpark(&self, _: PlaceId, _: WorkerId) {}
+impl Park for Nowhere {
+    fn park(&self, _: WorkerId) {}
 }
 
 impl Transport<Message<Endless>> for Nowhere {
-    fn send(&self, _: PlaceId, _: PlaceId, _: Message<Endless>) {}
+    fn send(&self, _: PlaceId, _: Message<Endless>) {}
 
     fn close(&self) {}
 

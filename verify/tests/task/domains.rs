@@ -3,10 +3,10 @@
 use super::machine::{Cell, Cxt, Machine, with_others_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tautline_core::hierarchy::{Hierarchy, Kind, Place, Spec};
+use tautline_core::WorkerId;
+use tautline_core::hierarchy::{Domain, Hierarchy, Kind, Spec};
 use tautline_core::port::Park;
 use tautline_core::task::{Outside, Pool};
-use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Model;
 
 /// So many leaves under the root, with so many workers each.
@@ -27,7 +27,7 @@ fn bind(outside: Outside) {
     let cell = Cell::default();
     let ran = with_others_of(pool(2, 1, outside), |cx| {
         cx.scope(|cx| {
-            cx.spawn_at(Place(2), |cx| {
+            cx.spawn_in(Domain(2), |cx| {
                 assert_eq!(cx.worker(), WorkerId(1));
                 cell.set(1);
             });
@@ -63,10 +63,10 @@ fn placed_apart() {
             let pool = pool(2, 1, Outside::Deque);
             pool.want(1);
             // That gave it a permit; without, its first sleep is a real one.
-            pool.port().park(PlaceId::HOME, WorkerId(1));
+            pool.port().park(WorkerId(1));
             let cell = Cell::default();
             let ran = with_others_of(pool, |cx| {
-                cx.scope(|cx| cx.spawn_at(Place(2), |_| cell.set(1)));
+                cx.scope(|cx| cx.spawn_in(Domain(2), |_| cell.set(1)));
                 cell.get()
             });
             assert_eq!(ran.unwrap(), 1);
@@ -85,7 +85,7 @@ fn placed_shared() {
             let (cell, stolen) = (Cell::default(), AtomicUsize::new(0));
             let ran = with_others_of(pool(1, 2, Outside::Deque), |cx| {
                 cx.scope(|cx| {
-                    cx.spawn_at(Place(1), |cx: &mut Cxt<'_, '_>| {
+                    cx.spawn_in(Domain(1), |cx: &mut Cxt<'_, '_>| {
                         cell.set(1);
                         stolen.store(cx.worker().index(), Relaxed);
                     });

@@ -10,7 +10,7 @@ use std::thread;
 use tautline_core::WorkerId;
 use tautline_core::finish::Reason;
 use tautline_core::flow::Ddf;
-use tautline_core::hierarchy::{Hierarchy, Kind, Place, Spec};
+use tautline_core::hierarchy::{Domain, Hierarchy, Kind, Spec};
 use tautline_core::task::{Outside, Pool, Wait};
 
 type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Crew>;
@@ -64,7 +64,7 @@ fn on<'e, R>(
     within(tree, outside, |pool| run_on(pool, body))
 }
 
-fn check(cx: &Cx, place: Place) {
+fn check(cx: &Cx, place: Domain) {
     let (here, below) = (cx.worker(), cx.pool().tree().subtree(place));
     assert!(below.contains(&here.0), "worker {} for {place}", here.0);
 }
@@ -82,8 +82,8 @@ fn every_worker_spawns_at_every_place() {
                     cx.spawn(|cx| {
                         met.fetch_add(1, SeqCst);
                         wait_until("each worker has one", || met.load(SeqCst) == 8);
-                        for place in (0..15).map(Place).cycle().take(3 * 15) {
-                            cx.spawn_at(place, move |cx| {
+                        for place in (0..15).map(Domain).cycle().take(3 * 15) {
+                            cx.spawn_in(place, move |cx| {
                                 check(cx, place);
                                 runs.fetch_add(1, SeqCst);
                             });
@@ -99,20 +99,20 @@ fn every_worker_spawns_at_every_place() {
 /// The same for tasks that bound ones spawn, with forks and scopes in between.
 #[test]
 fn bound_tasks_spawn_bound_tasks() {
-    fn go<'s>(cx: &mut Cx<'s, '_>, place: Place, left: u32, runs: &'s AtomicUsize) {
+    fn go<'s>(cx: &mut Cx<'s, '_>, place: Domain, left: u32, runs: &'s AtomicUsize) {
         check(cx, place);
         runs.fetch_add(1, SeqCst);
         for next in 1..=2 {
-            let next = Place((place.0 * 7 + next * 3 + left) % 15);
+            let next = Domain((place.0 * 7 + next * 3 + left) % 15);
             if left > 0 {
-                cx.spawn_at(next, move |cx| go(cx, next, left - 1, runs));
+                cx.spawn_in(next, move |cx| go(cx, next, left - 1, runs));
             }
         }
-        cx.scope(|cx| cx.spawn_at(place, |cx| cx.join(|cx| check(cx, place), |_| ()).0));
+        cx.scope(|cx| cx.spawn_in(place, |cx| cx.join(|cx| check(cx, place), |_| ()).0));
     }
     for outside in OUTSIDE {
         let runs = AtomicUsize::new(0);
-        on(xeon(), outside, |cx| go(cx, Place::ROOT, 8, &runs));
+        on(xeon(), outside, |cx| go(cx, Domain::ROOT, 8, &runs));
         assert_eq!(runs.into_inner(), (1 << 9) - 1, "{outside:?}");
     }
 }
@@ -127,8 +127,8 @@ fn a_put_from_outside_reaches_all_places() {
                 cx.spawn_async(|_| async move { *cell.wait().await });
                 // What is put elsewhere runs here, and binds.
                 cx.spawn_when(cell, move |(), cx: &mut Cx| {
-                    for place in (0..15).map(Place) {
-                        cx.spawn_at(place, move |cx| {
+                    for place in (0..15).map(Domain) {
+                        cx.spawn_in(place, move |cx| {
                             check(cx, place);
                             runs.fetch_add(1, SeqCst);
                         });
@@ -154,8 +154,8 @@ fn a_bound_task_that_blocks_stays() {
                     waker.lock().unwrap().take().unwrap().wake();
                 });
                 cx.scope(|cx| {
-                    cx.spawn_at(Place(14), |cx| {
-                        check(cx, Place(14));
+                    cx.spawn_in(Domain(14), |cx| {
+                        check(cx, Domain(14));
                         cx.block_on(poll_fn(|cx| {
                             if woken.load(SeqCst) {
                                 return Poll::Ready(());
@@ -163,7 +163,7 @@ fn a_bound_task_that_blocks_stays() {
                             *waker.lock().unwrap() = Some(cx.waker().clone());
                             Poll::Pending
                         }));
-                        check(cx, Place(14));
+                        check(cx, Domain(14));
                     });
                 });
             });
@@ -179,7 +179,7 @@ fn the_search_goes_from_the_leaf_to_the_root() {
         let order = &Mutex::new(String::new());
         let note = |letter| order.lock().unwrap().push(letter);
         let note = &note;
-        let (leaf, inner, other) = (Place(3), Place(1), Place(2));
+        let (leaf, inner, other) = (Domain(3), Domain(1), Domain(2));
         let tree = small();
         let pool = &Pool::on(Crew::new(4), tree, vec![0, 1, 2, 3], outside);
         let ready = &AtomicBool::new(false);
@@ -191,22 +191,22 @@ fn the_search_goes_from_the_leaf_to_the_root() {
                     seat.run(|cx| {
                         cx.spawn(|_| note('r'));
                         "pi".chars()
-                            .for_each(|x| cx.spawn_at(inner, move |_| note(x)));
+                            .for_each(|x| cx.spawn_in(inner, move |_| note(x)));
                         "ml".chars()
-                            .for_each(|x| cx.spawn_at(leaf, move |_| note(x)));
-                        cx.spawn_at(leaf, |cx| {
+                            .for_each(|x| cx.spawn_in(leaf, move |_| note(x)));
+                        cx.spawn_in(leaf, |cx| {
                             note('!');
                             cx.spawn(|_| note('R'));
-                            cx.spawn_at(inner, |cx| {
+                            cx.spawn_in(inner, |cx| {
                                 note('P');
-                                cx.spawn_at(leaf, |_| note('K'));
+                                cx.spawn_in(leaf, |_| note('K'));
                             });
-                            cx.spawn_at(inner, |_| note('I'));
-                            cx.spawn_at(leaf, |_| note('L'));
-                            cx.spawn_at(leaf, |_| note('M'));
+                            cx.spawn_in(inner, |_| note('I'));
+                            cx.spawn_in(leaf, |_| note('L'));
+                            cx.spawn_in(leaf, |_| note('M'));
                         });
                         // Not for worker 0.
-                        cx.spawn_at(other, |_| ());
+                        cx.spawn_in(other, |_| ());
                         ready.store(true, SeqCst);
                         wait_until("all are done", || order.lock().unwrap().len() == 12);
                     })
@@ -237,14 +237,14 @@ fn places_under_load() {
         let cells = &cells;
         on(xeon(), outside, |cx| {
             for (at, cell) in cells.iter().enumerate() {
-                let place = Place(at as u32 % 15);
-                cx.spawn_at(place, move |cx| {
+                let place = Domain(at as u32 % 15);
+                cx.spawn_in(place, move |cx| {
                     check(cx, place);
                     cell.put(at as u32).unwrap();
                 });
                 cx.spawn_when((cell, &cells[(at + 7) % 500]), move |_, cx: &mut Cx| {
-                    let place = Place(at as u32 * 4 % 15);
-                    cx.spawn_at(place, move |cx| {
+                    let place = Domain(at as u32 * 4 % 15);
+                    cx.spawn_in(place, move |cx| {
                         check(cx, place);
                         cx.join(|_| (), |_| _ = runs.fetch_add(1, SeqCst));
                     });
@@ -267,10 +267,10 @@ fn waits_that_do_not_help_do_not_starve_a_place() {
                 let first = |leaf| if wait == Wait::Help { 3 } else { leaf };
                 on(small(), outside, |cx| {
                     for leaf in 3..7 {
-                        cx.spawn_at(Place(leaf), move |cx| {
+                        cx.spawn_in(Domain(leaf), move |cx| {
                             cx.scope_with(wait, |cx| {
-                                for next in (first(leaf)..7).map(Place) {
-                                    cx.spawn_at(next, move |cx| {
+                                for next in (first(leaf)..7).map(Domain) {
+                                    cx.spawn_in(next, move |cx| {
                                         check(cx, next);
                                         cx.scope(|cx| {
                                             cx.spawn(|_| _ = runs.fetch_add(1, SeqCst));
@@ -307,8 +307,8 @@ fn workers_that_rest_run_what_only_they_may() {
                         let runs = &AtomicUsize::new(0);
                         run_on(pool, |cx| {
                             cx.scope_with(wait, |cx| {
-                                for place in (0..15).cycle().take(60).map(Place) {
-                                    cx.spawn_at(place, move |cx| {
+                                for place in (0..15).cycle().take(60).map(Domain) {
+                                    cx.spawn_in(place, move |cx| {
                                         check(cx, place);
                                         runs.fetch_add(1, SeqCst);
                                     });
@@ -323,8 +323,8 @@ fn workers_that_rest_run_what_only_they_may() {
                 pool.want(1);
                 let runs = &AtomicUsize::new(0);
                 run_on(pool, |cx| {
-                    for place in (0..15).map(Place) {
-                        cx.spawn_at(place, move |cx| {
+                    for place in (0..15).map(Domain) {
+                        cx.spawn_in(place, move |cx| {
                             check(cx, place);
                             runs.fetch_add(1, SeqCst);
                         });
@@ -340,7 +340,7 @@ fn workers_that_rest_run_what_only_they_may() {
 /// runs that task, which only it may.
 #[test]
 fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
-    let (mine, theirs) = (Place(1), Place(2));
+    let (mine, theirs) = (Domain(1), Domain(2));
     for outside in OUTSIDE {
         for wait in [Wait::Own, Wait::Park] {
             let leaf = Spec::new(Kind::Cache).copies(2).workers(1);
@@ -354,7 +354,7 @@ fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
                         seat.run(|cx| {
                             cx.scope_with(wait, |cx| {
                                 // Inside this wait, for the other worker.
-                                cx.spawn_at(mine, move |_| {
+                                cx.spawn_in(mine, move |_| {
                                     wait_until("it is bound", || bound.load(SeqCst));
                                     wait_until("the waiting worker parks", || {
                                         pool.port().is_parked(WorkerId(1))
@@ -371,7 +371,7 @@ fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
                 let ran = &AtomicUsize::new(0);
                 run_on(pool, |cx| {
                     cx.scope(|cx| {
-                        cx.spawn_at(theirs, |cx| {
+                        cx.spawn_in(theirs, |cx| {
                             check(cx, theirs);
                             ran.fetch_add(1, SeqCst);
                         });
@@ -390,11 +390,11 @@ fn bound_tasks_end_early_too() {
     for outside in OUTSIDE {
         on(xeon(), outside, |cx| {
             let ended = cx.finish(|cx| {
-                cx.spawn_at(Place(14), |cx| _ = cx.cancel(Reason::Found));
-                (0..15).for_each(|place| cx.spawn_at(Place(place), |_| ()));
+                cx.spawn_in(Domain(14), |cx| _ = cx.cancel(Reason::Found));
+                (0..15).for_each(|place| cx.spawn_in(Domain(place), |_| ()));
             });
             assert_eq!(ended.unwrap_err().reason, Reason::Found);
-            let word = panic_of(|| cx.scope(|cx| cx.spawn_at(Place(9), |_| panic_any("bound"))));
+            let word = panic_of(|| cx.scope(|cx| cx.spawn_in(Domain(9), |_| panic_any("bound"))));
             assert_eq!(word, Some("bound"));
         });
     }
@@ -408,7 +408,7 @@ fn seats_share_a_place() {
         let stands = vec![0, 1, 0, 1];
         let tree = small();
         let pool = &Pool::on(Crew::new(4), tree, stands, outside);
-        let leaf = [3, 4, 3, 4].map(Place);
+        let leaf = [3, 4, 3, 4].map(Domain);
         assert!((0..4).all(|w| pool.leaf_of(WorkerId(w)) == leaf[w as usize]));
         thread::scope(|threads| {
             let _closing = Closing(pool);
@@ -418,7 +418,7 @@ fn seats_share_a_place() {
             let met = &AtomicUsize::new(0);
             run_on(pool, |cx| {
                 for leaf in leaf {
-                    cx.spawn_at(leaf, move |cx| {
+                    cx.spawn_in(leaf, move |cx| {
                         assert_eq!(cx.pool().leaf_of(cx.worker()), leaf);
                         met.fetch_add(1, SeqCst);
                         wait_until("all are at work", || met.load(SeqCst) == 4);
@@ -433,7 +433,7 @@ fn seats_share_a_place() {
 #[test]
 fn a_place_that_is_not_there_is_refused() {
     let text = std::panic::catch_unwind(|| {
-        on(small(), Outside::Deque, |cx| cx.spawn_at(Place(7), |_| ()))
+        on(small(), Outside::Deque, |cx| cx.spawn_in(Domain(7), |_| ()))
     });
     let text = *text.unwrap_err().downcast::<String>().unwrap();
     assert!(text.contains("7 places"), "{text}");
