@@ -8,7 +8,7 @@ use tautline::pinning::WARN_VARIABLE;
 
 /// Prints help and version as they are, and any error as one line that names option, value and what is
 /// allowed.
-pub fn explain(error: &clap::Error) -> ExitCode {
+pub(super) fn explain(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print();
@@ -19,7 +19,7 @@ pub fn explain(error: &clap::Error) -> ExitCode {
 }
 
 /// One line that names option, value and what is allowed.
-pub fn line(error: &clap::Error) -> String {
+pub(super) fn line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     // `--places <PLACES>` says more than it needs to.
     let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());
@@ -103,7 +103,7 @@ fn origin(option: &str, value: &str) -> String {
 }
 
 /// One line for all variables that look like ours and are not.
-pub fn warn_of_unknown_variables(command: &clap::Command) {
+pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
     let known: Vec<_> = command
         .get_subcommands()
         .flat_map(clap::Command::get_arguments)
