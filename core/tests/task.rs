@@ -1,4 +1,4 @@
-//! Tasks: what is promised to those who fork, spawn, wait, cancel and panic.
+//! Tasks: the guarantees of forks, spawned tasks, waits, cancellations and panics.
 //!
 //! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
 
@@ -52,7 +52,7 @@ fn finish_waits_for_tasks_that_outlive_their_spawner() {
         if left > 1 {
             cx.spawn(move |cx| chain(cx, left - 1, ended));
         }
-        // The guard goes when the task's frame does: nobody is left who could wait for the child but the finish.
+        // The guard goes when the task's frame does: only the finish can wait for the child.
         drop(End(ended));
     }
     for workers in WORKERS {

@@ -1,34 +1,38 @@
 //! Global load balancing on this machine: give a [`Bag`], call [`Glb::run`].
 //!
-//! A place is a group of threads with bags of their own; places ask each other for work at random and
-//! then along lifelines. One place is best on one machine; more show how the program would do on many.
+//! A place is a share of the machine with workers of its own; places ask each other for work at
+//! random and then along lifelines. As few places as the machine needs are best on one machine; more
+//! show how the program would do on many.
 #![forbid(unsafe_code)]
 
 use crate::choice;
-use crate::deadline;
 use crate::machines::Description;
 use crate::pinning::Pinning;
-use crate::{Error, Result};
-use std::borrow::Cow;
+use crate::plan::{Builder, Plan, refuse};
+use crate::runtime::Runtime;
+use crate::{Machine, Result};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
-use tautline_node::Machine;
+use tautline_core::task::Balance;
 use tautline_sim::Simulation;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
-    Bag, Config, Control, Fairness, Grain, Loot, Observer, Reason, Share, State, Steal, Steals,
-    Tally, Task, Tasks, Times,
+    Bag, Config, Control, Fairness, Grain, Loot, Observer, PlaceRun, Reason, Run, Share, State,
+    Steal, Steals, Tally, Task, Tasks, Times,
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{Bound, Graph, Traffic};
 pub use tautline_core::{PlaceId, WorkerId};
-pub use tautline_node::{PlaceRun, Run};
 pub use tautline_sim::Outcome;
 
-/// A balanced computation, being set up. What is not set: one place, a worker for each processor that
-/// this process may use, pinned.
+/// A balanced computation, being set up.
+///
+/// [`Runtime::glb`] makes one on a runtime, whose workers it shares with tasks. [`Glb::new`] has a
+/// runtime of its own, with what the [environment](crate::plan) asks for, else a worker for each
+/// processor that this process may use; it is started at the first run, and kept for the next ones.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -72,25 +76,35 @@ pub use tautline_sim::Outcome;
 #[derive(Clone, Debug)]
 #[must_use = "nothing runs before `run`"]
 pub struct Glb<'a, F = Unobserved> {
-    config: Config,
-    /// `None`: as many as there are processors for each place.
-    workers: Option<usize>,
-    /// `None`, here and for the lifelines: as [`choice`] says.
-    random_steals: Option<usize>,
-    lifelines: Option<Graph>,
-    pinning: Pinning,
-    /// Why the environment's list of places is none.
-    refused: Option<Refused>,
-    pinned: bool,
+    setup: Setup<'a>,
     control: Option<&'a Control>,
-    deadline: Option<Duration>,
     observe: F,
 }
 
-/// A setting that was refused: its name, its value, what is allowed.
-type Refused = (&'static str, String, Cow<'static, str>);
+/// All that is set but what watches the computation.
+#[derive(Clone, Debug)]
+struct Setup<'a> {
+    ground: Ground<'a>,
+    places: Option<u32>,
+    workers: Option<usize>,
+    random_steals: Option<usize>,
+    lifelines: Option<Graph>,
+    steal: Steal,
+    grain: Grain,
+    fairness: Fairness,
+    seed: u64,
+    deadline: Option<Duration>,
+}
 
-/// Nobody watches the workers.
+/// The runtime that it runs on.
+#[derive(Clone, Debug)]
+enum Ground<'a> {
+    Lent(&'a Runtime),
+    /// Started at the first run.
+    Own(Box<Builder>, Arc<OnceLock<Runtime>>),
+}
+
+/// No worker is observed.
 pub type Unobserved = fn(PlaceId, WorkerId);
 
 fn unobserved(_: PlaceId, _: WorkerId) {}
@@ -101,208 +115,209 @@ impl Default for Glb<'_> {
     }
 }
 
-impl Glb<'_> {
-    /// A computation on the processors that [`Machine::discover`] finds, pinned as the environment asks
-    /// for: [`pinning`](crate::pinning).
+impl<'a> Glb<'a> {
+    /// A computation on the processors that [`Machine::discover`] finds, as the environment asks
+    /// for.
     pub fn new() -> Self {
-        let machine = Machine::discover();
-        let glb = Self::on(&machine);
-        match Pinning::from_environment(&machine) {
-            Ok(pinning) => glb.pinning(pinning),
-            Err(Error::Setting {
-                setting,
-                value,
-                allowed,
-            }) => Self {
-                refused: Some((setting, value, allowed)),
-                ..glb
-            },
-            // A pinning is refused as a setting, above.
-            Err(_) => glb,
-        }
+        Self::with(Builder::new())
     }
 
     /// A computation on the processors of `machine`.
     pub fn on(machine: &Machine) -> Self {
+        Self::with(Builder::on(machine.clone()))
+    }
+
+    /// A computation on a runtime of its own, built as `builder` says.
+    pub fn with(builder: Builder) -> Self {
+        Self::over(Ground::Own(Box::new(builder), Arc::default()))
+    }
+
+    pub(crate) fn of(runtime: &'a Runtime) -> Self {
+        Self::over(Ground::Lent(runtime))
+    }
+
+    fn over(ground: Ground<'a>) -> Self {
+        let Config {
+            steal,
+            grain,
+            fairness,
+            seed,
+            ..
+        } = Config::default();
         Self {
-            config: Config::default(),
-            workers: None,
-            random_steals: None,
-            lifelines: None,
-            pinning: Pinning::of(machine),
-            refused: None,
-            pinned: true,
+            setup: Setup {
+                ground,
+                places: None,
+                workers: None,
+                random_steals: None,
+                lifelines: None,
+                steal,
+                grain,
+                fairness,
+                seed,
+                deadline: None,
+            },
             control: None,
-            deadline: None,
             observe: unobserved,
         }
     }
 }
 
 impl<'a, F> Glb<'a, F> {
-    /// All workers together, and who serves messages in their stead, need a thread each: at most so many.
-    pub const THREADS_MAX: usize = 4096;
+    /// Most workers of all places.
+    pub const THREADS_MAX: usize = crate::plan::WORKERS_MAX;
     /// Most places of a simulation.
     pub const SIMULATED_MAX: u32 = 1 << 17;
-    /// The longest time between two looks outside, in tasks: a fraction of a second if they are small.
+    /// The longest time between two polls, in tasks: a fraction of a second if they are small.
     pub const GRAIN_MAX: usize = GRAIN_MAX;
 
-    /// How many places: 1 to [`THREADS_MAX`](Self::THREADS_MAX).
+    /// Sets the number of places, 1 to [`THREADS_MAX`](Self::THREADS_MAX). Default: the runtime's.
     pub fn places(mut self, places: u32) -> Self {
-        self.config.places = places;
+        self.setup.renew();
+        self.setup.places = Some(places);
         self
     }
 
-    /// How many workers each place has: 1 to 64. Else the processors are divided among the places.
+    /// Sets the number of workers of each place, 1 to 64. Default: the runtime's, divided among the
+    /// places.
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
+        self.setup.renew();
+        self.setup.workers = Some(workers);
         self
     }
 
-    /// How many places a dry one asks at random before it turns to its lifelines. Else as
-    /// [`choice::random_steals`] says.
+    /// Sets how many places a dry one asks at random before it turns to its lifelines. Default:
+    /// [`choice::random_steals`].
     pub fn random_steals(mut self, tries: usize) -> Self {
-        self.random_steals = Some(tries);
+        self.setup.random_steals = Some(tries);
         self
     }
 
-    /// Who may leave a request with whom. Else as [`choice::lifelines`] says.
+    /// Sets the lifeline graph. Default: [`choice::lifelines`].
     pub fn lifelines(mut self, graph: Graph) -> Self {
-        self.lifelines = Some(graph);
+        self.setup.lifelines = Some(graph);
         self
     }
 
-    /// How much is taken for another place.
+    /// Sets how much is taken for another place.
     pub fn steal(mut self, steal: Steal) -> Self {
-        self.config.steal = steal;
+        self.setup.steal = steal;
         self
     }
 
-    /// Tasks between two looks outside: a number from 1 to [`GRAIN_MAX`](Self::GRAIN_MAX), or a
-    /// [`Tuning`]. Else it is measured.
+    /// Sets the tasks between two polls: a number from 1 to [`GRAIN_MAX`](Self::GRAIN_MAX), or a
+    /// [`Tuning`]. Default: measured.
     pub fn grain(mut self, grain: impl Into<Grain>) -> Self {
-        self.config.grain = grain.into();
+        self.setup.grain = grain.into();
         self
     }
 
-    /// Who serves messages while all workers of a place are busy.
+    /// Sets which worker serves messages while all workers of a place are busy.
     pub fn fairness(mut self, fairness: Fairness) -> Self {
-        self.config.fairness = fairness;
+        self.setup.fairness = fairness;
         self
     }
 
-    /// Seed of the choice of victims.
+    /// Sets the seed of the choice of victims.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.config.seed = seed;
+        self.setup.seed = seed;
         self
     }
 
-    /// Which processors workers stay on.
+    /// Sets which processors the workers of its own runtime stay on; no effect on a lent one.
     pub fn pinning(mut self, pinning: Pinning) -> Self {
-        self.pinning = pinning;
-        self.refused = None;
+        self.setup.rebuild(|builder| builder.pinning(pinning));
         self
     }
 
-    /// Workers stay on one processor each.
+    /// Whether the workers of its own runtime stay on one processor each; no effect on a lent one.
     pub fn pinned(mut self, pinned: bool) -> Self {
-        self.pinned = pinned;
+        self.setup.rebuild(|builder| builder.pinned(pinned));
         self
     }
 
     /// Stops the computation for [`Reason::Deadline`] if it has not ended so long after the call of
-    /// [`run`](Self::run); what has been found by then is its result. A worker notices after its grain.
+    /// [`run`](Self::run); the result is then what has been found until then. A worker checks the
+    /// time after each grain.
     pub fn deadline(mut self, after: Duration) -> Self {
-        self.deadline = Some(after);
+        self.setup.deadline = Some(after);
         self
     }
 
     /// Lets others stop the computation and see how far it is.
-    pub fn control<'b>(self, control: &'b Control) -> Glb<'b, F> {
+    pub fn control<'b>(self, control: &'b Control) -> Glb<'b, F>
+    where
+        'a: 'b,
+    {
         Glb {
-            config: self.config,
-            workers: self.workers,
-            random_steals: self.random_steals,
-            lifelines: self.lifelines,
-            pinning: self.pinning,
-            refused: self.refused,
-            pinned: self.pinned,
+            setup: self.setup,
             control: Some(control),
-            deadline: self.deadline,
             observe: self.observe,
         }
     }
 
-    /// Every worker is watched by what `observe` makes for it.
+    /// Has every worker observed by what `observe` makes for it.
     pub fn observed<G>(self, observe: G) -> Glb<'a, G> {
         Glb {
-            config: self.config,
-            workers: self.workers,
-            random_steals: self.random_steals,
-            lifelines: self.lifelines,
-            pinning: self.pinning,
-            refused: self.refused,
-            pinned: self.pinned,
+            setup: self.setup,
             control: self.control,
-            deadline: self.deadline,
             observe,
         }
     }
 
-    /// How many processors there are for workers.
-    pub fn processors(&self) -> usize {
-        self.pinning.processors()
-    }
-
-    /// The processors that the threads are pinned to, place by place; none if they are not pinned.
+    /// The runtime's settings, as they will be used.
     ///
     /// # Errors
     /// As [`config`](Self::config).
-    pub fn cpus(&self) -> Result<Vec<usize>> {
-        let config = self.config()?;
-        let threads = config.places as usize * config.threads();
-        Ok(match self.pinned {
-            true => self.pinning.cpus(threads),
-            false => Vec::new(),
-        })
+    pub fn plan(&self) -> Result<Plan> {
+        match &self.setup.ground {
+            Ground::Lent(runtime) => Ok(runtime.plan().clone()),
+            Ground::Own(builder, _) => {
+                let mut builder = builder.clone();
+                let workers = self.setup.workers;
+                if let (Some(workers), None) = (workers, self.setup.places) {
+                    // Of the one place, unless the environment says how many there are.
+                    within_place(workers)?;
+                }
+                if let Some(places) = self.setup.places {
+                    builder = Box::new(builder.places(places));
+                }
+                if let Some(workers) = workers {
+                    builder = Box::new(builder.workers(workers));
+                }
+                builder.plan()
+            }
+        }
     }
 
-    /// Is every worker to stay on one processor?
-    pub fn is_pinned(&self) -> bool {
-        self.pinned
-    }
-
-    /// All parameters, as they will be used.
+    /// All parameters of the balancer, as they will be used.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config(&self) -> Result<Config> {
-        if let Some((setting, value, allowed)) = self.refused.clone() {
-            return Err(Error::Setting {
-                setting,
-                value,
-                allowed,
-            });
-        }
-        let mut config = self.chosen();
-        let places = config.places as usize;
-        let most = Self::THREADS_MAX;
+        self.config_of(&self.plan()?)
+    }
+
+    fn config_of(&self, plan: &Plan) -> Result<Config> {
+        let Setup {
+            places, workers, ..
+        } = self.setup;
+        let all = plan.workers();
+        let Config {
+            places: planned,
+            workers: each,
+            ..
+        } = plan.balancing;
+        let places = places.unwrap_or(planned);
+        let share = match places == planned {
+            true => each,
+            false => (all / places.max(1) as usize).clamp(1, Crew::MAX),
+        };
+        let config = self.chosen(places, workers.unwrap_or(share));
+        check(&config)?;
+        let most = Self::THREADS_MAX as u32;
         if !(1..=most).contains(&places) {
             return refuse("places", places, format!("from 1 to {most}"));
-        }
-        let share = (self.pinning.processors() / places).clamp(1, Crew::MAX);
-        config.workers = self.workers.unwrap_or(share);
-        check(&config)?;
-        let threads = places * config.threads();
-        if threads > most {
-            let stewards = match threads > places * config.workers {
-                true => ", with one each to serve messages",
-                false => "",
-            };
-            let allowed = format!(
-                "at most {most} threads in all, and {places} places need {threads}{stewards}"
-            );
-            return refuse("workers", config.workers, allowed);
         }
         Ok(config)
     }
@@ -312,8 +327,8 @@ impl<'a, F> Glb<'a, F> {
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config_on(&self, machine: &Description) -> Result<Config> {
-        let mut config = self.chosen();
-        config.workers = self.workers.unwrap_or(machine.workers as usize);
+        let workers = self.setup.workers.unwrap_or(machine.workers as usize);
+        let config = self.chosen(self.setup.places.unwrap_or(1), workers);
         check(&config)?;
         let room = machine.places_max(config.workers as u32);
         let most = room.min(u64::from(Self::SIMULATED_MAX));
@@ -326,14 +341,19 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// What was asked for, and what is chosen where nothing was.
-    fn chosen(&self) -> Config {
-        let places = self.config.places;
+    fn chosen(&self, places: u32, workers: usize) -> Config {
+        let setup = &self.setup;
         Config {
-            random_steals: self
+            places,
+            workers,
+            random_steals: setup
                 .random_steals
                 .unwrap_or_else(|| choice::random_steals(places)),
-            lifelines: self.lifelines.unwrap_or_else(|| choice::lifelines(places)),
-            ..self.config
+            lifelines: setup.lifelines.unwrap_or_else(|| choice::lifelines(places)),
+            steal: setup.steal,
+            grain: setup.grain,
+            fairness: setup.fairness,
+            seed: setup.seed,
         }
     }
 
@@ -341,7 +361,7 @@ impl<'a, F> Glb<'a, F> {
     /// bags submit to.
     ///
     /// # Errors
-    /// A setting out of bounds, or threads that the system would not start; nothing has run then.
+    /// A setting out of bounds; nothing has run then.
     ///
     /// # Panics
     /// With the payload of the first panic of a task, after all workers have stopped.
@@ -352,23 +372,26 @@ impl<'a, F> Glb<'a, F> {
         output: B::Output,
     ) -> Result<Run<B::Output, O>>
     where
-        F: Fn(PlaceId, WorkerId) -> O + Sync,
+        F: Fn(PlaceId, WorkerId) -> O,
     {
-        let config = self.config()?;
-        let cpus = self.cpus()?;
-        let workers = config.places as usize * config.workers;
-        self.pinning.warn(workers, self.pinned);
-        let alone = Control::new();
-        let control = self.control.unwrap_or(&alone);
-        let run = || {
-            let threads = config.places as usize * config.threads();
-            tautline_node::run(&config, &cpus, bag, shared, output, control, &self.observe)
-                .map_err(|source| Error::Threads { threads, source })
+        let plan;
+        let (runtime, config) = match &self.setup.ground {
+            Ground::Lent(runtime) => (*runtime, self.config_of(runtime.plan())?),
+            Ground::Own(_, started) => {
+                plan = self.plan()?;
+                let config = self.config_of(&plan)?;
+                (started.get_or_init(|| Runtime::start(plan)), config)
+            }
         };
-        match self.deadline {
-            Some(after) => deadline::within(after, control, run),
-            None => run(),
-        }
+        let alone = Control::new();
+        let balance = Balance {
+            config,
+            control: self.control.unwrap_or(&alone),
+            deadline: self.setup.deadline,
+            observe: &self.observe,
+        };
+        let run = runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
+        Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 
     /// Does what [`run`](Self::run) does on another machine, in virtual time: every task is done here, for
@@ -391,23 +414,44 @@ impl<'a, F> Glb<'a, F> {
         let (places, workers) = (config.places, config.workers as u32);
         let costs = machine.machine(places, workers, machine.task_ns(task_ns));
         let mut simulation = Simulation::new(config, costs);
-        if let Some(after) = self.deadline {
+        if let Some(after) = self.setup.deadline {
             simulation = simulation.deadline_ns(after.as_nanos() as u64);
         }
         Ok(simulation.run(bag, shared, output, |_, _| ()))
     }
 }
 
+impl Setup<'_> {
+    /// The next run has a runtime with other settings.
+    fn renew(&mut self) {
+        if let Ground::Own(_, started) = &mut self.ground {
+            *started = Arc::default();
+        }
+    }
+
+    fn rebuild(&mut self, change: impl FnOnce(Builder) -> Builder) {
+        self.renew();
+        if let Ground::Own(builder, _) = &mut self.ground {
+            **builder = change((**builder).clone());
+        }
+    }
+}
+
+fn within_place(workers: usize) -> Result<()> {
+    if (1..=Crew::MAX).contains(&workers) {
+        return Ok(());
+    }
+    refuse(
+        "workers",
+        workers,
+        format!("from 1 to {} a place", Crew::MAX),
+    )
+}
+
 /// Judges what holds wherever the computation runs.
 fn check(config: &Config) -> Result<()> {
     let workers = config.workers;
-    if !(1..=Crew::MAX).contains(&workers) {
-        return refuse(
-            "workers",
-            workers,
-            format!("from 1 to {} a place", Crew::MAX),
-        );
-    }
+    within_place(workers)?;
     let grain = config.grain.initial();
     if !(1..=GRAIN_MAX).contains(&grain) {
         return refuse("grain", grain, format!("from 1 to {GRAIN_MAX}"));
@@ -427,14 +471,6 @@ fn check(config: &Config) -> Result<()> {
         return refuse("fairness", "one-core-free", allowed);
     }
     Ok(())
-}
-
-fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {
-    Err(Error::Setting {
-        setting,
-        value: value.to_string(),
-        allowed: allowed.into(),
-    })
 }
 
 /// Splits a bag's deque: removes `share` of the tasks, the oldest ones, and returns them. `None` if

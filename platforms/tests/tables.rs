@@ -56,7 +56,7 @@ fn run(config: Config, machine: &Description, task_ns: u64, tree: Tree) -> Readi
     let bag = Synthetic::new(&work.params);
     let run = Simulation::new(config, machine).run(bag, |_| work, Found::default(), |_, _| ());
     assert!(run.complete && run.output.tasks == run.tasks);
-    let sum = |part: fn(&tautline_sim::PlaceRun) -> u64| run.places.iter().map(part).sum::<u64>();
+    let sum = |part: fn(&tautline::glb::PlaceRun) -> u64| run.places.iter().map(part).sum::<u64>();
     let all = sum(|place| place.times.total());
     let stealing = sum(|place| place.times.of(State::Stealing));
     let [fed, emptied] = [

@@ -17,9 +17,9 @@ use tautline_verify::model::Model;
 /// The value is in a cell of loom's, which reports a race on `get` if the writing does not come before it.
 type Cell = Ddf<usize>;
 
-/// What a waiter brought with it; loom reports a race if its writing does not come before.
+/// A value that belongs to a waiter; loom reports a race if its write does not happen before.
 fn read(value: &UnsafeCell<usize>) -> usize {
-    // SAFETY: the cell is full, so no thread writes the value.
+    // SAFETY: the value is not written meanwhile; otherwise loom reports a race.
     value.with(|value| unsafe { *value })
 }
 
@@ -32,7 +32,7 @@ fn putter<const N: usize>(cells: &Arc<Cells<N>>, at: usize) -> JoinHandle<()> {
     thread::spawn(move || put(&cells.cells[at], 10 + at))
 }
 
-/// Cells, and the number of releases.
+/// Cells, and the number of released waiters.
 struct Cells<const N: usize> {
     cells: [Cell; N],
     released: AtomicUsize,
@@ -137,7 +137,7 @@ fn two_puts_and_a_registrar() {
         });
 }
 
-/// A reader sees either no value or the complete value.
+/// E1: a reader sees nothing or the whole value.
 #[test]
 fn get_sees_the_value() {
     Model::new("get_sees_the_value").floor(8).check(|| {
@@ -253,7 +253,7 @@ fn v7_all_and_another() {
         });
 }
 
-/// The cell whose index an OR list reports is full.
+/// E4: the index of an OR list is that of a full cell.
 #[test]
 fn list_index() {
     Model::new("list_index").floor(5).check(|| {

@@ -15,8 +15,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use tautline_core::deque::split::{Owner, Pushed};
 use tautline_core::deque::{Full, NonNullWord, SplitDeque, Steal};
-use tautline_core::port::Fence;
-use tautline_verify::model::Model;
+use tautline_core::port::{Fence, Relax};
+use tautline_verify::model::{Model, Turns};
 
 type Item = NonZeroUsize;
 
@@ -214,6 +214,18 @@ unsafe impl Fence for Unfenced {
 
     fn heavy_fence(&self) -> bool {
         false
+    }
+}
+
+impl Relax for Provided {
+    fn relax(&self, turn: u32) {
+        Turns(1).relax(turn);
+    }
+}
+
+impl Relax for Unfenced {
+    fn relax(&self, turn: u32) {
+        Turns(1).relax(turn);
     }
 }
 

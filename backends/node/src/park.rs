@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-use tautline_core::port::Relax;
 use tautline_core::sync::Permit;
 
 /// What a wake-up is taken to cost before one has been measured.
@@ -102,22 +101,6 @@ impl<G: Ground> Parker<G> {
             called_ns: AtomicU64::new(0),
             wake_ns: AtomicU64::new(FIRST_GUESS_NS),
         }
-    }
-
-    /// Blocks the owner until there is a permit, and takes it: spins for as long as a wake-up costs, so that
-    /// no wait costs more than twice what it must, then sleeps.
-    pub(crate) fn park(&self, relax: &impl Relax) {
-        let (start, patience) = (self.now_ns(), self.wake_ns());
-        for turn in 0.. {
-            if self.permit.try_take() {
-                return;
-            }
-            if turn % 16 == 15 && self.now_ns() - start > patience {
-                break;
-            }
-            relax.relax(turn);
-        }
-        self.sleep();
     }
 
     /// Puts the owner to sleep until there is a permit, takes it, and measures what waking up cost.

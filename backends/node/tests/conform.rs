@@ -1,8 +1,12 @@
 //! What every backend must do alike, done by threads.
 
 use tautline_core::glb::{Control, Fairness};
-use tautline_node::run;
 use tautline_verify::conform::{Done, Offer, balances};
+
+#[path = "balanced/mod.rs"]
+mod balanced;
+
+use balanced::run;
 
 /// Saraswat, acceptance facts 1 and 4, and Finnerty, acceptance fact 1, on a tree made for the purpose.
 #[test]
@@ -18,16 +22,7 @@ fn threads_balance() {
     };
     balances(offer, |config, tree| {
         let control = Control::new();
-        let run = run(
-            config,
-            &[],
-            tree,
-            |_| (),
-            Done::default(),
-            &control,
-            |_, _| (),
-        );
-        let run = run.expect("threads start");
+        let run = run(config, tree, |_| (), Done::default(), &control, |_, _| ());
         assert!(run.complete, "{config:?}");
         run.output
     });

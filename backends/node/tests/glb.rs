@@ -4,10 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tautline_core::glb::{Bag, Config, Control, Fairness, Observer, Reason, Share, State};
+use tautline_core::glb::{Bag, Config, Control, Fairness, Observer, Reason, Run, Share, State};
 use tautline_core::lifeline::Graph;
 use tautline_core::{PlaceId, WorkerId};
-use tautline_node::{Run, run};
+
+#[path = "balanced/mod.rs"]
+mod balanced;
+
+use balanced::run;
 
 const FAIRNESS: [Fairness; 4] = [
     Fairness::Inline,
@@ -33,18 +37,18 @@ fn go<B: Bag>(
     shared: impl Fn(PlaceId) -> B::Shared,
     output: B::Output,
 ) -> Run<B::Output> {
-    run(config, &[], bag, shared, output, &Control::new(), |_, _| ()).expect("threads start")
+    run(config, bag, shared, output, &Control::new(), |_, _| ())
 }
 
-/// Units that can not be divided; every thread that works on them is written down.
-struct Solid(usize, Vec<(PlaceId, std::thread::ThreadId)>);
+/// Units that can not be divided; every place that works on them is recorded.
+struct Solid(usize, Vec<PlaceId>);
 
 impl Bag for Solid {
     type Shared = PlaceId;
-    type Output = Vec<(PlaceId, std::thread::ThreadId)>;
+    type Output = Vec<PlaceId>;
 
     fn process(&mut self, n: usize, here: &PlaceId) -> usize {
-        self.1.push((*here, std::thread::current().id()));
+        self.1.push(*here);
         let done = n.min(self.0);
         self.0 -= done;
         done
@@ -82,9 +86,8 @@ fn a_solid_bag_stays_with_one_worker() {
             let run = go(&config, Solid(1000, Vec::new()), |here| here, Vec::new());
             assert!(run.complete);
             assert_eq!(run.output.len(), 100, "{config:?}");
-            let first = run.output[0];
-            assert!(run.output.iter().all(|seat| *seat == first), "{config:?}");
-            assert_eq!(first.0, PlaceId::HOME);
+            let home = |place: &PlaceId| *place == PlaceId::HOME;
+            assert!(run.output.iter().all(home), "{config:?}");
             let sent: u64 = run.places.iter().map(|p| p.tally.sent.count).sum();
             assert_eq!(sent, 0);
         }
@@ -284,8 +287,7 @@ fn a_stopped_run_is_partial() {
             };
             let config = config(places, workers, fairness);
             let bag = Endless(1000, &at);
-            let run = run(&config, &[], bag, |here| here, 0, &control, |_, _| ());
-            let run = run.expect("threads start");
+            let run = run(&config, bag, |here| here, 0, &control, |_, _| ());
             assert!(!run.complete, "{config:?}");
             assert_eq!(run.output, 1000, "every unit is in some bag: {config:?}");
         }
@@ -311,7 +313,7 @@ fn times_are_the_whole_time() {
     let bag = Watched::new((0..50_000).collect(), &eyes);
     let began = Instant::now();
     let observe = |_, _| Spans::default();
-    let run = run(&config, &[], bag, |_| (), (), &Control::new(), observe).expect("threads start");
+    let run = run(&config, bag, |_| (), (), &Control::new(), observe);
     assert!(run.elapsed <= began.elapsed());
     let mut totals = [0; 3];
     for (place, worker, spans) in &run.observers {
@@ -337,7 +339,6 @@ fn observer_that_panics_ends_the_run() {
     let start = || {
         run(
             &config,
-            &[],
             bag,
             |here| here,
             Vec::new(),
@@ -351,23 +352,4 @@ fn observer_that_panics_ends_the_run() {
             .downcast_ref::<String>()
             .is_some_and(|m| m.contains("no observer"))
     );
-}
-
-/// A processor that is not there is no reason to stop: the worker then runs anywhere.
-#[test]
-fn pinned_to_a_processor_that_is_not_there() {
-    let bag = Solid(3, Vec::new());
-    let config = config(1, 2, Fairness::Inline);
-    let cpus = [0, 100_000];
-    let run = run(
-        &config,
-        &cpus,
-        bag,
-        |here| here,
-        Vec::new(),
-        &Control::new(),
-        |_, _| (),
-    );
-    assert!(run.expect("threads start").complete);
-    assert!(!tautline_node::machine::pin(100_000));
 }

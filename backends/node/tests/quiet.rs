@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use tautline_core::PlaceId;
 use tautline_core::glb::{Bag, Config, Control, Fairness, Share};
-use tautline_node::run;
+
+#[path = "balanced/mod.rs"]
+mod balanced;
+
+use balanced::run;
 
 const PLACES: u32 = 4;
 const SMALL: usize = 400;
@@ -162,16 +166,7 @@ fn dry_places_sleep() {
             long: true,
         };
         let control = Control::new();
-        let run = run(
-            &config,
-            &[],
-            bag,
-            |here| (here, scene),
-            (),
-            &control,
-            |_, _| (),
-        );
-        let run = run.expect("threads start");
+        let run = run(&config, bag, |here| (here, scene), (), &control, |_, _| ());
         assert!(run.complete);
         let threads = PLACES as usize * config.threads();
         assert_eq!(scene.seen.load(SeqCst), threads - 1, "{fairness:?}");

@@ -20,7 +20,7 @@ mod world;
 
 pub use machine::{Machine, Shape};
 
-use tautline_core::glb::{Bag, Config, Observer, Reason, Tally, Times};
+use tautline_core::glb::{Bag, Config, Observer, PlaceRun, Reason};
 use tautline_core::{PlaceId, WorkerId};
 
 /// A configured computation on a machine.
@@ -62,15 +62,6 @@ pub struct Outcome<T, O = ()> {
     pub places: Vec<PlaceRun>,
     /// The observers, place by place and worker by worker; their ticks are nanoseconds.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
-}
-
-/// What one place counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlaceRun {
-    /// Messages and loot.
-    pub tally: Tally,
-    /// Where the time of its threads went, in nanoseconds.
-    pub times: Times,
 }
 
 impl Simulation {

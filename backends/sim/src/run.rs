@@ -2,9 +2,9 @@
 
 use crate::network::{Event, Mail};
 use crate::world::{Here, World};
-use crate::{Outcome, PlaceRun, Simulation};
+use crate::{Outcome, Simulation};
 use tautline_core::glb::{
-    Account, Bag, Control, Observer, Pile, Reason, Step, Team, Times, Worker,
+    Account, Bag, Collected, Control, Observer, Pile, Reason, Step, Team, Worker, collect,
 };
 use tautline_core::{PlaceId, WorkerId};
 
@@ -178,8 +178,11 @@ impl<B: Bag, O> Remains<B, O> {
     /// Lets every bag submit to `output`, and adds up what was counted.
     fn outcome(self, simulation: &Simulation, mut output: B::Output) -> Outcome<B::Output, O> {
         let (config, end) = (&simulation.config, self.end);
-        let (mut places, left) = wind_up(self.teams, &mut output);
-        let observers = credit(self.accounts, config.threads(), &mut places);
+        let Collected {
+            complete,
+            places,
+            observers,
+        } = collect(self.teams, config.threads(), self.accounts, &mut output);
         let network = self.world.network.into_inner();
         assert!(
             self.stopped.is_some() || network.is_idle(),
@@ -187,7 +190,7 @@ impl<B: Bag, O> Remains<B, O> {
         );
         let (events, reports, activities) = (network.events, network.reports, network.activities);
         let distances = network.distances.clone();
-        let mut complete = !left;
+        let mut complete = complete;
         for mail in network.into_mails() {
             complete &= mail.submit(&mut output);
         }
@@ -214,39 +217,6 @@ impl<B: Bag, O> Remains<B, O> {
             observers,
         }
     }
-}
-
-/// What the places counted, without their threads, and whether any work was left.
-fn wind_up<B: Bag>(teams: Vec<Team<B>>, output: &mut B::Output) -> (Vec<PlaceRun>, bool) {
-    let mut left = false;
-    let place = |team: Team<B>| {
-        let (tally, bags) = team.wind_up();
-        for bag in bags {
-            left |= !bag.is_empty();
-            bag.submit(output);
-        }
-        PlaceRun {
-            tally,
-            times: Times::default(),
-        }
-    };
-    (teams.into_iter().map(place).collect(), left)
-}
-
-/// Adds the accounts of threads to those of their places.
-fn credit<O>(
-    accounts: Vec<Account<O>>,
-    threads: usize,
-    places: &mut [PlaceRun],
-) -> Vec<(PlaceId, WorkerId, O)> {
-    let credited = |(thread, account): (usize, Account<O>)| {
-        let place = &mut places[thread / threads];
-        place.tally.tasks += account.tasks;
-        place.times.merge(&account.times);
-        let place = PlaceId((thread / threads) as u32);
-        (place, WorkerId((thread % threads) as u32), account.observer)
-    };
-    accounts.into_iter().enumerate().map(credited).collect()
 }
 
 impl<B: Bag> Mail<B> {

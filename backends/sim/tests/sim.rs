@@ -128,13 +128,15 @@ fn run_on(machine: Machine, config: Config, tree: &Tree) -> Outcome<Done> {
 
 /// What the places counted adds up, whatever happened.
 fn assert_consistent(outcome: &Outcome<Done>, size: u64) {
-    let sum =
-        |part: fn(&tautline_sim::PlaceRun) -> u64| -> u64 { outcome.places.iter().map(part).sum() };
+    let sum = |part: fn(&tautline_core::glb::PlaceRun) -> u64| -> u64 {
+        outcome.places.iter().map(part).sum()
+    };
     assert_eq!(sum(|p| p.tally.tasks), size);
     assert_eq!(outcome.tasks, size);
     assert_eq!(sum(|p| p.tally.sent.count), sum(|p| p.tally.received.count));
     assert_eq!(sum(|p| p.tally.sent.tasks), sum(|p| p.tally.received.tasks));
-    let answered = |p: &tautline_sim::PlaceRun| p.tally.random.answered + p.tally.lifeline.answered;
+    let answered =
+        |p: &tautline_core::glb::PlaceRun| p.tally.random.answered + p.tally.lifeline.answered;
     assert_eq!(
         outcome.places.iter().map(answered).sum::<u64>(),
         sum(|p| p.tally.sent.count)

@@ -1,40 +1,43 @@
 //! AND: ready when every cell of a list is full.
 //!
 //! # Algorithm
-//! A walker: the node waits in one cell at a time, and the put that releases it walks on at the next one. So one
-//! node is enough for any number of cells, and no count is shared. (Chatterjee 2013 leaves the way to do it open.)
+//! A walker: the node waits in one cell at a time, and the put that releases it continues at the next one. So one
+//! node is enough for any number of cells, and no counter is shared. (Chatterjee 2013 leaves the implementation open.)
 //!
 //! # Words
-//! `index`: whoever has the node, which is its registrar first and then each put in turn; ordered by C1 and C2 of
-//! the cells.
+//! `index`: accessed by the owner of the node, which is its registrar first and then each put in turn; ordered by
+//! `latch.E1` and `latch.E2` of the cells.
 
-use super::{Ddf, Latch, NodeBox, NotReady, Waiter};
+use super::ddf::{Ddf, NotReady};
+use super::latch::Latch;
+use super::node::{NodeBox, Waiter};
 use alloc::vec::Vec;
 use core::array;
 
 /// Cells that are waited for together: a cell, a tuple of up to eight, an array, a slice or a `Vec`, by reference.
 ///
 /// # Safety
-/// A node that waits may outlive `'a`: dropping the inputs must not touch what they borrow. Nothing here panics, and once every
-/// cell of [`latch_at`](Self::latch_at) is full, [`values`](Self::values) has them.
+/// The implementor must ensure that dropping the inputs accesses nothing that they borrow, since a waiting node may outlive
+/// `'a`; that no method panics; and that [`values`](Self::values) succeeds once every cell of
+/// [`latch_at`](Self::latch_at) is full.
 pub unsafe trait Inputs<'a> {
     /// The values of all cells, in the same form.
     type Values;
 
-    /// How many cells there are, without a look at any.
+    /// Returns the number of cells. Accesses none of them.
     fn count(&self) -> usize;
 
-    /// The cell at `index`; `None` behind the last.
+    /// Returns the cell at `index`; `None` past the end.
     fn latch_at(&self, index: usize) -> Option<&'a Latch>;
 
-    /// The values.
+    /// Returns the values.
     ///
     /// # Errors
     /// If a cell is empty.
     fn values(&self) -> Result<Self::Values, NotReady>;
 }
 
-// SAFETY: references, whose drop does nothing.
+// SAFETY: dropping a reference does nothing; a full cell has its value; nothing panics.
 unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     type Values = &'a T;
 
@@ -51,7 +54,7 @@ unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: dropping references does nothing; full cells stay full, so `values` neither fails nor panics.
 unsafe impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
     type Values = [&'a T; N];
 
@@ -67,12 +70,12 @@ unsafe impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
         if self.iter().any(|cell| !cell.is_full()) {
             return Err(NotReady);
         }
-        let full = |at: usize| self[at].get().expect("full is for ever");
+        let full = |at: usize| self[at].get().expect("a full cell stays full");
         Ok(array::from_fn(full))
     }
 }
 
-// SAFETY: as above.
+// SAFETY: dropping a reference does nothing; a full cell has its value; nothing panics.
 unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     type Values = Vec<&'a T>;
 
@@ -89,7 +92,7 @@ unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     }
 }
 
-// SAFETY: a vector of references touches none of what they lead to when it is dropped.
+// SAFETY: dropping a vector of references does not access their targets; the rest is as for slices.
 unsafe impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
     type Values = Vec<&'a T>;
 
@@ -108,7 +111,7 @@ unsafe impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
 
 macro_rules! tuple {
     ($($T:ident $at:tt),+) => {
-        // SAFETY: as above.
+        // SAFETY: dropping references does nothing; a full cell has its value; nothing panics.
         unsafe impl<'a, $($T: 'a),+> Inputs<'a> for ($(&'a Ddf<$T>,)+) {
             type Values = ($(&'a $T,)+);
 
@@ -139,13 +142,13 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// What is called when what was waited for is there: a closure, or a task on its way to a queue.
+/// The continuation of a wait: a closure, or a task that becomes ready.
 pub trait Ready<V>: Sized {
-    /// Called once, by the put that makes it ready or by whoever registers it when nothing is missing, on that thread.
+    /// Called once, by the put that completes the wait, or by the registration if nothing is missing, on that thread.
     fn ready(self, values: V);
 
-    /// The same for AND, with the node that did the waiting: whoever keeps it (see [`NodeBox::into_raw`]) needs no
-    /// other memory until the values are wanted, by [`NodeBox::open`].
+    /// As [`ready`](Self::ready) for AND, with the node that waited. An implementation that keeps the node (see
+    /// [`NodeBox::into_raw`]) needs no other memory until it takes the values, by [`NodeBox::open`].
     fn ready_node<'a, I>(node: NodeBox<All<I, Self>>)
     where
         I: Inputs<'a, Values = V>,
@@ -154,17 +157,17 @@ pub trait Ready<V>: Sized {
         ready.ready(values);
     }
 
-    /// What a put does with a node that has waited for one cell and may have to wait for others. Whoever may forget about
-    /// the node while it waits must not [`walk`] on with one that is forgotten: what it borrows may be gone.
+    /// Continues the walk of a node that has waited for one cell. An implementation that may cancel the node while it waits
+    /// must not [`walk`] a cancelled one: what it borrows may be gone.
     ///
     /// # Safety
-    /// What the node borrows lives as long as `ready` wants it.
+    /// The caller must keep what the node borrows alive until the node is ready, dropped or cancelled.
     unsafe fn go_on<'a, I>(node: NodeBox<All<I, Self>>)
     where
         I: Inputs<'a, Values = V> + Send,
         Self: Send,
     {
-        // SAFETY: `ready` was not called yet, so it wants it.
+        // SAFETY: the node is neither ready nor dropped, so what it borrows is alive, as the caller ensures.
         unsafe { walk(node) }
     }
 }
@@ -175,52 +178,54 @@ impl<V, F: FnOnce(V)> Ready<V> for F {
     }
 }
 
-/// The waiter that walks over cells. `ready` comes first, so a pointer to the walker is one to it.
+/// The waiter that walks over cells. `ready` is the first field, so a pointer to the walker is one to it.
 #[derive(Debug)]
 #[repr(C)]
 pub struct All<I, R> {
-    /// What is called at the end of the walk.
+    /// The continuation, called at the end of the walk.
     pub ready: R,
-    /// How many cells need not be looked at again.
+    /// The number of cells that were visited.
     index: usize,
     inputs: I,
 }
 
 impl<I, R> NodeBox<All<I, R>> {
-    /// Whether it has been in every cell, or found it full. Accesses nothing of `ready`.
+    /// Returns whether every cell was visited. Accesses nothing of `ready`.
     pub fn is_through<'a>(&self) -> bool
     where
         I: Inputs<'a>,
     {
         let all = self.pointer().as_ptr();
-        // SAFETY: these fields are touched by the owner of the node only.
+        // SAFETY: only the owner of the node accesses these fields.
         let (index, inputs) = unsafe { ((*all).index, &(*all).inputs) };
         index >= inputs.count()
     }
 
-    /// The cell to wait in next, `None` behind the last. Accesses nothing of `ready`.
+    /// Returns the next cell and counts it as visited; `None` past the end. Accesses nothing of `ready`.
     fn advance<'a>(&mut self) -> Option<&'a Latch>
     where
         I: Inputs<'a>,
     {
         let all = self.pointer().as_ptr();
-        // SAFETY: these fields are touched by the owner of the node only.
+        // SAFETY: only the owner of the node accesses these fields.
         let (index, inputs) = unsafe { (&mut (*all).index, &(*all).inputs) };
         let latch = inputs.latch_at(*index)?;
         *index += 1;
         Some(latch)
     }
 
-    /// The values, and what wanted them.
+    /// Returns the values and the continuation.
     ///
     /// # Panics
-    /// If a cell is empty. After [`Ready::ready_node`] none is.
+    /// If a cell is empty, which is impossible from [`Ready::ready_node`] on.
     pub fn open<'a>(self) -> (I::Values, R)
     where
         I: Inputs<'a>,
     {
         let All { ready, inputs, .. } = self.into_waiter();
-        let values = inputs.values().expect("the walk came past every cell");
+        let values = inputs
+            .values()
+            .expect("every cell was full when it was visited");
         (values, ready)
     }
 }
@@ -231,7 +236,7 @@ where
     R: Ready<I::Values> + Send,
 {
     fn released(node: NodeBox<Self>) {
-        // SAFETY: whoever registered the node first promised it for the whole walk.
+        // SAFETY: the caller of `walk` ensures it for the whole walk.
         unsafe { R::go_on(node) }
     }
 }
@@ -241,7 +246,7 @@ where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    /// What [`when_all`] begins with, for one who must know where it is.
+    /// Creates the node that [`when_all`] registers, for callers that need its address.
     pub fn of_all(inputs: I, ready: R) -> Self {
         let index = 0;
         Self::new(All {
@@ -252,18 +257,18 @@ where
     }
 }
 
-/// Lets the node wait; see [`when_all_scoped`].
+/// Registers the node with its next empty cell, or makes it ready; see [`when_all_scoped`].
 ///
 /// # Safety
-/// What the node borrows lives until it was released for the last time, or dropped.
+/// The caller must keep what the node borrows alive until the node is ready or dropped.
 pub unsafe fn walk<'a, I, R>(mut node: NodeBox<All<I, R>>)
 where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    // It advances before it is registered: then it may be anywhere.
+    // Advanced before the registration, after which another thread may own the node.
     while let Some(latch) = node.advance() {
-        // SAFETY: promised by the caller.
+        // SAFETY: what the node borrows lives until it is ready or dropped, as the caller ensures.
         match unsafe { latch.register_scoped(node) } {
             Ok(()) => return,
             Err(back) => node = back,
@@ -272,9 +277,9 @@ where
     R::ready_node(node);
 }
 
-/// Calls `ready` with the values of `inputs` once all of them are full: at once, or by the put that fills the last.
+/// Calls `ready` with the values of `inputs` once all of them are full: immediately, or in the put that fills the last.
 ///
-/// Without cells it is ready at once. If an empty cell is dropped, `ready` is dropped with it. One allocation.
+/// An empty list is ready immediately. If an empty cell is dropped, `ready` is dropped with it. One allocation.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -294,19 +299,19 @@ where
     I: Inputs<'static> + Send + 'static,
     R: Ready<I::Values> + Send + 'static,
 {
-    // SAFETY: nothing is borrowed but what lives for ever.
+    // SAFETY: all borrows are `'static`.
     unsafe { when_all_scoped(inputs, ready) }
 }
 
-/// [`when_all`] over cells that are borrowed.
+/// As [`when_all`], over borrowed cells.
 ///
 /// # Safety
-/// What `inputs` and `ready` borrow lives until `ready` was called or dropped.
+/// The caller must keep what `inputs` and `ready` borrow alive until `ready` was called or dropped.
 pub unsafe fn when_all_scoped<'a, I, R>(inputs: I, ready: R)
 where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    // SAFETY: promised by the caller.
+    // SAFETY: the borrows live until `ready` was called or dropped, as the caller ensures.
     unsafe { walk(NodeBox::of_all(inputs, ready)) }
 }

@@ -2,22 +2,24 @@
 //!
 //! # Algorithm
 //! The token of Chatterjee 2013 (section 4.2): a wrapper waits in every cell, and the first put, or the registrar that
-//! finds a cell full, takes the token and what waits behind it. What differs: a put may come between looking at a cell
-//! and registering with it; registering says so, and the registrar then tries the token itself and stops. The token is
-//! at the same time the answer which cell it was. Wrappers that come too late share what is left by a count of
-//! references.
+//! finds a cell full, takes the token and the continuation. What differs: a cell may be put between the check and the
+//! registration; the registration then fails, and the registrar tries to take the token itself and stops. The token
+//! also identifies the cell. Wrappers that lose share the rest by reference counting.
 //!
 //! # Words
-//! `token`: [`NONE`], then for ever the index of the cell that won plus one; whoever wins. `ready`: written before the
-//! first registration, taken by the winner.
+//! `token`: [`NONE`], then for ever the index of the winning cell plus one; set by the winner. `ready`: written before
+//! the first registration, taken by the winner.
 //!
 //! # Orderings
-//! `token` carries nothing: what the winner takes it sees by C2 of the cell whose wrapper it found, or wrote itself.
+//! `token` publishes nothing: `ready` is visible to the winner by `latch.E2` of the cell whose wrapper it was given,
+//! or because the winner is the registrar.
 //!
 //! # Proved
 //! By loom: `v6_any` and `v6_any_twice` in `verify/tests/flow.rs`.
 
-use super::{Ddf, NodeBox, Ready, Waiter};
+use super::all::Ready;
+use super::ddf::Ddf;
+use super::node::{NodeBox, Waiter};
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
 use alloc::sync::Arc;
 use core::fmt;
@@ -26,39 +28,41 @@ use core::ptr::NonNull;
 
 const NONE: usize = 0;
 
-/// What the wrappers of one list share.
+/// The state that the wrappers of one list share.
 struct Shared<R> {
     token: AtomicUsize,
     ready: UnsafeCell<Option<R>>,
 }
 
-// SAFETY: `ready` is touched by the one winner of the token only, which takes it to its thread.
+// SAFETY: only the winner of the token accesses `ready`, and moves it to its thread.
 unsafe impl<R: Send> Sync for Shared<R> {}
-// SAFETY: it owns `ready`.
+// SAFETY: `ready` is Send.
 unsafe impl<R: Send> Send for Shared<R> {}
 
 impl<R> Shared<R> {
-    /// What waits, to the first who asks.
+    /// Takes the continuation. Returns `None` to all callers but the first.
     fn win(&self, index: usize) -> Option<R> {
-        // ORDERING: Relaxed both ways: it carries nothing, see the head.
-        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        let won = self.token.compare_exchange(NONE, index + 1, yes, no);
-        // SAFETY: the token is won once, so nobody else touches it.
+        // ORDERING: Relaxed both ways: it publishes nothing, see the module's head.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        let won = self
+            .token
+            .compare_exchange(NONE, index + 1, success, failure);
+        // SAFETY: the token is taken once, so no other thread accesses `ready`.
         let take = |ready: *mut Option<R>| unsafe { (*ready).take() };
         won.ok().and_then(|_| self.ready.with_mut(take))
     }
 }
 
-/// One of the wrappers, in the cell that it names.
+/// The wrapper that waits in one cell.
 struct Wrapper<'a, T, R> {
     shared: Arc<Shared<R>>,
     index: usize,
-    /// Not a reference: a wrapper that lost may be there longer than `'a`.
+    /// Not a reference: a wrapper that lost may outlive `'a`.
     cell: NonNull<Ddf<T>>,
     life: PhantomData<&'a Ddf<T>>,
 }
 
-// SAFETY: a reference to the cell and a share of what waits, both fit to be sent.
+// SAFETY: a reference to a Sync cell, and a share of `Shared`, which is Send and Sync.
 unsafe impl<T: Send + Sync, R: Send> Send for Wrapper<'_, T, R> {}
 
 impl<'a, T, R> Waiter for Wrapper<'a, T, R>
@@ -69,7 +73,8 @@ where
     fn released(node: NodeBox<Self>) {
         let wrapper = node.into_waiter();
         if let Some(ready) = wrapper.shared.win(wrapper.index) {
-            // SAFETY: `ready` was still there, so what it waits for is alive, by the promise to when_any_scoped.
+            // SAFETY: `ready` was neither called nor dropped before, so the cells are alive, as the caller of
+            // when_any_scoped ensures.
             let cell: &'a Ddf<T> = unsafe { wrapper.cell.as_ref() };
             call(ready, wrapper.index, cell);
         }
@@ -80,10 +85,10 @@ fn call<'a, T, R: Ready<(usize, &'a T)>>(ready: R, index: usize, cell: &'a Ddf<T
     ready.ready((index, cell.get().expect("only a full cell wins")));
 }
 
-/// Calls `ready` once, with the index and the value of a full cell: at once if there is one, of several the first in the
-/// list, or by the first put.
+/// Calls `ready` once, with the index and the value of a full cell: immediately if a cell is full (the first of them in the
+/// list), else in the first put.
 ///
-/// The same cell may be there twice. If all cells are dropped empty, `ready` is dropped.
+/// The list may contain a cell twice. If all cells are dropped empty, `ready` is dropped.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -99,23 +104,23 @@ fn call<'a, T, R: Ready<(usize, &'a T)>>(ready: R, index: usize, cell: &'a Ddf<T
 /// ```
 ///
 /// # Errors
-/// If there is no cell: gives `ready` back.
+/// If the list is empty: returns `ready`.
 pub fn when_any<T, R>(cells: impl AsRef<[&'static Ddf<T>]>, ready: R) -> Result<(), EmptyAny<R>>
 where
     T: Send + Sync + 'static,
     R: Ready<(usize, &'static T)> + Send + 'static,
 {
-    // SAFETY: nothing is borrowed but what lives for ever.
+    // SAFETY: all borrows are `'static`.
     unsafe { when_any_scoped(cells, ready) }
 }
 
-/// [`when_any`] over cells that are borrowed.
+/// As [`when_any`], over borrowed cells.
 ///
 /// # Errors
-/// If there is no cell: gives `ready` back.
+/// If the list is empty: returns `ready`.
 ///
 /// # Safety
-/// The cells and what `ready` borrows live until `ready` was called or dropped.
+/// The caller must keep the cells and what `ready` borrows alive until `ready` was called or dropped.
 pub unsafe fn when_any_scoped<'a, T, R>(
     cells: impl AsRef<[&'a Ddf<T>]>,
     ready: R,
@@ -143,7 +148,7 @@ where
             cell: NonNull::from(*cell),
             life: PhantomData,
         };
-        // SAFETY: what `ready` borrows lives while it is there, by promise; nothing else in a wrapper borrows.
+        // SAFETY: what `ready` borrows lives as long as `ready`, as the caller ensures; nothing else in a wrapper borrows.
         let registered = unsafe { cell.latch().register_scoped(NodeBox::new(wrapper)) };
         if registered.is_err() {
             if let Some(ready) = shared.win(index) {

@@ -1,10 +1,10 @@
-//! The cell: a value that is put once, and then there for all.
+//! The cell: a value that is put once and then shared by all readers.
 //!
 //! # Words
-//! `latch`: see [`latch`](super::latch). `value`: written by the put that has the claim, before the latch is filled; read by
-//! whoever saw it full.
+//! `latch`: see [`latch`](super::latch). `value`: written by the put that has the claim, before the latch is filled; read
+//! by threads that have observed a full latch (`latch.E1`).
 
-use super::Latch;
+use super::latch::Latch;
 use crate::sync::UnsafeCell;
 use core::fmt;
 use core::mem::{self, MaybeUninit};
@@ -33,9 +33,9 @@ pub struct Ddf<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: the cell owns the value, and nodes in it may be finished on any thread.
+// SAFETY: the value is Send, and nodes may be finished on any thread.
 unsafe impl<T: Send> Send for Ddf<T> {}
-// SAFETY: a put sends the value to the cell's threads, and then all of them read it; who may write is claimed.
+// SAFETY: a put moves the value to other threads (T: Send), which then share it (T: Sync); the claim admits one writer.
 unsafe impl<T: Send + Sync> Sync for Ddf<T> {}
 
 impl<T> Default for Ddf<T> {
@@ -45,7 +45,7 @@ impl<T> Default for Ddf<T> {
 }
 
 impl<T> Ddf<T> {
-    /// An empty cell.
+    /// Creates an empty cell.
     #[cfg(not(tautline_loom))]
     pub const fn new() -> Self {
         Self {
@@ -63,18 +63,18 @@ impl<T> Ddf<T> {
         }
     }
 
-    /// Fills the cell and releases all who wait for it, on this thread, before it returns.
+    /// Fills the cell and releases all of its waiters, on this thread, before it returns.
     ///
     /// # Errors
-    /// If the cell is full, or another put is filling it: gives the value back.
+    /// If the cell is full, or another put is filling it: returns the value.
     ///
     /// # Panics
-    /// If a waiter panics when it is released; the value is in, and the other waiters are released all the same.
+    /// If a waiter panics when it is released. The cell is full then, and the other waiters are released.
     pub fn put(&self, value: T) -> Result<(), AlreadyFull<T>> {
         if !self.latch.claim() {
             return Err(AlreadyFull(value));
         }
-        // SAFETY: the claim is ours for ever, and nobody reads before the cell is full.
+        // SAFETY: the claim succeeds once, and no thread reads before the cell is full.
         self.value.with_mut(|cell| unsafe {
             (*cell).write(value);
         });
@@ -82,7 +82,7 @@ impl<T> Ddf<T> {
         Ok(())
     }
 
-    /// The value. Never waits.
+    /// Returns the value. Never blocks.
     ///
     /// # Errors
     /// If no put has filled the cell yet.
@@ -91,25 +91,25 @@ impl<T> Ddf<T> {
         if !self.is_full() {
             return Err(NotReady);
         }
-        // SAFETY: the cell is full, so the value was written before, and nothing writes it again.
+        // SAFETY: the cell is full, so the value was written, and is not written again.
         Ok(self.value.with(|cell| unsafe { (*cell).assume_init_ref() }))
     }
 
-    /// Whether the value is there.
+    /// Returns whether the cell is full.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.latch.is_full()
     }
 
-    /// The value, if it was put. Drops those who still wait.
+    /// Returns the value, if it was put. Drops the remaining waiters.
     pub fn into_inner(mut self) -> Option<T> {
         let latch = mem::replace(&mut self.latch, Latch::new());
-        // SAFETY: the cell was full. It counts as empty from here on, so the value is moved out once.
+        // SAFETY: called only if the cell was full. Its latch was replaced by an empty one, so the value is moved out once.
         let out = |cell: *mut MaybeUninit<T>| unsafe { (*cell).assume_init_read() };
         latch.is_full().then(|| self.value.with_mut(out))
     }
 
-    /// The state of the cell, which waiters register with.
+    /// Returns the state of the cell, with which waiters register.
     #[inline]
     pub fn latch(&self) -> &Latch {
         &self.latch
@@ -119,7 +119,7 @@ impl<T> Ddf<T> {
 impl<T> Drop for Ddf<T> {
     fn drop(&mut self) {
         if mem::needs_drop::<T>() && self.latch.is_full() {
-            // SAFETY: the cell is full and nobody else has it.
+            // SAFETY: the cell is full, and `&mut self` is exclusive.
             self.value
                 .with_mut(|cell| unsafe { (*cell).assume_init_drop() });
         }
@@ -135,7 +135,7 @@ impl<T: fmt::Debug> fmt::Debug for Ddf<T> {
     }
 }
 
-/// The cell was full, or about to be; here is the value back.
+/// The error of a put to a cell that is full or being filled; contains the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlreadyFull<T>(pub T);
 
@@ -147,7 +147,7 @@ impl<T> fmt::Display for AlreadyFull<T> {
 
 impl<T: fmt::Debug> core::error::Error for AlreadyFull<T> {}
 
-/// The cell was empty.
+/// The error of reading an empty cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReady;
 

@@ -1,48 +1,52 @@
-//! The word of a cell: empty, with a list of those who wait for it, or full.
+//! The word of a cell: empty, with a list of its waiters, or full.
 //!
 //! # Algorithm
 //! The data-driven futures of Chatterjee 2013 (section 3.2.2): a waiter puts itself in front of the list by
-//! compare-and-swap; the put takes the whole list by one swap that makes the word full for ever, and releases who is
-//! in it. What differs: there a second put is an error of the program that nothing detects in time. Here a put first
-//! claims the word by its lowest bit, so of two that race one loses before it has touched the value.
+//! compare-and-swap; the put takes the whole list by one swap that makes the word full for ever, and releases the
+//! waiters in it. What differs: there a second put is an undetected error of the program. Here a put first claims the
+//! word by its lowest bit, so of two racing puts one fails before it has accessed the value.
 //!
 //! # Words
-//! `word`: the node registered last, or nothing, plus [`CLAIMED`] once a put is under way: waiters and the put.
-//! [`FULL`] from then on. `wakers`: set once, by the first future that has to wait.
-//! `Link::next`: written by whoever registers the node, before it is in the list; read by the put.
+//! `word`: the node registered last, or null, plus [`CLAIMED`] from the claim of a put on; then [`FULL`] for ever.
+//! Written by waiters and by the put. `wakers`: set once, by the first future that has to wait.
+//! `Link::next`: written by the thread that registers the node, before the node is in the list; read by the put.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | C1 | `fill` swaps `word` | `is_full` loads it | the value | `v5_put_register` |
-//! | C2 | `register_link` swaps itself into `word` | `fill` swaps `word` | the node, and what it was registered with | `v5_put_register` |
-//! | C3 | `Wakers::of` sets `wakers` | `Wakers::of` | the lock and the list behind it | `futures_share` |
+//! | E1 | `fill` swaps `word` | `is_full` loads it | the value | `v5_put_register` |
+//! | E2 | `register_link` puts a node into `word` | `fill` swaps `word` | the node, and everything before its registration | `v5_put_register` |
+//! | E3 | `set_wakers` sets `wakers` | `wakers`, a failed `set_wakers` | the lock and the list behind it | `futures_share` |
 //!
-//! All writes of `word` are read-modify-writes, so each registration stays visible through those after it, the
-//! claim too (C2).
+//! All writes of `word` are read-modify-writes, so the release of each registration is continued by those after it,
+//! the claim included (E2).
 //!
 //! # Proved
-//! By loom (`verify/tests/flow.rs`): each waiter is released once, sees the value, one of two puts wins.
+//! By loom (`verify/tests/flow.rs`): each waiter is released once and sees the value; one of two puts succeeds.
 
+#[cfg(feature = "alloc")]
+use super::wait::wakers::Wakers;
 use crate::sync::{AtomicPtr, Ordering, UnsafeCell};
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 use core::ptr::{self, NonNull};
 
-/// A put is writing the value, or has: no other may.
+/// Set by the put that may write the value: no other put may.
 const CLAIMED: usize = 1;
-/// The value is there. No node has this address: nodes are aligned to 4.
+/// The value is written. No node has this address: nodes are aligned to 4.
 const FULL: usize = 2 | CLAIMED;
 
 /// How the wait of a node ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The cell is full now.
+    /// The cell is full.
     Released,
     /// The cell was dropped empty.
     Dropped,
 }
 
-/// What a list of waiters is made of: the head of a node, whatever comes behind it.
+/// The head of a node, by which lists of waiters hold it.
 #[repr(C, align(4))]
 pub struct Link {
     next: UnsafeCell<*mut Link>,
@@ -50,9 +54,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// The head of a node for which `finish` is called once, when its wait ends.
+    /// Creates the head of a node. `finish` is called once, when the node's wait ends.
     ///
-    /// `finish` gets the node back: from then on nothing here touches it.
+    /// `finish` takes the node over: nothing accesses it afterwards.
     #[cfg(not(tautline_loom))]
     pub const fn new(finish: unsafe fn(NonNull<Link>, End)) -> Self {
         Self {
@@ -80,18 +84,18 @@ impl fmt::Debug for Link {
 /// The state of a cell, without its value: what waiters register with.
 pub struct Latch {
     word: AtomicPtr<Link>,
-    /// Those who wait as futures, once there was one.
+    /// The wakers of waiting futures; null until the first one waits.
     #[cfg(feature = "alloc")]
-    pub(super) wakers: AtomicPtr<super::wait::Wakers>,
+    wakers: AtomicPtr<Wakers>,
 }
 
-// SAFETY: whoever registers a node promises that it may be finished on any thread, and nothing else is behind the words.
+// SAFETY: `register_link` requires that nodes may be finished on any thread; `Wakers` is Send and Sync.
 unsafe impl Send for Latch {}
-// SAFETY: as above; the words are atomic.
+// SAFETY: the words are atomic, `register_link` requires that nodes may be finished on any thread, and `Wakers` is Sync.
 unsafe impl Sync for Latch {}
 
 impl Latch {
-    /// Empty, nobody waits.
+    /// Creates an empty cell without waiters.
     #[cfg(not(tautline_loom))]
     pub(super) const fn new() -> Self {
         Self {
@@ -111,24 +115,27 @@ impl Latch {
         }
     }
 
-    /// Whether the value is there; if so, it is visible to this thread.
+    /// Whether the cell is full. If so, the value is visible to this thread.
     #[inline]
     pub fn is_full(&self) -> bool {
-        // ORDERING: Acquire, pairs with AcqRel in fill (C1): the value is seen.
+        // ORDERING: Acquire, pairs with AcqRel in fill (E1): the value is visible.
         self.word.load(Ordering::Acquire).addr() == FULL
     }
 
-    /// The right to write the value, to one caller ever.
+    /// Claims the right to write the value. Returns true to one caller ever.
     pub(super) fn claim(&self) -> bool {
-        // The first guess is that nobody waits. A look would cost more, and hide from loom, which remembers one
-        // access a word, that a get may come before.
+        // The first guess is a cell without waiters. A load would cost more, and would hide from loom, which remembers
+        // one access per word, that a get may precede the claim.
         let mut seen = ptr::null_mut::<Link>();
         while seen.addr() & CLAIMED == 0 {
             let claimed = seen.map_addr(|address| address | CLAIMED);
             // ORDERING: Relaxed both ways: it publishes and reads nothing; as a read-modify-write it
-            // keeps the registrations before it visible to fill (C2).
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-            match self.word.compare_exchange_weak(seen, claimed, yes, no) {
+            // continues the releases of the registrations before it (E2).
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            let set = self
+                .word
+                .compare_exchange_weak(seen, claimed, success, failure);
+            match set {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             }
@@ -138,53 +145,96 @@ impl Latch {
 
     /// Makes the word full and finishes every node in the list, the one registered last first.
     ///
-    /// Only after a [`claim`](Self::claim) that succeeded, once, and after the value is written.
+    /// Called once, after a successful [`claim`](Self::claim) and after the value was written.
     pub(super) fn fill(&self) {
         let full = ptr::without_provenance_mut(FULL);
-        // ORDERING: AcqRel: Release pairs with Acquire in is_full (C1): the value is written. Acquire pairs with
-        // Release in register_link (C2): the nodes are seen.
+        // ORDERING: AcqRel: Release pairs with Acquire in is_full (E1): the value is written. Acquire pairs with
+        // Release in register_link (E2): the nodes are visible.
         let list = self.word.swap(full, Ordering::AcqRel);
         Chain::of(list, End::Released).finish();
     }
 
-    /// Puts a node in front of the list. False if the cell is full: the node is the caller's again.
+    /// Pushes a node to the list. Returns false if the cell is full: then the caller owns the node again.
     ///
     /// # Safety
-    /// `link` leads to a node that nobody else uses until its `finish` is called, and from which `finish` may be called
+    /// The caller must own the node that `link` begins, and not access it until its `finish` is called, which may happen
     /// on any thread, once, at any time until this cell is put or dropped.
     pub unsafe fn register_link(&self, link: NonNull<Link>) -> bool {
-        // ORDERING: Relaxed: whoever is told that the cell is full looks at the value through is_full.
+        // ORDERING: Relaxed: a caller that gets false reads the value only after is_full.
         let mut seen = self.word.load(Ordering::Relaxed);
         while seen.addr() != FULL {
             let rest = seen.map_addr(|address| address & !CLAIMED);
-            // SAFETY: the node is the caller's until it is in the list.
+            // SAFETY: the caller owns the node until it is in the list.
             unsafe { link.as_ref() }
                 .next
-                // SAFETY: as above.
+                // SAFETY: the node is not in the list yet, so no other thread accesses `next`.
                 .with_mut(|next| unsafe { *next = rest });
             let node = link.as_ptr();
             let node = node.map_addr(|address| address | (seen.addr() & CLAIMED));
-            // ORDERING: Release, pairs with AcqRel in fill (C2): the node is written before it is in the list.
+            // ORDERING: Release, pairs with AcqRel in fill (E2): the node is written before it is in the list.
             // ORDERING: failure Relaxed: as the load above.
-            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-            match self.word.compare_exchange_weak(seen, node, yes, no) {
+            let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+            let set = self
+                .word
+                .compare_exchange_weak(seen, node, success, failure);
+            match set {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             }
         }
         false
     }
+
+    /// Returns the wakers of this cell, if they were set.
+    #[cfg(feature = "alloc")]
+    pub(super) fn wakers(&self) -> Option<&Wakers> {
+        // ORDERING: Acquire, pairs with Release in set_wakers (E3): the wakers were made by another future.
+        let wakers = self.wakers.load(Ordering::Acquire);
+        // SAFETY: set once, from a box, which the drop of the latch frees.
+        unsafe { wakers.as_ref() }
+    }
+
+    /// Sets the wakers of this cell. If another future was first, returns its wakers as the error.
+    #[cfg(feature = "alloc")]
+    pub(super) fn set_wakers(&self, wakers: Wakers) -> Result<&Wakers, &Wakers> {
+        let new = Box::into_raw(Box::new(wakers));
+        let empty = ptr::null_mut();
+        // ORDERING: success Release, pairs with Acquire in wakers (E3): the lock is written before it can be found.
+        // ORDERING: failure Acquire, pairs with Release here (E3): the wakers were made by another future.
+        let (success, failure) = (Ordering::Release, Ordering::Acquire);
+        match self.wakers.compare_exchange(empty, new, success, failure) {
+            // SAFETY: set just now; the drop of the latch frees them.
+            Ok(_) => Ok(unsafe { &*new }),
+            Err(first) => {
+                // SAFETY: from the box above; not published.
+                drop(unsafe { Box::from_raw(new) });
+                // SAFETY: set once, from a box, which the drop of the latch frees.
+                Err(unsafe { &*first })
+            }
+        }
+    }
+
+    /// Frees the wakers of a latch that is being dropped.
+    #[cfg(feature = "alloc")]
+    fn drop_wakers(&mut self) {
+        // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the latch.
+        let wakers = self.wakers.load(Ordering::Relaxed);
+        if !wakers.is_null() {
+            // SAFETY: from the box in `set_wakers`; no future waits for a cell that is being dropped.
+            drop(unsafe { Box::from_raw(wakers) });
+        }
+    }
 }
 
 impl Drop for Latch {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+        // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the latch.
         let word = self.word.load(Ordering::Relaxed);
         if word.addr() != FULL {
             Chain::of(word, End::Dropped).finish();
         }
         #[cfg(feature = "alloc")]
-        super::wait::Wakers::drop_of(self);
+        self.drop_wakers();
     }
 }
 
@@ -195,7 +245,7 @@ impl fmt::Debug for Latch {
     }
 }
 
-/// Nodes taken out of a word, that are to be finished, also if finishing one of them panics.
+/// Nodes taken out of a word. All of them are finished, even if finishing one of them panics.
 struct Chain {
     next: *mut Link,
     end: End,
@@ -209,12 +259,12 @@ impl Chain {
 
     fn finish(&mut self) {
         while let Some(link) = NonNull::new(self.next) {
-            // SAFETY: the node was in the list, so it is whole and, now that the list is ours, nobody else's.
+            // SAFETY: the node was in the list, so it is initialized; the list was taken, so this thread owns the node.
             let node = unsafe { link.as_ref() };
-            // SAFETY: as above. Read before the node is given away.
+            // SAFETY: this thread owns the node. Read before `finish`, which may free it.
             self.next = node.next.with(|next| unsafe { *next });
             let finish = node.finish;
-            // SAFETY: the node is out of the list: this is the one call that register_link was promised for.
+            // SAFETY: the node is out of the list; this is the one call that the caller of register_link allowed.
             unsafe { finish(link, self.end) };
         }
     }

@@ -1,14 +1,16 @@
-//! Lists of cells that are built while the program runs.
+//! Lists of cells that are built at run time.
 //!
 //! # Words
-//! `fired`: [`NONE`], then for ever the index that the first of those who wait was given, plus one.
+//! `fired`: [`NONE`], then for ever the index that the first waiter was given, plus one.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | C4 | `Note::ready` sets `fired` | `index` loads it | that the cell is full | `list_index` |
+//! | E4 | `Record::ready` sets `fired` | `index` loads it | that the cell is full | `list_index` |
 
-use super::{Ddf, EmptyAny, NotReady, Ready, when_all_scoped, when_any_scoped};
+use super::all::{Ready, when_all_scoped};
+use super::any::{EmptyAny, when_any_scoped};
+use super::ddf::{Ddf, NotReady};
 use crate::sync::{AtomicUsize, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,12 +22,12 @@ const NONE: usize = 0;
 #[derive(Debug)]
 pub struct DdfList<'a, T> {
     cells: Vec<&'a Ddf<T>>,
-    /// On OR lists only.
+    /// `None` for an AND list.
     fired: Option<Arc<AtomicUsize>>,
 }
 
 impl<'a, T> DdfList<'a, T> {
-    /// An AND list: ready when all of its cells are full.
+    /// Creates an AND list: ready when all of its cells are full.
     pub fn all(cells: impl IntoIterator<Item = &'a Ddf<T>>) -> Self {
         Self {
             cells: cells.into_iter().collect(),
@@ -33,7 +35,7 @@ impl<'a, T> DdfList<'a, T> {
         }
     }
 
-    /// An OR list: ready when one of its cells is full.
+    /// Creates an OR list: ready when one of its cells is full.
     pub fn any(cells: impl IntoIterator<Item = &'a Ddf<T>>) -> Self {
         Self {
             cells: cells.into_iter().collect(),
@@ -41,84 +43,86 @@ impl<'a, T> DdfList<'a, T> {
         }
     }
 
-    /// Adds a cell at the end, for those who begin to wait later.
+    /// Appends a cell. Waits that have begun are not affected.
     pub fn push(&mut self, cell: &'a Ddf<T>) {
         self.cells.push(cell);
     }
 
-    /// The cells, in the order in which [`index`](Self::index) counts them.
+    /// Returns the cells, in the order in which [`index`](Self::index) counts them.
     pub fn cells(&self) -> &[&'a Ddf<T>] {
         &self.cells
     }
 
-    /// Which cell made this OR list ready, for the first of those who wait for it.
+    /// Returns the index of the cell that released the first waiter of this OR list.
     ///
     /// # Errors
-    /// If it is an AND list, or if nobody was released yet.
+    /// If it is an AND list, or if no waiter was released yet.
     pub fn index(&self) -> Result<usize, NoIndex> {
         let fired = self.fired.as_ref().ok_or(NoIndex::NotAnyList)?;
-        // ORDERING: Acquire, pairs with Release in Note::ready (C4): the cell is seen full.
+        // ORDERING: Acquire, pairs with Release in Record::ready (E4): the cell is full.
         let fired = fired.load(Ordering::Acquire);
         fired.checked_sub(1).ok_or(NoIndex::NotReady)
     }
 }
 
 impl<T: Send + Sync> DdfList<'static, T> {
-    /// Calls `ready` once the list is, as [`when_all`](super::when_all) or [`when_any`](super::when_any).
+    /// Calls `ready` once the list is ready, as [`when_all`](super::when_all) or [`when_any`](super::when_any).
     ///
     /// # Errors
-    /// If it is an OR list without cells: gives `ready` back.
+    /// If it is an OR list without cells: returns `ready`.
     pub fn when<R>(&self, ready: R) -> Result<(), EmptyAny<R>>
     where
         R: Ready<Fired<'static, T>> + Send + 'static,
     {
-        // SAFETY: nothing is borrowed but what lives for ever.
+        // SAFETY: all borrows are `'static`.
         unsafe { self.when_scoped(ready) }
     }
 }
 
 impl<'a, T: Send + Sync> DdfList<'a, T> {
-    /// [`when`](DdfList::when) over cells that are borrowed.
+    /// As [`when`](DdfList::when), over borrowed cells.
     ///
     /// # Errors
-    /// If it is an OR list without cells: gives `ready` back.
+    /// If it is an OR list without cells: returns `ready`.
     ///
     /// # Safety
-    /// The cells and what `ready` borrows live until `ready` was called or dropped.
+    /// The caller must keep the cells and what `ready` borrows alive until `ready` was called or dropped.
     pub unsafe fn when_scoped<R>(&self, ready: R) -> Result<(), EmptyAny<R>>
     where
         R: Ready<Fired<'a, T>> + Send,
     {
         let Some(fired) = &self.fired else {
             let cells = self.cells.clone();
-            // SAFETY: promised by the caller.
+            // SAFETY: the borrows live until `ready` was called or dropped, as the caller ensures.
             unsafe { when_all_scoped(cells, move |values| ready.ready(Fired::All(values))) };
             return Ok(());
         };
         let fired = Arc::clone(fired);
-        // SAFETY: promised by the caller.
-        let asked = unsafe { when_any_scoped(&self.cells, Note { fired, ready }) };
-        asked.map_err(|EmptyAny(note)| EmptyAny(note.ready))
+        // SAFETY: the borrows live until `ready` was called or dropped, as the caller ensures.
+        let registered = unsafe { when_any_scoped(&self.cells, Record { fired, ready }) };
+        registered.map_err(|EmptyAny(record)| EmptyAny(record.ready))
     }
 }
 
-/// Leaves in the list which cell it was.
-struct Note<R> {
+/// Records in the list which cell was full.
+struct Record<R> {
     fired: Arc<AtomicUsize>,
     ready: R,
 }
 
-impl<'a, T, R: Ready<Fired<'a, T>>> Ready<(usize, &'a T)> for Note<R> {
+impl<'a, T, R: Ready<Fired<'a, T>>> Ready<(usize, &'a T)> for Record<R> {
     fn ready(self, (index, value): (usize, &'a T)) {
-        // ORDERING: Release, pairs with Acquire in DdfList::index (C4): the cell is full.
-        // ORDERING: failure Relaxed: another one was first.
-        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-        let _ = self.fired.compare_exchange(NONE, index + 1, yes, no);
+        // ORDERING: Release, pairs with Acquire in DdfList::index (E4): the cell is full.
+        // ORDERING: failure Relaxed: another waiter was first.
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .fired
+            .compare_exchange(NONE, index + 1, success, failure);
         self.ready.ready(Fired::Any(index, value));
     }
 }
 
-/// What a list has to give when it is ready.
+/// The values of a list that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fired<'a, T> {
     /// All values, in the order of the list.
@@ -127,12 +131,12 @@ pub enum Fired<'a, T> {
     Any(usize, &'a T),
 }
 
-/// Why a list has no index.
+/// The reason why a list has no index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoIndex {
-    /// It is an AND list.
+    /// The list is an AND list.
     NotAnyList,
-    /// It is an OR list that has released nobody yet.
+    /// The OR list has released no waiter yet.
     NotReady,
 }
 

@@ -1,25 +1,25 @@
-//! Data-driven cells: what a task waits for is a value, not another task.
+//! Data-driven cells: a task waits for a value, not for another task.
 //!
 //! | part | kind | where |
 //! |---|---|---|
-//! | [`Ddf`] | word | a cell that is put once and then read by all |
-//! | [`Node`], [`Waiter`] | word | who waits, one allocation, called back on the thread that puts |
+//! | [`Ddf`] | word | a cell that is put once and then shared by its readers |
+//! | [`Node`], [`Waiter`] | word | a waiter, one allocation, called back on the thread of the put |
 //! | [`when_all`], [`Inputs`] | protocol | AND: ready when all cells are full, one node in all |
 //! | [`when_any`] | protocol | OR: ready when one cell is full, one token |
 //! | [`DdfList`] | protocol | either, over a list built while the program runs |
 //! | [`wait`](Ddf::wait), [`wait_all`], [`wait_any`] | futures | the same for `async` code |
 //!
-//! Nothing here knows tasks or workers, and nothing blocks: a [`put`](Ddf::put) hands each waiter that it releases to
-//! [`Waiter::released`], at once and on its own thread. What to do with it there is the waiter's business; one that
-//! puts further cells right there nests as deep as the graph of cells is long.
+//! This module is independent of tasks and workers, and nothing blocks: a [`put`](Ddf::put) calls [`Waiter::released`]
+//! for each waiter that it releases, on its own thread. A waiter that puts further cells in this call nests as deep as
+//! the graph of cells is long.
 //!
 //! # Lifetimes
-//! A waiter stays in a cell until the cell is put or dropped, and no borrow of the cell says when that is. So the safe
-//! functions take waiters that are `'static`. Their `_scoped` twins are `unsafe` and for callers that know the end of
-//! every waiter, as a finish does: what a waiter borrows must live until the waiter was released or dropped.
+//! A waiter stays in a cell until the cell is put or dropped, which no borrow of the cell bounds. So the safe functions
+//! take waiters that are `'static`. Their `_scoped` variants are `unsafe` and for callers that bound the life of every
+//! waiter, as a finish does: what a waiter borrows must live until the waiter was released or dropped.
 //!
 //! # Not proved
-//! A wrapper of [`when_any`] stays in a cell that nobody ever puts until that cell is dropped, some 50 bytes each.
+//! A wrapper of [`when_any`] stays in a cell that is never put until that cell is dropped, some 50 bytes each.
 
 #[cfg(feature = "alloc")]
 mod all;

@@ -1,43 +1,44 @@
 //! Waiters: a node of one allocation, in one list at a time.
 //!
 //! # Aliasing
-//! A node may be reached by two at a time: by the put that walks with it, and by an owner of its waiter that has kept a
-//! pointer to it, as the scope of a data-driven task does. So it is held by [`NodeBox`], a pointer that, unlike a `Box`,
-//! claims no exclusive access when it is moved; both sides access fields through pointers that were derived from the
-//! allocation, and no reference covers more than the fields that its side may touch.
+//! Two threads may access a node at the same time: the put that walks with it, and an owner of its waiter that keeps a
+//! pointer to it, as the scope of a data-driven task does. So a node is owned by a [`NodeBox`], a pointer that, unlike a
+//! `Box`, asserts no exclusive access when it is moved. Both sides access fields through pointers derived from the
+//! allocation, and no reference covers more than the fields that its side may access.
 
-use super::{Ddf, End, Latch, Link};
+use super::ddf::Ddf;
+use super::latch::{End, Latch, Link};
 use alloc::boxed::Box;
 use core::mem::{self, offset_of};
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-/// What a put calls back.
+/// A callback of a put.
 ///
-/// A waiter whose cell is dropped empty is dropped itself.
+/// A waiter whose cell is dropped empty is dropped.
 pub trait Waiter: Send + Sized {
-    /// The cell that the node was registered with is full. Called once, by the put, on its thread; the node may be
-    /// registered again, with another cell.
+    /// Called once, by the put that fills the cell with which the node was registered, on its thread. The node may then be
+    /// registered with another cell.
     fn released(node: NodeBox<Self>);
 }
 
-/// A waiter and the link that lists hold it by, in one allocation.
+/// A waiter and its link, in one allocation.
 ///
-/// The link comes first, so lists know a node by a thin pointer, whatever waits in it.
+/// The link is the first field, so lists refer to a node by a thin pointer, regardless of its type.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Node<W> {
     link: Link,
-    /// What is called back.
+    /// The callback.
     pub waiter: W,
 }
 
-/// Owns a [`Node`], which is in no list.
+/// An owned [`Node`] that is in no list.
 #[derive(Debug)]
 pub struct NodeBox<W>(NonNull<Node<W>>);
 
 impl<W: Waiter> NodeBox<W> {
-    /// A node in no list. One allocation.
+    /// Allocates a node that is in no list.
     pub fn new(waiter: W) -> Self {
         let link = Link::new(finish::<W>);
         let node = Box::into_raw(Box::new(Node { link, waiter }));
@@ -47,35 +48,34 @@ impl<W: Waiter> NodeBox<W> {
 }
 
 impl<W> NodeBox<W> {
-    /// A pointer to the waiter, which stays where it is until the node is dropped or opened. It reaches over the whole node,
-    /// and creating it accesses nothing.
+    /// Returns a pointer to the waiter, whose address is stable until the node is dropped or opened. The pointer has
+    /// provenance over the whole node, and creating it accesses nothing.
     pub fn pointer(&self) -> NonNull<W> {
-        // SAFETY: the node is there; a place is computed, nothing is read.
+        // SAFETY: the node is allocated; only an address is computed.
         unsafe { NonNull::new_unchecked(&raw mut (*self.0.as_ptr()).waiter) }
     }
 
-    /// The waiter alone.
+    /// Frees the node and returns the waiter.
     pub fn into_waiter(self) -> W {
-        // SAFETY: it comes from a box, and is the caller's alone.
+        // SAFETY: the node comes from a box, and `self` owns it.
         let node = unsafe { Box::from_raw(self.into_node().as_ptr()) };
         node.waiter
     }
 
-    /// As [`pointer`](Self::pointer), for whoever keeps the node by other means for a while; what the waiter begins with can
-    /// be reached through it. [`from_raw`](Self::from_raw) undoes it.
+    /// As [`pointer`](Self::pointer), and gives up the ownership of the node until [`from_raw`](Self::from_raw).
     pub fn into_raw(self) -> NonNull<W> {
         let waiter = self.pointer();
         mem::forget(self);
         waiter
     }
 
-    /// The node that was made a pointer of.
+    /// Takes over the ownership of a node.
     ///
     /// # Safety
     /// The caller must have `waiter` from [`into_raw`](Self::into_raw) of the same type, or from
     /// [`pointer`](Self::pointer) of a node that was forgotten, and call this once for each such node.
     pub unsafe fn from_raw(waiter: NonNull<W>) -> Self {
-        // SAFETY: the waiter lies that far behind the beginning of its node.
+        // SAFETY: the waiter is at this offset in its node.
         Self(unsafe { waiter.byte_sub(offset_of!(Node<W>, waiter)).cast() })
     }
 
@@ -88,29 +88,31 @@ impl<W> Deref for NodeBox<W> {
     type Target = Node<W>;
 
     fn deref(&self) -> &Node<W> {
-        // SAFETY: owned by this.
+        // SAFETY: `self` owns the node.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl<W> DerefMut for NodeBox<W> {
     fn deref_mut(&mut self) -> &mut Node<W> {
-        // SAFETY: owned by this.
+        // SAFETY: `self` owns the node.
         unsafe { self.0.as_mut() }
     }
 }
 
 impl<W> Drop for NodeBox<W> {
     fn drop(&mut self) {
-        // SAFETY: it comes from a box, and is owned by this.
+        // SAFETY: the node comes from a box, and `self` owns it.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
+/// Ends the wait of a node.
+///
 /// # Safety
-/// The caller must have `link` from a `NodeBox<W>` that was given up for it, and not use it again.
+/// The caller must own the node, `link` must come from a `NodeBox<W>`, and the caller must not access it afterwards.
 unsafe fn finish<W: Waiter>(link: NonNull<Link>, end: End) {
-    // The link comes first in the node.
+    // The link is the first field of the node.
     let node = NodeBox::<W>(link.cast());
     match end {
         End::Released => W::released(node),
@@ -119,22 +121,22 @@ unsafe fn finish<W: Waiter>(link: NonNull<Link>, end: End) {
 }
 
 impl Latch {
-    /// Puts the node among those who wait for this cell.
+    /// Registers the node as a waiter of this cell.
     ///
     /// # Errors
-    /// If the cell is full: gives the node back, unreleased.
+    /// If the cell is full: returns the node, which is not released.
     pub fn register<W>(&self, node: NodeBox<W>) -> Result<(), NodeBox<W>>
     where
         W: Waiter + 'static,
     {
-        // SAFETY: the waiter borrows nothing.
+        // SAFETY: the waiter is `'static`.
         unsafe { self.register_scoped(node) }
     }
 
     /// [`register`](Self::register) for a waiter that borrows.
     ///
     /// # Errors
-    /// If the cell is full: gives the node back, unreleased.
+    /// If the cell is full: returns the node, which is not released.
     ///
     /// # Safety
     /// The caller must keep what the waiter borrows alive until the waiter was released or dropped.
@@ -143,20 +145,21 @@ impl Latch {
         W: Waiter,
     {
         let node = node.into_node();
-        // SAFETY: the node was owned and is given up, its waiter is Send, and lives long enough by promise.
+        // SAFETY: the node was owned and is given up, its waiter is Send, and what it borrows lives long enough, as the
+        // caller ensures.
         if unsafe { self.register_link(node.cast()) } {
             return Ok(());
         }
-        // Refused, so it is still owned here.
+        // The registration failed, so the node is still owned here.
         Err(NodeBox(node))
     }
 }
 
 impl<T> Ddf<T> {
-    /// Puts the node among those who wait for this cell.
+    /// Registers the node as a waiter of this cell.
     ///
     /// # Errors
-    /// If the cell is full: gives the node back, unreleased.
+    /// If the cell is full: returns the node, which is not released.
     pub fn register<W>(&self, node: NodeBox<W>) -> Result<(), NodeBox<W>>
     where
         W: Waiter + 'static,

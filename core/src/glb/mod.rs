@@ -7,12 +7,14 @@
 //! | [`Config`], [`Control`], [`Reason`] | what can be set before, and done during, a run |
 //! | [`Protocol`] | one place to the others: a state machine, driven by threads, simulator and explorer |
 //! | [`Team`], [`Worker`] | one place inside: what its workers share, and what each of them does, step by step |
+//! | [`Run`], [`collect`] | what an ended computation leaves behind |
 //! | [`Tally`], [`Times`], [`Meter`], [`Observer`] | what is counted, and where the time goes |
 #![forbid(unsafe_code)]
 
 mod bag;
 mod config;
 mod protocol;
+mod run;
 mod stats;
 mod tasks;
 mod team;
@@ -22,6 +24,7 @@ pub use crate::finish::Reason;
 pub use bag::{Bag, Share};
 pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
+pub use run::{Collected, PlaceRun, Run, collect};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
 pub use tasks::{Task, Tasks};
 pub use team::Team;

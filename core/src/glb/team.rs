@@ -346,7 +346,7 @@ impl<B: Bag> Team<B> {
     }
 
     /// What the place counted, and every bag that is left, worked off or not.
-    pub fn wind_up(self) -> (Tally, Vec<B>) {
+    pub fn into_parts(self) -> (Tally, Vec<B>) {
         let grain = self.grain();
         let in_flight =
             self.inbox

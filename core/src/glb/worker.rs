@@ -176,9 +176,15 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// Does the next thing.
     #[inline]
     pub fn step(&mut self) -> Step {
+        self.step_with(B::process)
+    }
+
+    /// As [`step`](Self::step), with `process` in place of [`Bag::process`].
+    #[inline]
+    pub fn step_with(&mut self, process: impl FnOnce(&mut B, usize, &B::Shared) -> usize) -> Step {
         match core::mem::replace(&mut self.next, Next::Turn) {
             Next::Turn => self.turn(),
-            Next::Work => self.work(),
+            Next::Work => self.work(process),
             Next::Aside => self.aside(),
             Next::FeedIntra => self.feed_intra(),
             Next::FeedInter => self.feed_inter(),
@@ -411,7 +417,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     #[inline]
-    fn work(&mut self) -> Step {
+    fn work(&mut self, process: impl FnOnce(&mut B, usize, &B::Shared) -> usize) -> Step {
         // Here and not when the look ended: a simulator lets its time pass in between.
         if let Some(pace) = &mut self.pace {
             pace.looked(|| self.port.now());
@@ -420,7 +426,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             self.enter(State::Computing);
         }
         let bag = self.bag.as_mut().expect("a worker at work has a bag");
-        let done = bag.process(self.team.grain(), &self.team.shared);
+        let done = process(bag, self.team.grain(), &self.team.shared);
         if let Some(reason) = bag.verdict() {
             self.control.stop(reason);
         }

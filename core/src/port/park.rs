@@ -8,6 +8,11 @@ use crate::id::WorkerId;
 pub trait Clock {
     /// Ticks since some fixed moment; never decreases on one thread.
     fn now(&self) -> u64;
+
+    /// How many ticks a second has. Provided: a tick is a nanosecond.
+    fn ticks_per_second(&self) -> f64 {
+        1e9
+    }
 }
 
 /// Waking workers: all that a state machine, which never blocks by itself, needs.
@@ -34,6 +39,10 @@ impl<P: Clock + ?Sized> Clock for &P {
     #[inline(always)]
     fn now(&self) -> u64 {
         (**self).now()
+    }
+
+    fn ticks_per_second(&self) -> f64 {
+        (**self).ticks_per_second()
     }
 }
 

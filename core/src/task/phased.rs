@@ -1,13 +1,14 @@
-//! Phasers among tasks: a scope's tasks that wait for each other, phase by phase, without holding a worker.
+//! Phasers in tasks: tasks of a scope that wait for each other, phase by phase, without occupying a worker.
 //!
 //! # Algorithm
-//! Habanero's phased tasks (Chatterjee 2013, 6.2). A phaser belongs to the scope in which it was created, and registers tasks of that
-//! scope only: else its owner, who waits for the scope's tasks, could be waited for by them. What the owner holds of it is gone
-//! when the body of the scope ends, before the wait.
+//! Habanero's phased tasks (Chatterjee 2013, 6.2). A phaser belongs to the scope in which it was created, and registers tasks
+//! of that scope only: otherwise the scope's owner, which waits for its tasks, could be waited for by them. The owner's
+//! registrations are dropped when the body of the scope ends, before the wait.
 #![forbid(unsafe_code)]
 
 use super::cx::Cx;
 use super::future::TaskCx;
+use super::scope::ScopeId;
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
 use crate::port::{Barrier, Host, Relax, Spin};
 use alloc::vec::Vec;
@@ -15,11 +16,7 @@ use core::future::Future;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// Which of the pool's scopes it is; no member gets to another pool, as lifetimes tell scopes of different calls apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScopeId(pub(super) usize);
-
-/// A registration on a phaser that was created in a scope; it registers tasks of that scope only.
+/// A registration on a phaser that was created in a scope. It registers tasks of that scope only.
 #[derive(Debug)]
 pub struct Member<'scope, Q: Relax + Barrier = Spin> {
     registration: Registration<Q>,
@@ -36,27 +33,27 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
         }
     }
 
-    /// Asks for a child registered as `mode`; see [`Cx::spawn_phased`].
+    /// Requests the registration of a child in `mode`; see [`Cx::spawn_phased`].
     pub fn register(&mut self, mode: Mode) -> Request<'_, 'scope, Q> {
         Request { parent: self, mode }
     }
 
-    /// Asks for a child that signals and waits.
+    /// Requests the registration of a child that signals and waits.
     pub fn signal_wait(&mut self) -> Request<'_, 'scope, Q> {
         self.register(Mode::SignalWait)
     }
 
-    /// Asks for a child that only signals.
+    /// Requests the registration of a child that only signals.
     pub fn signal_only(&mut self) -> Request<'_, 'scope, Q> {
         self.register(Mode::Signal)
     }
 
-    /// Asks for a child that only waits.
+    /// Requests the registration of a child that only waits.
     pub fn wait_only(&mut self) -> Request<'_, 'scope, Q> {
         self.register(Mode::Wait)
     }
 
-    /// Asks for a child that may do what this task may.
+    /// Requests the registration of a child in the mode of this task.
     pub fn same(&mut self) -> Request<'_, 'scope, Q> {
         self.register(self.mode())
     }
@@ -76,7 +73,7 @@ impl<Q: Relax + Barrier> DerefMut for Member<'_, Q> {
     }
 }
 
-/// What a child is to be registered on, and how.
+/// The phaser on which a child is to be registered, and the mode.
 #[derive(Debug)]
 pub struct Request<'m, 'scope, Q: Relax + Barrier = Spin> {
     parent: &'m mut Member<'scope, Q>,
@@ -93,29 +90,29 @@ impl<'scope, Q: Relax + Barrier> Request<'_, 'scope, Q> {
     }
 }
 
-/// What a phased task is given: its place among the others, and the means to spawn more.
+/// The context of a phased task: its registrations, and its scope.
 pub struct Phased<'scope, 'env: 'scope, P: Host, Q: Relax + Barrier = Spin> {
     cx: TaskCx<'scope, 'env, P>,
     members: Vec<Member<'scope, Q>>,
 }
 
 impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
-    /// The scope, to spawn into.
+    /// Returns the context with which the task spawns into its scope.
     pub fn task(&self) -> &TaskCx<'scope, 'env, P> {
         &self.cx
     }
 
-    /// All registrations of this task.
+    /// Returns all registrations of this task.
     pub fn members(&mut self) -> &mut [Member<'scope, Q>] {
         &mut self.members
     }
 
-    /// Adds a registration, of a phaser that this task has created.
+    /// Adds a registration on a phaser that this task has created.
     pub fn join(&mut self, member: Member<'scope, Q>) {
         self.members.push(member);
     }
 
-    /// The registration on one phaser.
+    /// Returns the registration on `phaser`.
     ///
     /// # Errors
     /// [`PhaserError::NotRegistered`].
@@ -124,7 +121,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
         member.ok_or(PhaserError::NotRegistered)
     }
 
-    /// Takes this task off one phaser.
+    /// Drops the registration on `phaser`.
     ///
     /// # Errors
     /// [`PhaserError::NotRegistered`].
@@ -166,7 +163,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
         self.wait().await
     }
 
-    /// Brings `value` into the accumulator, then [`next`](Self::next).
+    /// Puts `value` into the accumulator, then calls [`next`](Self::next).
     ///
     /// # Errors
     /// As [`Accumulator::put`] and [`next`](Self::next).
@@ -178,28 +175,19 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
         accumulator.put(self.on(&accumulator.phaser())?, value)?;
         self.next().await
     }
+}
 
-    /// As [`Cx::spawn_phased`].
-    ///
-    /// # Errors
-    /// As [`Cx::spawn_phased`].
-    pub fn spawn_phased<'m, F, T>(
-        &self,
-        on: impl IntoIterator<Item = Request<'m, 'scope, Q>>,
-        body: F,
-    ) -> Result<(), PhaserError>
-    where
-        'scope: 'm,
-        Q: 'm + Send + Sync,
-        F: FnOnce(Self) -> T,
-        T: Future<Output = ()> + Send + 'scope,
-    {
-        self.cx.spawn_phased(on, body)
+/// A phased task spawns as its [`TaskCx`] does.
+impl<'scope, 'env, P: Host, Q: Relax + Barrier> Deref for Phased<'scope, 'env, P, Q> {
+    type Target = TaskCx<'scope, 'env, P>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.cx
     }
 }
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
-    /// A new phaser of this task's scope, built as the pool says, with the caller registered on it, alone.
+    /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.
     ///
     /// # Errors
     /// As [`Registration::create`].
@@ -208,7 +196,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         Ok(self.adopt(registration))
     }
 
-    /// As [`phaser`](Self::phaser), signal-wait, with a reduction: `op` makes one of the values of a phase.
+    /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
     ///
     /// # Errors
     /// As [`Accumulator::create`].
@@ -220,7 +208,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         Ok((accumulator, self.adopt(registration)))
     }
 
-    /// Makes a registration that nobody else has one of a phaser of this task's scope.
+    /// Makes the phaser of `registration`, which must be its only one, a phaser of this task's scope.
     pub fn adopt<Q: Relax + Barrier>(&self, registration: Registration<Q>) -> Member<'scope, Q> {
         Member::new(registration, self.scope_id())
     }
@@ -249,8 +237,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 }
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
-    /// A new phaser of the enclosing scope, built as the pool says, with the caller registered on it, alone. It is gone when the
-    /// body of the scope ends.
+    /// Creates a phaser of the enclosing scope, configured by the pool, and registers the calling task until the body of the
+    /// scope ends.
     ///
     /// # Errors
     /// As [`Registration::create`].
@@ -258,7 +246,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.task().phaser(mode)
     }
 
-    /// As [`phaser`](Self::phaser), signal-wait, with a reduction: `op` makes one of the values of a phase.
+    /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
     ///
     /// # Errors
     /// As [`Accumulator::create`].
@@ -269,16 +257,16 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.task().accumulator(op)
     }
 
-    /// As [`TaskCx::adopt`], for a phaser that is built in any other way.
+    /// As [`TaskCx::adopt`], for a phaser that was created otherwise.
     pub fn adopt<Q: Relax + Barrier>(&self, registration: Registration<Q>) -> Member<'scope, Q> {
         self.task().adopt(registration)
     }
 
-    /// Lets the future that `body` gives run some time before the enclosing scope ends, registered as `on` says before it
-    /// begins; what it is given ends its registrations with it. A panic in it ends them too, and the scope.
+    /// Spawns the future that `body` returns as a task of the enclosing scope, with the registrations that `on` requests. They
+    /// are dropped with the context, also by a panic.
     ///
     /// # Errors
-    /// [`PhaserError::Capability`]; [`PhaserError::Scope`]: a phaser of another scope. Nothing is spawned then.
+    /// [`PhaserError::Capability`], or [`PhaserError::Scope`] for a phaser of another scope. Nothing is spawned then.
     pub fn spawn_phased<'m, F, T, Q>(
         &mut self,
         on: impl IntoIterator<Item = Request<'m, 'scope, Q>>,

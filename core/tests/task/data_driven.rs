@@ -221,7 +221,7 @@ fn a_released_task_is_the_newest_of_the_one_who_puts() {
     );
 }
 
-/// The same with several workers: while all others are at work, the one that puts runs it, whoever had spawned it.
+/// The same with several workers: while all others are at work, the worker that puts runs it, regardless of its spawner.
 #[test]
 fn the_worker_that_puts_runs_it() {
     for workers in [2, 4, 8] {
@@ -546,7 +546,7 @@ fn random_graphs_come_out_right() {
     }
 }
 
-/// A chain as long as anybody likes needs no deeper stack.
+/// The depth of the stack is independent of the length of a chain.
 #[test]
 fn long_chains_do_not_nest() {
     const LONG: usize = 100_000;

@@ -1,4 +1,4 @@
-//! Tasks that are bound to a place: where they run, whoever binds them, and in which order they are looked for.
+//! Tasks that are bound to a domain: where they run, regardless of the binding worker, and in which order they are taken.
 
 use super::crew::{Crew, attend, panic_of, run_on, wait_until};
 use std::future::poll_fn;
@@ -69,7 +69,7 @@ fn check(cx: &Cx, place: Domain) {
     assert!(below.contains(&here.0), "worker {} for {place}", here.0);
 }
 
-/// Chatterjee, acceptance fact 10: a task that is spawned at p runs on a worker of subtree(p), whoever spawns it: every worker
+/// Chatterjee, acceptance fact 10: a task that is spawned at p runs on a worker of subtree(p), regardless of its spawner: every worker
 /// spawns at every place.
 #[test]
 fn every_worker_spawns_at_every_place() {
@@ -141,7 +141,7 @@ fn a_put_from_outside_reaches_all_places() {
     }
 }
 
-/// A bound task that blocks on a future stays where it is, whoever wakes it.
+/// A bound task that blocks on a future stays where it is, regardless of its waker.
 #[test]
 fn a_bound_task_that_blocks_stays() {
     for outside in OUTSIDE {
@@ -256,14 +256,14 @@ fn places_under_load() {
 }
 
 /// Workers that wait without helping run what is bound to their place and is inside what they wait for, and leave the rest
-/// until they have done waiting: where nobody waits in a ring, all is run.
+/// until they have done waiting: unless they wait in a cycle, all are run.
 #[test]
 fn waits_that_do_not_help_do_not_starve_a_place() {
     for outside in OUTSIDE {
         for wait in [Wait::Help, Wait::Own, Wait::Park] {
             for _ in 0..10 {
                 let runs = &AtomicUsize::new(0);
-                // In a ring only where whoever waits runs all.
+                // In a cycle only if waiting workers run all tasks.
                 let first = |leaf| if wait == Wait::Help { 3 } else { leaf };
                 on(small(), outside, |cx| {
                     for leaf in 3..7 {
@@ -400,7 +400,7 @@ fn bound_tasks_end_early_too() {
     }
 }
 
-/// One worker a place and several, more seats than the tree has workers: who stands where a worker of the tree does is below
+/// One worker a place and several, more seats than the tree has workers: a seat at the leaf of a worker of the tree is below
 /// the same places.
 #[test]
 fn seats_share_a_place() {
@@ -429,12 +429,12 @@ fn seats_share_a_place() {
     }
 }
 
-/// A place that is not there is refused, with what there is.
+/// A domain that does not exist is rejected, with the number of domains.
 #[test]
 fn a_place_that_is_not_there_is_refused() {
     let text = std::panic::catch_unwind(|| {
         on(small(), Outside::Deque, |cx| cx.spawn_in(Domain(7), |_| ()))
     });
     let text = *text.unwrap_err().downcast::<String>().unwrap();
-    assert!(text.contains("7 places"), "{text}");
+    assert!(text.contains("7 domains"), "{text}");
 }

@@ -43,7 +43,7 @@ fn a_cancellation_reaches_queued_and_running_tasks() {
                         assert_eq!(cx.cancelled(), Some(Reason::Found));
                     });
                 }
-                // From now on nobody is free.
+                // From now on no worker is free.
                 wait_until("all run", || running.load(SeqCst) == workers - 1);
                 for _ in 0..QUEUED {
                     let token = Dropped(&dropped);
@@ -75,7 +75,7 @@ fn a_task_cancels_its_siblings() {
     }
 }
 
-/// A cancelled finish never returns `Ok`, whoever cancelled it and when: the body, a task, the last task, with nothing left to
+/// A cancelled finish never returns `Ok`, regardless of what cancelled it and when: the body, a task, the last task, with nothing left to
 /// do; the first reason counts.
 #[test]
 fn a_cancelled_finish_is_an_error() {
@@ -314,7 +314,7 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
     }
 }
 
-/// A second half that nobody took is dropped when the first panics, whatever the depth: in the deque, and
+/// A second half that was not stolen is dropped when the first panics, at any depth: in the deque, and
 /// beyond its slots.
 #[test]
 fn a_panic_in_the_first_half_drops_the_second() {
@@ -402,7 +402,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Payloads that nobody gets, since they are not the first, and values of tasks that do not run, panic when they
+/// Discarded payloads, which are not the first, and values of tasks that do not run, panic when they
 /// are dropped: the process lives, and one of the panics comes out.
 #[test]
 fn what_panics_when_it_is_dropped_does_no_harm() {

@@ -121,7 +121,7 @@ fn a_panic_in_a_dropped_finish_is_not_lost() {
                                         go.rung().await;
                                     }
                                     done.store(true, SeqCst);
-                                    panic_any("nobody awaits")
+                                    panic_any("not awaited")
                                 });
                             });
                             let mut finish = Box::pin(finish);
@@ -137,7 +137,7 @@ fn a_panic_in_a_dropped_finish_is_not_lost() {
             });
             assert_eq!(
                 word,
-                Some("nobody awaits"),
+                Some("not awaited"),
                 "{workers} workers, early: {early}"
             );
         }
@@ -180,7 +180,7 @@ fn a_cancellation_wakes_what_is_suspended() {
     }
 }
 
-/// A finish of async code is cancelled by a task in it: the one who awaits is told and goes on.
+/// A finish of async code is cancelled by a task in it: the awaiter is notified and resumes.
 #[test]
 fn async_code_cancels() {
     for workers in WORKERS {

@@ -1,4 +1,5 @@
-//! Async code among tasks: who waits leaves its worker, who wakes may be anybody at any time, and nothing outlives its scope.
+//! Async code in tasks: a waiting task releases its worker, any thread may wake it at any time, and nothing outlives its
+//! scope.
 
 use super::WORKERS;
 use super::crew::{Crew, on, panic_of, wait_until};
@@ -42,7 +43,7 @@ pub(super) async fn give_way() {
     .await;
 }
 
-/// Something to be told, by anybody.
+/// An event that any thread may signal.
 #[derive(Default)]
 pub(super) struct Bell(Mutex<(bool, Vec<Waker>)>);
 
@@ -56,9 +57,9 @@ impl Bell {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// The waker of one who waits, as soon as somebody does.
+    /// Returns the waker of a waiter, as soon as there is one.
     pub(super) fn waker(&self) -> Waker {
-        wait_until("somebody waits", || !self.0.lock().unwrap().1.is_empty());
+        wait_until("a waiter", || !self.0.lock().unwrap().1.is_empty());
         self.0.lock().unwrap().1[0].clone()
     }
 
@@ -188,7 +189,7 @@ fn what_follows_an_async_fork_is_stolen() {
     }
 }
 
-/// A fork that nobody awaits runs all the same, from wherever it was made, before the scope ends; so does one that a panic
+/// A fork that is not awaited is run, wherever it was created, before the scope ends; so does one that a panic
 /// comes after.
 #[test]
 fn a_fork_that_is_not_awaited_runs() {
@@ -528,7 +529,7 @@ fn a_future_that_cannot_be_made_is_not_waited_for() {
     }
 }
 
-/// A waker of anybody's that panics when the last task of an async finish ends leaves the scopes around it whole.
+/// A foreign waker that panics when the last task of an async finish ends leaves the scopes around it whole.
 #[test]
 fn a_waker_that_panics_harms_no_scope() {
     struct Bomb;

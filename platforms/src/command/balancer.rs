@@ -4,13 +4,13 @@ use clap::{Args, ValueEnum};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tautline::Machine;
 use tautline::choice;
 use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
 use tautline::pinning::{Bind, Pinning, PlaceList};
+use tautline::runtime::Builder;
 use tautline_core::lifeline::Crew;
 
-const DOMAINS_MAX: u64 = <Glb>::THREADS_MAX as u64;
+const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
 const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
@@ -22,17 +22,15 @@ const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub(super) struct Balancer {
-    /// Places: groups of workers that exchange work by messages. A list as in OMP_PLACES (cores, sockets(1),
-    /// {0:4},{8:4}) says instead which processors the workers of one place are pinned to
-    #[arg(
-        long,
-        value_name = "P|LIST",
-        env = "TAUTLINE_PLACES",
-        default_value = "1"
-    )]
+pub struct Balancer {
+    /// Places: shares of the machine that exchange work by messages [default: as few as the workers need]
+    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
-    places: Places,
+    places: Option<u32>,
+    /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
+    #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
+    #[arg(value_parser = list, allow_hyphen_values = true, hide_env_values = true)]
+    pin: Option<PlaceList>,
     /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
     #[arg(value_parser = whole::<usize, WORKERS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
@@ -111,13 +109,6 @@ pub(super) struct Rules {
     seed: u64,
 }
 
-/// How many places there are, or where the workers of one are.
-#[derive(Clone, Debug)]
-enum Places {
-    Count(u32),
-    Listed(PlaceList),
-}
-
 /// How many steals are tried at random, if that was asked for.
 #[derive(Clone, Copy, Debug)]
 struct Tries(Option<u32>);
@@ -150,30 +141,38 @@ impl Balancer {
     ///
     /// # Errors
     /// A list of places without an allowed processor.
-    pub(super) fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
-        let machine = Machine::discover();
-        let (places, pinning) = match &self.places {
-            Places::Count(places) => (*places, Pinning::from_openmp(&machine)),
-            Places::Listed(list) => (1, Pinning::listed(&machine, list, Bind::Close)?),
-        };
-        let glb = self.rules.glb(places).pinning(pinning);
-        let mut glb = glb.pinned(!self.no_pin);
+    pub fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
+        let mut builder = Builder::new();
+        if let Some(list) = &self.pin {
+            builder = self.pinned_to(list, builder)?;
+        }
+        if self.no_pin {
+            builder = builder.pinned(false);
+        }
+        let mut glb = Glb::with(builder);
+        if let Some(places) = self.places {
+            glb = glb.places(places);
+        }
         if let Some(workers) = self.workers {
             glb = glb.workers(workers);
         }
         if let Some(deadline) = self.deadline {
             glb = glb.deadline(deadline);
         }
-        Ok(glb.control(control))
+        let places = glb.plan()?.balancing.places;
+        Ok(self.rules.of(glb, places).control(control))
+    }
+
+    fn pinned_to(&self, list: &PlaceList, builder: Builder) -> Result<Builder, tautline::Error> {
+        let pinning = Pinning::listed(builder.machine(), list, Bind::Close)?;
+        Ok(builder.pinning(pinning))
     }
 }
 
 impl Rules {
-    /// A computation by these rules over so many `places` on this machine.
-    pub(super) fn glb(&self, places: u32) -> Glb<'static> {
-        Glb::new()
-            .places(places)
-            .random_steals(self.random_steals(places))
+    /// `glb` by these rules, over so many `places`.
+    pub fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
+        glb.random_steals(self.random_steals(places))
             .lifelines(self.lifelines(places))
             .steal(self.steal)
             .grain(self.grain)
@@ -218,19 +217,13 @@ pub(super) fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String
     })
 }
 
-fn places(text: &str) -> Result<Places, String> {
-    let count = whole::<u32, DOMAINS_MAX>(text);
-    let number = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'-');
-    match count {
-        Ok(count) => Ok(Places::Count(count)),
-        Err(reason) if number => Err(reason),
-        Err(_) => match text.parse() {
-            Ok(list) => Ok(Places::Listed(list)),
-            Err(error) => Err(format!("a whole number, or a list of places: {error}")),
-        },
-    }
+fn places(text: &str) -> Result<u32, String> {
+    whole::<u32, PLACES_MAX>(text)
+}
+
+fn list(text: &str) -> Result<PlaceList, String> {
+    text.parse()
+        .map_err(|error: tautline::pinning::ListError| error.to_string())
 }
 
 fn random_steals(text: &str) -> Result<Tries, String> {

@@ -12,7 +12,7 @@ use toml::Spanned;
 const NODES_MAX: u64 = 1 << 20;
 const CORES_MAX: u64 = 4_096;
 /// As many places as are simulated.
-const DOMAINS_MAX: u64 = 1 << 17;
+const PLACES_MAX: u64 = 1 << 17;
 /// A second: more would not fit the virtual clock.
 const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
@@ -338,7 +338,7 @@ pub(super) fn description(text: &str) -> Result<Description, Fault> {
         return Err(Fault::at(span, message));
     }
     let span = form.default_places.span();
-    let default_places = judge.small("default_places", form.default_places, DOMAINS_MAX)?;
+    let default_places = judge.small("default_places", form.default_places, PLACES_MAX)?;
     let room = u64::from(nodes) * u64::from(cores / workers);
     if u64::from(default_places) > room {
         let message = format!(

@@ -1,9 +1,8 @@
 //! Which processor each worker stays on.
 //!
 //! Unless something is asked for: the n-th worker on the n-th *allowed* processor, one of each core first
-//! ([`Machine::cpus`]). `TAUTLINE_PLACES` asks for places by a list as OpenMP writes it (`cores`,
-//! `sockets(1)`, `{0:4},{8:4}`); a plain number there is how many places exchange work, and says nothing
-//! about processors. Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. Nothing widens the mask
+//! ([`Machine::cpus`]). `TAUTLINE_PIN` lists other processors as OpenMP writes places (`cores`,
+//! `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. Nothing widens the mask
 //! that a launcher gave, and no more processors are used by default than the control group grants.
 //!
 //! # Algorithm
@@ -16,14 +15,15 @@ mod list;
 
 pub use list::{ListError, Part, PlaceList};
 
+use crate::environment;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
 use std::sync::Once;
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
 
-/// The variable that asks for places.
-pub const VARIABLE: &str = "TAUTLINE_PLACES";
+/// The variable that lists the processors for workers.
+pub const VARIABLE: &str = "TAUTLINE_PIN";
 /// The variable that silences warnings, if it is `0`.
 pub const WARN_VARIABLE: &str = "TAUTLINE_WARN";
 
@@ -62,17 +62,16 @@ impl Pinning {
     /// # Errors
     /// None of its processors is allowed.
     pub fn listed(machine: &Machine, list: &PlaceList, bind: Bind) -> Result<Self> {
-        Self::asked(machine, "places", list, bind)
+        Self::asked(machine, "--pin", list, bind)
     }
 
     /// What the environment asks for, as the module says. A list in `OMP_PLACES` that is none is passed
     /// over with a warning, since it was not written for this library.
     ///
     /// # Errors
-    /// A list in `TAUTLINE_PLACES` that is none, or that has no allowed processor.
+    /// The list in `TAUTLINE_PIN` is malformed or has no allowed processor.
     pub fn from_environment(machine: &Machine) -> Result<Self> {
-        let variable = |name: &str| std::env::var(name).ok();
-        match variable(VARIABLE).filter(|value| !is_number(value)) {
+        match environment::text(VARIABLE)? {
             None => Ok(Self::from_openmp(machine)),
             Some(value) => match value.parse() {
                 Ok(list) => Self::asked(machine, VARIABLE, &list, Bind::Close),
@@ -234,11 +233,6 @@ fn openmp(
             )
         }
     }
-}
-
-/// Is it a number of places, and no list?
-pub(crate) fn is_number(value: &str) -> bool {
-    value.is_empty() || value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn warn(once: &Once, line: &str) {

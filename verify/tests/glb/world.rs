@@ -202,7 +202,7 @@ impl World {
     /// What the place counted, and the tasks that are left.
     pub(crate) fn wind_up(self: Arc<Self>) -> (Tally, usize) {
         let world = Arc::into_inner(self).expect("all threads have ended");
-        let (tally, bags) = world.team.wind_up();
+        let (tally, bags) = world.team.into_parts();
         (tally, bags.iter().map(Bag::len).sum())
     }
 }

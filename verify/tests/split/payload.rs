@@ -8,7 +8,7 @@ use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
 use tautline_core::deque::SplitDeque;
 use tautline_core::deque::split::Owner;
-use tautline_core::port::Fence;
+use tautline_core::port::{Fence, Relax};
 use tautline_verify::model::Model;
 
 /// Reads, in any order, the values behind what the owner has popped, what the thieves took, and what is left: exactly `1..=pushed`.
@@ -113,7 +113,7 @@ fn split_request_payload() {
 }
 
 /// The owner publishes by a pop that answers a request.
-fn popped(fence: &impl Fence) {
+fn popped(fence: &(impl Fence + Relax)) {
     let deque = Arc::new(SplitDeque::<Parcel, 4>::new());
     let owner = deque.owner().unwrap();
     let thief = {

@@ -1,6 +1,6 @@
 //! Thieves that request what the owner keeps private, and settle.
 
-use super::{Item, Unfenced, exactly_once, item, raid, raider, thief};
+use super::{Item, Provided, Unfenced, exactly_once, item, raid, raider, thief};
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
@@ -212,5 +212,26 @@ fn split_request_offer() {
             let got = owner.pop().into_iter().collect();
             owner.push_public(item(2)).unwrap();
             exactly_once(&owner, got, thieves, 2);
+        });
+}
+
+/// A full deque that thieves empty, the newest item included, while one of them has yet to read the slot that it
+/// won: the owner's next push does not overwrite that slot.
+#[test]
+fn split_full_emptied() {
+    Model::new("split_full_emptied")
+        .bound(3)
+        .floor(100_000)
+        .check(|| {
+            let deque = Arc::new(SplitDeque::<Item, 2>::new());
+            let owner = deque.owner().unwrap();
+            assert!(owner.push_public(item(1)).is_ok());
+            let thieves = vec![thief(&deque, 1), raider(&deque, 1)];
+            let mut pushed = 1;
+            for _ in 0..2 {
+                // Refused if the deque is full: the first item has not been stolen and read.
+                pushed += usize::from(owner.push_with(item(pushed + 1), &Provided).is_ok());
+            }
+            exactly_once(&owner, Vec::new(), thieves, pushed);
         });
 }

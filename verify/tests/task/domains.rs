@@ -1,4 +1,4 @@
-//! Tasks that are bound to a place: no worker below it lies down without having seen them.
+//! Tasks that are bound to a domain: no worker below it parks without having observed them.
 
 use super::machine::{Cell, Cxt, Machine, with_others_of};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) fn pool(leaves: u32, workers: u32, outside: Outside) -> Pool<Machine>
     )
 }
 
-/// A task for the other worker alone, which may be about to lie down.
+/// A task for the other worker only, which may be about to park.
 fn bind(outside: Outside) {
     let cell = Cell::default();
     let ran = with_others_of(pool(2, 1, outside), |cx| {

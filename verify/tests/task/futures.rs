@@ -1,4 +1,4 @@
-//! Async code: no wake-up is lost, whoever waits, and a waker may come late.
+//! Async code: no wake-up is lost, and wakers may be used late.
 //!
 //! The state machine of a future that is a task is the crate `async-task`, whose atomics loom does not see.
 
@@ -50,7 +50,7 @@ impl Woken {
     }
 }
 
-/// B1: a worker blocks on a future that another thread wakes: it wakes up, and sees what that did before.
+/// V1: a worker blocks on a future that another thread wakes: it wakes up, and sees what that did before.
 #[test]
 fn block_on_wakes() {
     Model::new("block_on_wakes").floor(500).check(|| {
@@ -67,8 +67,8 @@ fn block_on_wakes() {
     });
 }
 
-/// A second wake-up comes while the first is being answered, or when nobody waits any more and the pool goes: it counts, or
-/// does no harm.
+/// A second wake-up while the first is being handled, or after the wait has ended and the pool is dropped: it is counted, or
+/// has no effect.
 #[test]
 fn block_on_woken_late() {
     Model::new("block_on_woken_late")

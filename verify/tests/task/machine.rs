@@ -26,17 +26,17 @@ pub(crate) struct Cell(UnsafeCell<usize>);
 
 // SAFETY: loom reports accesses that race.
 unsafe impl Sync for Cell {}
-// SAFETY: as above.
+// SAFETY: loom reports accesses that race.
 unsafe impl Send for Cell {}
 
 impl Cell {
-    pub(crate) fn set(&self, value: usize) {
-        // SAFETY: as above.
+    pub fn set(&self, value: usize) {
+        // SAFETY: loom reports accesses that race.
         self.0.with_mut(|v| unsafe { *v = value });
     }
 
-    pub(crate) fn get(&self) -> usize {
-        // SAFETY: as above.
+    pub fn get(&self) -> usize {
+        // SAFETY: loom reports accesses that race.
         self.0.with(|v| unsafe { *v })
     }
 }
@@ -247,7 +247,7 @@ pub(crate) fn with_others_of<'e, R>(
     outcome
 }
 
-/// Writes over the stack that calls before this one have used: who still reads there finds nothing that loom knows.
+/// Overwrites the stack that earlier calls have used: a stale reader of it finds nothing that loom knows.
 #[inline(never)]
 pub(crate) fn overwrite_stack() {
     let mut rubbish = [0xaau8; 8192];

@@ -173,7 +173,7 @@ fn scope_body_panics() {
         });
 }
 
-/// Whoever drops it sees what the one who cancelled did before.
+/// The thread that drops it sees what the cancelling task did before.
 struct Dropped<'a> {
     cause: &'a Flag,
     runs: &'a AtomicUsize,
@@ -199,7 +199,7 @@ impl Drop for Dropped<'_> {
     }
 }
 
-/// A task cancels the finish while another begins or not: the owner is told, and the other ran or was dropped.
+/// A task cancels the finish while another may begin: the owner is notified, and the other was run or dropped.
 #[test]
 fn scope_cancelled() {
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -256,7 +256,7 @@ fn spawn_wakes() {
     });
 }
 
-/// More tasks than the deque takes: the one in the overflow is found by the thief, too, who must not sleep.
+/// More tasks than the deque holds: the thief, which must not park, also finds the one in the overflow.
 #[test]
 fn spawn_overflows() {
     Model::new("spawn_overflows")
@@ -276,7 +276,7 @@ fn spawn_overflows() {
         });
 }
 
-/// T1: who takes a seat sees what its last holder did.
+/// H1: a thread that acquires a seat sees what its previous holder did.
 #[test]
 fn seat_handover() {
     Model::new("seat_handover").floor(5).check(|| {
@@ -294,7 +294,7 @@ fn seat_handover() {
     });
 }
 
-/// Who leaves because the pool was closed sees what led to that.
+/// H2: a worker that returns because the pool was closed sees what led to that.
 #[test]
 fn pool_closed() {
     Model::new("pool_closed").floor(4_000).check(|| {
@@ -370,7 +370,7 @@ fn never_blind(model: Model, program: impl Fn(Seen, &Flag) + Sync + Send + 'stat
     });
 }
 
-/// A task that is dropped because the body of its scope panics sees what the body did before.
+/// J2: a task that is dropped because the body of its scope panics sees what the body did before.
 #[test]
 fn scope_gives_up() {
     let model = Model::new("scope_gives_up").bound(1).floor(3_500);
@@ -388,7 +388,7 @@ fn scope_gives_up() {
     });
 }
 
-/// A task that is dropped because a scope around its own is cancelled, by a task on another worker,
+/// J2: a task that is dropped because a scope around its own is cancelled, by a task on another worker,
 /// sees what that task did before.
 #[test]
 fn scope_outer_cancelled() {

@@ -1,6 +1,6 @@
-//! Workers that search, sleep and are woken: no work is left to nobody while somebody sleeps.
+//! Workers that search, sleep and are woken: no work is left while a worker sleeps.
 //!
-//! Each worker takes one item and is gone, as if the item took for ever. So every item needs a worker
+//! Each worker takes one item and returns, as if the item took for ever. So every item needs a worker
 //! of its own, and a wake-up that is lost is a deadlock.
 
 use super::machine::Bed;
@@ -108,7 +108,7 @@ impl Hall {
     /// Until a searcher has found an item. Before its last look, `raid` may say that there is one.
     fn search(&self, me: WorkerId, raid: impl Fn() -> bool) {
         while !self.rob() {
-            self.idle.lie_down(me);
+            self.idle.announce_sleep(me);
             self.sleep(me, raid());
         }
         if self.idle.found() {
@@ -142,8 +142,8 @@ fn sleep_no_lost_wakeup() {
         .check(|| all_find_one(1, 1));
 }
 
-/// Two items at once, two workers: whoever searches keeps the poster from waking the other, and must do so
-/// itself when it finds one.
+/// Two items at once, two workers: a searcher keeps the poster from waking the other worker, and must do so itself when
+/// it finds an item.
 #[test]
 fn sleep_chain() {
     Model::new("sleep_chain")
@@ -162,7 +162,7 @@ fn sleep_two_posters() {
 }
 
 /// An owner answers a request with half of its items and posts no more, and another thread, which was never counted as a
-/// searcher, takes that half. Of two workers that lie down meanwhile, one request refused and one answered, one stays awake for
+/// searcher, takes that half. Of two workers that announce their sleep meanwhile, one request refused and one answered, one stays awake for
 /// the other half, and wakes the other.
 #[test]
 fn sleep_raids() {
@@ -171,12 +171,12 @@ fn sleep_raids() {
         hall.post_private(1..2);
         let (first, second) = (WorkerId(0), WorkerId(1));
         (0..2).for_each(|_| hall.idle.search());
-        hall.idle.lie_down(first);
+        hall.idle.announce_sleep(first);
         let workers = [first, second].map(|me| {
             let hall = Arc::clone(&hall);
             thread::spawn(move || {
                 if me != first {
-                    hall.idle.lie_down(me);
+                    hall.idle.announce_sleep(me);
                 }
                 hall.sleep(me, hall.raid());
                 hall.search(me, || hall.raid());
@@ -201,7 +201,7 @@ fn sleep_counted() {
             let (woken, other) = (WorkerId(0), WorkerId(1));
             for worker in [woken, other] {
                 hall.idle.search();
-                hall.idle.lie_down(worker);
+                hall.idle.announce_sleep(worker);
             }
             let theirs = Arc::clone(&hall);
             let worker = thread::spawn(move || {
@@ -227,7 +227,7 @@ fn sleep_counted() {
         });
 }
 
-/// W1: who claims a sleeper sees what that did before, and the sleeper what the claimer did; itself is a claimer.
+/// Q1, Q3: the claimer of a sleeper sees what that did before, and the sleeper what the claimer did; it may claim itself.
 #[test]
 fn sleep_claim() {
     Model::new("sleep_claim").floor(100).check(|| {
@@ -249,7 +249,7 @@ fn sleep_claim() {
         let (idle, before, cause) = &*scene;
         idle.search();
         before.store(1, Relaxed);
-        idle.lie_down(me);
+        idle.announce_sleep(me);
         let woken = !idle.is_asleep(me);
         if woken {
             assert_eq!(

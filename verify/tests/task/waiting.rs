@@ -1,4 +1,4 @@
-//! Tasks that wait for cells: each becomes ready or is forsaken, exactly one of the two, and its memory is freed once.
+//! Tasks that wait for cells: each becomes ready or is cancelled, exactly one of the two, and its memory is freed once.
 
 use super::machine::{Cell, Cxt, overwrite_stack, with_others};
 use loom::thread;
@@ -149,15 +149,15 @@ fn put_against_end(count: usize, puts: usize) -> bool {
     ran
 }
 
-/// G1, G2: the put that makes the task ready against the end of its scope.
+/// X1, X2: the put that makes the task ready against the abort of its scope.
 #[test]
 fn waiting_put_end() {
     let model = Model::new("waiting_put_end").bound(3).floor(3_300);
     both_ways(model, || put_against_end(1, 1));
 }
 
-/// G3, G4: a put that is not the last one against the end: it looks for no cell that went with the scope, and the task does
-/// not go on waiting.
+/// X3, X4: a put that is not the last one against the abort: it accesses no cell that was freed with the scope, and the
+/// task does not stay waiting.
 #[test]
 fn waiting_walk_end() {
     Model::new("waiting_walk_end")

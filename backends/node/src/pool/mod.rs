@@ -11,7 +11,9 @@ use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use tautline_core::WorkerId;
+use tautline_core::glb;
 use tautline_core::hierarchy::Hierarchy;
+use tautline_core::lifeline::Crew;
 use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
 
@@ -36,6 +38,8 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// How phasers of tasks are built.
     pub phasers: phaser::Config,
+    /// How computations are balanced.
+    pub balancing: glb::Config,
 }
 
 impl Plan {
@@ -51,6 +55,10 @@ impl Plan {
             outside: Outside::default(),
             cpus: Vec::new(),
             phasers: phaser::Config::default(),
+            balancing: glb::Config {
+                workers: workers.min(Crew::MAX),
+                ..glb::Config::default()
+            },
         }
     }
 }
@@ -81,6 +89,7 @@ impl Threads {
         let node = Node::new(stands.len());
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
         let pool = pool.with_phasers(plan.phasers);
+        let pool = pool.with_balancing(plan.balancing);
         let threads = Self {
             pool: Arc::new(pool),
             cpus: plan.cpus.clone(),

@@ -39,12 +39,10 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "relocate",
             "partition",
             "collective",
+            "glb",
         ],
     ),
-    (
-        Floor::Models,
-        &["task", "glb", "loops", "global", "collect"],
-    ),
+    (Floor::Models, &["task", "loops", "global", "collect"]),
 ];
 
 /// An import against the rule, and the heading of the section of ARCHITECTURE.md that argues it.

@@ -13,7 +13,8 @@
 //!   is up to date, so the thief itself lowers `split` to `bottom` and ends the request: the asymmetric Dekker
 //!   synchronization of Dice, Huang and Yang (2001). Lace asks by a flag and depends on the owner's answer.
 //! - A thief reads the slot *after* it has won: the word may come back to an old value, since `split` goes down
-//!   too. So that the owner does not refill the slot before it is read, the thief leaves null there.
+//!   too. So that the owner does not refill the slot before it is read, the thief leaves null there. Where thieves
+//!   empty a full deque, the owner waits for one that has yet to read: the only wait (model `split_full_emptied`).
 //!
 //! # Words
 //! `shared`: thieves move `top` up by one item, request, and settle; the owner moves `split`. `limit`: where a push has to stop

@@ -2,7 +2,7 @@
 
 use super::{Index, LOW, NonNullWord, STEP, Shared, SplitDeque, ahead};
 use crate::deque::{Full, OwnerEnd};
-use crate::port::Fence;
+use crate::port::{Fence, Relax, Spin};
 use crate::sync::{Ordering, light_fence};
 use core::cell::Cell;
 use core::fmt;
@@ -44,10 +44,10 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
         self.end.pop(&Light, || ())
     }
 
-    /// As [`push`](Self::push), with the light half of `fence`: models show what needs none.
+    /// As [`push`](Self::push), with the light half of the fence of `port`: models show what needs none.
     #[doc(hidden)]
-    pub fn push_with(&self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
-        self.end.push(item, fence)
+    pub fn push_with(&self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
+        self.end.push(item, port)
     }
 
     /// As [`pop`](Self::pop), with the light half of `fence`.
@@ -114,6 +114,12 @@ unsafe impl Fence for Light {
 
     fn heavy_fence(&self) -> bool {
         false
+    }
+}
+
+impl Relax for Light {
+    fn relax(&self, turn: u32) {
+        Spin.relax(turn);
     }
 }
 
@@ -193,12 +199,12 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
     /// nothing.
     #[inline(always)]
-    pub(crate) fn push(self, item: T, fence: &impl Fence) -> Result<Pushed, Full<T>> {
+    pub fn push(self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
         let index = self.bottom();
-        if self.push_private(index, item, fence) {
+        if self.push_private(index, item, port) {
             return Ok(Pushed::Private);
         }
-        match self.admit(index, fence) {
+        match self.admit(index, port) {
             Some(pushed) => Ok(pushed),
             // SAFETY: it was taken off.
             None => Err(Full(unsafe { self.take(index) })),
@@ -221,13 +227,14 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// After a push at `index` that found the limit: makes room for the next one, and publishes half of the private items if
     /// thieves find nothing. `None`, and the item is taken off again, if there is no room.
     #[inline]
-    pub(crate) fn admit(self, index: Index, fence: &impl Fence) -> Option<Pushed> {
+    pub(crate) fn admit(self, index: Index, port: &(impl Fence + Relax)) -> Option<Pushed> {
         let limit = self.room();
         if limit as Index == index {
-            let mut pushed = Pushed::Private;
-            let published = || pushed = Pushed::Published;
-            let back = self.lower_private(index, fence) || self.reclaim(index, published);
-            return (!back).then_some(pushed);
+            if self.lower_private(index, port) || self.reclaim(index, || ()) {
+                return None;
+            }
+            self.wait_for_room(port);
+            return Some(Pushed::Private);
         }
         // ORDERING: Acquire, pairs with Release in request and starve (split.S6): if this raises what a request lowered, the
         // request is seen below. What is lowered later stays low.
@@ -308,6 +315,18 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         }
         deque.own.clean.set(clean);
         clean.wrapping_add((N - 1) as Index * STEP) as usize
+    }
+
+    /// Waits until the slot of the next push is free. Thieves have emptied a full deque, the newest
+    /// item included, while one of them has yet to read the slot that it won, which may be that one.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_room(self, relax: &impl Relax) {
+        let mut turn: u32 = 0;
+        while ahead(self.bottom(), self.room() as Index) < 0 {
+            relax.relax(turn);
+            turn = turn.saturating_add(1);
+        }
     }
 
     #[cold]

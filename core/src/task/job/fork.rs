@@ -1,16 +1,16 @@
-//! Forks: two-way, on the stack of the one who forks.
+//! Two-way forks, on the stack of the forking task.
 
 use super::{Header, Kind, Task};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::UnsafeCell;
-use crate::task::Cx;
-use crate::task::scope::Scope;
+use crate::task::cx::Cx;
+use crate::task::pool::TaskScope;
 use crate::task::worker::Worker;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 
-/// The second half of a fork, on the stack of the one who forked.
+/// The second half of a fork, on the stack of the forking task.
 #[repr(C)]
 pub(in crate::task) struct Fork<P: Host, B, R> {
     header: Header<P>,
@@ -26,7 +26,7 @@ where
     const KIND: Kind<P> = Kind::queued(Self::run);
 
     #[inline(always)]
-    pub fn new(scope: &'s Scope<P>, body: B) -> Self {
+    pub fn new(scope: &'s TaskScope<P>, body: B) -> Self {
         Self {
             header: Header::new(&Self::KIND, scope),
             body: UnsafeCell::new(ManuallyDrop::new(body)),
@@ -34,22 +34,22 @@ where
         }
     }
 
-    /// Somebody else's turn to run it: catches its panic, leaves the result, tells the owner.
+    /// Runs the fork on another worker than the owner: catches its panic, writes the result, and unparks the owner.
     unsafe fn run(header: NonNull<Header<P>>, on: &Worker<P>, from: WorkerId) {
-        // SAFETY: the header is the first field of a fork, which stays until it is done.
+        // SAFETY: the header is the first field of a fork, which is alive until it is done.
         let fork = unsafe { header.cast::<Self>().as_ref() };
         // SAFETY: the scope outlives its forks; 's is its lifetime.
-        let scope: &'s Scope<P> = unsafe { header.as_ref().scope.as_ref() };
-        // SAFETY: only the one who runs the task takes the body.
+        let scope: &'s TaskScope<P> = unsafe { header.as_ref().scope.as_ref() };
+        // SAFETY: a task is run once, and the owner does not take the body of a fork that another worker runs.
         let body = unsafe { fork.take() };
         let port = on.pool().port();
         let result = port.catch(|| {
             let _isolation = on.isolate(scope.wait);
             body(&mut Cx::new(on, scope))
         });
-        // SAFETY: the owner reads only after the end, below.
+        // SAFETY: the owner reads the result only after the end, below.
         fork.result.with_mut(|r| unsafe { (*r).write(result) });
-        // SAFETY: run above, and the result is written. After the end the fork may be gone.
+        // SAFETY: the fork was run, and the result is written. After the end the fork may be freed.
         if unsafe { Header::end(header) } {
             port.unpark(from);
         }
@@ -57,19 +57,19 @@ where
 }
 
 impl<P: Host, B, R> Fork<P, B, R> {
-    /// The word that stands for it.
+    /// Returns the word by which queues identify the fork.
     #[inline(always)]
     pub fn word(&self) -> *mut () {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// What is known to thieves.
+    /// Returns the fork as a task.
     ///
     /// # Safety
-    /// The fork stays where it is until it has been taken back or is done.
+    /// The caller must not move or free the fork until it was reclaimed or is done.
     #[inline(always)]
     pub unsafe fn task(&self) -> Task<P> {
-        // SAFETY: the header is the first field; the caller promises the rest.
+        // SAFETY: the header is the first field, and the caller keeps the fork alive.
         unsafe { Task::new(NonNull::from(self).cast()) }
     }
 
@@ -78,23 +78,23 @@ impl<P: Host, B, R> Fork<P, B, R> {
         &self.header
     }
 
-    /// The body, to be run or dropped.
+    /// Takes the body, to be run or dropped.
     ///
     /// # Safety
-    /// By one who has the task, once.
+    /// The caller must own the task, and call this once.
     #[inline(always)]
     pub unsafe fn take(&self) -> B {
-        // SAFETY: the caller is the only one.
+        // SAFETY: the caller owns the task, so no other thread accesses the body.
         self.body
             .with_mut(|b| unsafe { ManuallyDrop::take(&mut *b) })
     }
 
-    /// What somebody else's run of it gave.
+    /// Takes the result that another worker has written.
     ///
     /// # Safety
-    /// It is done; once.
+    /// The fork must be done, and the caller must call this once.
     pub unsafe fn take_result(&self) -> Result<R, P::Payload> {
-        // SAFETY: written before it was done.
+        // SAFETY: the result was written before the fork was done.
         self.result.with_mut(|r| unsafe { (*r).assume_init_read() })
     }
 }

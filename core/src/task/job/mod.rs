@@ -1,99 +1,121 @@
-//! Tasks as the deques see them: one word that leads to a header.
+//! Tasks as queues store them: one word that leads to a header.
 //!
 //! # Words
-//! `kind`: what the task is; a fork's also says how far it is, to save a store a fork: null once it is done,
-//! its last bit set while its owner sleeps.
+//! `kind`: the kind of the task. In a fork also its state, which saves a store per fork: null once it is done; the lowest
+//! bit is set while its owner sleeps.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | K1 | `end` | `is_done`, `sleep` | the result of a fork | `join_*` in `verify/tests/task.rs` |
 
-mod blocks;
-mod fork;
-mod future;
-mod spawned;
-mod waiting;
+pub(super) mod any;
+pub(super) mod fork;
+pub(super) mod future;
+mod home;
+pub(super) mod spawned;
+mod waiter;
+pub(super) mod waiting;
 
-pub use blocks::{Block, Blocks};
-pub(super) use fork::Fork;
-pub(super) use future::spawn_future;
-pub(super) use spawned::Spawned;
-pub(super) use waiting::{Waiter, Waiting, start_any};
-
-use super::scope::{Cause, Scope};
+use super::pool::TaskScope;
+use super::wait::Awaited;
 use super::worker::Worker;
-use super::{Awaited, Cx};
 use crate::deque::{NonNullWord, Word};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicPtr, Ordering};
 use core::ptr::{self, NonNull};
-use future::Resumable;
+use home::{Resumable, scope_of};
 
-/// What can be done with a task.
+/// The operations of a kind of task.
 #[repr(align(8))]
 pub(super) struct Kind<P: Host> {
-    /// Runs the task behind the header, on this worker; it was taken from the deque of that one.
+    /// Runs the task on the given worker. It was taken from the deque of the worker with the given number.
     pub run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId),
-    /// Drops the body of one that waits for a cell, and leaves the scope.
-    pub forsake: unsafe fn(NonNull<Header<P>>),
+    /// Claims a task that waits for a cell, if its scope was aborted, so that it is not made ready any more. Returns whether
+    /// the caller must call `cancel`.
+    pub claim: unsafe fn(NonNull<Header<P>>) -> bool,
+    /// Drops the body of a claimed task, and leaves the scope.
+    pub cancel: unsafe fn(NonNull<Header<P>>),
 }
 
 impl<P: Host> Kind<P> {
-    /// One that is queued as soon as it is made.
+    /// A kind that waits for no cell.
     const fn queued(run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId)) -> Self {
         Self {
             run,
-            forsake: |_| unreachable!("it waits for no cell"),
+            claim: |_| unreachable!("the task waits for no cell"),
+            cancel: |_| unreachable!("the task waits for no cell"),
         }
     }
 }
 
 const ASLEEP: usize = 1;
 
-/// What every task begins with.
+/// The first field of every task but futures.
 #[repr(C)]
 pub(super) struct Header<P: Host> {
     kind: AtomicPtr<Kind<P>>,
-    scope: NonNull<Scope<P>>,
+    scope: NonNull<TaskScope<P>>,
 }
 
 impl<P: Host> Header<P> {
     #[inline(always)]
-    pub fn new(kind: &'static Kind<P>, scope: &Scope<P>) -> Self {
+    pub fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
         Self {
             kind: AtomicPtr::new(ptr::from_ref(kind).cast_mut()),
             scope: NonNull::from(scope),
         }
     }
 
-    /// What the task is. Not of a fork that is done.
+    /// Returns the kind of the task, which must not be a fork that is done.
     fn kind(&self) -> &'static Kind<P> {
-        // ORDERING: Relaxed: written before the task was pushed; the last bit aside.
+        // ORDERING: Relaxed: written before the task was pushed, except for the lowest bit.
         let kind = self.kind.load(Ordering::Relaxed);
         // SAFETY: kinds are static.
         unsafe { &*kind.map_addr(|a| a & !ASLEEP) }
     }
 
-    /// A fork that is not done: a hint, for one who can do without.
+    /// Returns whether a fork is not done, as a hint.
     #[inline(always)]
     pub fn is_pending(&self) -> bool {
-        // ORDERING: Relaxed: nothing is read on its account.
+        // ORDERING: Relaxed: a hint; nothing is read because of it.
         !self.kind.load(Ordering::Relaxed).is_null()
     }
 
-    /// The fork is done. True if its owner sleeps: then it must be woken. The owner may have freed the fork by the time this
-    /// returns, hence no `&self`, which would claim that it is there until then.
+    /// Marks a fork as done. Returns whether its owner sleeps and must be unparked. The owner may have freed the fork when
+    /// this returns, hence no `&self`, which would assert that it is alive until then.
     ///
     /// # Safety
-    /// The caller must have run the fork, whose header this is, and have written its result; once.
+    /// The caller must have run the fork, of which `this` is the header, and written its result, and call this once.
     unsafe fn end(this: NonNull<Self>) -> bool {
-        // SAFETY: a fork stays until it is done, which the exchange below makes it; only the word is accessed.
+        // SAFETY: a fork is alive until it is done, which the exchange below makes it; only the word is accessed.
         let kind = unsafe { &(*this.as_ptr()).kind };
         // ORDERING: AcqRel, pairs with Acquire in is_done and sleep (K1): the result is written before.
         let before = kind.swap(ptr::null_mut(), Ordering::AcqRel);
         before.addr() & ASLEEP != 0
+    }
+
+    /// Claims a waiting task, see [`Kind::claim`].
+    ///
+    /// # Safety
+    /// The caller must hold the lock of the members of the task's scope, of which the task is one.
+    pub unsafe fn claim(this: NonNull<Self>) -> bool {
+        // SAFETY: a member is alive, as the caller ensures.
+        let kind = unsafe { this.as_ref() }.kind();
+        // SAFETY: the caller holds the lock of the members.
+        unsafe { (kind.claim)(this) }
+    }
+
+    /// Cancels a waiting task, see [`Kind::cancel`].
+    ///
+    /// # Safety
+    /// The caller must have [claimed](Self::claim) the task, and call this once.
+    pub unsafe fn cancel(this: NonNull<Self>) {
+        // SAFETY: a claimed task is alive until it is marked as empty, by the call below.
+        let kind = unsafe { this.as_ref() }.kind();
+        // SAFETY: the caller has claimed the task.
+        unsafe { (kind.cancel)(this) }
     }
 }
 
@@ -104,22 +126,26 @@ impl<P: Host> Awaited for Header<P> {
     }
 
     fn sleep(&self) -> bool {
-        // ORDERING: Acquire, pairs with AcqRel in end (K1), if that came first.
+        // ORDERING: Acquire, pairs with AcqRel in end (K1), if that precedes.
         let kind = self.kind.load(Ordering::Acquire);
+        if kind.is_null() {
+            return false;
+        }
         let asleep = kind.map_addr(|a| a | ASLEEP);
-        // ORDERING: success Relaxed: only the owner writes it before the end, which sees the bit.
-        // ORDERING: failure Acquire, as above.
-        let (yes, no) = (Ordering::Relaxed, Ordering::Acquire);
-        !kind.is_null() && self.kind.compare_exchange(kind, asleep, yes, no).is_ok()
+        // ORDERING: success Relaxed: only the owner writes the word before the end, which observes the bit.
+        // ORDERING: failure Acquire, pairs with AcqRel in end (K1): the fork was done meanwhile.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Acquire);
+        let set = self.kind.compare_exchange(kind, asleep, success, failure);
+        set.is_ok()
     }
 }
 
-/// A task that is ready to run, and must be run once: a header, or, marked by the last bit, a future whose turn it is.
+/// A task that is ready to run, and must be run once: a header, or, marked by the lowest bit, a future to be polled.
 pub(super) struct Task<P: Host>(NonNull<Header<P>>);
 
 const FUTURE: usize = 1;
 
-// SAFETY: what a task captures is Send: that is asked where it is made.
+// SAFETY: what a task captures is Send, as the functions that create tasks require.
 unsafe impl<P: Host> Send for Task<P> {}
 
 // SAFETY: the pointer itself is the word.
@@ -131,7 +157,7 @@ unsafe impl<P: Host> Word for Task<P> {
 
     #[inline(always)]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word came from a pointer that is not null.
+        // SAFETY: the word comes from `into_word`, so it is not null.
         Self(unsafe { NonNull::new_unchecked(word.cast()) })
     }
 }
@@ -140,83 +166,63 @@ unsafe impl<P: Host> Word for Task<P> {
 unsafe impl<P: Host> NonNullWord for Task<P> {}
 
 impl<P: Host> Task<P> {
+    /// Creates the task that `header` begins.
+    ///
     /// # Safety
-    /// `header` begins a task that stays until it is run, which the receiver does once.
+    /// The caller must keep the task alive until it is run, and create it from this header once.
     #[inline(always)]
     pub unsafe fn new(header: NonNull<Header<P>>) -> Self {
         Self(header)
     }
 
-    fn of_future(future: Resumable<P>) -> Self {
+    fn of_future(future: Resumable<TaskScope<P>>) -> Self {
         Self(future.into_raw().cast().map_addr(|a| a | FUTURE))
     }
 
-    /// The future, if it is one.
+    /// Returns the future, if the task is one.
     fn future(&self) -> Option<NonNull<()>> {
         let is_one = self.0.addr().get() & FUTURE != 0;
-        // SAFETY: the address without its last bit was that of a future, which is not null.
+        // SAFETY: the address without its lowest bit is that of a future, which is not null.
         is_one.then(|| unsafe {
             let future = self.0.as_ptr().map_addr(|a| a & !FUTURE);
             NonNull::new_unchecked(future.cast())
         })
     }
 
-    /// The scope that it belongs to.
-    pub fn scope(&self) -> &Scope<P> {
+    /// Returns the scope of the task.
+    pub fn scope(&self) -> &TaskScope<P> {
         match self.future() {
-            // SAFETY: the future is there until it is run, and its scope outlives it.
-            Some(future) => unsafe { future::scope_of(future).as_ref() },
-            // SAFETY: as above.
+            // SAFETY: the future was not run, and its scope outlives it.
+            Some(future) => unsafe { scope_of::<TaskScope<P>>(future).as_ref() },
+            // SAFETY: the task was not run, and its scope outlives it.
             None => unsafe { self.0.as_ref().scope.as_ref() },
         }
     }
 
-    /// Whether it is the one that `word` stands for.
+    /// Returns whether the task is the one of `word`.
     pub fn is(&self, word: *mut ()) -> bool {
         self.0.as_ptr().cast() == word
     }
 
-    /// Runs it, and what it has set to run next.
+    /// Runs the task, and then the tasks that it has set to run next.
     #[inline]
     pub fn run(self, on: &Worker<P>, from: WorkerId) {
-        self.run_turn(on, from);
+        self.run_once(on, from);
         _ = on.run_next();
     }
 
+    /// Runs the task only.
     #[inline]
-    pub fn run_turn(self, on: &Worker<P>, from: WorkerId) {
+    pub fn run_once(self, on: &Worker<P>, from: WorkerId) {
         if let Some(future) = self.future() {
             let _isolation = on.isolate(self.scope().wait);
-            // SAFETY: the one turn that this task is.
-            unsafe { Resumable::<P>::from_raw(future) }.run();
+            // SAFETY: the task, which is one poll of the future, is run once.
+            unsafe { Resumable::<TaskScope<P>>::from_raw(future) }.run();
             return;
         }
-        // SAFETY: the task is there until it is run, or, a fork, done.
+        // SAFETY: the task is alive until it is run or, if it is a fork, done.
         let kind = unsafe { self.0.as_ref() }.kind();
-        // SAFETY: whoever has the task runs it, once: it is given up here.
+        // SAFETY: `self` owns the task, and is given up here.
         unsafe { (kind.run)(self.0, on, from) }
-    }
-}
-
-impl<P: Host> Worker<P> {
-    /// Runs what a task of `scope` does, unless the scope has ended: then it is only dropped.
-    #[inline]
-    pub(super) fn run_in<'s, 'e: 's>(
-        &self,
-        scope: &'s Scope<P>,
-        body: impl FnOnce(&mut Cx<'s, 'e, P>),
-    ) {
-        let port = self.pool().port();
-        let outcome = if scope.has_ended() {
-            port.catch(|| drop(body))
-        } else {
-            port.catch(|| {
-                let _isolation = self.isolate(scope.wait);
-                body(&mut Cx::new(self, scope))
-            })
-        };
-        if let Err(payload) = outcome {
-            scope.fail(Cause::Panic(payload));
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! Spawned tasks: a closure in a block of the spawning worker, or on the heap.
 
-use super::{Block, Header, Kind, Task};
+use super::{Header, Kind, Task};
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::task::Cx;
-use crate::task::scope::Scope;
-use crate::task::worker::Worker;
+use crate::task::cx::Cx;
+use crate::task::pool::TaskScope;
+use crate::task::worker::{Block, Worker};
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
@@ -23,7 +23,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
     /// Creates a task of `scope`, which already counts it. The calling thread must hold the seat of
     /// `on`.
     #[inline]
-    pub fn task_on(on: &Worker<P>, scope: &'s Scope<P>, body: F) -> Task<P> {
+    pub fn task_on(on: &Worker<P>, scope: &'s TaskScope<P>, body: F) -> Task<P> {
         if const { !Block::fits::<Self>() } {
             return Self::task(scope, body);
         }
@@ -43,7 +43,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
 
     /// Creates the same on the heap. Called by any thread.
     #[inline]
-    pub fn task(scope: &'s Scope<P>, body: F) -> Task<P> {
+    pub fn task(scope: &'s TaskScope<P>, body: F) -> Task<P> {
         let header = Header::new(&Self::BOXED, scope);
         let task = NonNull::from(Box::leak(Box::new(Self { header, body })));
         // SAFETY: on the heap until it is run; the header is the first field.
@@ -73,9 +73,9 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
     #[inline(always)]
     fn run(self, on: &Worker<P>) {
         // SAFETY: the scope outlives its tasks; 's is its lifetime.
-        let scope: &'s Scope<P> = unsafe { self.header.scope.as_ref() };
-        on.run_in(scope, self.body);
-        // SAFETY: the share that was taken when the task was made.
-        unsafe { Scope::leave_on(NonNull::from(scope), on) };
+        let scope: &'s TaskScope<P> = unsafe { self.header.scope.as_ref() };
+        Cx::run_in(on, scope, self.body);
+        // SAFETY: the share that was taken when the task was created.
+        unsafe { TaskScope::leave_on(NonNull::from(scope), on.id()) };
     }
 }

@@ -1,23 +1,23 @@
-//! Which workers look for work and which sleep, so that no work is left to nobody and nobody is woken for nothing.
+//! The sleep protocol: which workers search for work and which are parked, without lost and with few spurious wake-ups.
 //!
 //! # Algorithm
-//! Whoever offers work wakes a sleeper only if nobody is searching: a searcher that finds work and was the last
-//! one wakes the next, and one that gives up announces its sleep *before* it looks at every queue once more.
-//! The last look and the offer are changes of one word, the queue's, so one of the two sees the other.
+//! A thread that offers work wakes a sleeper only if no worker is searching. The last searcher that finds work wakes
+//! the next sleeper, and a searcher that gives up announces its sleep *before* it checks every queue once more. The
+//! final check and the offer are read-modify-writes of one word, the queue's, so at least one side observes the other.
 //!
 //! # Words
-//! `count`: the number of sleepers in the upper half, of searchers in the lower. `state`, one a worker: `ASLEEP`
-//! is set by the worker that lies down, `CLAIMED` by whoever claims the right to wake it, itself included; the
-//! claimer moves it from the sleepers to the searchers and then sets `AWAKE`. Before that the worker must not go
-//! on: a searcher that is not counted as one would not know that it is the last.
+//! `count`: the number of sleepers in the upper half, of searchers in the lower. `state`, one per worker: `ASLEEP` is
+//! set by the worker that announces its sleep, `CLAIMED` by the thread that claims the right to wake it, which may be
+//! the worker itself. The claimer moves the worker from the sleepers to the searchers and then sets `AWAKE`. The worker
+//! must not continue before that: a searcher that is not counted could not detect that it is the last one.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | W1 | `lie_down` | `claim` | what the sleeper did before | `sleep_*` in `verify/tests/task.rs` |
-//! | W2 | `SplitDeque::look`, or the lock of a queue, after `lie_down` | the offer in that queue, before `wanted` | the announcement of the sleep | `sleep_*` |
-//! | W3 | `claim` sets `AWAKE` | `is_asleep` | that the worker counts as a searcher, and what the claimer did | `sleep_*` |
-//! | W4 | `lie_down` changes `count` | `found` changes it | the state of the sleepers that it counts | `sleep_chain` |
+//! | Q1 | `announce_sleep` | `claim` | what the sleeper did before | `sleep_*` in `verify/tests/task.rs` |
+//! | Q2 | `SplitDeque::look`, or the lock of a queue, after `announce_sleep` | the offer in that queue, before `wanted` | the announcement of the sleep | `sleep_*` |
+//! | Q3 | `claim` sets `AWAKE` | `is_asleep` | that the worker counts as a searcher, and what the claimer did | `sleep_*` |
+//! | Q4 | `announce_sleep` changes `count` | `found` changes it | the state of the sleepers that it counts | `sleep_chain` |
 
 use crate::id::WorkerId;
 use crate::sync::{AtomicUsize, CachePadded, Ordering};
@@ -39,7 +39,7 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// `workers` workers, all at work.
+    /// Creates the state of `workers` workers, all of which are running.
     pub fn new(workers: usize) -> Self {
         Self {
             count: CachePadded::new(AtomicUsize::new(0)),
@@ -49,61 +49,62 @@ impl Idle {
         }
     }
 
-    /// A worker has nothing to do and begins to search.
+    /// Counts a worker as a searcher.
     pub fn search(&self) {
-        // ORDERING: Relaxed: who sees it late wakes somebody for nothing.
+        // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up.
         self.count.fetch_add(SEARCHER, Ordering::Relaxed);
     }
 
-    /// A searcher has something else to do now. True if nobody searches any more while somebody sleeps:
-    /// then it must [`claim`](Self::claim) a sleeper and wake it.
+    /// Ends the search of a worker. Returns true if it was the last searcher and a worker sleeps: then the caller must
+    /// [`claim`](Self::claim) a sleeper and wake it.
     #[must_use]
     pub fn found(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in lie_down (W4): the sleepers that are counted can be claimed. Every write of
-        // the count is a read-modify-write, so each stays visible through those after it.
+        // ORDERING: Acquire, pairs with Release in announce_sleep (Q4): the sleepers that are counted can be claimed. Every
+        // write of the count is a read-modify-write, so later ones continue each release.
         let before = self.count.fetch_sub(SEARCHER, Ordering::Acquire);
         before & SEARCHERS == SEARCHER && before >= SLEEPER
     }
 
-    /// A searcher lies down. It must look at every queue once more before it sleeps.
-    pub fn lie_down(&self, worker: WorkerId) {
-        // ORDERING: Release, pairs with Acquire in claim (W1).
+    /// Makes a searcher a sleeper. It must check every queue once more before it parks.
+    pub fn announce_sleep(&self, worker: WorkerId) {
+        // ORDERING: Release, pairs with Acquire in claim (Q1).
         self.state[worker.index()].store(ASLEEP, Ordering::Release);
-        // ORDERING: Release, pairs with Acquire in found (W4); an offer sees it by the look that follows (W2).
+        // ORDERING: Release, pairs with Acquire in found (Q4); an offer observes it by the check that follows (Q2).
         self.count.fetch_add(SLEEPER - SEARCHER, Ordering::Release);
     }
 
-    /// Whether the worker has to stay where it is: nobody has claimed it yet, or the one who did is about to wake it.
+    /// Returns whether the worker must stay parked: it was not claimed yet, or its claimer has not finished.
     pub fn is_asleep(&self, worker: WorkerId) -> bool {
-        // ORDERING: Acquire, pairs with Release in claim (W3).
+        // ORDERING: Acquire, pairs with Release in claim (Q3).
         self.state[worker.index()].load(Ordering::Acquire) != AWAKE
     }
 
-    /// Whether work just offered needs a sleeper to be woken. After the offer.
+    /// Returns whether a sleeper must be woken. Called after an offer of work.
     #[inline]
     pub fn wanted(&self) -> bool {
-        // ORDERING: Relaxed: the offer's own AcqRel came before (W2).
+        // ORDERING: Relaxed: the AcqRel of the offer precedes it (Q2).
         let count = self.count.load(Ordering::Relaxed);
         count >= SLEEPER && count & SEARCHERS == 0
     }
 
-    /// Makes a sleeper a searcher. The one who gets true owes it a wake-up, unless it is the sleeper itself.
+    /// Makes a sleeper a searcher. A caller that gets true must unpark it, unless it is the sleeper itself.
     pub fn claim(&self, worker: WorkerId) -> bool {
-        // ORDERING: Acquire, pairs with Release in lie_down (W1).
+        // ORDERING: Acquire, pairs with Release in announce_sleep (Q1).
         // ORDERING: failure Relaxed: nothing is done.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         let state = &self.state[worker.index()];
-        // ORDERING: Relaxed: a thread that must find the sleeper has seen it lie down (W2, W4). Spares others the exchange.
+        // ORDERING: Relaxed: a thread that must find the sleeper has observed its announcement (Q2, Q4). Saves others the
+        // exchange.
         if state.load(Ordering::Relaxed) != ASLEEP {
             return false;
         }
-        let mine = state.compare_exchange(ASLEEP, CLAIMED, yes, no).is_ok();
-        if mine {
-            // ORDERING: Relaxed: who sees it late wakes somebody for nothing; the worker itself sees it (W3).
+        let claimed = state.compare_exchange(ASLEEP, CLAIMED, success, failure);
+        if claimed.is_ok() {
+            // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up; the worker observes it (Q3).
             self.count.fetch_sub(SLEEPER - SEARCHER, Ordering::Relaxed);
-            // ORDERING: Release, pairs with Acquire in is_asleep (W3).
+            // ORDERING: Release, pairs with Acquire in is_asleep (Q3).
             state.store(AWAKE, Ordering::Release);
         }
-        mine
+        claimed.is_ok()
     }
 }

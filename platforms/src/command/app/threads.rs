@@ -63,8 +63,9 @@ impl<A: App> Runs for Threads<A> {
         let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
         let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, run.stopped);
         let threads = config.places as usize * config.workers;
-        let processors = glb.processors().min(threads);
-        let cpus = glb.cpus()?;
+        let plan = glb.plan()?;
+        let processors = plan.pinning.processors().min(threads);
+        let cpus = plan.cpus;
         let seconds = run.elapsed.as_secs_f64();
         let done = Done {
             tasks,

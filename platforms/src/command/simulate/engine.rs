@@ -56,10 +56,6 @@ pub(super) fn run<P: Problem>(
         problem.output(),
         |_, _| recorder(),
     );
-    let place = |place: &tautline_sim::PlaceRun| PlaceRun {
-        tally: place.tally,
-        times: place.times,
-    };
     Simulated {
         output: outcome.output,
         complete: outcome.complete,
@@ -71,7 +67,7 @@ pub(super) fn run<P: Problem>(
         reports: outcome.reports,
         distances: outcome.distances,
         events: outcome.events,
-        places: outcome.places.iter().map(place).collect(),
+        places: outcome.places,
         observers: outcome.observers,
     }
 }

@@ -4,13 +4,13 @@ use crate::command::Failure;
 use crate::command::balancer::{Rules, whole};
 use clap::Args;
 use serde_json::json;
-use tautline::glb::{Config, Graph};
+use tautline::glb::{Config, Glb, Graph};
 use tautline::machines::{self, Description, MachineError};
 use tautline_core::lifeline::Crew;
 use tautline_sim::{Machine, Shape};
 
 /// More are refused: their tables alone would need gigabytes.
-const DOMAINS_MAX: u32 = 1 << 17;
+const PLACES_MAX: u32 = 1 << 17;
 /// The same where every place has a lifeline to every other.
 const PLACES_MAX_FULL: u32 = 4_096;
 /// Workers, and who serves messages in their stead, of all places together: the same.
@@ -25,7 +25,7 @@ const JITTER_MAX_PERCENT: u64 = 1_000;
 pub(super) struct Setting {
     /// Places, 1 to 131072 [default: as the machine says]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
-    #[arg(value_parser = whole::<u32, { DOMAINS_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
     places: Option<u32>,
     /// Workers of a place, 1 to 64 [default: as the machine says]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
@@ -100,7 +100,8 @@ impl Setting {
         })?;
         let workers = self.workers.unwrap_or(described.workers);
         // Of one place, so that only the rules are judged.
-        let glb = self.rules.glb(1).workers(workers as usize);
+        let glb = Glb::on(&tautline::Machine::discover()).places(1);
+        let glb = self.rules.of(glb, 1).workers(workers as usize);
         let mut config = glb.config()?;
         if workers > described.cores {
             let Description { name, cores, .. } = &described;
@@ -134,7 +135,7 @@ impl Setting {
         let places = self.places.unwrap_or(usual);
         let (most, why) = match self.rules.lifelines(usual.max(1)) {
             Graph::Full => (PLACES_MAX_FULL, " with full lifelines".to_owned()),
-            _ => (DOMAINS_MAX, String::new()),
+            _ => (PLACES_MAX, String::new()),
         };
         let (most, why) = match u32::try_from(room) {
             Ok(room) if room < most => {

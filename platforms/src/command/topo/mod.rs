@@ -9,24 +9,25 @@ use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tautline::Machine;
-use tautline::glb::{Config, Glb};
+use tautline::glb::Config;
 use tautline::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline::platform::{Platform, machine_from_file};
+use tautline::runtime::Builder;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline topo                             this machine, as this process may use it
   tautline topo --explain                   with the reasons
-  tautline topo --pin cores                 and where workers would go with TAUTLINE_PLACES=cores
+  tautline topo --pin cores                 and where workers would go with TAUTLINE_PIN=cores
   lstopo --of xml > node.xml                on another machine, then here:
   tautline topo --what-if node.xml          what would be chosen there
   tautline topo --what-if node.xml --pin 'sockets(1)' --json
 
 A list of places is one of threads, cores, ll_caches, numa_domains and sockets, with (N) for the first N,
-or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PLACES, else OMP_PLACES, asks for it in
+or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PIN, else OMP_PLACES, asks for it in
 runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
 
 /// Show what the runtime sees of this machine, and what it will use
@@ -85,30 +86,29 @@ impl Topo {
     }
 
     fn choice(&self) -> Result<Choice, Failure> {
-        let machine = match &self.what_if {
-            None => Machine::discover(),
-            Some(file) => {
-                machine_from_file(file).map_err(|error| Failure::Usage(error.to_string()))?
-            }
+        let mut builder = match &self.what_if {
+            None => Builder::new(),
+            Some(file) => Builder::on(
+                machine_from_file(file).map_err(|error| Failure::Usage(error.to_string()))?,
+            ),
         };
         // What is set for runs here is nothing to another machine.
-        let pinning = match (&self.pin, &self.what_if) {
-            (Some(list), _) => Pinning::listed(&machine, list, Bind::Close).map_err(|error| {
-                // The setting is `places` where a run is asked for.
-                Failure::Usage(error.to_string().replacen("places", "--pin", 1))
-            })?,
-            (None, None) => Pinning::from_environment(&machine)?,
-            (None, Some(_)) => Pinning::of(&machine),
-        };
-        let platform = Platform::pinned(&machine, &pinning);
-        let glb = Glb::on(&machine).pinning(pinning);
+        if let Some(list) = &self.pin {
+            builder =
+                builder
+                    .clone()
+                    .pinning(Pinning::listed(builder.machine(), list, Bind::Close)?);
+        }
+        let plan = builder.plan()?;
+        let machine = builder.machine().clone();
+        let platform = Platform::pinned(&machine, &plan.pinning);
         let (site, elsewhere) = (Site::of(&machine), self.what_if.is_some());
         let degree = if elsewhere { None } else { phaser::asked()? };
         Ok(Choice {
             phasers: rule(&site, Some(site.processors)),
             degree,
-            config: glb.config()?,
-            cpus: glb.cpus()?,
+            config: plan.balancing,
+            cpus: plan.cpus,
             elsewhere,
             platform,
             machine,

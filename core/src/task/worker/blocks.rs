@@ -28,7 +28,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | R1 | `push` changes `returned` | `refill` empties it | the links of the chain, and the last reads of its blocks | `blocks_return` |
+//! | U1 | `push` changes `returned` | `refill` empties it | the links of the chain, and the last reads of its blocks | `blocks_return` |
 
 use crate::id::WorkerId;
 use crate::sync::{AtomicPtr, CacheLine, CachePadded, Ordering, UnsafeCell};
@@ -77,7 +77,7 @@ impl fmt::Debug for Block {
 
 impl Block {
     /// Whether a `T` fits into a block.
-    pub(super) const fn fits<T>() -> bool {
+    pub(in crate::task) const fn fits<T>() -> bool {
         size_of::<T>() <= SPACE && align_of::<T>() <= align_of::<Space>()
     }
 
@@ -86,7 +86,7 @@ impl Block {
     /// # Safety
     /// The caller must own the block, from [`Blocks::take`].
     #[inline(always)]
-    pub(super) unsafe fn space(block: NonNull<Self>) -> NonNull<()> {
+    pub(in crate::task) unsafe fn space(block: NonNull<Self>) -> NonNull<()> {
         // SAFETY: the block is allocated, and the offset is inside it.
         unsafe { block.byte_add(offset_of!(Self, space)).cast() }
     }
@@ -96,7 +96,7 @@ impl Block {
     /// # Safety
     /// `space` must come from [`space`](Self::space).
     #[inline(always)]
-    pub(super) unsafe fn around(space: NonNull<()>) -> NonNull<Self> {
+    pub(in crate::task) unsafe fn around(space: NonNull<()>) -> NonNull<Self> {
         // SAFETY: the space is in a block, at that offset.
         unsafe { space.byte_sub(offset_of!(Self, space)).cast() }
     }
@@ -251,12 +251,12 @@ impl Blocks {
         loop {
             // SAFETY: the caller owns the batch until the compare-and-swap has succeeded.
             unsafe { Block::link(batch.last, seen) };
-            // ORDERING: success Release, pairs with Acquire in refill (R1): the blocks have been
+            // ORDERING: success Release, pairs with Acquire in refill (U1): the blocks have been
             // read, and are linked; as an update it also continues the releases of the batches
             // below it.
             // ORDERING: failure Relaxed: nothing is read.
-            let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-            match returned.compare_exchange_weak(seen, batch.first.as_ptr(), yes, no) {
+            let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+            match returned.compare_exchange_weak(seen, batch.first.as_ptr(), success, failure) {
                 Ok(_) => return,
                 Err(now) => seen = now,
             }
@@ -272,7 +272,7 @@ impl Blocks {
         if self.returned.load(Ordering::Relaxed).is_null() {
             return self.make();
         }
-        // ORDERING: Acquire, pairs with Release in push (R1): all accesses to the blocks by other
+        // ORDERING: Acquire, pairs with Release in push (U1): all accesses to the blocks by other
         // workers happen before their reuse.
         NonNull::new(self.returned.swap(ptr::null_mut(), Ordering::Acquire))
     }

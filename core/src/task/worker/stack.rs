@@ -1,31 +1,31 @@
-//! How much stack a worker has left, and going on where there is more.
+//! How much stack a worker has left, and calls on further pieces of stack.
 
 use crate::port::Host;
 use core::cell::Cell;
 use core::ptr;
 
-/// Further pieces of stack in which a wait still helps with others' tasks.
-const MOST_PIECES: u32 = 4;
+/// The number of further pieces of stack in which a wait still helps with any task.
+const MAX_PIECES: u32 = 4;
 
-/// The address of the caller's frame.
+/// Returns the address of the caller's frame.
 #[inline(always)]
 fn here() -> usize {
     let marker = 0u8;
     ptr::from_ref(&marker).addr()
 }
 
-/// What a worker knows of the stack that it runs on.
+/// The bounds of the stack that a worker runs on.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
     /// The lowest address at which a task may still begin.
     floor: Cell<usize>,
-    /// The lowest address at which a wait may still run others' tasks.
+    /// The lowest address at which a wait may still run any task.
     deep: Cell<usize>,
     /// The number of further pieces of stack in use.
     pieces: Cell<u32>,
 }
 
-/// The state to be restored when the worker returns to a piece of stack, by a panic too.
+/// Restores the bounds when the worker returns to a piece of stack, also by a panic.
 struct Restore<'s> {
     stack: &'s Stack,
     floor: usize,
@@ -43,32 +43,32 @@ impl Drop for Restore<'_> {
 
 impl Stack {
     /// Measures the stack of the calling thread.
-    pub fn settle(&self, port: &impl Host) {
+    pub fn measure(&self, port: &impl Host) {
         let (floor, here) = (port.stack_floor(), here());
         self.floor.set(floor);
         self.deep.set(floor + here.saturating_sub(floor) / 2);
     }
 
-    /// Whether a frame at `address` is too deep for another task to begin above it.
+    /// Returns whether a frame at `address` is too deep for another task to begin above it.
     #[inline(always)]
     pub fn is_below_floor(&self, address: usize) -> bool {
         address < self.floor.get()
     }
 
-    /// Whether there is stack for others' tasks in a wait.
+    /// Returns whether a wait has stack for any task.
     pub fn has_room(&self) -> bool {
         here() >= self.deep.get()
     }
 
-    /// Whether a wait may take a further piece of stack.
+    /// Returns whether a wait may use a further piece of stack.
     pub fn may_extend(&self) -> bool {
-        self.pieces.get() < MOST_PIECES
+        self.pieces.get() < MAX_PIECES
     }
 
     /// Calls `body` on a further piece of stack.
     ///
     /// # Errors
-    /// There is no memory for one: gives `body` back.
+    /// If no memory is left for one: returns `body`.
     pub fn extend<R, B: FnOnce() -> R>(&self, port: &impl Host, body: B) -> Result<R, B> {
         let _back = Restore {
             stack: self,
@@ -79,9 +79,9 @@ impl Stack {
         let (mut body, mut result) = (Some(body), None);
         port.on_more_stack(&mut || {
             let Some(body) = body.take() else { return };
-            self.settle(port);
+            self.measure(port);
             self.pieces.set(self.pieces.get() + 1);
-            if self.pieces.get() > MOST_PIECES {
+            if self.pieces.get() > MAX_PIECES {
                 self.deep.set(usize::MAX);
             }
             result = Some(body());

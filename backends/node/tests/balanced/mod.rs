@@ -1,0 +1,39 @@
+//! Balanced computations on threads of their own, for tests.
+
+use tautline_core::glb::{Bag, Config, Control, Observer, Run};
+use tautline_core::task::Balance;
+use tautline_core::{PlaceId, WorkerId};
+use tautline_node::pool::{Plan, Threads};
+
+/// Runs `bag` to the end on a pool with a worker for each of the balancer's.
+pub fn run<B: Bag, O: Observer>(
+    config: &Config,
+    bag: B,
+    shared: impl Fn(PlaceId) -> B::Shared,
+    output: B::Output,
+    control: &Control,
+    observe: impl FnMut(PlaceId, WorkerId) -> O,
+) -> Run<B::Output, O> {
+    let threads = Threads::start(&Plan::flat(config.places as usize * config.threads()));
+    run_on(&threads, config, bag, shared, output, control, observe)
+}
+
+/// The same on `threads`.
+pub fn run_on<B: Bag, O: Observer>(
+    threads: &Threads,
+    config: &Config,
+    bag: B,
+    shared: impl Fn(PlaceId) -> B::Shared,
+    output: B::Output,
+    control: &Control,
+    observe: impl FnMut(PlaceId, WorkerId) -> O,
+) -> Run<B::Output, O> {
+    let balance = Balance {
+        config: *config,
+        control,
+        deadline: None,
+        observe,
+    };
+    let run = threads.run(|cx| cx.balance_as(balance, bag, shared, output));
+    run.expect("no scope around it is cancelled")
+}

@@ -1,0 +1,209 @@
+//! Waiting as a future.
+//!
+//! # Algorithm
+//! All futures that wait for a cell share one node in its list, made by the first of them, which leads to the cell's
+//! [`Wakers`], a list under a lock. A future that is dropped removes its waker, so the memory is bounded by the largest
+//! number of futures that waited at one time. Nodes cannot be removed from the lock-free list.
+//!
+//! # Proved
+//! By loom: `future_put`, `future_dropped`, `futures_share` in `verify/tests/flow.rs`.
+
+pub(super) mod wakers;
+
+use crate::flow::all::Inputs;
+use crate::flow::any::EmptyAny;
+use crate::flow::ddf::Ddf;
+use crate::flow::latch::Latch;
+use crate::flow::node::{NodeBox, Waiter};
+use alloc::vec::Vec;
+use core::future::Future;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll};
+use wakers::Wakers;
+
+/// Returns the wakers of a cell, creating and registering them if it has none.
+fn wakers_of(latch: &Latch) -> &Wakers {
+    if let Some(wakers) = latch.wakers() {
+        return wakers;
+    }
+    let wakers = match latch.set_wakers(Wakers::new()) {
+        Ok(wakers) => wakers,
+        Err(first) => return first,
+    };
+    let node = NodeBox::new(WakeFutures(NonNull::from(wakers)));
+    // SAFETY: the wakers live as long as the latch, and the node is released by a put or dropped with the latch.
+    if unsafe { latch.register_scoped(node) }.is_err() {
+        wakers.wake();
+    }
+    wakers
+}
+
+/// The node by which a put wakes the futures that wait for its cell.
+struct WakeFutures(NonNull<Wakers>);
+
+// SAFETY: `Wakers` is Sync.
+unsafe impl Send for WakeFutures {}
+
+impl Waiter for WakeFutures {
+    fn released(node: NodeBox<Self>) {
+        // SAFETY: the put that calls this borrows the cell, which owns the wakers.
+        unsafe { node.waiter.0.as_ref() }.wake();
+    }
+}
+
+/// One future's slot among the wakers of a cell.
+#[derive(Debug)]
+struct WakerSlot<'a> {
+    latch: &'a Latch,
+    slot: Option<usize>,
+}
+
+impl<'a> WakerSlot<'a> {
+    fn new(latch: &'a Latch) -> Self {
+        Self { latch, slot: None }
+    }
+
+    /// Returns `Ready` if the cell is full; else registers the waker of `cx`.
+    fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
+        if self.latch.is_full() {
+            return Poll::Ready(());
+        }
+        let wakers = wakers_of(self.latch);
+        if wakers.set(&mut self.slot, cx.waker().clone()) {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    }
+}
+
+impl Drop for WakerSlot<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot {
+            wakers_of(self.latch).remove(slot);
+        }
+    }
+}
+
+impl<T> Ddf<T> {
+    /// Returns a future of the value.
+    ///
+    /// The future may be dropped at any time.
+    pub fn wait(&self) -> Wait<'_, T> {
+        let slot = WakerSlot::new(self.latch());
+        Wait { cell: self, slot }
+    }
+}
+
+/// The future of [`Ddf::wait`].
+#[derive(Debug)]
+#[must_use = "a future does nothing until it is awaited"]
+pub struct Wait<'a, T> {
+    cell: &'a Ddf<T>,
+    slot: WakerSlot<'a>,
+}
+
+impl<'a, T> Future for Wait<'a, T> {
+    type Output = &'a T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<&'a T> {
+        let ready = self.slot.poll(cx);
+        ready.map(|()| {
+            self.cell
+                .get()
+                .expect("the cell is full once the slot is ready")
+        })
+    }
+}
+
+/// Waits until all cells are full and returns their values.
+///
+/// ```
+/// # use std::pin::pin;
+/// # use std::task::{Context, Poll, Waker};
+/// use tautline_core::flow::{Ddf, wait_all};
+/// let cells = (Ddf::new(), Ddf::new());
+/// let mut sum = pin!(async {
+///     let (a, b) = wait_all((&cells.0, &cells.1)).await;
+///     a + b
+/// });
+/// # let mut cx = Context::from_waker(Waker::noop());
+/// assert_eq!(sum.as_mut().poll(&mut cx), Poll::Pending);
+/// cells.0.put(1).unwrap();
+/// cells.1.put(2).unwrap();
+/// assert_eq!(sum.as_mut().poll(&mut cx), Poll::Ready(3));
+/// ```
+pub fn wait_all<'a, I: Inputs<'a>>(inputs: I) -> WaitAll<'a, I> {
+    WaitAll {
+        slot: inputs.latch_at(0).map(WakerSlot::new),
+        inputs,
+        index: 0,
+    }
+}
+
+/// The future of [`wait_all`].
+#[derive(Debug)]
+#[must_use = "a future does nothing until it is awaited"]
+pub struct WaitAll<'a, I> {
+    inputs: I,
+    index: usize,
+    slot: Option<WakerSlot<'a>>,
+}
+
+// The inputs are not pinned.
+impl<I> Unpin for WaitAll<'_, I> {}
+
+impl<'a, I: Inputs<'a>> Future for WaitAll<'a, I> {
+    type Output = I::Values;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<I::Values> {
+        let this = self.get_mut();
+        while let Some(slot) = &mut this.slot {
+            if slot.poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            this.index += 1;
+            this.slot = this.inputs.latch_at(this.index).map(WakerSlot::new);
+        }
+        let values = this.inputs.values();
+        Poll::Ready(values.expect("every cell was full when it was polled"))
+    }
+}
+
+/// Waits until a cell is full and returns its index and its value: of several full ones, those of the first in the list.
+///
+/// # Errors
+/// If the list is empty.
+pub fn wait_any<'a, T>(cells: impl AsRef<[&'a Ddf<T>]>) -> Result<WaitAny<'a, T>, EmptyAny<()>> {
+    let waits: Vec<_> = cells.as_ref().iter().map(|cell| cell.wait()).collect();
+    if waits.is_empty() {
+        return Err(EmptyAny(()));
+    }
+    Ok(WaitAny { waits })
+}
+
+/// The future of [`wait_any`].
+#[derive(Debug)]
+#[must_use = "a future does nothing until it is awaited"]
+pub struct WaitAny<'a, T> {
+    waits: Vec<Wait<'a, T>>,
+}
+
+impl<'a, T> Future for WaitAny<'a, T> {
+    type Output = (usize, &'a T);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let waits = &mut self.get_mut().waits;
+        let full = |(index, wait): (usize, &Wait<'a, T>)| Some((index, wait.cell.get().ok()?));
+        if let Some(found) = waits.iter().enumerate().find_map(full) {
+            return Poll::Ready(found);
+        }
+        for (index, wait) in waits.iter_mut().enumerate() {
+            if let Poll::Ready(value) = Pin::new(wait).poll(cx) {
+                return Poll::Ready((index, value));
+            }
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,90 @@
+//! The wakers of the futures that wait for one cell.
+//!
+//! # Words
+//! `slots`: under its lock.
+
+use crate::port::Spin;
+use crate::sync::Lock;
+use alloc::vec::{self, Vec};
+use core::mem;
+use core::task::Waker;
+
+/// The wakers of one cell.
+#[derive(Debug)]
+pub(in crate::flow) struct Wakers {
+    slots: Lock<WakerSlots>,
+}
+
+#[derive(Debug, Default)]
+struct WakerSlots {
+    /// Whether the put has taken the wakers. No waker may be added after that.
+    full: bool,
+    wakers: Vec<Option<Waker>>,
+    /// The indices of the entries of `wakers` that are `None`.
+    free: Vec<usize>,
+}
+
+impl Wakers {
+    pub fn new() -> Self {
+        Self {
+            slots: Lock::new(WakerSlots::default()),
+        }
+    }
+
+    /// Stores `waker` in `slot`, which is allocated first if it is `None`. Returns false if the
+    /// cell is full: then nothing is stored.
+    pub fn set(&self, slot: &mut Option<usize>, waker: Waker) -> bool {
+        let mut slots = self.slots.lock(&Spin);
+        if slots.full {
+            return false;
+        }
+        let index = *slot.get_or_insert_with(|| {
+            slots.free.pop().unwrap_or_else(|| {
+                slots.wakers.push(None);
+                slots.wakers.len() - 1
+            })
+        });
+        let old = slots.wakers[index].replace(waker);
+        drop(slots);
+        // Outside of the lock: dropping a waker may run any code.
+        drop(old);
+        true
+    }
+
+    /// Frees a slot.
+    pub fn remove(&self, slot: usize) {
+        let mut slots = self.slots.lock(&Spin);
+        if slots.full {
+            return;
+        }
+        let waker = slots.wakers[slot].take();
+        slots.free.push(slot);
+        drop(slots);
+        drop(waker);
+    }
+
+    /// Wakes all futures. The cell is full.
+    pub fn wake(&self) {
+        let wakers = {
+            let mut slots = self.slots.lock(&Spin);
+            slots.full = true;
+            mem::take(&mut slots.wakers)
+        };
+        WakeAll(wakers.into_iter()).wake();
+    }
+}
+
+/// Wakes the remaining wakers even if one of them panics; a second panic aborts.
+struct WakeAll(vec::IntoIter<Option<Waker>>);
+
+impl WakeAll {
+    fn wake(&mut self) {
+        self.0.by_ref().flatten().for_each(Waker::wake);
+    }
+}
+
+impl Drop for WakeAll {
+    fn drop(&mut self) {
+        self.wake();
+    }
+}

@@ -1,0 +1,119 @@
+//! The places of one balanced computation, in the memory that the workers of a pool share.
+
+use crate::glb::{Bag, Config, Message, Team};
+use crate::id::{PlaceId, WorkerId};
+use crate::port::{Clock, Host, Relax, Transport, Unpark};
+use crate::sync::{AtomicBool, Lock, Ordering};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::task::Waker;
+
+/// The teams of a computation and the wakers of their workers.
+///
+/// # Orderings
+/// | id | release side | acquire side | what becomes visible | model |
+/// |---|---|---|---|---|
+/// | PL1 | `close` | `is_closed` | what led to the end | `balance_*` in `verify/tests/task.rs` |
+pub(super) struct Places<'p, B: Bag, P> {
+    port: &'p P,
+    teams: Vec<Team<B>>,
+    /// By place and worker: `None` until the worker is polled first.
+    wakers: Box<[Box<[Lock<Option<Waker>>]>]>,
+    closed: AtomicBool,
+}
+
+impl<'p, B: Bag, P: Host> Places<'p, B, P> {
+    pub fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
+        let places = || (0..config.places).map(PlaceId);
+        let wakers = |_| (0..config.threads()).map(|_| Lock::new(None)).collect();
+        Self {
+            port,
+            teams: places()
+                .map(|place| Team::new(place, config, shared(place)))
+                .collect(),
+            wakers: places().map(wakers).collect(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    pub fn team(&self, place: PlaceId) -> &Team<B> {
+        &self.teams[place.index()]
+    }
+
+    /// What `place` sees of the computation.
+    pub fn at(&self, place: PlaceId) -> Here<'_, 'p, B, P> {
+        Here {
+            places: self,
+            place,
+        }
+    }
+
+    /// Registers how to wake a worker. Before its first step: an `unpark` that comes earlier finds no
+    /// waker, and the first step then sees what it was for, since both take the lock.
+    pub fn register(&self, place: PlaceId, worker: WorkerId, waker: &Waker) {
+        let slot = &self.wakers[place.index()][worker.index()];
+        *slot.lock(self.port) = Some(waker.clone());
+    }
+
+    /// Ends the computation and wakes all workers.
+    pub fn close(&self) {
+        // ORDERING: Release, pairs with Acquire in is_closed (PL1).
+        self.closed.store(true, Ordering::Release);
+        for waker in self.wakers.iter().flatten() {
+            self.wake(waker);
+        }
+    }
+
+    pub fn into_teams(self) -> Vec<Team<B>> {
+        self.teams
+    }
+
+    fn wake(&self, waker: &Lock<Option<Waker>>) {
+        if let Some(waker) = &*waker.lock(self.port) {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+/// One place's view: the port of its team.
+pub(super) struct Here<'a, 'p, B: Bag, P> {
+    places: &'a Places<'p, B, P>,
+    place: PlaceId,
+}
+
+impl<B: Bag, P: Host> Clock for Here<'_, '_, B, P> {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.places.port.now()
+    }
+}
+
+impl<B: Bag, P: Host> Relax for Here<'_, '_, B, P> {
+    fn relax(&self, turn: u32) {
+        self.places.port.relax(turn);
+    }
+}
+
+impl<B: Bag, P: Host> Unpark for Here<'_, '_, B, P> {
+    fn unpark(&self, worker: WorkerId) {
+        let places = self.places;
+        places.wake(&places.wakers[self.place.index()][worker.index()]);
+    }
+}
+
+impl<B: Bag, P: Host> Transport<Message<B>> for Here<'_, '_, B, P> {
+    fn send(&self, to: PlaceId, message: Message<B>) {
+        let places = self.places;
+        places.team(to).deliver(self.place, message, &places.at(to));
+    }
+
+    fn close(&self) {
+        self.places.close();
+    }
+
+    #[inline]
+    fn is_closed(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in close (PL1).
+        self.places.closed.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,305 @@
+//! The context of a task: its worker, its scope, and the scopes that it opens.
+
+mod join;
+mod spawn;
+
+use super::pool::{Pool, TaskScope};
+use super::scope::{Cancelled, Cause, Owner, discard};
+use super::wait::{Wait, no_unwind};
+use super::worker::Worker;
+use super::worker::help::Help;
+use crate::deque::split::Index;
+use crate::finish::Reason;
+use crate::id::WorkerId;
+use crate::port::Host;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+/// The context of a task: the worker on which it runs, and the scope that its children join.
+///
+/// Children may borrow what lives for `'env`, and what lives for `'scope`.
+///
+/// What is borrowed must outlive the scope:
+/// ```compile_fail,E0373
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     cx.scope(|cx| {
+///         let gone_too_soon = 1;
+///         cx.spawn(|_| assert_eq!(gone_too_soon, 1));
+///     });
+/// }
+/// ```
+/// What a task borrows mutably is borrowed until the scope has ended:
+/// ```compile_fail,E0499
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut out = 0;
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = 1);
+///         cx.spawn(|_| out = 2);
+///     });
+/// }
+/// ```
+/// ```compile_fail,E0503
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut out = 0;
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = 1);
+///         assert!(out < 2);
+///     });
+/// }
+/// ```
+/// It stays with its task: neither another thread can use it,
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     std::thread::scope(|s| _ = s.spawn(|| cx.worker()));
+/// }
+/// ```
+/// nor a child,
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &Cx<'_, '_, P>, inner: &mut Cx<'_, '_, P>) {
+///     inner.join(|_| (), |_| _ = cx.worker());
+/// }
+/// ```
+/// nor is it usable while an inner one is:
+/// ```compile_fail,E0501
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     cx.scope(|_| cx.spawn(|_| ()));
+/// }
+/// ```
+/// Captured values must be `Send`:
+/// ```compile_fail,E0277
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let here = std::rc::Rc::new(1);
+///     cx.scope(|cx| cx.spawn(move |_| assert_eq!(*here, 1)));
+/// }
+/// ```
+/// Without these errors it compiles:
+/// ```
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let (lives, mut out) = (1, 0);
+///     cx.scope(|cx| {
+///         cx.spawn(|_| out = lives);
+///         cx.spawn(|cx| assert_eq!(cx.join(|_| lives, |_| lives), (1, 1)));
+///     });
+///     assert_eq!(out, 1);
+/// }
+/// ```
+pub struct Cx<'scope, 'env: 'scope, P: Host> {
+    worker: NonNull<Worker<P>>,
+    scope: &'scope TaskScope<P>,
+    /// Invariant in both lifetimes, as `std::thread::Scope`.
+    lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
+}
+
+impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
+    #[inline(always)]
+    pub(super) fn new(worker: &Worker<P>, scope: &'scope TaskScope<P>) -> Self {
+        Self {
+            worker: worker.pointer(),
+            scope,
+            lifetimes: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self) -> &Worker<P> {
+        // SAFETY: a task has its Cx only while it runs on that worker, whose seat is held meanwhile.
+        unsafe { self.worker.as_ref() }
+    }
+
+    #[inline(always)]
+    pub(super) fn inside(&self) -> &'scope TaskScope<P> {
+        self.scope
+    }
+
+    /// Returns the worker that runs this task.
+    pub fn worker(&self) -> WorkerId {
+        self.at().id()
+    }
+
+    /// Returns the pool that runs this task.
+    pub fn pool(&self) -> &Pool<P> {
+        self.at().pool()
+    }
+
+    /// Returns what may be run in a wait of this task for what was pushed from `base` on.
+    pub(super) fn help(&self, base: Index) -> Help<'scope, P> {
+        Help::of(self.scope, base)
+    }
+
+    /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have ended. Cannot be
+    /// cancelled from outside.
+    ///
+    /// # Panics
+    /// With the panic of `body`, else with the first panic of a task. Tasks that have not begun by then are dropped.
+    pub fn scope<'e, R>(&mut self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R) -> R {
+        self.scope_with(Wait::Help, body)
+    }
+
+    /// As [`scope`](Self::scope), with the given wait mode.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn scope_with<'e, R>(
+        &mut self,
+        wait: Wait,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> R {
+        match self.open(wait, false, body) {
+            (result, None) => result,
+            (_, Some(reason)) => unreachable!("a scope was cancelled: {}", reason.name()),
+        }
+    }
+
+    /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have ended (Chatterjee,
+    /// `finish`). A task in it may [`cancel`](Self::cancel) it.
+    ///
+    /// # Errors
+    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn finish<'e, R>(
+        &mut self,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> Result<R, Cancelled> {
+        self.finish_with(Wait::Help, body)
+    }
+
+    /// As [`finish`](Self::finish), with the given wait mode.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn finish_with<'e, R>(
+        &mut self,
+        wait: Wait,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> Result<R, Cancelled> {
+        match self.open(wait, true, body) {
+            (result, None) => Ok(result),
+            (_, Some(reason)) => Err(Cancelled { reason }),
+        }
+    }
+
+    fn open<'e, R>(
+        &mut self,
+        wait: Wait,
+        cancellable: bool,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> (R, Option<Reason>) {
+        // A wait inside an isolated task must not run other tasks either.
+        let wait = match self.scope.wait {
+            Wait::Help => wait,
+            outer => outer,
+        };
+        let owner = Owner::Worker(self.worker());
+        let scope = TaskScope::new(self.pool(), Some(self.scope), owner, wait);
+        let scope = if cancellable {
+            scope.cancellable()
+        } else {
+            scope
+        };
+        Self::inside_of(self.at(), &scope, body)
+    }
+
+    /// Opens a scope without a parent, on a worker that runs no task, or inside its running task.
+    pub(super) fn enter<'e, R>(
+        worker: &Worker<P>,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> R {
+        let owner = Owner::Worker(worker.id());
+        let scope = TaskScope::new(worker.pool(), None, owner, worker.isolation());
+        Self::inside_of(worker, &scope, body).0
+    }
+
+    fn inside_of<'e, R>(
+        worker: &Worker<P>,
+        scope: &TaskScope<P>,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
+    ) -> (R, Option<Reason>) {
+        let port = worker.pool().port();
+        let run = || {
+            let _isolation = worker.isolate(scope.wait);
+            let base = worker.own().bottom();
+            // Caught, since other tasks run during the wait, and must not be unwound.
+            let outcome = port.catch(|| body(&mut Cx::new(worker, scope)));
+            // Tasks access the scope, and what they borrow, until they have ended.
+            no_unwind(|| {
+                if outcome.is_err() {
+                    scope.abort_by_body();
+                }
+                close(worker, scope, base);
+            });
+            outcome
+        };
+        let outcome = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {
+            worker.on_more_stack(run)
+        } else {
+            run()
+        };
+        match (outcome, scope.take_cause()) {
+            (Ok(result), None) => (result, None),
+            (Ok(result), Some(Cause::Cancelled(reason))) => (result, Some(reason)),
+            (Ok(_), Some(Cause::Panic(payload))) => port.resume(payload),
+            (Err(payload), cause) => {
+                discard(port, cause);
+                port.resume(payload)
+            }
+        }
+    }
+
+    /// Runs the body of a task of `scope`, unless the scope was aborted: then `body` is only dropped. A panic aborts the
+    /// scope.
+    #[inline]
+    pub(super) fn run_in(
+        on: &Worker<P>,
+        scope: &'scope TaskScope<P>,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let port = on.pool().port();
+        let outcome = if scope.is_aborted() {
+            port.catch(|| drop(body))
+        } else {
+            port.catch(|| {
+                let _isolation = on.isolate(scope.wait);
+                body(&mut Cx::new(on, scope))
+            })
+        };
+        if let Err(payload) = outcome {
+            scope.abort(Cause::Panic(payload));
+        }
+    }
+
+    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are dropped, and
+    /// running ones can poll [`cancelled`](Self::cancelled). Only the first reason counts. Returns false if there is no
+    /// finish around it.
+    pub fn cancel(&self, reason: Reason) -> bool {
+        self.scope.cancel(reason)
+    }
+
+    /// Returns the reason why a finish around this task was cancelled, if one was.
+    pub fn cancelled(&self) -> Option<Reason> {
+        self.scope.reason()
+    }
+}
+
+/// Waits until all tasks of the scope have ended.
+#[inline]
+fn close<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index) {
+    let help = Help::of(scope, base);
+    // While no other worker has a task of it, the scope costs its owner no atomic access. Bound tasks precede own ones.
+    while worker.pool().is_flat() && !scope.is_over() && worker.help_own(&help) {}
+    if !scope.is_over() && !scope.settle() {
+        worker.wait(scope.counter(), help);
+    }
+}

@@ -1,0 +1,116 @@
+//! Blocking on a future, while helping with other tasks.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | V1 | `wake_by_ref` sets WOKEN | `reset` | what the waker's thread did before | `block_on_*` in `verify/tests/task.rs` |
+
+use crate::id::WorkerId;
+use crate::port::{Host, Spin};
+use crate::sync::{AtomicUsize, Lock, Ordering};
+use crate::task::cx::Cx;
+use crate::task::pool::Pool;
+use crate::task::wait::Awaited;
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use core::future::Future;
+use core::pin::pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll, Waker};
+
+impl<P: Host> Cx<'_, '_, P> {
+    /// Runs `future` to completion, and other tasks while it is suspended.
+    ///
+    /// # Panics
+    /// With the panic of `future`.
+    pub fn block_on<T: Future>(&mut self, future: T) -> T::Output {
+        let mut future = pin!(future);
+        let signal = Arc::new(Signal::new(self.pool(), self.worker()));
+        let waker = Waker::from(Arc::clone(&signal));
+        let _silenced = Silenced(&signal);
+        loop {
+            signal.reset();
+            let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
+            let forked = self.at().run_next();
+            if let Poll::Ready(output) = poll {
+                return output;
+            }
+            let base = self.at().own().bottom();
+            if !forked && signal.is_done() {
+                // The future was woken while it was polled: other tasks first.
+                self.at().help_once(&self.help(base));
+            }
+            self.at().wait(&*signal, self.help(base));
+        }
+    }
+}
+
+/// The waker of a worker that blocks on a future.
+struct Signal<P: Host> {
+    state: AtomicUsize,
+    worker: WorkerId,
+    /// `None` once the worker has stopped waiting, since wakers may outlive the pool.
+    pool: Lock<Option<NonNull<Pool<P>>>>,
+}
+
+const WOKEN: usize = 1;
+const ASLEEP: usize = 2;
+
+// SAFETY: the pool is Sync, and alive while the pointer, which is under the lock, is set.
+unsafe impl<P: Host> Send for Signal<P> {}
+// SAFETY: the pool is Sync, and alive while the pointer, which is under the lock, is set.
+unsafe impl<P: Host> Sync for Signal<P> {}
+
+impl<P: Host> Signal<P> {
+    fn new(pool: &Pool<P>, worker: WorkerId) -> Self {
+        Self {
+            state: AtomicUsize::new(0),
+            worker,
+            pool: Lock::new(Some(NonNull::from(pool))),
+        }
+    }
+
+    fn reset(&self) {
+        // ORDERING: Acquire, pairs with Release in wake_by_ref (V1): the next poll sees what the waker's thread did.
+        self.state.swap(0, Ordering::Acquire);
+    }
+}
+
+impl<P: Host> Awaited for Signal<P> {
+    fn is_done(&self) -> bool {
+        // ORDERING: Relaxed: the reset before the next poll acquires (V1).
+        self.state.load(Ordering::Relaxed) & WOKEN != 0
+    }
+
+    fn sleep(&self) -> bool {
+        // ORDERING: Relaxed: of two read-modify-writes of one word the second observes the first; the reset acquires (V1).
+        self.state.fetch_or(ASLEEP, Ordering::Relaxed) & WOKEN == 0
+    }
+}
+
+impl<P: Host> Wake for Signal<P> {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // ORDERING: Release, pairs with Acquire in reset (V1).
+        if self.state.fetch_or(WOKEN, Ordering::Release) & ASLEEP == 0 {
+            return;
+        }
+        if let Some(pool) = &*self.pool.lock(&Spin) {
+            // SAFETY: the pool is alive while the pointer is set, which is under the lock.
+            let pool = unsafe { pool.as_ref() };
+            pool.port().unpark(self.worker);
+        }
+    }
+}
+
+/// Clears the signal's pool when the worker stops waiting, by return or by panic.
+struct Silenced<'a, P: Host>(&'a Signal<P>);
+
+impl<P: Host> Drop for Silenced<'_, P> {
+    fn drop(&mut self) {
+        *self.0.pool.lock(&Spin) = None;
+    }
+}

@@ -1,0 +1,144 @@
+//! The head of a task that waits for cells, and the state on which puts and the abort of its scope synchronize.
+//!
+//! # Words
+//! `state`: [`WAITING`], until the put that fills the last cell makes it [`READY`], or the abort of the scope makes it
+//! [`CANCELLED`]; the two race. A cancelled task stays in its cell, [`EMPTY`], until the cell releases it. A put that fills
+//! a cell before the last makes the task [`WALKING`], takes a share of the scope, and makes the task waiting again: so the
+//! next cells are still alive, which those of a cancelled task need not be. An abort in between sets [`ABORTED`], and the
+//! walker notifies the members afterwards.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | X1 | `mark_empty` sets EMPTY | `leave_cell` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
+//! | X2 | `leave_cell` sets RELEASED | `mark_empty` sets EMPTY | the cell has released the node | `waiting_*` in `verify/tests/task.rs` |
+//! | X3 | `wait_again` sets WAITING | `claim` | the walker's share of the scope precedes the end of the task's own | `waiting_*` in `verify/tests/task.rs` |
+//! | X4 | `claim` sets ABORTED | `wait_again` | that the scope was aborted | `waiting_*` in `verify/tests/task.rs` |
+
+use super::{Header, Kind};
+use crate::port::Host;
+use crate::sync::{AtomicUsize, Ordering};
+use crate::task::pool::TaskScope;
+use crate::task::scope::MemberKey;
+use core::cell::Cell;
+use core::ptr::NonNull;
+
+/// The task waits for a cell.
+const WAITING: usize = 0;
+/// The task is in a queue.
+pub(super) const READY: usize = 1;
+/// The scope is about to drop the body.
+const CANCELLED: usize = 2;
+/// The scope has dropped the body.
+const EMPTY: usize = 4;
+/// Beside [`CANCELLED`] or [`EMPTY`]: the cell has released the node.
+const RELEASED: usize = 8;
+/// A put is about to continue at the next cell.
+pub(super) const WALKING: usize = 16;
+/// Beside [`WALKING`]: the scope was aborted.
+const ABORTED: usize = 32;
+
+/// The part of a waiting task that is independent of its body. The first field of the task.
+#[repr(C)]
+pub(super) struct Waiter<P: Host> {
+    pub header: Header<P>,
+    state: AtomicUsize,
+    /// The key of the task among the members of its scope. Accessed by the registrar, then by the thread that makes the
+    /// task ready.
+    pub key: Cell<Option<MemberKey>>,
+}
+
+impl<P: Host> Waiter<P> {
+    pub fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
+        Self {
+            header: Header::new(kind, scope),
+            state: AtomicUsize::new(WAITING),
+            key: Cell::new(None),
+        }
+    }
+
+    /// Claims a waiting task if its scope was aborted. Implements [`Kind::claim`].
+    ///
+    /// # Safety
+    /// The caller must hold the lock of the members of the task's scope, of which the task is one, and `header` must be that
+    /// of a waiter.
+    pub unsafe fn claim(header: NonNull<Header<P>>) -> bool {
+        // SAFETY: a member is alive, as the caller ensures; the header is the first field.
+        let this = unsafe { header.cast::<Self>().as_ref() };
+        // SAFETY: a scope outlives its tasks.
+        let aborted = unsafe { this.header.scope.as_ref() }.is_aborted();
+        aborted && this.try_cancel()
+    }
+
+    /// Cancels a task that waits, or notifies the walker of one that walks. Returns true in the first case.
+    fn try_cancel(&self) -> bool {
+        // ORDERING: Relaxed: checked by the compare-and-swap below.
+        let mut seen = self.state.load(Ordering::Relaxed);
+        loop {
+            let next = match seen {
+                WAITING => CANCELLED,
+                WALKING => WALKING | ABORTED,
+                _ => return false,
+            };
+            // ORDERING: Acquire, pairs with AcqRel in wait_again (X3); the body is visible by the lock of the members.
+            // ORDERING: Release, pairs with AcqRel in wait_again (X4); no mutant: see `verify/README.md`, Survivors.
+            // ORDERING: failure Relaxed: the state is examined again.
+            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+            match self.state.compare_exchange(seen, next, success, failure) {
+                Ok(_) => return next == CANCELLED,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Records that the body of a cancelled task was dropped. Returns whether its cell has released the node, which the
+    /// caller must free then.
+    ///
+    /// # Safety
+    /// The caller must have claimed the task, and must not access it afterwards unless this returns true.
+    pub unsafe fn mark_empty(this: NonNull<Self>) -> bool {
+        // SAFETY: a claimed task is alive until it is marked as empty; only the word is accessed.
+        let state = unsafe { &(*this.as_ptr()).state };
+        // ORDERING: AcqRel, pairs with AcqRel in leave_cell (X1, X2).
+        state.swap(EMPTY, Ordering::AcqRel) & RELEASED != 0
+    }
+
+    /// Makes a node `next` that its cell has released. If the task was cancelled, returns an error: whether the caller must
+    /// free the node. If not, the node may be freed already, hence no `&self`.
+    ///
+    /// # Safety
+    /// The caller must own the node, which must be in no cell.
+    pub unsafe fn leave_cell(this: NonNull<Self>, next: usize) -> Result<(), bool> {
+        // SAFETY: the node is alive until it has left its cell; only the word is accessed.
+        let state = unsafe { &(*this.as_ptr()).state };
+        // ORDERING: Relaxed, on failure too: the cells order what the body reads, the queue what the worker reads.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        let set = state.compare_exchange(WAITING, next, success, failure);
+        if set.is_ok() {
+            return Ok(());
+        }
+        // ORDERING: AcqRel, pairs with AcqRel in mark_empty (X1, X2).
+        Err(state.fetch_or(RELEASED, Ordering::AcqRel) == EMPTY)
+    }
+
+    /// Makes a walking task waiting again. Returns whether its scope was aborted meanwhile. The scope may cancel the task
+    /// from then on, hence no `&self`.
+    ///
+    /// # Safety
+    /// The caller must have made the task walking.
+    pub unsafe fn wait_again(this: NonNull<Self>) -> bool {
+        // SAFETY: a walking task is alive; only the word is accessed.
+        let state = unsafe { &(*this.as_ptr()).state };
+        // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4); no mutant: see `verify/README.md`, Survivors.
+        state.swap(WAITING, Ordering::AcqRel) & ABORTED != 0
+    }
+
+    /// Returns the scope of a task that is not cancelled.
+    ///
+    /// # Safety
+    /// The caller must have made the task ready or walking, or hold a share of the scope.
+    pub unsafe fn scope_of<'s>(this: NonNull<Self>) -> &'s TaskScope<P> {
+        // SAFETY: the scope waits for its tasks, of which this is one.
+        unsafe { (*this.as_ptr()).header.scope.as_ref() }
+    }
+}

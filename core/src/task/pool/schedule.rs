@@ -1,0 +1,169 @@
+//! Queueing tasks from any thread, and waking workers for them.
+
+use super::Pool;
+use crate::hierarchy::Domain;
+use crate::id::WorkerId;
+use crate::port::Host;
+use crate::sync::{CachePadded, Ordering};
+use crate::task::job::Task;
+use crate::task::worker::Worker;
+use core::ptr::NonNull;
+
+impl<P: Host> Pool<P> {
+    /// Gives a task to the worker of the calling thread, by `own`, or to the pool if there is none.
+    fn give(task: Task<P>, own: impl FnOnce(&Worker<P>, Task<P>)) {
+        let pool = NonNull::from(task.scope().pool());
+        // SAFETY: the task keeps the pool until it is queued.
+        let here = unsafe { pool.as_ref() }.port.current();
+        match here {
+            // SAFETY: the worker's seat keeps the pool.
+            Some(worker) => own(unsafe { pool.as_ref() }.worker(worker), task),
+            // SAFETY: the task keeps the pool until it is queued.
+            None => unsafe { Self::inject_from(pool, task) },
+        }
+    }
+
+    /// Queues a task: as the newest of the calling thread if that is a worker, else in the pool's queue.
+    pub(in crate::task) fn schedule(task: Task<P>) {
+        Self::give(task, Worker::offer);
+    }
+
+    /// As [`schedule`](Self::schedule), but behind all other tasks: for a future that was woken while it was polled. The
+    /// continuation of a fork is queued as usual.
+    pub(in crate::task) fn schedule_last(task: Task<P>) {
+        Self::give(task, |worker, task| {
+            if worker.has_next() {
+                worker.offer(task);
+            } else {
+                worker.pool().inject(task);
+            }
+        });
+    }
+
+    /// As [`schedule`](Self::schedule), but the task runs as soon as the running one ends or suspends.
+    pub(in crate::task) fn schedule_next(task: Task<P>) {
+        Self::give(task, Worker::set_next);
+    }
+
+    /// Queues a task in the pool's queue.
+    pub(in crate::task) fn inject(&self, task: Task<P>) {
+        // SAFETY: the caller borrows the pool.
+        unsafe { Self::inject_from(NonNull::from(self), task) };
+    }
+
+    /// As [`inject`](Self::inject), called by any thread.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    unsafe fn inject_from(pool: NonNull<Self>, task: Task<P>) {
+        let inject = |pool: &Self| {
+            pool.injected.push(task, &pool.port);
+            if pool.idle.wanted() {
+                pool.wake_any();
+            }
+            // A worker on standby may wait for this task, and the others may be busy for long.
+            for worker in pool.workers.iter().filter(|w| w.is_on_standby()) {
+                pool.port.unpark(worker.id());
+            }
+        };
+        // SAFETY: the task keeps the pool until it is queued, or the caller does.
+        unsafe { Self::visit(pool, inject) };
+    }
+
+    /// Calls `act`, which may end the last task that keeps the pool, and accesses the pool after that.
+    ///
+    /// # Safety
+    /// As for [`visit`](Self::visit).
+    pub(in crate::task) unsafe fn keep(pool: NonNull<Self>, act: impl FnOnce()) {
+        // SAFETY: the caller has a task or a share that keeps the pool.
+        let here = unsafe { pool.as_ref() }.port.current();
+        match here {
+            // The worker's seat keeps the pool.
+            Some(_) => act(),
+            // SAFETY: the caller has a task or a share that keeps the pool.
+            None => unsafe { Self::visit(pool, |_| act()) },
+        }
+    }
+
+    /// Calls `give`, which gives a task away and accesses the pool after that: until then, the task keeps the pool. The pool
+    /// may be freed when this returns, hence no `&self`, which would assert that it is alive until then.
+    ///
+    /// # Safety
+    /// The caller must have a task or a share of a scope that keeps the pool until `give` gives it away, or keep the pool for
+    /// longer.
+    unsafe fn visit(pool: NonNull<Self>, give: impl FnOnce(&Self)) {
+        // SAFETY: the pool is alive as the caller ensures, and from here on because its drop waits for the visit.
+        let visitors = unsafe { &(*pool.as_ptr()).visitors };
+        // ORDERING: Relaxed: published by the queue to the worker that runs the task, after which the pool may be dropped.
+        visitors.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the visit keeps the pool.
+        give(unsafe { pool.as_ref() });
+        // ORDERING: Release, pairs with Acquire in drop (`pool.H3`): the visitor's last access.
+        visitors.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Returns whether a worker is below `domain`.
+    fn is_below(&self, worker: WorkerId, domain: Domain) -> bool {
+        self.tree
+            .subtree(domain)
+            .contains(&self.positions[worker.index()])
+    }
+
+    /// Queues a task that is bound to a domain: only workers below that run it.
+    pub(in crate::task) fn bind(&self, domain: Domain, task: Task<P>) {
+        if domain == Domain::ROOT {
+            return Self::schedule(task);
+        }
+        let bind = |pool: &Self| {
+            let here = pool.port.current();
+            let from = here.map(|w| (w.index(), pool.is_below(w, domain)));
+            pool.affinity.push(domain, from, task, &pool.port);
+            pool.wake_below(domain);
+            let below = pool
+                .workers
+                .iter()
+                .filter(|w| pool.is_below(w.id(), domain));
+            for worker in below.filter(|w| w.is_on_standby()) {
+                pool.port.unpark(worker.id());
+            }
+        };
+        // SAFETY: the caller borrows the pool.
+        unsafe { Self::visit(NonNull::from(self), bind) };
+    }
+
+    /// Wakes a sleeper below `domain`, if there is one.
+    fn wake_below(&self, domain: Domain) {
+        let mut below = self
+            .workers
+            .iter()
+            .filter(|w| self.is_below(w.id(), domain));
+        if let Some(worker) = below.find(|w| self.idle.claim(w.id())) {
+            self.port.unpark(worker.id());
+        }
+    }
+
+    /// Wakes the sleeper that is nearest to a worker, if there is one.
+    #[cold]
+    pub(in crate::task) fn wake(&self, near: WorkerId) {
+        let mut others = self.victims[near.index()].nearest();
+        if let Some(worker) = others.find(|w| self.idle.claim(*w)) {
+            self.port.unpark(worker);
+        }
+    }
+
+    /// Wakes a sleeper, if there is one.
+    fn wake_any(&self) {
+        let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
+        if let Some(worker) = self.workers.iter().find(claimed) {
+            self.port.unpark(worker.id());
+        }
+    }
+
+    /// Wakes all workers.
+    pub(super) fn wake_all(&self) {
+        for worker in &self.workers {
+            self.idle.claim(worker.id());
+            self.port.unpark(worker.id());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Aborting a scope, by a panic or a cancellation, and notifying its members that are in no queue.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | J2 | `abort`, `abort_by_body` set `aborted` | `is_aborted`, `is_outer_aborted` | what led to the abort | `scope_cancelled`, `scope_gives_up`, `scope_outer_cancelled` |
+
+use super::cause::{Cause, discard, wake};
+use super::members::{MemberKey, Members};
+use super::{Payload, Scope, ScopePool};
+use crate::finish::Reason;
+use crate::sync::{Guard, Ordering};
+use core::ptr::NonNull;
+use core::task::Waker;
+
+impl<S: ScopePool> Scope<S> {
+    /// Registers the waker of a suspended future, to be woken if the scope is aborted.
+    pub fn add_suspended(&self, waker: Waker) -> MemberKey {
+        self.members().add_suspended(waker)
+    }
+
+    pub fn remove_suspended(&self, key: MemberKey) {
+        let waker = self.members().remove_suspended(key);
+        // Outside of the lock: dropping a waker may run any code.
+        drop(waker);
+    }
+
+    /// Registers a task that waits for a cell, to be cancelled if the scope is aborted.
+    pub fn add_waiting(&self, task: NonNull<S::Waiting>) -> MemberKey {
+        self.members().add_waiting(task)
+    }
+
+    /// Removes a task that has become ready.
+    pub fn remove_waiting(&self, key: MemberKey) {
+        self.members().remove_waiting(key);
+    }
+
+    fn members(&self) -> Guard<'_, Members<S::Waiting>> {
+        self.root().members.lock(self.port())
+    }
+
+    /// Notifies the members that are in no queue of an abort: futures are woken, and waiting tasks of aborted scopes are
+    /// cancelled.
+    pub fn notify_members(&self) {
+        let (futures, waiting) = {
+            let mut members = self.members();
+            let futures = members.wakers();
+            // SAFETY: a member, under the lock of the members.
+            let waiting = members.claim_waiting(|task| unsafe { S::claim(task) });
+            (futures, waiting)
+        };
+        let port = self.port();
+        futures.into_iter().for_each(|waker| wake(port, waker));
+        for task in waiting {
+            // SAFETY: claimed above.
+            unsafe { S::cancel(task) };
+        }
+    }
+
+    /// Aborts the scope. Only the first cause counts.
+    pub fn abort(&self, cause: Cause<Payload<S>>) {
+        let mut slot = self.cause.lock(self.port());
+        if slot.is_none() {
+            *slot = Some(cause);
+            // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees the cause.
+            self.aborted.store(true, Ordering::Release);
+            drop(slot);
+            self.notify_members();
+        } else {
+            drop(slot);
+            discard(self.port(), cause);
+        }
+    }
+
+    /// Aborts the scope because of a panic of its body, which is the cause.
+    pub fn abort_by_body(&self) {
+        // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees what the body did.
+        self.aborted.store(true, Ordering::Release);
+        self.notify_members();
+    }
+
+    /// Returns whether tasks that have not begun are to be dropped.
+    #[inline]
+    pub fn is_aborted(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in abort and abort_by_body (J2).
+        self.aborted.load(Ordering::Acquire) || (self.cancellable && self.is_outer_aborted())
+    }
+
+    /// Returns whether a scope around this one was aborted, across scopes that cannot be cancelled.
+    #[inline]
+    fn is_outer_aborted(&self) -> bool {
+        let mut scope = self.parent();
+        while let Some(this) = scope {
+            // ORDERING: Acquire, pairs with Release in abort and abort_by_body (J2).
+            if this.aborted.load(Ordering::Acquire) {
+                return true;
+            }
+            scope = this.parent();
+        }
+        false
+    }
+
+    /// Returns the reason why this scope, or one around it, was cancelled.
+    pub fn reason(&self) -> Option<Reason> {
+        let mut scope = Some(self);
+        while let Some(this) = scope {
+            // ORDERING: Relaxed: set under the lock of the cause, which is acquired next.
+            let aborted = this.aborted.load(Ordering::Relaxed);
+            if let Some(reason) = aborted.then(|| this.own_reason()).flatten() {
+                return Some(reason);
+            }
+            scope = this.parent();
+        }
+        None
+    }
+
+    fn own_reason(&self) -> Option<Reason> {
+        match &*self.cause.lock(self.port()) {
+            Some(Cause::Cancelled(reason)) => Some(*reason),
+            _ => None,
+        }
+    }
+
+    /// Takes the cause of an abort. Called after the wait.
+    pub fn take_cause(&self) -> Option<Cause<Payload<S>>> {
+        // ORDERING: Relaxed: the wait for the last task has acquired it (`scope.J1`).
+        if self.aborted.load(Ordering::Relaxed) {
+            return self.cause.lock(self.port()).take();
+        }
+        let outer = self.cancellable && self.is_outer_aborted();
+        outer.then(|| Cause::Cancelled(self.reason().unwrap_or(Reason::GivenUp)))
+    }
+}

@@ -1,0 +1,102 @@
+//! The members of a scope that are in no queue: suspended futures, and tasks that wait for a cell.
+
+use alloc::vec::Vec;
+use core::num::NonZero;
+use core::ptr::NonNull;
+use core::task::Waker;
+
+/// The key of a registered member.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::task) struct MemberKey(NonZero<u32>);
+
+impl MemberKey {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+
+    /// Returns the key of an index for which [`Registry::add`] has returned one before.
+    fn of(index: usize) -> Self {
+        Self(NonZero::new(index as u32 + 1).expect("one more than an index"))
+    }
+}
+
+/// Members of one kind, by key.
+struct Registry<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<MemberKey>,
+}
+
+impl<T> Registry<T> {
+    const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, member: T) -> MemberKey {
+        if let Some(key) = self.free.pop() {
+            self.slots[key.index()] = Some(member);
+            return key;
+        }
+        self.slots.push(Some(member));
+        let last = u32::try_from(self.slots.len()).ok().and_then(NonZero::new);
+        MemberKey(last.expect("at most 2^32 members of a scope are in no queue"))
+    }
+
+    fn remove(&mut self, key: MemberKey) -> Option<T> {
+        self.free.push(key);
+        self.slots[key.index()].take()
+    }
+}
+
+/// The members that are in no queue, and must be notified if their scope is aborted.
+pub(super) struct Members<W> {
+    suspended: Registry<Waker>,
+    waiting: Registry<NonNull<W>>,
+}
+
+impl<W> Members<W> {
+    pub const fn new() -> Self {
+        Self {
+            suspended: Registry::new(),
+            waiting: Registry::new(),
+        }
+    }
+
+    /// Adds the waker of a suspended future.
+    pub fn add_suspended(&mut self, waker: Waker) -> MemberKey {
+        self.suspended.add(waker)
+    }
+
+    pub fn remove_suspended(&mut self, key: MemberKey) -> Option<Waker> {
+        self.suspended.remove(key)
+    }
+
+    /// Adds a task that waits for a cell.
+    pub fn add_waiting(&mut self, task: NonNull<W>) -> MemberKey {
+        self.waiting.add(task)
+    }
+
+    pub fn remove_waiting(&mut self, key: MemberKey) {
+        self.waiting.remove(key);
+    }
+
+    /// Returns the wakers of all suspended futures.
+    pub fn wakers(&self) -> Vec<Waker> {
+        self.suspended.slots.iter().flatten().cloned().collect()
+    }
+
+    /// Removes and returns the waiting tasks for which `claim` returns true.
+    pub fn claim_waiting(&mut self, claim: impl Fn(NonNull<W>) -> bool) -> Vec<NonNull<W>> {
+        let Registry { slots, free } = &mut self.waiting;
+        let mut claimed = Vec::new();
+        for (index, slot) in slots.iter_mut().enumerate() {
+            if let Some(task) = slot.take_if(|task| claim(*task)) {
+                claimed.push(task);
+                free.push(MemberKey::of(index));
+            }
+        }
+        claimed
+    }
+}

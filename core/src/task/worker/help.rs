@@ -1,0 +1,184 @@
+//! Waiting for a fork or a scope, and running other tasks meanwhile.
+
+use super::Worker;
+use crate::deque::split::{Index, Pushed};
+use crate::port::Host;
+use crate::task::job::{Header, Task};
+use crate::task::pool::TaskScope;
+use crate::task::wait::{Awaited, Wait, no_unwind};
+
+/// Spin iterations of a wait before it counts as a search.
+const SPINS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
+
+/// The tasks that a waiting worker may run: all, or, if the `scope` of the waiting task restricts it, only tasks inside that
+/// scope and own ones from `base` on.
+pub(in crate::task) struct Help<'x, P: Host> {
+    scope: &'x TaskScope<P>,
+    base: Index,
+}
+
+impl<'x, P: Host> Help<'x, P> {
+    /// Returns what a task of `scope` may run while it waits for what was pushed from `base` on.
+    pub fn of(scope: &'x TaskScope<P>, base: Index) -> Self {
+        Self { scope, base }
+    }
+
+    /// Returns the scope, if only tasks inside it may run.
+    fn inside(&self) -> Option<&'x TaskScope<P>> {
+        (self.scope.wait != Wait::Help).then_some(self.scope)
+    }
+}
+
+impl<P: Host> Worker<P> {
+    /// Waits, and runs tasks meanwhile.
+    pub(in crate::task) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
+        no_unwind(|| self.wait_for(awaited, &help));
+    }
+
+    fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {
+        self.offer_next();
+        let inside = help.inside();
+        if inside.is_none() && self.may_help() {
+            return self.help_all(awaited);
+        }
+        // Deep in the stack, own tasks first: other tasks could wait in turn, and help again.
+        while !awaited.is_done() && self.help_own(help) {}
+        let help_all = || self.help_all(awaited);
+        let may_extend = inside.is_none() && self.stack.may_extend();
+        if !may_extend || self.stack.extend(self.pool().port(), help_all).is_err() {
+            self.wait_without_helping(awaited, help, inside);
+        }
+    }
+
+    /// Returns whether any task may be run in a wait: there is stack for it, or no other worker.
+    fn may_help(&self) -> bool {
+        self.stack.has_room() || self.pool().has_one_worker()
+    }
+
+    /// Runs one task that a wait may run, if there is one.
+    pub(in crate::task) fn help_once(&self, help: &Help<'_, P>) {
+        match help.inside() {
+            None if self.may_help() => {
+                if let Some((task, from)) = self.find() {
+                    task.run(self, from);
+                }
+            }
+            _ => _ = self.help_own(help),
+        }
+    }
+
+    fn help_all(&self, awaited: &impl Awaited) {
+        let done = || awaited.is_done();
+        while !awaited.is_done() {
+            let found = self.find();
+            if found.is_none() && self.spin(awaited) {
+                return;
+            }
+            match found.or_else(|| self.search(&done, &|| awaited.sleep())) {
+                Some((task, from)) => task.run(self, from),
+                None => return,
+            }
+        }
+    }
+
+    /// Spins, and returns whether the event has happened meanwhile. The fork that was stolen last mostly ends soon: then
+    /// counting this worker as a searcher does not pay.
+    fn spin(&self, awaited: &impl Awaited) -> bool {
+        (0..SPINS).any(|turn| {
+            self.pool().port().relax(turn);
+            awaited.is_done()
+        })
+    }
+
+    /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
+    /// task inside `scope` from the overflow or the pool's queue. Returns false if there is none.
+    pub(in crate::task) fn help_own(&self, help: &Help<'_, P>) -> bool {
+        let (pool, port) = (self.pool(), self.pool().port());
+        let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+        let above = self.own().reaches(help.base);
+        if let Some(task) = above.then(|| self.pop()).flatten() {
+            self.run_if_inside(task, help);
+            return true;
+        }
+        let beyond = self.overflow.pop_newest(port, is_inside);
+        match beyond.or_else(|| pool.injected.pop_newest(port, is_inside)) {
+            Some(task) => task.run(self, self.id),
+            None => return false,
+        }
+        true
+    }
+
+    /// Runs an own task, or injects it if the wait must not run it.
+    fn run_if_inside(&self, task: Task<P>, help: &Help<'_, P>) {
+        let is_inside = |scope| task.scope().is_inside(scope);
+        if help.inside().is_none_or(is_inside) {
+            task.run(self, self.id);
+        } else {
+            self.pool().inject(task);
+        }
+    }
+
+    /// Waits without helping, except with tasks of the waiting scope that are injected or bound to a domain: it may be that
+    /// no other worker can run them.
+    fn wait_without_helping(
+        &self,
+        awaited: &impl Awaited,
+        help: &Help<'_, P>,
+        scope: Option<&TaskScope<P>>,
+    ) {
+        let pool = self.pool();
+        let port = self.pool().port();
+        // Nothing pops from this deque for a while.
+        if self.own().publish() == Pushed::Published {
+            self.notify_offer();
+        }
+        let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
+        let patience = if parks { 0 } else { port.patience(self.id) };
+        let (start, mut turn) = (port.now(), 0);
+        while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
+            port.relax(turn);
+            turn += 1;
+        }
+        if awaited.sleep() {
+            let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
+            let may_run = |task: &Task<P>| scope.is_none() || is_inside(task);
+            let (affinity, seat) = (&pool.affinity, self.id.index());
+            let has_bound = || {
+                let mut path = pool.path(self.id);
+                path.any(|domain| affinity.has_wanted_tasks(domain, port, may_run))
+            };
+            let bound = || {
+                let mut path = pool.path(self.id);
+                path.find_map(|domain| affinity.take_wanted(domain, seat, port, may_run))
+            };
+            self.stand_by(
+                || awaited.is_done(),
+                || has_bound() || pool.injected.holds(port, is_inside),
+                || pool.injected.pop_newest(port, is_inside).or_else(bound),
+                || while !awaited.is_done() && self.help_own(help) {},
+            );
+        }
+    }
+
+    /// Reclaims the fork `word`, which was pushed at `index`, and returns true; or, if another worker runs it, waits until
+    /// it is done.
+    pub(in crate::task) fn reclaim(
+        &self,
+        word: *mut (),
+        index: Index,
+        fork: &Header<P>,
+        help: Help<'_, P>,
+    ) -> bool {
+        while fork.is_pending() && self.own().reaches(index) {
+            let Some(task) = self.pop() else {
+                break;
+            };
+            if task.is(word) {
+                return true;
+            }
+            no_unwind(|| self.run_if_inside(task, &help));
+        }
+        self.wait(fork, help);
+        false
+    }
+}

@@ -1,0 +1,151 @@
+//! Searching for work, and parking while there is none.
+
+use super::Worker;
+use crate::id::WorkerId;
+use crate::port::Host;
+use crate::sync::Ordering;
+use crate::task::job::Task;
+
+/// Searches between two readings of the clock.
+const SEARCHES_PER_CLOCK: u32 = 16;
+
+/// The fraction of its patience after which a searching worker fences the others to publish their private tasks.
+const RAID_PART: u64 = 8;
+
+impl<P: Host> Worker<P> {
+    /// Runs tasks until the pool is closed.
+    pub(in crate::task) fn attend(&self) {
+        let pool = self.pool();
+        let done = || pool.is_closed() || !pool.wants(self.id);
+        while !pool.is_closed() {
+            while let Some((task, from)) = self.search(&done, &|| true) {
+                task.run(self, from);
+            }
+            // While the pool wants fewer workers, only bound tasks are run: other workers may be unable to.
+            let on_duty = || pool.is_closed() || pool.wants(self.id);
+            let bound = || self.find_bound();
+            self.stand_by(on_duty, || self.has_bound(), bound, || self.inject_all());
+        }
+    }
+
+    /// Searches for a task until it finds one or `done` returns true; then returns `None`. Calls `sleep` before the worker
+    /// parks, which must ensure that the worker is unparked once it is `done`; false if it is too late for that.
+    pub(super) fn search(
+        &self,
+        done: &impl Fn() -> bool,
+        sleep: &impl Fn() -> bool,
+    ) -> Option<(Task<P>, WorkerId)> {
+        if let Some(found) = self.find() {
+            return Some(found);
+        }
+        let pool = self.pool();
+        let (port, idle) = (pool.port(), &pool.idle);
+        idle.search();
+        let found = 'search: loop {
+            let start = port.now();
+            let patience = port.patience(self.id);
+            let mut raided = false;
+            for turn in 0.. {
+                if done() {
+                    break 'search None;
+                }
+                if let Some(found) = self.find() {
+                    break 'search Some(found);
+                }
+                if turn % SEARCHES_PER_CLOCK == SEARCHES_PER_CLOCK - 1 || cfg!(tautline_loom) {
+                    let waited = port.now().wrapping_sub(start);
+                    if waited >= patience {
+                        break;
+                    }
+                    // The owners of private tasks have not answered the requests: they run long leaves.
+                    if !raided && waited >= patience / RAID_PART && self.sees_private() {
+                        raided = true;
+                        _ = self.raid(pool.workers(), false);
+                    }
+                }
+                port.relax(turn);
+            }
+            if sleep() {
+                self.sleep(done);
+            }
+        };
+        if idle.found() {
+            pool.wake(self.id);
+        }
+        found
+    }
+
+    /// Parks until another thread offers work or makes it `done`.
+    fn sleep(&self, done: &impl Fn() -> bool) {
+        let pool = self.pool();
+        pool.idle.announce_sleep(self.id);
+        let stay = !done() && !self.has_work();
+        while pool.idle.is_asleep(self.id) {
+            // Unless another thread has claimed this worker, it makes itself a searcher again. Otherwise that thread wakes
+            // it.
+            if (!stay || done()) && pool.idle.claim(self.id) {
+                // The announced task may not be in its queue yet.
+                pool.port().relax(0);
+                return;
+            }
+            pool.port().park(self.id);
+        }
+    }
+
+    /// Returns whether a queue has a task for this worker; settled against every offer: tasks that are pushed later wake the
+    /// worker if it sleeps. Publishes private tasks first; forks that are pushed later are published too.
+    fn has_work(&self) -> bool {
+        let pool = self.pool();
+        if self.raid(pool.workers(), true) {
+            return true;
+        }
+        let has_tasks = |w: &Self| {
+            (w.id != self.id && w.tasks.look()) || !w.overflow.is_settled_empty(pool.port())
+        };
+        self.has_bound()
+            || pool.workers().iter().any(|w| has_tasks(w))
+            || !pool.injected.is_settled_empty(pool.port())
+    }
+
+    /// Returns whether a task is bound to a domain above this worker; settled against every bind.
+    fn has_bound(&self) -> bool {
+        let pool = self.pool();
+        let mut path = pool.path(self.id);
+        path.any(|domain| pool.affinity.has_tasks(domain))
+    }
+
+    /// Parks until `done`. Whenever `has_task` returns true, runs the task that `take` returns, and calls `then`.
+    pub(super) fn stand_by(
+        &self,
+        done: impl Fn() -> bool,
+        has_task: impl Fn() -> bool,
+        take: impl Fn() -> Option<Task<P>>,
+        then: impl Fn(),
+    ) {
+        let port = self.pool().port();
+        while !done() {
+            // ORDERING: Relaxed: released by the check that follows, towards threads that bind or inject a task after it
+            // (`affinity.Y2`, `idle.Q2`).
+            self.standby.store(true, Ordering::Relaxed);
+            if !has_task() {
+                port.park(self.id);
+            }
+            // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up.
+            self.standby.store(false, Ordering::Relaxed);
+            match take() {
+                Some(task) => {
+                    task.run(self, self.id);
+                    // It may have left tasks in this worker's queues.
+                    then();
+                }
+                None => port.relax(u32::MAX),
+            }
+        }
+    }
+
+    /// Returns whether the worker is on standby.
+    pub(in crate::task) fn is_on_standby(&self) -> bool {
+        // ORDERING: Relaxed: the count of the domain, or the queue, was changed before (`affinity.Y2`, `idle.Q2`).
+        self.standby.load(Ordering::Relaxed)
+    }
+}

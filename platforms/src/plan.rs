@@ -1,0 +1,333 @@
+//! What a runtime is built from: the machine, the environment and the builder's settings, read once.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `TAUTLINE_PLACES` | how many places: shares of the machine that exchange work by messages |
+//! | `TAUTLINE_WORKERS` | how many workers: of each place if their number is set, else in all |
+//! | `TAUTLINE_PIN`, else `OMP_PLACES` | which processors workers stay on ([`pinning`](crate::pinning)) |
+//! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
+//! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
+//!
+//! A setter of the [`Builder`] wins over the variable. An empty variable counts as unset.
+#![forbid(unsafe_code)]
+
+use crate::choice::{self, Choice};
+use crate::environment;
+use crate::glb::Config;
+use crate::hierarchy::Hierarchy;
+use crate::phaser;
+use crate::pinning::Pinning;
+use crate::runtime::Runtime;
+use crate::{Error, Machine, Platform, Result};
+use std::borrow::Cow;
+use tautline_core::lifeline::Crew;
+use tautline_core::task::Outside;
+use tautline_node::pool;
+
+/// Most workers of a runtime: more would be a mistake.
+pub const WORKERS_MAX: usize = 4096;
+
+/// The variable that says how many places there are.
+pub const PLACES_VARIABLE: &str = "TAUTLINE_PLACES";
+/// The variable that says how many workers there are.
+pub const WORKERS_VARIABLE: &str = "TAUTLINE_WORKERS";
+/// The variable that lets the system move workers between processors.
+pub const NO_PIN_VARIABLE: &str = "TAUTLINE_NO_PIN";
+
+/// What a [`Runtime`] is made with.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is built before `build`"]
+pub struct Builder {
+    machine: Machine,
+    /// Whether the environment is asked.
+    environment: bool,
+    places: Option<u32>,
+    workers: Option<usize>,
+    most: usize,
+    pinned: Option<bool>,
+    pinning: Option<Pinning>,
+    platform: Option<Platform>,
+    outside: Outside,
+    phasers: Option<phaser::Config>,
+}
+
+/// All settings of a runtime, checked: what [`Builder::build`] starts.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The balancer's parameters: places, workers of each, and the rules for so many places.
+    pub balancing: Config,
+    /// How many workers there may be later.
+    pub most: usize,
+    /// Whether every worker stays on one processor.
+    pub pinned: bool,
+    /// The processor of each worker, place by place; empty if they are not pinned.
+    pub cpus: Vec<usize>,
+    /// Which processors there are for workers.
+    pub pinning: Pinning,
+    /// The memories of the node.
+    pub tree: Hierarchy,
+    /// Where tasks wait that were bound to a domain from outside it.
+    pub outside: Outside,
+    /// How phasers of tasks are built.
+    pub phasers: phaser::Config,
+}
+
+impl Plan {
+    /// How many workers there are in all.
+    pub fn workers(&self) -> usize {
+        self.balancing.places as usize * self.balancing.workers
+    }
+
+    /// What was chosen where nothing was set, and why.
+    pub fn explain(&self) -> Vec<Choice> {
+        choice::explain(&self.balancing)
+    }
+
+    /// What users may not expect of this plan, in one line.
+    pub(crate) fn warn(&self) {
+        self.pinning.warn(self.workers(), self.pinned);
+    }
+
+    pub(crate) fn threads(&self) -> pool::Plan {
+        pool::Plan {
+            workers: self.workers(),
+            most: self.most,
+            tree: self.tree.clone(),
+            outside: self.outside,
+            cpus: self.cpus.clone(),
+            phasers: self.phasers,
+            balancing: self.balancing,
+        }
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Builder {
+    /// The processors that [`Machine::discover`] finds, as the environment asks for.
+    pub fn new() -> Self {
+        Self {
+            environment: true,
+            ..Self::on(Machine::discover())
+        }
+    }
+
+    /// The processors of `machine`, which need not be this one: the environment is not asked.
+    pub fn on(machine: Machine) -> Self {
+        Self {
+            machine,
+            environment: false,
+            places: None,
+            workers: None,
+            most: 0,
+            pinned: None,
+            pinning: None,
+            platform: None,
+            outside: Outside::default(),
+            phasers: None,
+        }
+    }
+
+    /// The machine whose processors it takes.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Sets the number of places, 1 to 4096. Default: `TAUTLINE_PLACES`, else as few as the
+    /// workers need, at most 64 for each.
+    pub fn places(mut self, places: u32) -> Self {
+        self.places = Some(places);
+        self
+    }
+
+    /// Sets the number of workers: of each place if their number is set, else in all; the caller of
+    /// [`Runtime::run`] is one of them. Default: `TAUTLINE_WORKERS`, else the workers of the
+    /// [`platform`](Self::platform), else one for each processor that this process may use.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Leaves room for so many workers later. Default: the processors of this process, or the
+    /// workers if they are more.
+    pub fn at_most(mut self, workers: usize) -> Self {
+        self.most = workers;
+        self
+    }
+
+    /// Whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1.
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = Some(pinned);
+        self
+    }
+
+    /// Sets the processors for workers. Default: as the environment asks for
+    /// ([`pinning`](crate::pinning)).
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.pinning = Some(pinning);
+        self
+    }
+
+    /// Sets the domains that tasks can be bound to
+    /// ([`Cx::spawn_in`](tautline_core::task::Cx::spawn_in)), and with them the order of victims.
+    /// Default: one domain with all workers.
+    pub fn platform(mut self, platform: Platform) -> Self {
+        self.platform = Some(platform);
+        self
+    }
+
+    /// Where tasks wait that were bound to a domain by a worker that is not below it.
+    pub fn outside(mut self, outside: Outside) -> Self {
+        self.outside = outside;
+        self
+    }
+
+    /// Sets how phasers of tasks are built. Default: by the [rule](mod@phaser::rule), and as the
+    /// environment asks for.
+    pub fn phasers(mut self, config: phaser::Config) -> Self {
+        self.phasers = Some(config);
+        self
+    }
+
+    /// All settings, as [`build`](Self::build) will use them.
+    ///
+    /// # Errors
+    /// A setting, or a variable of the environment, that is out of its bounds or malformed.
+    pub fn plan(&self) -> Result<Plan> {
+        let pinning = match &self.pinning {
+            Some(pinning) => pinning.clone(),
+            None if self.environment => Pinning::from_environment(&self.machine)?,
+            None => Pinning::of(&self.machine),
+        };
+        let tree = self.platform.as_ref().map(Platform::hierarchy);
+        let processors = pinning.processors().max(1);
+        let default = tree.map_or(processors, |tree| tree.workers() as usize);
+        let (places, workers) = self.shape(default)?;
+        let phasers = match self.phasers {
+            Some(phasers) => phasers,
+            None if self.environment => phaser::config(&self.machine, None)?,
+            None => {
+                let site = phaser::rule::Site::of(&self.machine);
+                phaser::rule::rule(&site, None).config
+            }
+        };
+        let pinned = match self.pinned {
+            Some(pinned) => pinned,
+            None => !self.environment || !environment::flag(NO_PIN_VARIABLE)?,
+        };
+        let all = places as usize * workers;
+        let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
+        Ok(Plan {
+            balancing: Config {
+                places,
+                workers,
+                random_steals: choice::random_steals(places),
+                lifelines: choice::lifelines(places),
+                steal: choice::STEAL,
+                ..Config::default()
+            },
+            most: self.most.max(all).max(processors).min(WORKERS_MAX),
+            pinned,
+            cpus: if pinned {
+                self.cpus(&pinning, all)
+            } else {
+                Vec::new()
+            },
+            pinning,
+            tree: tree.expect("there is a worker"),
+            outside: self.outside,
+            phasers,
+        })
+    }
+
+    /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and
+    /// a line on standard error says so.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn build(&self) -> Result<Runtime> {
+        Ok(Runtime::start(self.plan()?))
+    }
+
+    /// How many places, and how many workers each.
+    fn shape(&self, default: usize) -> Result<(u32, usize)> {
+        let places = match self.places {
+            Some(places) => Some(("places", places as usize)),
+            None => self.variable(PLACES_VARIABLE, PLACES_ALLOWED)?,
+        };
+        let workers = match self.workers {
+            Some(workers) => Some(("workers", workers)),
+            None => self.variable(WORKERS_VARIABLE, WORKERS_ALLOWED)?,
+        };
+        let Some((setting, places)) = places else {
+            let (setting, all) = workers.unwrap_or(("workers", default.min(WORKERS_MAX)));
+            within(setting, all, WORKERS_MAX)?;
+            return Ok(cut(all));
+        };
+        within(setting, places, WORKERS_MAX)?;
+        let (setting, workers) =
+            workers.unwrap_or(("workers", (default / places).clamp(1, Crew::MAX)));
+        if !(1..=Crew::MAX).contains(&workers) {
+            return refuse(setting, workers, format!("from 1 to {} a place", Crew::MAX));
+        }
+        let all = places * workers;
+        if all > WORKERS_MAX {
+            let allowed =
+                format!("at most {WORKERS_MAX} workers in all, and {places} places need {all}");
+            return refuse(setting, workers, allowed);
+        }
+        Ok((places as u32, workers))
+    }
+
+    fn variable(
+        &self,
+        variable: &'static str,
+        allowed: &str,
+    ) -> Result<Option<(&'static str, usize)>> {
+        if !self.environment {
+            return Ok(None);
+        }
+        let number = environment::number(variable, allowed)?;
+        Ok(number.map(|number| (variable, number)))
+    }
+
+    /// The processor of each of so many workers: the platform's, if it knows them all.
+    fn cpus(&self, pinning: &Pinning, workers: usize) -> Vec<usize> {
+        let known =
+            |platform: &Platform| (0..workers as u32).map_while(|w| platform.cpu(w)).collect();
+        let cpus: Vec<usize> = self.platform.as_ref().map_or_else(Vec::new, known);
+        if cpus.len() < workers {
+            pinning.cpus(workers)
+        } else {
+            cpus
+        }
+    }
+}
+
+const PLACES_ALLOWED: &str = "a number of places; a list of processors is for TAUTLINE_PIN";
+const WORKERS_ALLOWED: &str = "a number of workers";
+
+/// As few places as `workers` need, all of one size.
+fn cut(workers: usize) -> (u32, usize) {
+    let places = workers.div_ceil(Crew::MAX);
+    (places as u32, workers.div_ceil(places))
+}
+
+fn within(setting: &'static str, value: usize, most: usize) -> Result<()> {
+    if (1..=most).contains(&value) {
+        return Ok(());
+    }
+    refuse(setting, value, format!("from 1 to {most}"))
+}
+
+pub(crate) fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {
+    Err(Error::Setting {
+        setting,
+        value: value.to_string(),
+        allowed: Cow::from(allowed),
+    })
+}
