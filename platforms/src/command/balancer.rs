@@ -22,7 +22,7 @@ const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub struct Balancer {
+pub(crate) struct Balancer {
     /// Places: shares of the machine that exchange work by messages [default: as few as the workers need]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
@@ -141,7 +141,7 @@ impl Balancer {
     ///
     /// # Errors
     /// A list of places without an allowed processor.
-    pub fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
+    pub(crate) fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
         let mut builder = Builder::new();
         if let Some(list) = &self.pin {
             builder = self.pinned_to(list, builder)?;
@@ -171,7 +171,7 @@ impl Balancer {
 
 impl Rules {
     /// `glb` by these rules, over so many `places`.
-    pub fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
+    pub(crate) fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
         glb.random_steals(self.random_steals(places))
             .lifelines(self.lifelines(places))
             .steal(self.steal)

@@ -199,7 +199,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
     /// nothing.
     #[inline(always)]
-    pub fn push(self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
+    pub(crate) fn push(self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
         let index = self.bottom();
         if self.push_private(index, item, port) {
             return Ok(Pushed::Private);
