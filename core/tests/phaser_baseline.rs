@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use tautline_core::phaser::baseline::{Flat, Member, Tiered, Tiers};
+use tautline_core::phaser::baseline::{BaselineError, Flat, Member, Tiered, Tiers};
 use tautline_core::phaser::{Config, Mode, Phase, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
 
@@ -21,7 +21,7 @@ impl Relax for Yield {
 
 impl Barrier for Yield {}
 
-fn tiered(tiers: usize, degree: usize, mode: Mode) -> Result<Tiered<Yield>, PhaserError> {
+fn tiered(tiers: usize, degree: usize, mode: Mode) -> Result<Tiered<Yield>, BaselineError> {
     let help_after = 100;
     let shape = Tiers {
         tiers,
@@ -104,7 +104,7 @@ fn refusals<M: Member + std::fmt::Debug>(mut task: M) {
     let mut child = task.register(Mode::Wait).unwrap();
     let (held, asked) = (Mode::Wait, Mode::SignalWait);
     let refused = child.register(asked).unwrap_err();
-    assert_eq!(refused, PhaserError::Capability { held, asked });
+    assert_eq!(refused, PhaserError::Capability { held, asked }.into());
     drop(child);
     task.signal().unwrap();
     task.signal().unwrap();
@@ -120,16 +120,16 @@ fn misuse_is_refused() {
 }
 
 #[test]
-fn a_tiered_phaser_needs_somebody_who_gathers() {
+fn a_tiered_phaser_refuses_tasks_that_only_signal() {
     let asked = Mode::Signal;
-    let refused = PhaserError::NobodyGathers { asked };
+    let refused = BaselineError::SignalOnly { asked };
     assert_eq!(tiered(2, 2, asked).err(), Some(refused));
     let mut task = tiered(2, 2, Mode::SignalWait).unwrap();
     assert_eq!(task.register(asked).err(), Some(refused));
     let said = refused.to_string();
     assert_eq!(
         said,
-        "a tiered phaser takes tasks that wait, not signal-only"
+        "a tiered phaser accepts tasks that wait, not signal-only"
     );
 }
 
@@ -139,11 +139,14 @@ fn sizes_that_cannot_be_are_refused() {
     for (tiers, degree) in [(0, 2), (18, 2), (1000, 1024), (usize::MAX, 3)] {
         assert_eq!(
             error(tiers, degree),
-            Some(PhaserError::Tiers { tiers, degree })
+            Some(BaselineError::Tiers { tiers, degree })
         );
     }
     for degree in [0, 1, 1025] {
-        assert_eq!(error(2, degree), Some(PhaserError::Degree { degree }));
+        assert_eq!(
+            error(2, degree),
+            Some(PhaserError::Degree { degree }.into())
+        );
     }
     assert_eq!(error(17, 2), None);
 }

@@ -164,7 +164,7 @@ fn refusals_are_errors_of_the_facade() {
     let error = phaser::accumulator_for_threads::<f64>(2, Op::BitXor).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "BitXor is no operator for this type of value"
+        "BitXor is not defined for values of this type"
     );
 }
 

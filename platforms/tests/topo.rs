@@ -78,7 +78,7 @@ fn the_table_shows_tree_workers_and_victims() {
     let (_, explained, _) = output(tautline(XEON).arg("--explain"));
     for part in [
         "phaser degree    8, of the 8 processors that share L3\n",
-        "phaser help      after 1000 looks, ",
+        "phaser help      after 1000 polls, ",
         "phaser words     anywhere: ",
     ] {
         assert!(explained.contains(part), "no {part:?} in\n{explained}");

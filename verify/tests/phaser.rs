@@ -1,7 +1,8 @@
-//! Models of `tautline_core::phaser`: nobody leaves a phase before all have signalled it, everybody leaves it in the end, and
-//! what was done before a signal is seen behind the phase.
+//! Models of `tautline_core::phaser`: no task leaves a phase before all have signalled it, every
+//! task leaves it eventually, and what precedes a signal is visible after the phase.
 //!
-//! A task that nobody lets go on, or nobody wakes, is a deadlock, or an execution without end: loom reports both.
+//! A task that is not released, or not woken, is a deadlock, or an execution without end: loom
+//! reports both.
 #![cfg(tautline_loom)]
 
 #[path = "phaser/barrier.rs"]

@@ -1,8 +1,9 @@
-//! Phasers between threads: the port, and a way to wait that ends in sleep.
+//! Phasers between threads: the port, and a wait that spins first and then parks.
 //!
 //! # Algorithm
-//! A thread that waits looks for twice as long as a wake-up costs, then sleeps. No shorter: whoever has just been woken is
-//! that late at the next phase, and if the others sleep over it, they are late in turn, and so on for ever.
+//! A waiting thread spins for twice the cost of a wake-up, then parks. No shorter: a thread that
+//! has just been woken is that late in the next phase, and if the others park because of it, they
+//! are late in turn, and so on for ever.
 #![forbid(unsafe_code)]
 
 use crate::park::{Ground, Parker, SPIN_TURNS, System};
@@ -14,31 +15,32 @@ use std::thread;
 use tautline_core::phaser::{PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
 
-/// Wake-ups' worth of looking before a thread sleeps.
+/// How long a thread spins before it parks, in costs of a wake-up.
 const PATIENCE: u64 = 2;
 
-/// Looks between two at the clock.
+/// Failed polls between two readings of the clock.
 const CLOCK_EVERY: u32 = 16;
 
-/// The port of phasers between threads: waits spin a little, then offer the processor to others. No barrier lines.
+/// The port of phasers between threads: waits spin briefly, then yield. No barrier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinThenYield {
-    /// Spin iterations before the first yield. Where threads share processors, few: the thread that is waited for may need
-    /// this one's. A wait for several threads yields at once ([`Relax::yield_now`]).
-    pub looks: u32,
+    /// Spin iterations before the first yield. Where threads share processors, few: the thread that
+    /// is waited for may need this one's. A wait for several threads yields at once
+    /// ([`Relax::yield_now`]).
+    pub spins: u32,
 }
 
 impl Default for SpinThenYield {
-    /// For threads with processors of their own.
+    /// For threads with dedicated processors.
     fn default() -> Self {
-        Self { looks: SPIN_TURNS }
+        Self { spins: SPIN_TURNS }
     }
 }
 
 impl Relax for SpinThenYield {
     #[inline]
     fn relax(&self, turn: u32) {
-        if turn < self.looks {
+        if turn < self.spins {
             std::hint::spin_loop();
         } else {
             std::thread::yield_now();
@@ -52,48 +54,50 @@ impl Relax for SpinThenYield {
 
 impl Barrier for SpinThenYield {}
 
-/// The calling thread as one that waits at phasers: for short by looking, for long asleep. It allocates nothing once made; one
-/// serves all phasers of its thread.
+/// The calling thread's means of waiting at phasers: spins for a short wait, parks in a long one. A
+/// waiter allocates only when it is made; one serves all phasers of its thread.
 #[derive(Debug)]
 pub struct Waiter {
-    sleeper: Sleeper<System>,
-    /// It stays on its thread.
+    inner: SpinThenPark<System>,
+    /// Keeps the waiter on its thread.
     thread: PhantomData<*const ()>,
 }
 
-/// The implementation of [`Waiter`], on any ground.
+/// The implementation of [`Waiter`], on any system.
 #[derive(Debug)]
-struct Sleeper<G> {
-    bed: Arc<Bed<G>>,
+struct SpinThenPark<G> {
+    thread: Arc<Parked<G>>,
     waker: Waker,
 }
 
+/// The thread as its wakers see it.
 #[derive(Debug)]
-struct Bed<G> {
+struct Parked<G> {
     parker: Parker<G>,
-    /// Written by the owner.
+    /// Written by the thread.
     sleeps: AtomicU64,
 }
 
-/// A count of the times that a [`Waiter`] went to sleep.
+/// A count of the times that a [`Waiter`] parked its thread.
 #[derive(Clone, Debug)]
-pub struct Sleeps(Arc<Bed<System>>);
+pub struct Sleeps(Arc<Parked<System>>);
 
 impl Sleeps {
-    /// So often so far. It counts before it sleeps, so it may yet find that it need not.
+    /// The count so far. It is incremented before the thread parks, so the last one may return at
+    /// once.
     pub fn count(&self) -> u64 {
         self.0.count()
     }
 }
 
-impl<G> Bed<G> {
+impl<G> Parked<G> {
     fn count(&self) -> u64 {
-        // ORDERING: Relaxed: a count.
+        // ORDERING: Relaxed: a statistic.
         self.sleeps.load(Ordering::Relaxed)
     }
 }
 
-impl<G: Ground + Send + Sync + 'static> Wake for Bed<G> {
+impl<G: Ground + Send + Sync + 'static> Wake for Parked<G> {
     fn wake(self: Arc<Self>) {
         self.parker.unpark();
     }
@@ -104,63 +108,65 @@ impl<G: Ground + Send + Sync + 'static> Wake for Bed<G> {
 }
 
 impl Waiter {
-    /// For the calling thread.
+    /// The waiter of the calling thread.
     pub fn here() -> Self {
         let parker = Parker::default();
         parker.belongs_to(thread::current());
         Self {
-            sleeper: Sleeper::new(parker),
+            inner: SpinThenPark::new(parker),
             thread: PhantomData,
         }
     }
 
-    /// Signals and waits, each if the mode lets it: [`Registration::next_blocking`], asleep if it takes long.
+    /// Signals and waits, each if the mode permits it: [`Registration::next_blocking`], parked in a
+    /// long wait.
     ///
     /// # Errors
     /// As [`Registration::next_blocking`].
     pub fn next<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
-        self.sleeper.next(task)
+        self.inner.next(task)
     }
 
-    /// Waits until all have signalled the phase: [`Registration::wait_blocking`], asleep if it takes long.
+    /// Waits until all tasks have signalled the phase: [`Registration::wait_blocking`], parked in a
+    /// long wait.
     ///
     /// # Errors
     /// As [`Registration::wait_blocking`].
     pub fn wait<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
-        self.sleeper.wait(task)
+        self.inner.wait(task)
     }
 
-    /// How often it goes to sleep: for any thread to look at.
+    /// How often the thread parks, for any thread to read.
     pub fn sleeps(&self) -> Sleeps {
-        Sleeps(Arc::clone(&self.sleeper.bed))
+        Sleeps(Arc::clone(&self.inner.thread))
     }
 }
 
-impl<G: Ground + Send + Sync + 'static> Sleeper<G> {
+impl<G: Ground + Send + Sync + 'static> SpinThenPark<G> {
     fn new(parker: Parker<G>) -> Self {
-        let bed = Arc::new(Bed {
+        let thread = Arc::new(Parked {
             parker,
             sleeps: AtomicU64::new(0),
         });
         Self {
-            waker: Waker::from(Arc::clone(&bed)),
-            bed,
+            waker: Waker::from(Arc::clone(&thread)),
+            thread,
         }
     }
 
     fn next<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
         let over = task.next_while(self.patience())?;
-        self.sleep_unless(over, task)
+        self.park_unless(over, task)
     }
 
     fn wait<P: Relax + Barrier>(&self, task: &mut Registration<P>) -> Result<(), PhaserError> {
         let over = task.wait_while(self.patience())?;
-        self.sleep_unless(over, task)
+        self.park_unless(over, task)
     }
 
     /// Whether a wait keeps polling, by its turn.
     fn patience(&self) -> impl FnMut(u32) -> bool + '_ {
-        let parker = &self.bed.parker;
+        let parker = &self.thread.parker;
         let patience = PATIENCE * parker.wake_ns();
         let mut start = None;
         move |turn| {
@@ -171,7 +177,7 @@ impl<G: Ground + Send + Sync + 'static> Sleeper<G> {
         }
     }
 
-    fn sleep_unless<P: Relax + Barrier>(
+    fn park_unless<P: Relax + Barrier>(
         &self,
         over: bool,
         task: &mut Registration<P>,
@@ -183,9 +189,9 @@ impl<G: Ground + Send + Sync + 'static> Sleeper<G> {
             if let Poll::Ready(result) = task.poll_wait(&self.waker) {
                 return result;
             }
-            // ORDERING: Relaxed: a count.
-            self.bed.sleeps.fetch_add(1, Ordering::Relaxed);
-            self.bed.parker.sleep();
+            // ORDERING: Relaxed: a statistic.
+            self.thread.sleeps.fetch_add(1, Ordering::Relaxed);
+            self.thread.parker.sleep();
         }
     }
 }

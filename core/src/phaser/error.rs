@@ -1,66 +1,56 @@
-//! What a program can do wrong with a phaser.
+//! Misuses of a phaser.
 #![forbid(unsafe_code)]
 
-use super::{Mode, Op, Phase};
+use super::config::Phase;
+use super::mode::Mode;
+use super::value::operator::Op;
 use core::fmt;
 
-/// A misuse of a phaser. Nothing has happened then: the phaser and all registrations are as before.
+/// A misuse of a phaser. The call has no effect on the phaser and its registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaserError {
-    /// A task registered as `held` cannot give a child `asked`.
+    /// A task registered as `held` cannot register a child as `asked`.
     Capability {
         /// The parent's mode.
         held: Mode,
         /// The child's.
         asked: Mode,
     },
-    /// A task that accumulates can only have children registered signal-wait.
+    /// A phaser that accumulates accepts only tasks registered signal-wait.
     Accumulates {
         /// The child's mode.
         asked: Mode,
     },
-    /// A value or a statement for a phase that the task has signalled already.
+    /// A value or a statement for a phase that the task has already signalled.
     Signalled {
         /// That phase.
         phase: Phase,
     },
-    /// The operator is none for values of this type.
+    /// The operator is not defined for values of this type.
     Operator {
         /// The operator.
         op: Op,
     },
-    /// The phaser was created under another finish than the one that the child would join.
+    /// The phaser belongs to another scope than the one that the child would join.
     Scope,
     /// A second wait for a phase, without a signal in between.
     DoubleWait {
         /// The phase that the task has not signalled.
         phase: Phase,
     },
-    /// `next_single` by a task that is registered otherwise.
+    /// `next_single` by a task registered in a mode without statements.
     Single {
-        /// How it is registered.
+        /// The task's mode.
         mode: Mode,
     },
     /// The task is not registered on the phaser, or no longer.
     NotRegistered,
-    /// The last phase that can be counted.
+    /// The last phase that can be counted was reached.
     Overflow,
     /// Nodes of a tree have at least 2 and at most 1024 children.
     Degree {
-        /// What was asked for.
+        /// The degree requested.
         degree: usize,
-    },
-    /// More leaves than a tiered phaser can have, or no tier.
-    Tiers {
-        /// How many tiers were asked for.
-        tiers: usize,
-        /// Of which degree.
-        degree: usize,
-    },
-    /// A tiered phaser takes only tasks that wait, so that each leaf has somebody who gathers it.
-    NobodyGathers {
-        /// How the task would be registered.
-        asked: Mode,
     },
 }
 
@@ -73,20 +63,17 @@ impl fmt::Display for PhaserError {
             Self::Accumulates { asked } => {
                 write!(
                     f,
-                    "a phaser that accumulates takes {} only, not {asked}",
+                    "a phaser that accumulates accepts {} only, not {asked}",
                     Mode::SignalWait
                 )
             }
             Self::Signalled { phase } => {
-                write!(
-                    f,
-                    "too late for phase {phase}, which the task has signalled"
-                )
+                write!(f, "the task has already signalled phase {phase}")
             }
-            Self::Operator { op } => write!(f, "{op:?} is no operator for this type of value"),
-            Self::Scope => f.write_str(
-                "the phaser was created under another finish than the one that the task joins",
-            ),
+            Self::Operator { op } => write!(f, "{op:?} is not defined for values of this type"),
+            Self::Scope => {
+                f.write_str("the phaser belongs to another scope than the one that the task joins")
+            }
             Self::DoubleWait { phase } => {
                 write!(
                     f,
@@ -97,21 +84,12 @@ impl fmt::Display for PhaserError {
                 let needed = Mode::SignalWaitSingle;
                 write!(
                     f,
-                    "next_single by a task registered {mode}: it takes {needed}"
+                    "next_single by a task registered {mode}: it requires {needed}"
                 )
             }
             Self::NotRegistered => f.write_str("the task is not registered on this phaser"),
             Self::Overflow => write!(f, "phase {} is the last one", Phase::LAST),
             Self::Degree { degree } => write!(f, "degree {degree}: allowed are 2 to 1024"),
-            Self::Tiers { tiers, degree } => {
-                write!(
-                    f,
-                    "{tiers} tiers of degree {degree}: allowed are 1 and more, and 65536 leaves"
-                )
-            }
-            Self::NobodyGathers { asked } => {
-                write!(f, "a tiered phaser takes tasks that wait, not {asked}")
-            }
         }
     }
 }

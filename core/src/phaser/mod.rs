@@ -1,38 +1,54 @@
-//! Phasers: barriers, point-to-point synchronization and reductions in one construct, for groups of tasks that change.
+//! Phasers: barriers, point-to-point synchronization and reductions in one construct, for groups of
+//! tasks whose membership changes.
 //!
-//! A task holds a [`Registration`], which says by its [`Mode`] what it may do. In each phase it signals, waits, or both; nobody leaves
-//! the wait of a phase before everybody who signals has signalled it or is gone. A registered task registers others, at any time; who
-//! drops its registration is no longer waited for. Three ways to wait mean the same: on a thread (`*_blocking`, which spins and
-//! yields as the port says; `*_while`, for so long), asleep until woken ([`Registration::poll_wait`] with any waker), and as a future
-//! ([`Registration::next`]). Where a port has barrier lines, it is decided for each phase whether a line carries it.
+//! A task holds a [`Registration`], whose [`Mode`] determines what the task may do. In each phase
+//! it signals, waits, or both. A wait for a phase returns only after every task that signals has
+//! signalled the phase or has deregistered. A registered task may register others at any time;
+//! dropping a registration deregisters its task. Three ways to wait are equivalent: blocking a
+//! thread (`*_blocking`, which spins and yields as the port defines; `*_while`, for a bounded
+//! time), parked until a waker is called ([`Registration::poll_wait`]), and as a future
+//! ([`Registration::next`]). Where a port has barrier lines, each phase may be carried by one.
 //!
 //! # Algorithm
-//! Chatterjee 2013, chapter 6; the heads of `tree`, `accumulator` and `window` say what differs.
+//! Chatterjee 2013, chapter 6; the heads of `tree`, `tree::values` and `line::window` state what
+//! differs.
+//!
+//! # Files
+//! Each concept owns its words and their table of orderings. From the bottom up: `mode`, `config`,
+//! `error`, `value` (elements, operators, cells; no nodes), `word` (which phase it is), `single`
+//! (what runs once between two phases), `tree` (which tasks have signalled), `line` (whether a
+//! barrier line carries a phase), `shared` (joins these: the end of a phase), `registration` (one
+//! task's view), `handle`. No two files import each other, directly or through others.
 //!
 //! # Proved
-//! By loom, for two to four tasks: phase order and termination under registration, growth, drops, crossed phasers, split phases,
-//! sleep; values counted once; the window. By random schedules, for up to 16 tasks. See `verify/MODELS.md`.
+//! By loom, for two to four tasks: phase order and termination under registration, growth, drops,
+//! crossed phasers, split phases, parking; each value counted once; the window. By random
+//! schedules, for up to 16 tasks. See `verify/MODELS.md`.
 //!
 //! # Not proved
 //! Loom does not explore load buffering.
 #![allow(unreachable_pub, reason = "the module is being divided anew")]
 
-mod accumulator;
+#[cfg(feature = "baseline")]
 pub mod baseline;
-mod collective;
+mod config;
 mod error;
+mod handle;
+mod line;
 mod mode;
-mod next;
 mod registration;
 mod shared;
+mod single;
 mod tree;
-mod window;
+mod value;
+mod word;
 
-pub use accumulator::{At, Element, Op};
-pub use collective::{Begin, Collective};
+pub use config::{Census, Config, Phase};
 pub use error::PhaserError;
+pub use handle::{Accumulator, Phaser};
 pub use mode::Mode;
-pub use next::Next;
 pub use registration::Registration;
-pub use shared::{Accumulator, Census, Config, Phase, Phaser};
-pub use window::{Carrier, State, Window};
+pub use registration::next::Next;
+#[doc(hidden)]
+pub use single::{Begin, Single};
+pub use value::operator::{At, Element, Op};

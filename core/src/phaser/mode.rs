@@ -13,18 +13,18 @@ use core::fmt;
 /// | `Wait` | wait | error | nothing | wait |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// A producer: others wait for it, it waits for nobody.
+    /// A producer: others wait for it, it does not wait.
     Signal,
-    /// A consumer: it waits for others, nobody waits for it.
+    /// A consumer: it waits for others, no task waits for it.
     Wait,
     /// A member of a barrier.
     SignalWait,
-    /// A member of a barrier that may have a statement run once between two phases.
+    /// A member of a barrier that may request a statement to run once between two phases.
     SignalWaitSingle,
 }
 
 impl Mode {
-    /// All of them, the weaker first.
+    /// All modes, the weaker first.
     pub const ALL: [Self; 4] = [
         Self::Signal,
         Self::Wait,
@@ -32,32 +32,33 @@ impl Mode {
         Self::SignalWaitSingle,
     ];
 
-    /// Others wait for its signals.
+    /// Whether others wait for the task's signals.
     #[inline]
     pub const fn signals(self) -> bool {
         !matches!(self, Self::Wait)
     }
 
-    /// It waits for the others' signals.
+    /// Whether the task waits for the others' signals.
     #[inline]
     pub const fn waits(self) -> bool {
         !matches!(self, Self::Signal)
     }
 
-    /// It may call for a statement between two phases.
+    /// Whether the task may request a statement between two phases.
     #[inline]
     pub const fn singles(self) -> bool {
         matches!(self, Self::SignalWaitSingle)
     }
 
-    /// Whether a task registered so may register a child as `child`: it must be able to do itself what the child may.
+    /// Whether a task in this mode may register a child as `child`: the child may do nothing that
+    /// its parent may not.
     pub const fn allows(self, child: Self) -> bool {
         (self.signals() || !child.signals())
             && (self.waits() || !child.waits())
             && (self.singles() || !child.singles())
     }
 
-    /// Its name in messages.
+    /// The name of the mode in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Signal => "signal-only",

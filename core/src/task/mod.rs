@@ -19,7 +19,7 @@ mod worker;
 pub use balance::{Balance, Unobserved};
 pub use cx::Cx;
 pub use future::TaskCx;
-pub use phased::{Member, Phased, Request};
+pub use phased::{Accumulates, Member, Phased, PoolPort, Request};
 pub use pool::{Idle, Outside, Pool};
 pub use scope::Cancelled;
 pub use seat::Seat;

@@ -10,15 +10,37 @@ use super::cx::Cx;
 use super::future::TaskCx;
 use super::scope::ScopeId;
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
-use crate::port::{Barrier, Host, Relax, Spin};
+use crate::port::{Barrier, Host, Relax};
 use alloc::vec::Vec;
+use core::fmt;
 use core::future::Future;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
+/// The port of a scope's phasers: waits as the pool's port does, without barrier lines.
+pub struct PoolPort<'scope, P>(&'scope P);
+
+impl<P> fmt::Debug for PoolPort<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PoolPort")
+    }
+}
+
+impl<P: Relax> Relax for PoolPort<'_, P> {
+    fn relax(&self, turn: u32) {
+        self.0.relax(turn);
+    }
+
+    fn yield_now(&self, turn: u32) {
+        self.0.yield_now(turn);
+    }
+}
+
+impl<P> Barrier for PoolPort<'_, P> {}
+
 /// A registration on a phaser that was created in a scope. It registers tasks of that scope only.
 #[derive(Debug)]
-pub struct Member<'scope, Q: Relax + Barrier = Spin> {
+pub struct Member<'scope, Q: Relax + Barrier> {
     registration: Registration<Q>,
     scope: ScopeId,
     lifetime: PhantomData<&'scope mut &'scope ()>,
@@ -75,7 +97,7 @@ impl<Q: Relax + Barrier> DerefMut for Member<'_, Q> {
 
 /// The phaser on which a child is to be registered, and the mode.
 #[derive(Debug)]
-pub struct Request<'m, 'scope, Q: Relax + Barrier = Spin> {
+pub struct Request<'m, 'scope, Q: Relax + Barrier> {
     parent: &'m mut Member<'scope, Q>,
     mode: Mode,
 }
@@ -90,8 +112,14 @@ impl<'scope, Q: Relax + Barrier> Request<'_, 'scope, Q> {
     }
 }
 
+/// An accumulator of a scope, with the registration of the task that created it.
+pub type Accumulates<'scope, T, P> = (
+    Accumulator<T, PoolPort<'scope, P>>,
+    Member<'scope, PoolPort<'scope, P>>,
+);
+
 /// The context of a phased task: its registrations, and its scope.
-pub struct Phased<'scope, 'env: 'scope, P: Host, Q: Relax + Barrier = Spin> {
+pub struct Phased<'scope, 'env: 'scope, P: Host, Q: Relax + Barrier = PoolPort<'scope, P>> {
     cx: TaskCx<'scope, 'env, P>,
     members: Vec<Member<'scope, Q>>,
 }
@@ -187,12 +215,16 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Deref for Phased<'scope, 'env, P
 }
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
+    fn pool_port(&self) -> PoolPort<'scope, P> {
+        PoolPort(self.of_child().pool().port())
+    }
+
     /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.
     ///
     /// # Errors
     /// As [`Registration::create`].
-    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope>, PhaserError> {
-        let registration = Registration::create(Spin, mode, self.phasers())?;
+    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope, PoolPort<'scope, P>>, PhaserError> {
+        let registration = Registration::create(self.pool_port(), mode, self.phasers())?;
         Ok(self.adopt(registration))
     }
 
@@ -203,8 +235,9 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     pub fn accumulator<T: Element>(
         &self,
         op: Op,
-    ) -> Result<(Accumulator<T, Spin>, Member<'scope>), PhaserError> {
-        let (accumulator, registration) = Accumulator::create(Spin, op, None, self.phasers())?;
+    ) -> Result<Accumulates<'scope, T, P>, PhaserError> {
+        let (accumulator, registration) =
+            Accumulator::create(self.pool_port(), op, None, self.phasers())?;
         Ok((accumulator, self.adopt(registration)))
     }
 
@@ -242,7 +275,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ///
     /// # Errors
     /// As [`Registration::create`].
-    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope>, PhaserError> {
+    pub fn phaser(&self, mode: Mode) -> Result<Member<'scope, PoolPort<'scope, P>>, PhaserError> {
         self.task().phaser(mode)
     }
 
@@ -253,7 +286,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     pub fn accumulator<T: Element>(
         &self,
         op: Op,
-    ) -> Result<(Accumulator<T, Spin>, Member<'scope>), PhaserError> {
+    ) -> Result<Accumulates<'scope, T, P>, PhaserError> {
         self.task().accumulator(op)
     }
 

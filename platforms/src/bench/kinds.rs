@@ -53,23 +53,23 @@ pub fn help_after(plan: &Plan) -> u32 {
     rule::help_after(plan.cpus.len(), processors.len())
 }
 
-/// For phasers that do not say when a look is in vain: where tasks share processors it mostly is.
+/// The port of phasers that never call `yield_now`: where tasks share processors, most polls fail.
 fn port(help_after: u32) -> SpinThenYield {
     match help_after {
-        0 => SpinThenYield { looks: 0 },
+        0 => SpinThenYield { spins: 0 },
         _ => SpinThenYield::default(),
     }
 }
 
-/// The first on a flat phaser.
+/// The first registration on a flat phaser.
 pub fn flat(help_after: u32) -> Flat<SpinThenYield> {
     Flat::create(port(help_after), Mode::SignalWait)
 }
 
-/// The first on a tiered phaser that has a leaf for each `degree` of so many tasks.
+/// The first registration on a tiered phaser with a leaf for each `degree` of `tasks` tasks.
 ///
 /// # Panics
-/// A degree that is none.
+/// The degree is out of range.
 pub fn tiered(tasks: usize, degree: usize, help_after: u32) -> Tiered<SpinThenYield> {
     let leaves = tasks.div_ceil(degree);
     let tiers = (0..).find(|&above| degree.checked_pow(above).is_none_or(|n| n >= leaves));
@@ -81,10 +81,10 @@ pub fn tiered(tasks: usize, degree: usize, help_after: u32) -> Tiered<SpinThenYi
     Tiered::create(port(help_after), Mode::SignalWait, shape).expect("a degree")
 }
 
-/// The first on a phaser.
+/// The first registration on a phaser.
 ///
 /// # Panics
-/// A degree that is none.
+/// The degree is out of range.
 pub fn tree(degree: usize, help_after: u32) -> Registration<SpinThenYield> {
     let config = Config {
         degree,

@@ -1,6 +1,7 @@
-//! Phasers: barriers, point-to-point synchronization and reductions for tasks or threads that come and go.
+//! Phasers: barriers, point-to-point synchronization and reductions for groups of tasks or threads
+//! whose membership changes.
 //!
-//! Among tasks a phaser belongs to a scope, and waiting holds no worker:
+//! Among tasks a phaser belongs to a scope, and a waiting task occupies no worker:
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -21,7 +22,8 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! Among threads each holds a registration, and waits by looking at memory, or asleep if that takes long ([`Waiter`]):
+//! Among threads each holds a registration, and waits by spinning, or parks in a long wait
+//! ([`Waiter`]):
 //!
 //! ```
 //! use tautline::phaser::{self, Mode};
@@ -37,7 +39,8 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! How they are built follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides the degree.
+//! Their configuration follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides
+//! the degree.
 #![forbid(unsafe_code)]
 
 pub mod rule;
@@ -46,44 +49,52 @@ use crate::{Error, Result};
 use rule::{Site, rule};
 use std::borrow::Cow;
 use tautline_core::phaser;
-use tautline_core::port::Spin;
 use tautline_node::Machine;
 use tautline_node::pool::Node;
 
 pub use tautline_core::phaser::{At, Census, Config, Element, Mode, Op, Phase, PhaserError};
-pub use tautline_core::task::{Member, Request};
+pub use tautline_core::task::PoolPort;
 pub use tautline_node::{Sleeps, SpinThenYield, Waiter};
 
-/// A thread's place on a phaser; see [`phaser::Registration`].
+/// A thread's registration on a phaser; see [`phaser::Registration`].
 pub type Registration<Q = SpinThenYield> = phaser::Registration<Q>;
 
-/// A phaser, to be looked at; see [`phaser::Phaser`].
+/// A handle for queries; see [`phaser::Phaser`].
 pub type Phaser<Q = SpinThenYield> = phaser::Phaser<Q>;
 
 /// A phaser's reduction; see [`phaser::Accumulator`].
 pub type Accumulator<T, Q = SpinThenYield> = phaser::Accumulator<T, Q>;
 
-/// What a phased task is given on this machine; see [`task::Phased`](tautline_core::task::Phased).
-pub type Phased<'scope, 'env, Q = Spin> = tautline_core::task::Phased<'scope, 'env, Node, Q>;
+/// The context of a phased task on this machine; see [`task::Phased`](tautline_core::task::Phased).
+pub type Phased<'scope, 'env, Q = PoolPort<'scope, Node>> =
+    tautline_core::task::Phased<'scope, 'env, Node, Q>;
+
+/// A registration of a task; see [`task::Member`](tautline_core::task::Member).
+pub type Member<'scope, Q = PoolPort<'scope, Node>> = tautline_core::task::Member<'scope, Q>;
+
+/// The registration that a phased task is spawned with; see
+/// [`task::Request`](tautline_core::task::Request).
+pub type Request<'m, 'scope, Q = PoolPort<'scope, Node>> =
+    tautline_core::task::Request<'m, 'scope, Q>;
 
 /// The variable that overrides the degree of the trees.
 pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 
-/// A new phaser for so many threads of this machine, the caller's registration among them; it registers the others. More, or
-/// fewer, can come.
+/// Creates a phaser for `threads` threads of this machine, and returns the caller's registration,
+/// which registers the others. More threads, or fewer, may take part.
 ///
 /// # Errors
-/// A [`DEGREE_VARIABLE`] that is none.
+/// `TAUTLINE_PHASER_DEGREE` is set but invalid.
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
     let config = config(&Machine::discover(), Some(threads))?;
     Ok(Registration::create(rule::port(config), mode, config)?)
 }
 
-/// A new phaser for so many threads that brings the values of a phase together by `op`, with the caller's registration,
-/// signal-wait.
+/// Creates a phaser for `threads` threads that combines the values of a phase by `op`, and returns
+/// the caller's registration, signal-wait.
 ///
 /// # Errors
-/// As [`for_threads`]; an operator that is none for values of this type.
+/// As [`for_threads`]; [`PhaserError::Operator`].
 pub fn accumulator_for_threads<T: Element>(
     threads: usize,
     op: Op,
@@ -92,10 +103,11 @@ pub fn accumulator_for_threads<T: Element>(
     Ok(Accumulator::create(rule::port(config), op, None, config)?)
 }
 
-/// How phasers of so many tasks are built on `machine`: by the [`rule`](rule::rule), but for what the environment asks for.
+/// The configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
+/// the environment overrides it.
 ///
 /// # Errors
-/// A [`DEGREE_VARIABLE`] that is none.
+/// `TAUTLINE_PHASER_DEGREE` is set but invalid.
 pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     let rules = rule(&Site::of(machine), tasks);
     Ok(Config {
@@ -104,10 +116,10 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
-/// The degree that the environment asks for.
+/// The degree set in the environment.
 ///
 /// # Errors
-/// A [`DEGREE_VARIABLE`] that is none.
+/// `TAUTLINE_PHASER_DEGREE` is set but invalid.
 pub fn asked() -> Result<Option<usize>> {
     let Ok(value) = std::env::var(DEGREE_VARIABLE) else {
         return Ok(None);

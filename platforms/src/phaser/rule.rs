@@ -1,9 +1,10 @@
 //! How phasers are built on a machine, and why.
 //!
 //! # Algorithm
-//! Chatterjee 2013, chapter 6, finds that the best degree depends on machine and number of threads, and chooses by trial. The rule
-//! here: a leaf is what shares a cache, within bounds. It has been measured on two processors only; elsewhere it is a
-//! starting point for `tautline bench barrier --degree`.
+//! Chatterjee 2013, chapter 6, finds that the best degree depends on the machine and the number of
+//! threads, and chooses by trial. The rule here: the tasks of a leaf share a cache, within bounds.
+//! It has been measured on two processors only; elsewhere it is a starting point for `tautline
+//! bench barrier --degree`.
 #![forbid(unsafe_code)]
 
 use super::Config;
@@ -12,30 +13,31 @@ use crate::choice::Choice;
 use tautline_core::hierarchy::{Domain, Kind};
 use tautline_node::{Machine, SpinThenYield};
 
-/// Up to so many tasks watch each other's slots, if they are in one leaf.
+/// At most this many tasks watch each other's slots, in one leaf.
 const FEW: usize = 4;
-/// What a leaf has at most: whoever gathers it reads a line of each.
+/// The largest leaf: the task that gathers it reads a line of each slot.
 const MOST: usize = 8;
-/// What a leaf has where tasks share workers.
+/// The size of a leaf where tasks share workers.
 const MANY: usize = 16;
-/// Looks at the last signal missing before a processor that tasks share is offered: a good part of what that costs.
+/// Polls of the last missing signal before a task yields a shared processor: a large part of the
+/// cost of yielding.
 const BRIEF: u32 = 16;
-/// How descriptions call memory that software fills, near some of the processors.
+/// The name, in descriptions, of memory near some processors that software fills.
 pub const SCRATCH: &str = "scratch";
 
-/// What the rule looks at of a machine.
+/// The properties of a machine that the rule depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// So many tasks do not share processors.
+    /// The processors available: at most this many tasks have dedicated ones.
     pub processors: usize,
-    /// The nearest cache that at least four processors share: what it is called, and how many they are.
+    /// The nearest cache that at least four processors share: its name, and their number.
     pub cache: Option<(String, usize)>,
-    /// Memory near a processor that software fills: what it is called, and its bytes, 0 if not known.
+    /// Memory near a processor that software fills: its name, and its bytes, 0 if unknown.
     pub scratch: Option<(String, u64)>,
 }
 
 impl Site {
-    /// The processors that workers are pinned to by default.
+    /// The processors to which workers are pinned by default.
     pub fn of(machine: &Machine) -> Self {
         let used = machine.cpus();
         let shared = machine.caches().iter().filter(|c| c.kind != "Instruction");
@@ -52,7 +54,7 @@ impl Site {
         }
     }
 
-    /// A described node, a processor for each worker.
+    /// A described node, with a processor for each worker.
     pub fn described(platform: &Platform) -> Self {
         let tree = platform.hierarchy();
         let named = |place: Domain| match tree.label(place) {
@@ -75,34 +77,35 @@ impl Site {
     }
 }
 
-/// Where the words of a phaser that are spun on had better be.
+/// Where the words of a phaser that tasks spin on should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Anywhere: caches bring them to whoever spins.
+    /// Anywhere: caches bring them to the spinning thread.
     Anywhere,
-    /// In that memory of the thread that spins.
+    /// In that memory of the spinning thread.
     Scratch(String),
 }
 
-/// What is chosen, and why.
+/// The settings chosen, with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// How a phaser is built.
     pub config: Config,
-    /// Where its words had better be: for backends with such memory.
+    /// Where its words should be: for backends with such memory.
     pub placement: Placement,
     degree: String,
     help: String,
 }
 
-/// How a phaser of so many tasks is built; of none: any number of tasks that a runtime's workers share.
+/// How a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a
+/// runtime's workers.
 pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     let (degree, why) = degree(site, tasks);
     let help_after = tasks.map_or(0, |tasks| help_after(tasks, site.processors));
     let help = match help_after {
-        0 => "at once, as tasks share processors: who is to gather may have none".to_owned(),
-        looks => {
-            format!("after {looks} looks, a processor for each task: who is to gather soon does")
+        0 => "at once, as tasks share processors: the master of a node may be preempted".to_owned(),
+        polls => {
+            format!("after {polls} polls, a processor for each task: masters gather promptly")
         }
     };
     let placement = site
@@ -123,15 +126,15 @@ pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     }
 }
 
-/// How threads wait on a phaser that is built so.
+/// How threads wait on a phaser built with `config`.
 pub fn port(config: Config) -> SpinThenYield {
     match config.help_after {
-        0 => SpinThenYield { looks: BRIEF },
+        0 => SpinThenYield { spins: BRIEF },
         _ => SpinThenYield::default(),
     }
 }
 
-/// After how many failed looks a task helps.
+/// The number of failed polls after which a task helps.
 pub fn help_after(tasks: usize, processors: usize) -> u32 {
     if tasks > processors {
         0
@@ -142,7 +145,7 @@ pub fn help_after(tasks: usize, processors: usize) -> u32 {
 
 fn degree(site: &Site, tasks: Option<usize>) -> (usize, String) {
     let Some(tasks) = tasks else {
-        let why = "few levels: of tasks that share workers, whoever comes last goes up all of them";
+        let why = "few levels: among tasks that share workers, the last one climbs all of them";
         return (MANY, format!("{MANY}, {why}"));
     };
     if tasks <= FEW {
@@ -164,27 +167,27 @@ fn degree(site: &Site, tasks: Option<usize>) -> (usize, String) {
             )
         }
         None => {
-            let why = "no cache is shared by as many, so each look below a node costs the same";
+            let why = "no cache is shared by as many, so each read below a node costs the same";
             (FEW, format!("{FEW}, {why}"))
         }
     }
 }
 
 impl Rules {
-    /// The settings with their reasons; `asked` is the degree that somebody asked for.
+    /// The settings with their reasons; `asked` is a degree requested explicitly.
     pub fn explain(&self, asked: Option<usize>) -> Vec<Choice> {
         let placement = match &self.placement {
-            Placement::Anywhere => "anywhere: caches bring them to who spins".to_owned(),
+            Placement::Anywhere => "anywhere: caches bring them to the spinning thread".to_owned(),
             Placement::Scratch(name) => {
-                format!("in {name} of the thread that spins: no cache brings them")
+                format!("in {name} of the spinning thread: no cache brings them")
             }
         };
-        let looks = port(self.config).looks;
+        let spins = port(self.config).spins;
         let spin = match self.config.help_after {
             0 => format!(
-                "{looks} looks for the last signal, none for more: they may need this processor"
+                "{spins} polls for the last signal, 0 for more: they may need this processor"
             ),
-            _ => format!("{looks} looks, then the processor is offered"),
+            _ => format!("{spins} polls, then yields"),
         };
         let choice = |setting, chosen, why: &str| Choice {
             setting,

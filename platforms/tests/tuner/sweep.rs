@@ -1,11 +1,12 @@
 //! A computation in virtual time and what its tuners did.
 
+use tautline::glb::PlaceRun;
 use tautline::glb::{Bag, Config, Fairness, Grain, PlaceId};
 use tautline::glb::{Observer, State};
 use tautline::machines;
 use tautline::uts::variant::{Fragments, Whole};
 use tautline::uts::{self, named};
-use tautline_sim::{Machine, PlaceRun, Simulation};
+use tautline_sim::{Machine, Simulation};
 
 use crate::tree::Tree;
 

@@ -1,7 +1,7 @@
 //! Tasks that signal and wait on one phaser: the tree, registrations, growth, drops.
 
 use super::scene::{
-    AGAIN, HELP, MASTERS, Marks, Plain, Task, all_set, found, group, joined, marks, waker, wide,
+    AGAIN, HELP, MASTERS, Marks, Plain, Task, all_set, create, group, joined, marks, waker, wide,
 };
 use loom::thread::{self, JoinHandle};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn static_3_helped() {
         .check(|| static_tasks::<6>(HELP));
 }
 
-/// The tasks one phase on: none is a newcomer, who would be looked at besides the tree.
+/// The tasks one phase later: none is a newcomer, which would be examined besides the tree.
 fn settled<const N: usize>(mut tasks: [Task; N]) -> [Task; N] {
     tasks.iter_mut().for_each(|task| task.signal().unwrap());
     for task in &mut tasks {
@@ -63,8 +63,8 @@ fn settled<const N: usize>(mut tasks: [Task; N]) -> [Task; N] {
     tasks
 }
 
-/// The master of a leaf has signalled, and is elsewhere; the second task, in its leaf too, gathers the root; the third gathers the leaf
-/// in its master's place.
+/// The master of a leaf has signalled, and is elsewhere; the second task, in its leaf, too, gathers
+/// the root; the third gathers the leaf in place of its master.
 #[test]
 fn master_elsewhere() {
     Model::new("master_elsewhere")
@@ -80,8 +80,8 @@ fn master_elsewhere() {
         });
 }
 
-/// V12: the first task registers a child in the leaf of the third, which may have been gathered already, and signals. The
-/// second has signalled.
+/// V12: the first task registers a child in the leaf of the third, which may have been gathered
+/// already, and signals. The second has signalled.
 fn registers(turns: u32, waits: bool) {
     let [mut a, mut b, c] = group::<3>(turns, HELP);
     let marks = marks::<2>();
@@ -105,7 +105,7 @@ fn registration() {
         .check(|| registers(AGAIN, false));
 }
 
-/// The same; the newcomer may have been retired before the other one looks for newcomers.
+/// The same; the newcomer may have been retired before the other task examines the newcomers.
 #[test]
 fn registration_retired() {
     Model::new("registration_retired")
@@ -114,14 +114,14 @@ fn registration_retired() {
         .check(|| registers(1, true));
 }
 
-/// The same; masters, who have no fences, end the phase, and the newcomer is on a thread of its own.
+/// The same; masters, without fences, end the phase, and the newcomer is on a separate thread.
 #[test]
 fn registration_apart() {
     Model::new("registration_apart")
         .bound(2)
         .floor(20_000)
         .check(|| {
-            let founder = found(SignalWait, 2, 1);
+            let founder = create(SignalWait, 2, 1);
             let [mut a, mut b, mut c] = joined([SignalWait, Signal, SignalWait], founder);
             let marks = marks::<1>();
             b.signal().unwrap();
@@ -140,15 +140,15 @@ fn registration_apart() {
         });
 }
 
-/// A task that has signalled registers a child, which owes the next phase first, and goes. Its place on the landing pad, and in the
-/// leaf, is one that others had before; who gathers has no fences.
+/// A task that has signalled registers a child, which owes the next phase first, and leaves. The
+/// child reuses an entry of the landing pad and a slot; the gathering tasks have no fences.
 #[test]
 fn registration_early() {
     Model::new("registration_early")
         .bound(3)
         .floor(2_900)
         .check(|| {
-            let founder = found(SignalWait, 1, 1);
+            let founder = create(SignalWait, 1, 1);
             let modes = [SignalWait, Signal, SignalWait, Signal];
             let [first, mut a, mut b, last] = settled(joined(modes, founder));
             drop(last);
@@ -162,7 +162,7 @@ fn registration_early() {
             });
             a.signal().unwrap();
             let mut child = a.register(Signal).unwrap();
-            // The other one may come to the next phase meanwhile.
+            // The other task may reach the next phase meanwhile.
             thread::yield_now();
             drop(a);
             marks[0].set();
@@ -171,7 +171,7 @@ fn registration_early() {
         });
 }
 
-/// The same, and the child registers one of its own before it signals.
+/// The same, and the child registers another before it signals.
 #[test]
 fn registration_chain() {
     Model::new("registration_chain")
@@ -194,7 +194,8 @@ fn registration_chain() {
         });
 }
 
-/// A place on the landing pad is used again, for a task of the next phase, under the eyes of one who is late in this.
+/// An entry of the landing pad is reused, for a task of the next phase, while a delayed task of
+/// this phase reads it.
 #[test]
 fn registration_overwrites() {
     Model::new("registration_overwrites")
@@ -212,7 +213,7 @@ fn registration_overwrites() {
             });
             marks[0].set();
             a.signal().unwrap();
-            // The other one goes first.
+            // The other task signals first.
             thread::yield_now();
             a.next_blocking().unwrap();
             let child = a.register(Signal).unwrap();
@@ -221,11 +222,12 @@ fn registration_overwrites() {
         });
 }
 
-/// A leaf is hung below a node that is there, while somebody who knows nothing of it gathers the node.
+/// A leaf is linked below an existing node while a task that does not know the leaf gathers the
+/// node.
 #[test]
 fn growth_adopts() {
     Model::new("growth_adopts").bound(3).floor(1_800).check(|| {
-        let founder = found(SignalWait, 0, HELP);
+        let founder = create(SignalWait, 0, HELP);
         let modes = [SignalWait, SignalWait, Signal, Signal, Signal, Signal];
         let [mut a, mut b, rest @ ..] = joined(modes, founder);
         let rest: [Task; 4] = rest.map(|mut task| {
@@ -240,7 +242,8 @@ fn growth_adopts() {
     });
 }
 
-/// V13: the leaf is full; the third task comes while the master of the leaf, which is the root, gathers.
+/// V13: the leaf is full; a third task is registered while the master of the leaf, which is the
+/// root, gathers.
 #[test]
 fn growth() {
     Model::new("growth").bound(3).floor(6_000).check(|| {
@@ -256,7 +259,8 @@ fn growth() {
     });
 }
 
-/// A task that signalled early registers a child, which thus owes the next phase first, in a new leaf.
+/// A task that signalled early registers a child, which therefore owes the next phase first, in a
+/// new leaf.
 #[test]
 fn growth_early() {
     Model::new("growth_early").bound(2).floor(25_000).check(|| {
@@ -281,12 +285,12 @@ fn growth_early() {
     });
 }
 
-/// A producer that is far ahead registers a child in a new leaf, which so owes a later phase first, and goes; another one takes its place
-/// there, and is waited for from its own first phase on.
+/// A producer that is far ahead registers a child in a new leaf, which therefore owes a later phase
+/// first, and leaves; another task reuses its slot, and is waited for from its own first phase on.
 #[test]
 fn growth_ahead() {
     Model::new("growth_ahead").bound(3).floor(200).check(|| {
-        let founder = found(SignalWait, 1, HELP);
+        let founder = create(SignalWait, 1, HELP);
         let [mut a, mut ahead] = joined([SignalWait, Signal], founder);
         for _ in 0..3 {
             ahead.signal().unwrap();
@@ -308,7 +312,8 @@ fn growth_ahead() {
     });
 }
 
-/// V14: the master of the root, or of the leaf, drops in phase 0; the others go on to phase 1, and one of them takes its node.
+/// V14: the master of the root, or of the leaf, drops in phase 0; the others continue to phase 1,
+/// and one of them takes its node.
 #[test]
 fn master_drops() {
     Model::new("master_drops").bound(2).floor(2_000).check(|| {
@@ -330,7 +335,8 @@ fn master_drops() {
     });
 }
 
-/// The master of the leaf drops while the other goes on: whoever learns that there is a node to be had gets it.
+/// The master of the leaf drops while the other task continues: a task that learns of the vacancy
+/// gets the node.
 #[test]
 fn vacancy() {
     Model::new("vacancy").bound(3).floor(100).check(|| {
@@ -352,7 +358,7 @@ fn leaver(task: Task, marks: &Marks<2>) -> JoinHandle<()> {
     })
 }
 
-/// A slot is left, and may be taken for a child in the same phase.
+/// A slot is freed, and may be reused for a child in the same phase.
 #[test]
 fn reuse() {
     Model::new("reuse").floor(290).check(|| {
@@ -369,7 +375,8 @@ fn reuse() {
     });
 }
 
-/// The same, for a child that owes the next phase first: what the first task did is seen behind the phase nevertheless.
+/// The same, for a child that owes the next phase first: what the first task did is visible after
+/// the phase nevertheless.
 #[test]
 fn reuse_early() {
     Model::new("reuse_early").bound(3).floor(49_000).check(|| {

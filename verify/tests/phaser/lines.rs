@@ -1,4 +1,4 @@
-//! Phases that a barrier line carries: the window opens and closes for all at once.
+//! Phases that a barrier line carries: the window opens and closes for all tasks at once.
 
 use super::scene::{HELP, Mark, all_set, config, joined, marks, rest};
 use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -12,7 +12,7 @@ use tautline_core::port::{Barrier, Line, Relax};
 use tautline_verify::model::{Model, Turns};
 
 loom::thread_local! {
-    /// How often the line had been done when this thread arrived.
+    /// How often the line was done when this thread arrived.
     static ARRIVED: Cell<usize> = Cell::new(0);
 }
 
@@ -20,8 +20,8 @@ const INCLUDED: usize = 1;
 const COME: usize = 1 << 4;
 const DONE: usize = 1 << 8;
 
-/// A machine with one line: how often it was done, how many have come, how many are included; whether it is taken; and what must be
-/// set up for whoever uses it.
+/// A machine with one line: how often it was done, how many threads have arrived, how many are
+/// included; whether it is claimed; and a mark that must be visible to each user.
 struct Wire(AtomicUsize, AtomicBool, Mark);
 
 impl Wire {
@@ -29,7 +29,7 @@ impl Wire {
         let step = |word| {
             let next = change(word);
             let (included, come) = (next % COME, next % DONE / COME);
-            // All are there: the line is done, and nobody has come to the next time.
+            // All have arrived: the line is done, and no thread has arrived at the next episode.
             let done = included > 0 && come == included;
             Some(if done {
                 next - come * COME + DONE
@@ -90,15 +90,15 @@ impl Barrier for Machine {
 
 type Task = Registration<Machine>;
 
-/// A task alone.
-fn found() -> Task {
+/// A single task.
+fn create() -> Task {
     let wire = Wire(AtomicUsize::new(0), AtomicBool::new(false), Mark::default());
     Task::create(Machine(Arc::new(wire)), SignalWait, config(HELP)).unwrap()
 }
 
-/// Two tasks that are included: in phase 2, which is the tree's; phase 3 is the line's.
+/// Two tasks that are included: in phase 2, which the tree carries; the line carries phase 3.
 fn included() -> [Task; 2] {
-    let mut tasks = joined([SignalWait; 2], found());
+    let mut tasks = joined([SignalWait; 2], create());
     for _ in 0..2 {
         tasks.iter_mut().for_each(|task| task.signal().unwrap());
         tasks
@@ -155,7 +155,7 @@ fn window_child() {
     });
 }
 
-/// The same, and nobody but the line says that it registers one.
+/// The same, and only the line shows that it registers one.
 #[test]
 fn window_child_apart() {
     Model::new("window_child_apart")
@@ -204,7 +204,7 @@ fn window_early() {
     });
 }
 
-/// One of the two on the line is gone.
+/// One of the two tasks on the line leaves.
 #[test]
 fn window_drop() {
     Model::new("window_drop").bound(2).floor(150).check(|| {
@@ -223,7 +223,7 @@ fn window_drop() {
     });
 }
 
-/// One of the two on the line sleeps from now on.
+/// One of the two tasks on the line parks from now on.
 #[test]
 fn window_parked() {
     Model::new("window_parked").bound(2).floor(440).check(|| {
@@ -246,14 +246,14 @@ fn window_parked() {
     });
 }
 
-/// A window that is opened by a thread that comes late to the end of a phase, when the other has left it.
+/// A window that is opened by a thread that is late to end a phase, when the other has left it.
 #[test]
 fn window_opened_late() {
     Model::new("window_opened_late")
         .bound(3)
         .floor(30_000)
         .check(|| {
-            let mut a = found();
+            let mut a = create();
             a.next_blocking().unwrap();
             let mut b = a.register(SignalWait).unwrap();
             let left = Arc::new(AtomicUsize::new(0));
@@ -275,14 +275,14 @@ fn window_opened_late() {
         });
 }
 
-/// A task registers a child after its signal, while the window opens, and is gone.
+/// A task registers a child after its signal, while the window opens, and leaves.
 #[test]
 fn window_registrar_gone() {
     Model::new("window_registrar_gone")
         .bound(3)
         .floor(110_000)
         .check(|| {
-            let [mut a, mut b] = joined([SignalWait; 2], found());
+            let [mut a, mut b] = joined([SignalWait; 2], create());
             a.signal().unwrap();
             b.next_blocking().unwrap();
             a.wait_blocking().unwrap();

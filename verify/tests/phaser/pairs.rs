@@ -31,7 +31,8 @@ fn crossed() {
     });
 }
 
-/// V16: one task has signalled on both phasers before it waits, the other goes through one after the other.
+/// V16: one task has signalled on both phasers before it waits; the other passes one after the
+/// other.
 #[test]
 fn split_phase() {
     Model::new("split_phase").bound(3).floor(7_700).check(|| {
@@ -81,7 +82,8 @@ fn producer_consumer() {
         });
 }
 
-/// A consumer that nobody helps, and that gathers for no master, looks at the tree until the producer has signalled.
+/// A consumer without help, which gathers for no master, polls the tree until the producer has
+/// signalled.
 #[test]
 fn consumer_watches() {
     Model::new("consumer_watches").floor(10).check(|| {
@@ -125,7 +127,7 @@ fn producer_ahead() {
         });
 }
 
-/// Two consumers end one phase together: it is over once, and neither goes on to the next.
+/// Two consumers end one phase together: it ends once, and neither passes the next one.
 #[test]
 fn consumers_end_it_once() {
     Model::new("consumers_end_it_once").floor(280).check(|| {

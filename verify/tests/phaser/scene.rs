@@ -1,4 +1,4 @@
-//! What the models of phasers are played on: ports, marks that tasks leave, and a bed to sleep in.
+//! Common parts of the models of phasers: ports, marks that tasks leave, and a parker.
 
 pub(crate) use super::mark::Mark;
 use loom::sync::Notify;
@@ -12,8 +12,9 @@ use tautline_core::port::{Barrier, Relax};
 use tautline_core::sync::Permit;
 use tautline_verify::model::Turns;
 
-/// A machine without barrier lines. So often a wait looks again at once: loom lets a thread that yields go on only when no other
-/// can. After that the rest of the execution is not branched.
+/// A machine without barrier lines. A wait polls this many times without yielding: loom lets a
+/// thread that yields continue only when no other can, and does not branch the rest of the
+/// execution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain(pub u32);
 
@@ -30,12 +31,12 @@ impl Barrier for Plain {}
 /// A task on that machine.
 pub(crate) type Task = Registration<Plain>;
 
-/// So many turns, and a wait that helps has looked at the tree once more.
+/// After this many turns, a wait that helps has advanced the tree once more.
 pub(crate) const AGAIN: u32 = 9;
 
-/// Everybody gathers for everybody, at once.
+/// All tasks gather for all, at once.
 pub(crate) const HELP: u32 = 0;
-/// Nobody gathers for a fixed master.
+/// No task gathers for a fixed master.
 pub(crate) const MASTERS: u32 = u32::MAX;
 
 /// Two children a node.
@@ -52,18 +53,19 @@ pub(crate) fn wide(degree: usize, help_after: u32) -> Config {
     }
 }
 
-/// `N` tasks registered signal-wait, who look `turns` times before the rest is not explored.
+/// `N` tasks registered signal-wait, which poll `turns` times before the rest is not explored.
 pub(crate) fn group<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
-    let first = found(SignalWait, turns, help_after);
+    let first = create(SignalWait, turns, help_after);
     joined([SignalWait; N], first)
 }
 
-/// A task that founds a phaser.
-pub(crate) fn found(mode: Mode, turns: u32, help_after: u32) -> Task {
+/// A task that creates a phaser.
+pub(crate) fn create(mode: Mode, turns: u32, help_after: u32) -> Task {
     Registration::create(Plain(turns), mode, config(help_after)).expect("the degree is allowed")
 }
 
-/// `first`, and those that it registers after it: one a mode, the first mode being its own.
+/// `first`, and the tasks that it registers after it: one for each mode, the first mode being its
+/// own.
 pub(crate) fn joined<const N: usize, P: Relax + Barrier>(
     modes: [Mode; N],
     first: Registration<P>,
@@ -79,11 +81,11 @@ pub(crate) fn joined<const N: usize, P: Relax + Barrier>(
     tasks
 }
 
-/// A producer and a consumer, alone.
+/// A producer and a consumer, without other tasks.
 pub(crate) fn pair(turns: u32, help_after: u32) -> [Task; 2] {
     let [founder, producer, consumer] = joined(
         [SignalWait, Signal, Wait],
-        found(SignalWait, turns, help_after),
+        create(SignalWait, turns, help_after),
     );
     drop(founder);
     [producer, consumer]
@@ -96,7 +98,7 @@ pub(crate) fn marks<const N: usize>() -> Marks<N> {
     Arc::new(std::array::from_fn(|_| Mark::default()))
 }
 
-/// All have been set, and that is seen.
+/// All have been set, visibly.
 pub(crate) fn all_set(marks: &[Mark]) {
     assert!(
         marks.iter().all(Mark::is_set),
@@ -104,12 +106,12 @@ pub(crate) fn all_set(marks: &[Mark]) {
     );
 }
 
-/// A thread's sleep; its wake-ups are sticky.
+/// A thread's parker, with a sticky permit.
 #[derive(Default)]
-pub(crate) struct Bed(Permit, Notify);
+pub(crate) struct Parker(Permit, Notify);
 
-impl Bed {
-    /// Until it is woken.
+impl Parker {
+    /// Parks until the permit is there.
     pub(crate) fn sleep(&self) {
         while !self.0.try_take() {
             self.1.wait();
@@ -117,27 +119,27 @@ impl Bed {
     }
 }
 
-impl Wake for Bed {
+impl Wake for Parker {
     fn wake(self: Arc<Self>) {
         self.0.give();
         self.1.notify();
     }
 }
 
-/// Runs `future` to its end, asleep whenever it is pending.
+/// Runs `future` to its end, parked while it is pending.
 pub(crate) fn rest<F: Future>(future: F) -> F::Output {
-    let bed = Arc::new(Bed::default());
-    let waker = Waker::from(Arc::clone(&bed));
+    let parker = Arc::new(Parker::default());
+    let waker = Waker::from(Arc::clone(&parker));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(out) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return out;
         }
-        bed.sleep();
+        parker.sleep();
     }
 }
 
-/// A waker of nobody.
+/// A waker without effect.
 pub(crate) fn waker() -> Waker {
-    Waker::from(Arc::new(Bed::default()))
+    Waker::from(Arc::new(Parker::default()))
 }

@@ -1,7 +1,8 @@
-//! Tasks that sleep until a phase is over: no wake-up is lost, though nobody looks again by himself.
+//! Tasks that park until a phase has ended: no wake-up is lost, though no task polls again unasked.
 
 use super::scene::{
-    Bed, HELP, MASTERS, Plain, Task, all_set, found, group, joined, marks, pair, rest, waker, wide,
+    HELP, MASTERS, Parker, Plain, Task, all_set, create, group, joined, marks, pair, rest, waker,
+    wide,
 };
 use loom::thread;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::task::Waker;
 use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
 use tautline_verify::model::Model;
 
-/// V18: two tasks that both may sleep; the last one that signals wakes the other.
+/// V18: two tasks that both may park; the last one to signal wakes the other.
 #[test]
 fn parked_2() {
     Model::new("parked_2").bound(3).floor(5_400).check(|| {
@@ -49,8 +50,8 @@ fn row<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
     joined([SignalWait; N], first.expect("the degree is allowed"))
 }
 
-/// One sleeps, another lies down behind it and so changes nothing in the word, while a third, which only spins, ends the phase:
-/// it has no fence but that of the end.
+/// One task is parked, another parks after it and so does not change the word, while a third, which
+/// only spins, ends the phase: its only fence is that of the end.
 #[test]
 fn parked_behind_another() {
     Model::new("parked_behind_another")
@@ -66,7 +67,7 @@ fn parked_behind_another() {
         });
 }
 
-/// One looks again and ends the phase while another lies down behind it and misses the third's signal.
+/// One task rechecks and ends the phase while another parks after it and misses the third's signal.
 #[test]
 fn parked_3() {
     Model::new("parked_3").bound(2).floor(6_000).check(|| {
@@ -81,52 +82,52 @@ fn parked_3() {
     });
 }
 
-/// Signals, and sleeps.
-fn lies_down(task: &mut Task) -> Arc<Bed> {
-    let bed = Arc::new(Bed::default());
+/// Signals, and parks.
+fn parks(task: &mut Task) -> Arc<Parker> {
+    let parker = Arc::new(Parker::default());
     task.signal().unwrap();
-    let pending = task.poll_wait(&Waker::from(Arc::clone(&bed)));
+    let pending = task.poll_wait(&Waker::from(Arc::clone(&parker)));
     assert!(pending.is_pending());
-    bed
+    parker
 }
 
-/// Two leaves: whoever ends the phase in the first has one of the two that sleep in the second woken, which wakes the other: also if
-/// it goes, meanwhile, instead of looking again.
-fn errands(goes: bool) {
+/// Two leaves: the task that ends the phase in the first has one of the two sleepers of the second
+/// woken, which wakes the other, even if it leaves, meanwhile, instead of polling.
+fn duties(goes: bool) {
     let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
     b.signal().unwrap();
-    let (bed, other_bed) = (lies_down(&mut c), lies_down(&mut d));
+    let (parker, other_parker) = (parks(&mut c), parks(&mut d));
     let other = thread::spawn(move || {
         if goes {
             drop(c);
         } else {
-            bed.sleep();
+            parker.sleep();
             assert!(c.poll_wait(&waker()).is_ready());
         }
     });
     a.signal().unwrap();
-    other_bed.sleep();
+    other_parker.sleep();
     assert!(d.poll_wait(&waker()).is_ready());
     other.join().unwrap();
 }
 
 #[test]
-fn errand() {
-    Model::new("errand").floor(150).check(|| errands(false));
+fn duty() {
+    Model::new("duty").floor(150).check(|| duties(false));
 }
 
 #[test]
-fn errand_dropped() {
-    Model::new("errand_dropped")
+fn duty_dropped() {
+    Model::new("duty_dropped")
         .bound(3)
         .floor(5_800)
-        .check(|| errands(true));
+        .check(|| duties(true));
 }
 
-/// The same, with two that lie down while the phase ends.
+/// The same, with two tasks that park while the phase ends.
 #[test]
-fn errand_late() {
-    Model::new("errand_late").bound(1).floor(4_000).check(|| {
+fn duty_late() {
+    Model::new("duty_late").bound(1).floor(4_000).check(|| {
         let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
         let marks = marks::<1>();
         b.signal().unwrap();
@@ -147,7 +148,7 @@ fn errand_late() {
     });
 }
 
-/// The last one that owes a signal drops while the other one lies down.
+/// The last task that owes a signal drops while the other one parks.
 #[test]
 fn parked_drop() {
     Model::new("parked_drop").bound(3).floor(510).check(|| {
@@ -164,15 +165,15 @@ fn parked_drop() {
     });
 }
 
-/// A task that is a phase ahead finds somebody asleep, and looks at the tree for it: a child that came meanwhile, and is no newcomer
-/// any more, is waited for.
+/// A task that is a phase ahead finds a sleeper, and advances the tree for it: a child that was
+/// registered meanwhile, and is no longer a newcomer, is waited for.
 #[test]
 fn parked_before_a_child() {
     Model::new("parked_before_a_child")
         .bound(2)
         .floor(2_000)
         .check(|| {
-            let founder = found(SignalWait, 1, HELP);
+            let founder = create(SignalWait, 1, HELP);
             let mut tasks = joined([SignalWait, SignalWait, Signal], founder);
             tasks.iter_mut().for_each(|task| task.signal().unwrap());
             let [mut a, mut b, mut ahead] = tasks;
@@ -197,7 +198,8 @@ fn parked_before_a_child() {
         });
 }
 
-/// A consumer sleeps; the producers signal at the same time, and both may think that the other one is missing.
+/// A consumer is parked; the producers signal at the same time, and each may find the other
+/// missing.
 #[test]
 fn parked_consumer() {
     Model::new("parked_consumer")
@@ -224,7 +226,8 @@ fn parked_consumer() {
         });
 }
 
-/// A task is registered, by which the tree grows, while the first one sleeps: it is found and woken.
+/// A task is registered, which makes the tree grow, while the first one parks: it is found and
+/// woken.
 #[test]
 fn growth_parked() {
     Model::new("growth_parked")
@@ -247,7 +250,8 @@ fn growth_parked() {
         });
 }
 
-/// A sleeper in a place that was made after the others': whoever ends the phase finds it there.
+/// A sleeper in a slot that was made after the others': the task that ends the phase finds it
+/// there.
 #[test]
 fn growth_sleeper() {
     Model::new("growth_sleeper").floor(16_000).check(|| {
@@ -262,11 +266,11 @@ fn growth_sleeper() {
     });
 }
 
-/// A node is made while somebody who has seen nothing of it goes through all nodes to wake the one who sleeps.
+/// A node is made while a task that does not know of it walks all nodes to wake the sleeper.
 #[test]
 fn growth_woken() {
     Model::new("growth_woken").bound(1).floor(2_700).check(|| {
-        let founder = found(SignalWait, 0, HELP);
+        let founder = create(SignalWait, 0, HELP);
         let modes = [SignalWait, SignalWait, Signal, Wait];
         let [mut a, mut b, mut c, mut asleep] = joined(modes, founder);
         c.signal().unwrap();
@@ -279,13 +283,13 @@ fn growth_woken() {
     });
 }
 
-/// A task gives up waiting, and another one takes its slot, while it is woken.
+/// A task cancels its wait, and another reuses its slot, while it is woken.
 #[test]
 fn parked_reuse() {
     Model::new("parked_reuse").bound(2).floor(6_100).check(|| {
         let [mut a, mut b] = group::<2>(0, HELP);
         let other = thread::spawn(move || {
-            // Asks once, and is gone.
+            // Polls once, and leaves.
             let waker = waker();
             b.signal().unwrap();
             _ = b.poll_wait(&waker);

@@ -1,7 +1,7 @@
 //! Accumulators, and statements between two phases.
 
 use super::scene::{
-    AGAIN, HELP, MASTERS, Mark, Plain, Task, all_set, config, found, joined, marks, rest, wide,
+    AGAIN, HELP, MASTERS, Mark, Plain, Task, all_set, config, create, joined, marks, rest, wide,
 };
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::Relaxed;
@@ -9,12 +9,12 @@ use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle};
-use tautline_core::phaser::{Accumulator, Begin, Collective, Config, Element, Op, Phase};
+use tautline_core::phaser::{Accumulator, Begin, Config, Element, Op, Phase, Single};
 use tautline_verify::model::Model;
 
 type Sum = Accumulator<u64, Plain>;
 
-/// `N` tasks that accumulate a sum from phase `first` on; everybody gathers for everybody.
+/// `N` tasks that accumulate a sum from phase `first` on; all tasks gather for all.
 fn summing<const N: usize>(turns: u32, first: usize) -> (Sum, [Task; N]) {
     let config = Config {
         first: Phase(first),
@@ -47,7 +47,7 @@ fn accumulator() {
     });
 }
 
-/// V19b: a newcomer brings a value in, in a leaf that may have been gathered: it counts once.
+/// V19b: a newcomer contributes a value, in a leaf that may have been gathered: it counts once.
 #[test]
 fn accumulator_registration() {
     Model::new("accumulator_registration")
@@ -71,7 +71,7 @@ fn accumulator_registration() {
         });
 }
 
-/// A task that signalled early registers a child, by which the tree grows, while the phase ends.
+/// A task that signalled early registers a child, which makes the tree grow, while the phase ends.
 #[test]
 fn accumulator_growth() {
     Model::new("accumulator_growth")
@@ -79,7 +79,7 @@ fn accumulator_growth() {
         .floor(600)
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(1, 0);
-            // Behind the first phase the tree has the values, not the landing pad.
+            // After the first phase the tree has the values, not the landing pad.
             a.signal().unwrap();
             b.signal().unwrap();
             a.wait_blocking().unwrap();
@@ -98,8 +98,8 @@ fn accumulator_growth() {
         });
 }
 
-/// A task that has brought a value in is gone, and its slot is free when somebody registers another in the next phase, while one that
-/// is late still brings the values of this one together.
+/// A task that has contributed a value has left, and its slot is free when another task is
+/// registered in the next phase, while a delayed task still combines the values of this one.
 #[test]
 fn accumulator_reuse() {
     Model::new("accumulator_reuse")
@@ -129,7 +129,7 @@ fn accumulator_reuse() {
         });
 }
 
-/// The last one that owes a signal drops; it brings nothing together itself, but wakes the one who sleeps.
+/// The last task that owes a signal drops; it combines nothing itself, but wakes the sleeper.
 #[test]
 fn accumulator_parked() {
     Model::new("accumulator_parked")
@@ -145,18 +145,17 @@ fn accumulator_parked() {
         });
 }
 
-/// V22: two who have seen all signals: one does what is to be done, and who finds it done sees it.
+/// V22: two tasks that have seen all signals: one runs the statement, and a task that finds it done
+/// sees its effects.
 #[test]
-fn collective() {
-    Model::new("collective").floor(12).check(|| {
-        let scene = Arc::new((Collective::new(), Mark::default(), AtomicUsize::new(0)));
-        let meet = |(collective, mark, done): &(Collective, Mark, AtomicUsize)| match collective
-            .begin(0)
-        {
+fn single_word() {
+    Model::new("single_word").floor(12).check(|| {
+        let scene = Arc::new((Single::new(), Mark::default(), AtomicUsize::new(0)));
+        let meet = |(single, mark, done): &(Single, Mark, AtomicUsize)| match single.begin(0) {
             Begin::Do => {
                 done.fetch_add(1, Relaxed);
                 mark.set();
-                collective.done(0);
+                single.complete(0);
             }
             Begin::Done => assert!(mark.is_set()),
             Begin::Wait => {}
@@ -171,11 +170,12 @@ fn collective() {
     });
 }
 
-/// Two tasks with a statement each, of which one is run, between the last signal and the first release.
+/// Two tasks with a statement each, one of which runs, between the last signal and the first
+/// release.
 #[test]
 fn single() {
     Model::new("single").bound(3).floor(2_300).check(|| {
-        let founder = found(SignalWaitSingle, 1, HELP);
+        let founder = create(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle; 2], founder);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
@@ -196,11 +196,11 @@ fn single() {
     });
 }
 
-/// The only one who knows the statement sleeps when the other, who does not, has signalled last.
+/// The only holder of the statement is parked when the other task has signalled last.
 #[test]
 fn single_parked() {
     Model::new("single_parked").bound(3).floor(9_300).check(|| {
-        let founder = found(SignalWaitSingle, 0, HELP);
+        let founder = create(SignalWaitSingle, 0, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
         let marks = marks::<3>();
         let theirs = Arc::clone(&marks);
@@ -220,7 +220,7 @@ fn single_parked() {
     });
 }
 
-/// The same; the other gathers and has no fence, and a third has signalled last.
+/// The same; the other task gathers without a fence, and a third has signalled last.
 #[test]
 fn single_parked_behind_a_master() {
     Model::new("single_parked_behind_a_master")
@@ -239,11 +239,11 @@ fn single_parked_behind_a_master() {
         });
 }
 
-/// The statement panics; who finds that its task has given it up sees what it did.
+/// The statement panics; a task that finds its request withdrawn sees its effects.
 #[test]
 fn single_panics() {
     Model::new("single_panics").bound(3).floor(100).check(|| {
-        let founder = found(SignalWaitSingle, 1, HELP);
+        let founder = create(SignalWaitSingle, 1, HELP);
         let [mut a, mut b] = joined([SignalWaitSingle, SignalWait], founder);
         let marks = marks::<1>();
         let theirs = Arc::clone(&marks);
@@ -261,7 +261,7 @@ fn single_panics() {
     });
 }
 
-/// A value whose halves are the same, which only a value that was put together from two of them is not.
+/// A value with equal halves, except when torn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Twice(pub u64);
 
@@ -284,7 +284,7 @@ impl Element for Twice {
     }
 }
 
-/// A task that is not registered asks for the result while phases end that write over it, word by word.
+/// A task that is not registered reads the result while phases end that overwrite it, word by word.
 #[test]
 fn outsider() {
     Model::new("outsider").bound(3).floor(500).check(|| {
@@ -301,8 +301,9 @@ fn outsider() {
     });
 }
 
-/// Its last task for a phase is gone; its slot is known to be free, and a child that owes the next phase first was in it. A newcomer in
-/// that phase brings its value in from another slot.
+/// The last task of a slot has left in a phase; the slot is known to be free, and was that of a
+/// child that owed the next phase first. A newcomer in that phase contributes its value from
+/// another slot.
 #[test]
 fn accumulator_reuse_early() {
     Model::new("accumulator_reuse_early")
@@ -311,7 +312,8 @@ fn accumulator_reuse_early() {
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(0, 0);
             a.signal().unwrap();
-            // It owes phase 1 first, and is gone; the next registration finds that out, in phase 0.
+            // It owes phase 1 first, and has left; the next registration finds that out, in phase
+            // 0.
             drop(a.register(SignalWait));
             drop(a.register(SignalWait));
             b.signal().unwrap();

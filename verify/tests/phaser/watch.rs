@@ -1,7 +1,7 @@
-//! Tasks that watch each other's slots, and leave the word behind.
+//! Tasks that watch each other's slots, and let the word lag behind.
 
 use super::scene::{
-    AGAIN, MASTERS, Marks, Plain, Task, all_set, config, found, group, joined, marks, rest, waker,
+    AGAIN, MASTERS, Marks, Plain, Task, all_set, config, create, group, joined, marks, rest, waker,
 };
 use super::values::Twice;
 use loom::thread;
@@ -10,7 +10,7 @@ use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
 use tautline_core::phaser::{Accumulator, Op, Phase};
 use tautline_verify::model::Model;
 
-/// Two tasks in one leaf, in phase 1: nobody is new any more, so they go on by watching.
+/// Two tasks in one leaf, in phase 1: none is a newcomer, so they resume by watching.
 fn watchers(turns: u32) -> [Task; 2] {
     warm(group::<2>(turns, MASTERS))
 }
@@ -23,7 +23,7 @@ fn warm(mut tasks: [Task; 2]) -> [Task; 2] {
     tasks
 }
 
-/// `next`, by watching or not, between marks of everybody's.
+/// `next`, by watching or not, between marks of all tasks.
 fn goes_on<const N: usize>(task: &mut Task, me: usize, marks: &Marks<N>) {
     for phase in 0..N / 2 {
         marks[2 * phase + me].set();
@@ -44,7 +44,7 @@ fn watch() {
     });
 }
 
-/// One watches, the other sleeps: it is woken.
+/// One task watches, the other parks: it is woken.
 #[test]
 fn watch_and_sleep() {
     Model::new("watch_and_sleep")
@@ -64,7 +64,8 @@ fn watch_and_sleep() {
         });
 }
 
-/// One that has gone on by watching sleeps in the next phase: it brings the word up first.
+/// A task that has resumed by watching parks in the next phase: it brings the word up to date
+/// first.
 #[test]
 fn watch_then_sleep() {
     Model::new("watch_then_sleep")
@@ -90,7 +91,7 @@ fn watch_then_sleep() {
         });
 }
 
-/// One that has gone on by watching leaves: whoever asks later is told that phase.
+/// A task that has resumed by watching leaves: a later query returns that phase.
 #[test]
 fn watch_then_leave() {
     Model::new("watch_then_leave")
@@ -113,7 +114,8 @@ fn watch_then_leave() {
         });
 }
 
-/// Who asks for the phase while two watch is told none that is not over, and what is behind it.
+/// A query of the phase while two tasks watch returns no phase that has not been reached, and what
+/// precedes it is visible.
 #[test]
 fn watch_asked() {
     Model::new("watch_asked").bound(3).floor(8_000).check(|| {
@@ -135,7 +137,8 @@ fn watch_asked() {
     });
 }
 
-/// Who asks finds a slot free that a child has taken, and its registrar's signal: that is not the end of the phase.
+/// A query finds a slot free that a child has taken, and its parent's signal: that is not the end
+/// of the phase.
 #[test]
 fn asked_of_a_child() {
     Model::new("asked_of_a_child").bound(3).floor(80).check(|| {
@@ -152,7 +155,7 @@ fn asked_of_a_child() {
     });
 }
 
-/// A watcher registers a child, for which the other one does not go on.
+/// A watching task registers a child, for which the other one waits.
 #[test]
 fn watch_registers() {
     Model::new("watch_registers")
@@ -177,10 +180,11 @@ fn watch_registers() {
         });
 }
 
-/// One that only waits, and looks at the word alone, comes while the others may go on by watching: it goes on too.
+/// A wait-only task, which polls the word alone, is registered while the others may resume by
+/// watching: it resumes, too.
 #[test]
-fn watch_and_audience() {
-    Model::new("watch_and_audience")
+fn watch_and_wait_only() {
+    Model::new("watch_and_wait_only")
         .bound(2)
         .floor(200)
         .check(|| {
@@ -189,13 +193,13 @@ fn watch_and_audience() {
             let theirs = Arc::clone(&marks);
             let other = thread::spawn(move || {
                 goes_on(&mut b, 1, &theirs);
-                // Who leaves brings the word up.
+                // A task that leaves brings the word up to date.
                 b
             });
-            let mut audience = a.register(Wait).unwrap();
+            let mut waiter = a.register(Wait).unwrap();
             let theirs = Arc::clone(&marks);
             let third = thread::spawn(move || {
-                audience.wait_blocking().unwrap();
+                waiter.wait_blocking().unwrap();
                 all_set(&theirs[..]);
             });
             goes_on(&mut a, 0, &marks);
@@ -204,11 +208,12 @@ fn watch_and_audience() {
         });
 }
 
-/// One has a statement run between two phases, the other, which knows nothing of it, does not go on before.
+/// One task requests a statement between two phases; the other, which does not know of it, does not
+/// resume before.
 #[test]
 fn watch_single() {
     Model::new("watch_single").bound(3).floor(230).check(|| {
-        let founder = found(SignalWaitSingle, 1, MASTERS);
+        let founder = create(SignalWaitSingle, 1, MASTERS);
         let [mut a, mut b] = warm(joined([SignalWaitSingle, SignalWait], founder));
         let marks = marks::<2>();
         let theirs = Arc::clone(&marks);
@@ -230,14 +235,14 @@ fn summing(turns: u32, help_after: u32) -> (Accumulator<u64, Plain>, [Task; 2]) 
     (sum, warm(joined([SignalWait; 2], founder)))
 }
 
-/// A phase in which `task` brings in `mine`; the result is `all`.
+/// A phase in which `task` contributes `mine`; the result is `all`.
 fn adds(sum: &Accumulator<u64, Plain>, task: &mut Task, mine: u64, all: u64) {
     sum.put(task, mine).unwrap();
     task.next_blocking().unwrap();
     assert_eq!(sum.get(), all);
 }
 
-/// Each adds up for itself, and finds what it keeps.
+/// Each task computes the sum, and finds its cached result.
 #[test]
 fn watch_sum() {
     Model::new("watch_sum").bound(3).floor(490).check(|| {
@@ -255,8 +260,8 @@ fn watch_sum() {
     });
 }
 
-/// The second phase is ended in the tree, by one that sleeps: what was kept of the first is not taken for its result. Then both are
-/// gone, and the last result is there.
+/// The second phase is ended in the tree, by a sleeper: the cached result of the first is not taken
+/// for its result. Then both tasks leave, and the last result remains.
 #[test]
 fn watch_sum_then_sleep() {
     Model::new("watch_sum_then_sleep")
@@ -279,8 +284,8 @@ fn watch_sum_then_sleep() {
         });
 }
 
-/// One leaves the phase by watching and asks for its sum while the other, which has only signalled, registers a task by which the tree
-/// grows, and goes.
+/// One task leaves the phase by watching and reads its sum while the other, which has only
+/// signalled, registers a task, which makes the tree grow, and leaves.
 #[test]
 fn watch_sum_grows() {
     Model::new("watch_sum_grows")
@@ -305,8 +310,8 @@ fn watch_sum_grows() {
         });
 }
 
-/// A task that is not registered asks for the result while one goes on by watching itself: by a handle of its own, or by the task's,
-/// which leads to what it keeps.
+/// A task that is not registered reads the result while one task resumes by watching: through a
+/// handle of its own, or through the task's, which leads to the cached result.
 fn asked_from_outside(turns: u32, by_the_tasks: bool) {
     let max = Accumulator::<Twice, _>::create(Plain(turns), Op::Max, None, config(MASTERS));
     let (max, mut task) = max.expect("the operator is allowed");
@@ -339,9 +344,9 @@ fn watch_outsider_kept() {
     model.check(|| asked_from_outside(1, true));
 }
 
-/// Both tasks leave phase 1 by watching. Phase 2 ends in the tree; one task then overwrites its value
-/// of phase 1, without a fence in between: an outside thread that reads the new value must see that
-/// phase 2 is over.
+/// Both tasks leave phase 1 by watching. Phase 2 ends in the tree; one task then overwrites its
+/// value of phase 1, without a fence in between: an outside thread that reads the new value must
+/// see that phase 2 has ended.
 #[test]
 fn watch_outsider_overtaken() {
     let model = Model::new("watch_outsider_overtaken").bound(1).floor(5_600);

@@ -1,6 +1,6 @@
 //! Waits in virtual time, so that other programs on the machine make no difference.
 
-use super::Sleeper;
+use super::SpinThenPark;
 use crate::park::{Ground, Parker};
 use std::cell::Cell;
 use std::mem;
@@ -140,7 +140,7 @@ struct Part {
 fn part(machine: &Arc<Machine>, me: usize, mut task: Registration<Port>) -> Part {
     ME.set(me);
     machine.advance(0);
-    let sleeper = Sleeper::new(Parker::on(Bunk {
+    let waiter = SpinThenPark::new(Parker::on(Bunk {
         machine: Arc::clone(machine),
         owner: me,
         wakes: AtomicUsize::new(0),
@@ -149,15 +149,15 @@ fn part(machine: &Arc<Machine>, me: usize, mut task: Registration<Port>) -> Part
         for phase in 1..=APART * LATE / 2 {
             let is_late = phase % APART == 0 && (phase / APART) % 2 == me as u64;
             machine.advance(if is_late { LATE_NS } else { WORK_NS });
-            sleeper.next(&mut task).unwrap();
+            waiter.next(&mut task).unwrap();
         }
-        sleeper.bed.count()
+        waiter.thread.count()
     };
     let (first, both) = (half(), half());
     machine.step(|lanes, me| lanes[me].ended = true);
     Part {
         sleeps: [first, both - first],
-        wake_ns: sleeper.bed.parker.wake_ns(),
+        wake_ns: waiter.thread.parker.wake_ns(),
     }
 }
 

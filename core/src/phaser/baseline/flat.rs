@@ -1,35 +1,41 @@
 //! The flat phaser of Habanero Java.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 6.2.3. Each task that signals has a word in one list. The first to wait becomes the master of the phase,
-//! waits for every word, and lets all go on by one store. What differs:
-//! - Seats in the list are used again. So a master that finds that somebody was registered meanwhile looks at all once
-//!   more; the source, whose list only grows at its end, looks on.
-//! - A task that nobody lets go on waits as the port says; the source's falls asleep after a while.
+//! Chatterjee 2013, 6.2.3. Each task that signals has a word in one list. The first task to wait
+//! becomes the master of the phase, waits for every word, and releases all tasks by one store. What
+//! differs:
+//! - Seats in the list are reused. Therefore a master that finds that a task was registered
+//!   meanwhile examines all seats again; the source, whose list only grows at its end, continues
+//!   from there.
+//! - A waiting task spins or yields as the port defines; the source's parks after a while.
 //!
 //! # Words
-//! `phase`: the master. `master`: whoever waits, once for each phase. `registrations`: whoever registers a task that signals.
+//! `phase`: written by the master. `master`: claimed by a waiting task, once in each phase.
+//! `registrations`: incremented when a task that signals is registered.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BF1 | `gather` stores `phase` | `is_past` | BL1 of everybody: phase order | `flat_marks` |
+//! | BF1 | `gather` stores `phase` | `is_past` | the signals of all tasks (list.BL1): phase order | `flat_marks` |
 //! | BF2 | `enter` | `gather` | the seat that was taken | `flat_newcomers` |
 #![forbid(unsafe_code)]
 
+use super::error::BaselineError;
 use super::list::{Free, List, Seat};
-use super::{Member, Standing};
-use crate::phaser::{Mode, Phase, PhaserError};
+use super::member::{Member, Progress};
+use crate::phaser::config::Phase;
+use crate::phaser::error::PhaserError;
+use crate::phaser::mode::Mode;
 use crate::port::Relax;
 use crate::sync::{AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::sync::Arc;
 
-/// A task's place on a flat phaser.
+/// A task's registration on a flat phaser.
 #[derive(Debug)]
 pub struct Flat<P: Relax> {
     shared: Arc<Shared<P>>,
     seat: Option<Seat>,
-    standing: Standing,
+    progress: Progress,
 }
 
 #[derive(Debug)]
@@ -43,7 +49,7 @@ struct Shared<P> {
 }
 
 impl<P: Relax> Flat<P> {
-    /// A new phaser in phase 0, with the caller registered on it, alone.
+    /// Creates a phaser in phase 0, with the caller as its only registered task.
     pub fn create(port: P, mode: Mode) -> Self {
         let word = || CachePadded::new(AtomicUsize::new(0));
         let shared = Shared {
@@ -54,13 +60,13 @@ impl<P: Relax> Flat<P> {
             free: Lock::new(Free::default()),
             port,
         };
-        Self::enter(Arc::new(shared), Standing::first(mode))
+        Self::enter(Arc::new(shared), Progress::first(mode))
     }
 
-    fn enter(shared: Arc<Shared<P>>, standing: Standing) -> Self {
-        let seat = standing.mode.signals().then(|| {
+    fn enter(shared: Arc<Shared<P>>, progress: Progress) -> Self {
+        let seat = progress.mode.signals().then(|| {
             let mut free = shared.free.lock(&shared.port);
-            let seat = shared.list.enter(&mut free, standing.signalled);
+            let seat = shared.list.enter(&mut free, progress.signalled);
             // ORDERING: Release, pairs with Acquire in gather (BF2).
             shared.registrations.fetch_add(1, Ordering::Release);
             seat
@@ -68,25 +74,25 @@ impl<P: Relax> Flat<P> {
         Self {
             shared,
             seat,
-            standing,
+            progress,
         }
     }
 
-    /// The phase that is going on.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         Phase(self.shared.phase())
     }
 }
 
 impl<P: Relax> Member for Flat<P> {
-    fn register(&mut self, mode: Mode) -> Result<Self, PhaserError> {
-        let standing = self.standing.child(mode)?;
-        Ok(Self::enter(Arc::clone(&self.shared), standing))
+    fn register(&mut self, mode: Mode) -> Result<Self, BaselineError> {
+        let progress = self.progress.child(mode)?;
+        Ok(Self::enter(Arc::clone(&self.shared), progress))
     }
 
     #[inline]
     fn signal(&mut self) -> Result<(), PhaserError> {
-        let signalled = self.standing.signal()?;
+        let signalled = self.progress.signal()?;
         if let (Some(signalled), Some(seat)) = (signalled, &self.seat) {
             self.shared.list.signal(seat, signalled);
         }
@@ -95,7 +101,7 @@ impl<P: Relax> Member for Flat<P> {
 
     #[inline]
     fn wait_blocking(&mut self) -> Result<(), PhaserError> {
-        if let Some(phase) = self.standing.wait()? {
+        if let Some(phase) = self.progress.wait()? {
             self.shared.wait(phase);
         }
         Ok(())
@@ -135,24 +141,26 @@ impl<P: Relax> Shared<P> {
         }
     }
 
-    /// Makes the caller the master of `phase`, if nobody is.
+    /// Makes the caller the master of `phase`, unless it has one.
     fn claim(&self, phase: usize) -> bool {
-        // ORDERING: Relaxed all: who is chosen says nothing about the signals.
-        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        self.master.load(no) == phase
+        // ORDERING: Relaxed, on failure too: the choice says nothing about the signals.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.master.load(failure) == phase
             && self
                 .master
-                .compare_exchange(phase, phase + 1, yes, no)
+                .compare_exchange(phase, phase + 1, success, failure)
                 .is_ok()
     }
 
     /// As the master, waits for all signals of `phase`, and ends it.
     fn gather(&self, phase: usize) {
-        // ORDERING: Acquire, pairs with Release in enter (BF2): who is not seen in the list is counted later.
+        // ORDERING: Acquire, pairs with Release in enter (BF2): a task that is not seen in
+        // the list is counted later.
         let mut known = self.registrations.load(Ordering::Acquire);
         loop {
             self.list.gather(phase, &self.port);
-            // ORDERING: Acquire, as above: the signals that were seen come after the registrations that their tasks made.
+            // ORDERING: Acquire, pairs with Release in enter (BF2): the signals that were seen
+            // follow the registrations that their tasks made.
             let now = self.registrations.load(Ordering::Acquire);
             if now == known {
                 break;

@@ -1,12 +1,14 @@
-//! What the tasks of one list have signalled: a word each, on a line of its own, in blocks that never move.
+//! What the tasks of one list have signalled: a word each, on a private line, in blocks that never
+//! move.
 //!
 //! # Words
-//! `Seat`: the task's; set by whoever registers it. `used`, `next`: whoever registers, under the caller's lock.
+//! `Seat`: written by its task; initialized when the task is registered. `used`, `next`: written by
+//! a registration, under the caller's lock.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BL1 | `signal`, `leave`; `enter`, for who left the seat | `gather` | what the task did, its registrations too | `flat_marks`, `flat_reuse` |
+//! | BL1 | `signal`, `leave`; `enter`, for the task that left the seat | `gather` | what the task did, including its registrations | `flat_marks`, `flat_reuse` |
 //! | BL2 | `enter` | `gather` | the blocks up to the seat's | `tiered_seats` |
 
 use crate::port::Relax;
@@ -15,7 +17,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
 
-/// What a seat says that owes no signal for any phase: free, or left by its task.
+/// The value of a seat that owes no signal for any phase: it is free, or its task has left.
 const GONE: usize = usize::MAX;
 
 #[derive(Debug)]
@@ -34,16 +36,16 @@ impl Block {
     }
 }
 
-/// One task's seat in a list, which must be there as long.
+/// One task's seat in a list, which must outlive the seat.
 #[derive(Debug)]
 pub(super) struct Seat(NonNull<CacheLine<AtomicUsize>>);
 
-// SAFETY: leads to a word that any thread may touch.
+// SAFETY: the pointer leads to an atomic word that any thread may access.
 unsafe impl Send for Seat {}
-// SAFETY: as above.
+// SAFETY: the pointer leads to an atomic word that any thread may access.
 unsafe impl Sync for Seat {}
 
-/// What registrations know of a list, under a lock.
+/// What registrations know about a list, under a lock.
 #[derive(Debug, Default)]
 pub(super) struct Free(Vec<Seat>);
 
@@ -55,7 +57,8 @@ pub(super) struct List {
 }
 
 impl List {
-    /// An empty one, whose first block has so many seats; each further one has twice as many as the one before.
+    /// An empty list, whose first block has `seats` seats; each further block has twice as many as
+    /// the one before.
     pub fn new(seats: usize) -> Self {
         Self {
             first: Block::new(seats.max(1)),
@@ -63,7 +66,7 @@ impl List {
         }
     }
 
-    /// Seats a task that owes `start` first. `free` is the list's.
+    /// Assigns a seat to a task that owes `start` first. `free` is the list's.
     pub fn enter(&self, free: &mut Free, start: usize) -> Seat {
         if let Some(seat) = free.0.pop() {
             self.signal(&seat, start);
@@ -83,7 +86,7 @@ impl List {
         seat
     }
 
-    /// The block behind this one, made if need be.
+    /// The block after this one, made if necessary.
     fn following(block: &Block) -> &Block {
         // ORDERING: Relaxed: written under the lock.
         let mut next = block.next.load(Ordering::Relaxed);
@@ -96,7 +99,7 @@ impl List {
         unsafe { &*next }
     }
 
-    /// All phases below `signalled` are signalled.
+    /// Records that all phases below `signalled` are signalled.
     #[inline]
     pub fn signal(&self, seat: &Seat, signalled: usize) {
         // SAFETY: seats are used with their list only, which is borrowed.
@@ -105,17 +108,17 @@ impl List {
         word.store(signalled, Ordering::Release);
     }
 
-    /// The task owes nothing any more.
+    /// Ends the debts of the task.
     pub fn leave(&self, seat: &Seat) {
         self.signal(seat, GONE);
     }
 
-    /// Gives the seat to whoever comes next.
+    /// Frees the seat for a later task.
     pub fn free(&self, free: &mut Free, seat: Seat) {
         free.0.push(seat);
     }
 
-    /// Waits for each task of the list to signal `phase`, one after the other.
+    /// Waits for each task of the list to signal `phase`, in sequence.
     #[inline]
     pub fn gather(&self, phase: usize, relax: &impl Relax) {
         // ORDERING: Acquire, pairs with Release in enter (BL2).
@@ -134,10 +137,11 @@ impl List {
             if left == 0 {
                 return;
             }
-            // ORDERING: Relaxed: written before used, which counts seats behind this block (BL2).
+            // ORDERING: Relaxed: written before used, which counts seats of later blocks (BL2).
             let next = block.next.load(Ordering::Relaxed);
             debug_assert!(!next.is_null(), "the seats that are used have blocks");
-            // SAFETY: blocks live as long as the list; the seats that are left are in this one and those behind it.
+            // SAFETY: blocks live as long as the list; the remaining seats are in this block and
+            // later ones.
             block = unsafe { &*next };
         }
     }
@@ -145,12 +149,12 @@ impl List {
 
 impl Drop for List {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: nobody else has the list any more.
+        // ORDERING: Relaxed: no other thread has access any more.
         let mut next = self.first.next.load(Ordering::Relaxed);
         while !next.is_null() {
             // SAFETY: made by Box::into_raw, and freed once.
             let block = unsafe { Box::from_raw(next) };
-            // ORDERING: Relaxed: as above.
+            // ORDERING: Relaxed: no other thread has access any more.
             next = block.next.load(Ordering::Relaxed);
         }
     }

@@ -1,7 +1,8 @@
-//! How large a tiered phaser is made.
+//! The size of a tiered phaser.
 #![forbid(unsafe_code)]
 
-use crate::phaser::PhaserError;
+use super::error::BaselineError;
+use crate::phaser::error::PhaserError;
 
 const MOST_LEAVES: usize = 1 << 16;
 
@@ -10,9 +11,9 @@ const MOST_LEAVES: usize = 1 << 16;
 pub struct Tiers {
     /// Levels of nodes; with 1 the root is the only leaf.
     pub tiers: usize,
-    /// Children of a node, and tasks of a leaf while there is room elsewhere; 2 to 1024.
+    /// Children of a node, and tasks of a leaf while another leaf has room; 2 to 1024.
     pub degree: usize,
-    /// After how many failed looks a node is gathered by who waits for it.
+    /// Failed polls after which a task that waits for a node gathers it.
     pub help_after: u32,
 }
 
@@ -27,16 +28,16 @@ impl Default for Tiers {
 }
 
 impl Tiers {
-    /// How many leaves that makes.
-    pub(super) fn leaves(self) -> Result<usize, PhaserError> {
+    /// The number of leaves.
+    pub(super) fn leaves(self) -> Result<usize, BaselineError> {
         let Self { tiers, degree, .. } = self;
         if !(2..=1024).contains(&degree) {
-            return Err(PhaserError::Degree { degree });
+            return Err(PhaserError::Degree { degree }.into());
         }
         let above = tiers.checked_sub(1).and_then(|n| u32::try_from(n).ok());
         let leaves = above.and_then(|n| degree.checked_pow(n));
         leaves
             .filter(|leaves| *leaves <= MOST_LEAVES)
-            .ok_or(PhaserError::Tiers { tiers, degree })
+            .ok_or(BaselineError::Tiers { tiers, degree })
     }
 }

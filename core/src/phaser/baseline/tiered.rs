@@ -1,30 +1,37 @@
 //! The hierarchical phaser of Habanero Java.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 6.2.3. A complete tree of nodes, made with the phaser; tasks have words in the lists of its leaves. The
-//! first to wait in a leaf gathers it, and goes on above if it is the first there too; whoever gathers the root ends the
-//! phase. Leaves and nodes without tasks take no part. A child goes to its parent's leaf, then to the first one with
-//! room; when all are full, to the one with the fewest tasks, which are gathered one after the other. What differs:
+//! Chatterjee 2013, 6.2.3. A complete tree of nodes, made with the phaser; tasks have words in the
+//! lists of its leaves. The first task to wait in a leaf gathers it, and continues above if it is
+//! the first there, too; the task that gathers the root ends the phase. Leaves and nodes without
+//! tasks take no part. A child is assigned to its parent's leaf, then to the first leaf with room;
+//! when all are full, to the one with the fewest tasks, which are gathered in sequence. What
+//! differs:
 //! - Nodes are raised to a phase, not incremented.
-//! - Who waits for a node that nobody has begun to gather does it, after a while: its tasks may have signalled and be busy, or
-//!   wait for something else.
-//! - A task may be registered into a leaf that was gathered or took no part. So whoever ends a phase in which
-//!   somebody was registered looks at all lists first.
+//! - After a while, a task that waits for a node that no task gathers does it itself: the tasks
+//!   below may have signalled and be busy, or wait for something else.
+//! - A task may be registered into a leaf that was gathered or took no part. Therefore the task
+//!   that ends a phase in which a task was registered examines all lists first.
 //!
 //! # Words
-//! `phase`, `settled`: whoever has gathered the root. `registrations`: whoever registers a task that signals.
+//! `phase`, `settled`: written by the task that has gathered the root. `registrations`: incremented
+//! when a task that signals is registered.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | BT1 | `end` | `phase` | BL1 of everybody: phase order | `tiered_marks` |
+//! | BT1 | `end` | `phase` | the signals of all tasks (list.BL1): phase order | `tiered_marks` |
 //! | BT4 | `enter` | `end` | the seat that was taken | `tiered_newcomers` |
 #![forbid(unsafe_code)]
 
+use super::error::BaselineError;
 use super::list::{Free, List, Seat};
+use super::member::{Member, Progress};
 use super::node::Node;
-use super::{Member, Standing, Tiers};
-use crate::phaser::{Mode, Phase, PhaserError};
+use super::shape::Tiers;
+use crate::phaser::config::Phase;
+use crate::phaser::error::PhaserError;
+use crate::phaser::mode::Mode;
 use crate::port::Relax;
 use crate::sync::{AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::sync::Arc;
@@ -32,15 +39,15 @@ use alloc::vec::Vec;
 
 const ROOT: usize = 0;
 
-/// A task's place on a tiered phaser.
+/// A task's registration on a tiered phaser.
 #[derive(Debug)]
 pub struct Tiered<P: Relax> {
     shared: Arc<Shared<P>>,
     seat: Option<(usize, Seat)>,
-    standing: Standing,
+    progress: Progress,
 }
 
-/// The children of node n are nodes n * degree + 1 and those behind it.
+/// The children of node n are the nodes from n * degree + 1 on.
 #[derive(Debug)]
 struct Shared<P> {
     phase: CachePadded<AtomicUsize>,
@@ -53,7 +60,7 @@ struct Shared<P> {
     port: P,
 }
 
-/// What registrations know of a leaf.
+/// What registrations know about a leaf.
 #[derive(Debug, Default)]
 struct Leaf {
     tasks: usize,
@@ -61,11 +68,11 @@ struct Leaf {
 }
 
 impl<P: Relax> Tiered<P> {
-    /// A new phaser in phase 0, with the caller registered on it, alone.
+    /// Creates a phaser in phase 0, with the caller as its only registered task.
     ///
     /// # Errors
-    /// [`PhaserError::Degree`], [`PhaserError::Tiers`], [`PhaserError::NobodyGathers`].
-    pub fn create(port: P, mode: Mode, shape: Tiers) -> Result<Self, PhaserError> {
+    /// [`PhaserError::Degree`], [`BaselineError::Tiers`], [`BaselineError::SignalOnly`].
+    pub fn create(port: P, mode: Mode, shape: Tiers) -> Result<Self, BaselineError> {
         let leaves = shape.leaves()?;
         let inner = (leaves - 1) / (shape.degree - 1);
         let word = || CachePadded::new(AtomicUsize::new(0));
@@ -79,39 +86,43 @@ impl<P: Relax> Tiered<P> {
             shape,
             port,
         };
-        Self::enter(Arc::new(shared), Standing::first(mode), 0)
+        Self::enter(Arc::new(shared), Progress::first(mode), 0)
     }
 
-    fn enter(shared: Arc<Shared<P>>, standing: Standing, near: usize) -> Result<Self, PhaserError> {
-        if !standing.mode.waits() {
-            let asked = standing.mode;
-            return Err(PhaserError::NobodyGathers { asked });
+    fn enter(
+        shared: Arc<Shared<P>>,
+        progress: Progress,
+        near: usize,
+    ) -> Result<Self, BaselineError> {
+        if !progress.mode.waits() {
+            let asked = progress.mode;
+            return Err(BaselineError::SignalOnly { asked });
         }
-        let signals = standing.mode.signals();
-        let seat = signals.then(|| shared.enter(standing.signalled, near));
+        let signals = progress.mode.signals();
+        let seat = signals.then(|| shared.enter(progress.signalled, near));
         Ok(Self {
             shared,
             seat,
-            standing,
+            progress,
         })
     }
 
-    /// The phase that is going on.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         Phase(self.shared.phase())
     }
 }
 
 impl<P: Relax> Member for Tiered<P> {
-    fn register(&mut self, mode: Mode) -> Result<Self, PhaserError> {
-        let standing = self.standing.child(mode)?;
+    fn register(&mut self, mode: Mode) -> Result<Self, BaselineError> {
+        let progress = self.progress.child(mode)?;
         let near = self.seat.as_ref().map_or(0, |(leaf, _)| *leaf);
-        Self::enter(Arc::clone(&self.shared), standing, near)
+        Self::enter(Arc::clone(&self.shared), progress, near)
     }
 
     #[inline]
     fn signal(&mut self) -> Result<(), PhaserError> {
-        let signalled = self.standing.signal()?;
+        let signalled = self.progress.signal()?;
         if let (Some(signalled), Some((leaf, seat))) = (signalled, &self.seat) {
             self.shared.leaves[*leaf].signal(seat, signalled);
         }
@@ -120,7 +131,7 @@ impl<P: Relax> Member for Tiered<P> {
 
     #[inline]
     fn wait_blocking(&mut self) -> Result<(), PhaserError> {
-        if let Some(phase) = self.standing.wait()? {
+        if let Some(phase) = self.progress.wait()? {
             let leaf = self.seat.as_ref().map(|(leaf, _)| *leaf);
             self.shared.wait(leaf, phase);
         }
@@ -151,7 +162,7 @@ impl<P: Relax> Shared<P> {
         core::iter::successors(Some(self.node_of(leaf)), up).map(|node| &self.nodes[node])
     }
 
-    /// Seats a task that owes `start` first, in leaf `near` if there is room.
+    /// Assigns a seat to a task that owes `start` first, in leaf `near` if there is room.
     fn enter(&self, start: usize, near: usize) -> (usize, Seat) {
         let mut registry = self.registry.lock(&self.port);
         let has_room = |leaf: &Leaf| leaf.tasks < self.shape.degree;
@@ -208,7 +219,7 @@ impl<P: Relax> Shared<P> {
         }
     }
 
-    /// Gathers the node, and those above it, as far as nobody else does.
+    /// Gathers the node, and those above it, until another task has claimed one.
     fn climb(&self, mut node: usize, phase: usize) {
         while self.nodes[node].claim(phase) {
             self.gather(node, phase);
@@ -247,11 +258,11 @@ impl<P: Relax> Shared<P> {
 
     /// Ends `phase`, having gathered the root.
     fn end(&self, phase: usize) {
-        // ORDERING: Relaxed: written by whoever ended the last phase, seen by its end (BT1).
+        // ORDERING: Relaxed: written by the task that ended the last phase, seen by its end (BT1).
         let mut known = self.settled.load(Ordering::Relaxed);
         loop {
-            // ORDERING: Acquire, pairs with Release in enter (BT4): the signals that were seen come after the registrations that their
-            // tasks made.
+            // ORDERING: Acquire, pairs with Release in enter (BT4): the signals that were seen
+            // follow the registrations that their tasks made.
             let now = self.registrations.load(Ordering::Acquire);
             if now == known {
                 break;
@@ -261,7 +272,7 @@ impl<P: Relax> Shared<P> {
                 leaf.gather(phase, &self.port);
             }
         }
-        // ORDERING: Relaxed, see above.
+        // ORDERING: Relaxed: published with the end of the phase (BT1).
         self.settled.store(known, Ordering::Relaxed);
         // ORDERING: Release, pairs with Acquire in phase (BT1).
         self.phase.store(phase + 1, Ordering::Release);

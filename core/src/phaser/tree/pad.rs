@@ -1,18 +1,20 @@
-//! The landing pad: who was registered lately, in order.
+//! The landing pad: the tasks registered recently, in order.
 //!
-//! A node may have been gathered before a newcomer got its slot below it, so newcomers are waited for here in their first phase.
+//! A node may have been gathered before a newcomer got its slot below it. Therefore newcomers are
+//! waited for here in their first phase.
 //!
 //! # Words
-//! `len`, `ring`, entries: whoever registers, under the lock. `start`: raised by whoever ends a phase.
+//! `len`, `ring`, entries: written by a registering task, under the lock. `start`: raised by a task
+//! that ends a phase.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | P1 | `append` | `newcomers`, `count` | the slot with its task | `registration_early`, `registration_overwrites`, `asked_of_a_child` |
-//! | P2 | `retire` | `first` | S1 of those who are not looked at any more | `registration_retired`, `registration_apart` |
+//! | P2 | `retire` | `first` | the signals (signal.S1) of the newcomers that were retired | `registration_retired`, `registration_apart` |
 //!
-//! An entry may be overwritten under the eyes of a thread that is late: it then reads a newer entry, does not end the phase for it or
-//! fails to end it since that was done.
+//! A slow reader may see an entry overwritten. It then reads a newer entry: either it does not end
+//! the phase, or its attempt fails because the phase has already ended.
 
 use super::node::Slot;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
@@ -40,15 +42,15 @@ impl Ring {
 
 /// See the head of the module.
 #[derive(Debug)]
-pub(in crate::phaser) struct Pad {
+pub(crate) struct Pad {
     start: AtomicUsize,
     len: AtomicUsize,
     ring: AtomicPtr<Ring>,
 }
 
 impl Pad {
-    /// An empty one.
-    pub fn new() -> Self {
+    /// An empty pad.
+    pub(crate) fn new() -> Self {
         Self {
             start: AtomicUsize::new(0),
             len: AtomicUsize::new(0),
@@ -56,20 +58,21 @@ impl Pad {
         }
     }
 
-    /// Adds a newcomer; `phase` is the one that is going on. Under the lock of registrations.
-    pub fn append(&self, slot: NonNull<Slot>, phase: usize) {
+    /// Adds a newcomer; `phase` is the current one. Under the lock of registrations.
+    pub(crate) fn append(&self, slot: NonNull<Slot>, phase: usize) {
         // ORDERING: Relaxed: written under the lock.
         let len = self.len.load(Ordering::Relaxed);
         let ring = self.room(len, phase);
         // SAFETY: rings live as long as the pad.
         let entry = unsafe { (*ring).at(len) };
-        // ORDERING: Release, pairs with Acquire in newcomers (P1): for late threads, which may find it in place of an older entry.
+        // ORDERING: Release, pairs with Acquire in newcomers (P1): for slow readers, which may find
+        // it in place of an older entry.
         entry.store(slot.as_ptr(), Ordering::Release);
         // ORDERING: Release, pairs with Acquire in newcomers (P1).
         self.len.store(len + 1, Ordering::Release);
     }
 
-    /// A ring with a free place for ticket `len`.
+    /// Returns a ring with a free place for ticket `len`.
     fn room(&self, len: usize, phase: usize) -> *mut Ring {
         // ORDERING: Relaxed: written under the lock.
         let ring = self.ring.load(Ordering::Relaxed);
@@ -100,37 +103,40 @@ impl Pad {
 
     #[inline]
     fn first(&self) -> usize {
-        // ORDERING: Acquire, pairs with Release in retire (P2). Too low costs a look at entries that are settled.
+        // ORDERING: Acquire, pairs with Release in retire (P2). A low value only costs reading
+        // retired entries.
         self.start.load(Ordering::Acquire)
     }
 
-    /// Nobody was registered lately: what a phase without registrations looks at.
+    /// Whether no newcomer is waited for; the only access in a phase without registrations.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        // ORDERING: Relaxed: who owes a signal was registered by one whose signal has been seen (S1).
+    pub(crate) fn is_empty(&self) -> bool {
+        // ORDERING: Relaxed: a newcomer that owes a signal was registered by a task whose signal
+        // the caller has seen (signal.S1).
         self.len.load(Ordering::Relaxed) == self.first()
     }
 
-    /// How many were registered so far.
-    pub fn count(&self) -> usize {
+    /// The number of tasks registered so far.
+    pub(crate) fn count(&self) -> usize {
         // ORDERING: Acquire, pairs with Release in append (P1).
         self.len.load(Ordering::Acquire)
     }
 
-    /// Those who may have been registered in a phase that is not over, in order; those too whom one of them has registered before
-    /// it was looked at.
-    pub fn newcomers(&self) -> impl Iterator<Item = &Slot> {
+    /// The tasks that may have been registered in a phase that has not ended, in order, including
+    /// those that one of them registers before the iteration reaches it.
+    pub(crate) fn newcomers(&self) -> impl Iterator<Item = &Slot> {
         self.since(self.first())
     }
 
     fn since(&self, first: usize) -> impl Iterator<Item = &Slot> {
         (first..).map_while(|ticket| {
-            // Anew each time: the signal that was seen last may come after a registration.
+            // Reloaded each time: the signal seen last may follow a registration.
             // ORDERING: Acquire, pairs with Release in append (P1).
             if ticket >= self.len.load(Ordering::Acquire) {
                 return None;
             }
-            // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the length.
+            // ORDERING: Acquire, pairs with Release in room (P1): at least as new as the
+            // length.
             let ring = self.ring.load(Ordering::Acquire);
             // SAFETY: rings live as long as the pad.
             let ring = unsafe { ring.as_ref() }?;
@@ -141,15 +147,16 @@ impl Pad {
         })
     }
 
-    /// Forgets those whose first phase is over, `phase` being the one that is going on.
-    pub fn retire(&self, phase: usize) {
+    /// Retires the newcomers whose first phase has ended; `phase` is the current one.
+    pub(crate) fn retire(&self, phase: usize) {
         let first = self.first();
         let old = self
             .since(first)
             .take_while(|slot| slot.start() < phase)
             .count();
         if old > 0 {
-            // ORDERING: Release, pairs with Acquire in first (P2). It may be read instead of another's, whose release stays in force.
+            // ORDERING: Release, pairs with Acquire in first (P2). It may be read instead of
+            // another thread's, whose release sequence it continues.
             self.start.fetch_max(first + old, Ordering::Release);
         }
     }
@@ -157,7 +164,7 @@ impl Pad {
 
 impl Drop for Pad {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: nobody else has the pad any more.
+        // ORDERING: Relaxed: no other thread has access any more.
         let mut ring = self.ring.load(Ordering::Relaxed);
         while !ring.is_null() {
             // SAFETY: made by Box::into_raw, and freed once.

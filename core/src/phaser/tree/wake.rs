@@ -1,22 +1,22 @@
-//! Waking all that sleep when a phase is over.
+//! Waking all sleepers when a phase has ended.
 //!
 //! # Algorithm
-//! Whoever ends the phase wakes its own part of the tree, and of each other part one sleeper, which wakes the rest of it. So tasks that
-//! share a worker stay together: what takes the one has the others wherever it runs.
+//! The task that ends the phase wakes the sleepers in its own part of the tree, and one sleeper of
+//! each other part, which wakes the rest of that part. Tasks that share a worker stay together: a
+//! worker that runs the first one has the others wherever it runs.
 //!
-//! A waker that panics takes no other's wake-up with it: the others are called first, and all of the part that it was to wake in its
-//! sleeper's place; then the panic goes on, in the task that ends the phase. A second one on the way ends the program, as any panic
-//! does that meets another one.
+//! A waker that panics does not lose another's wake-up: the others are called first, and all of the
+//! part that its own sleeper would have woken; then the panic resumes, in the task that ends the
+//! phase. A second panic during that aborts the program, as any panic during a panic does.
 
 use super::Tree;
-use super::node::{Below, Node, Slot};
-use crate::port::{Barrier, Relax};
+use super::node::{Below, Node, Slot, WakeDuty};
 use core::ptr::NonNull;
 
-impl<P: Relax + Barrier> Tree<P> {
-    /// Wakes all that sleep, or has them woken, but `by`.
-    pub(super) fn wake(&self, by: Option<NonNull<Slot>>) {
-        if self.has_audience() {
+impl Tree {
+    /// Wakes all sleepers, or has them woken, except `by`.
+    pub(crate) fn wake(&self, by: Option<NonNull<Slot>>) {
+        if self.has_wait_only() {
             each(self.nodes(), |node| wake_slots(node, by));
             return;
         }
@@ -36,7 +36,7 @@ impl<P: Relax + Barrier> Tree<P> {
         );
     }
 
-    /// The child of the root that `slot` is below; the root, if it is a leaf.
+    /// The child of the root that contains `slot`; the root, if it is a leaf.
     fn part_of(&self, root: &Node, slot: NonNull<Slot>) -> NonNull<Node> {
         // SAFETY: slots live as long as the phaser.
         let mut part = unsafe { slot.as_ref() }.leaf();
@@ -50,20 +50,21 @@ impl<P: Relax + Barrier> Tree<P> {
         part
     }
 
-    /// Does what a task was woken for.
-    pub fn run_errand(&self, errand: Option<NonNull<Node>>, by: NonNull<Slot>) {
-        if let Some(node) = errand {
+    /// Performs the duty with which the task in `by` was woken.
+    pub(crate) fn perform(&self, duty: Option<WakeDuty>, by: NonNull<Slot>) {
+        if let Some(node) = duty {
             // SAFETY: nodes live as long as the phaser.
             wake_below(unsafe { node.as_ref() }, Some(by));
         }
     }
 }
 
-/// Does something at the end of a block, which may be left by a panic.
-pub(in crate::phaser) struct Finally<F: FnOnce()>(Option<F>);
+/// Calls a closure at the end of a block, even if a panic leaves the block.
+pub(crate) struct Finally<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Finally<F> {
-    pub fn new(last: F) -> Self {
+    /// Calls `last` when dropped.
+    pub(crate) fn new(last: F) -> Self {
         Self(Some(last))
     }
 
@@ -80,7 +81,7 @@ impl<F: FnOnce()> Drop for Finally<F> {
     }
 }
 
-/// Calls `body` for all items, those too behind one for which it panics.
+/// Calls `body` for all items, including those after one for which it panics.
 fn each<I: Iterator>(items: I, body: impl FnMut(I::Item)) {
     struct Rest<I: Iterator, F: FnMut(I::Item)>(I, F);
 
@@ -115,15 +116,15 @@ fn wake_below(node: &Node, by: Option<NonNull<Slot>>) {
     }
 }
 
-/// Wakes one sleeper below `part`, to wake the others.
+/// Wakes one sleeper below `part`, with the duty to wake the others.
 fn wake_part(part: &Node) {
     let all = Finally::new(|| wake_below(part, None));
     wake_one(part, NonNull::from(part));
     all.defuse();
 }
 
-/// Wakes one sleeper below `node` to wake all others below `part`.
-fn wake_one(node: &Node, part: NonNull<Node>) -> bool {
+/// Wakes one sleeper below `node`, with the duty to wake all others below `part`.
+fn wake_one(node: &Node, part: WakeDuty) -> bool {
     match &node.below {
         Below::Slots(slots) => slots.iter().any(|slot| slot.sleeper.wake(Some(part))),
         Below::Nodes(_) => node.children().any(|child| wake_one(child, part)),

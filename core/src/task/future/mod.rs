@@ -81,7 +81,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Returns the scope with the lifetime of its children.
-    fn of_child(&self) -> &'scope TaskScope<P> {
+    pub(super) fn of_child(&self) -> &'scope TaskScope<P> {
         // SAFETY: a scope outlives its tasks, and `'scope`, that of the scope around it, outlives it.
         unsafe { NonNull::from(self.scope()).as_ref() }
     }

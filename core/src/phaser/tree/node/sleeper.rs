@@ -1,6 +1,6 @@
-//! Wake-ups of tasks when a phase is over.
+//! Wake-ups of parked tasks when a phase has ended.
 //!
-//! A sleeper can be woken with an errand: to wake all below a node before it goes on.
+//! A sleeper can be woken with a duty, which it must perform before it resumes.
 //!
 //! # Words
 //! `state`: changed by the task from awake to asleep, and by the task or a waker from asleep
@@ -10,75 +10,79 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | W1 | `sleep`, `wake` | `wake`, `rise` | the waker as the other side left it | `parked_2` |
+//! | W1 | `sleep`, `wake` | `wake`, `cancel` | the note as the other side left it | `parked_2` |
 
-use super::node::Node;
 use crate::port::Relax;
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
 use core::mem;
-use core::ptr::NonNull;
 use core::task::Waker;
 
 const AWAKE: usize = 0;
 const ASLEEP: usize = 1;
 const BUSY: usize = 2;
 
-/// A task's bed: its waker, while it wants to be woken.
+/// The sleep state of a task, with its waker while it is asleep. `D` is the duty with which it may
+/// be woken.
 #[derive(Debug)]
-pub(in crate::phaser) struct Sleeper {
+pub(crate) struct Sleeper<D> {
     state: AtomicUsize,
-    note: UnsafeCell<Note>,
+    note: UnsafeCell<Note<D>>,
 }
 
 /// What a sleeper stores for its waker, or a waker for the sleeper.
 #[derive(Debug)]
-enum Note {
+enum Note<D> {
     Waker(Waker),
-    Errand(Option<NonNull<Node>>),
+    Duty(Option<D>),
 }
 
-impl Note {
-    fn errand(self) -> Option<NonNull<Node>> {
+impl<D> Note<D> {
+    fn duty(self) -> Option<D> {
         match self {
-            Self::Errand(errand) => errand,
+            Self::Duty(duty) => duty,
             Self::Waker(_) => None,
         }
     }
 }
 
-// SAFETY: one thread at a time accesses the note, as the head of the module says.
-unsafe impl Sync for Sleeper {}
+// SAFETY: one thread at a time accesses the note, as the head of the module says; the duty moves
+// from the waking thread to the task, which `D: Send` permits, as it does for any `Waker`.
+unsafe impl<D: Send> Sync for Sleeper<D> {}
 
-impl Sleeper {
-    pub fn new() -> Self {
+impl<D> Sleeper<D> {
+    /// The state of a task that is awake.
+    pub(crate) fn new() -> Self {
         Self {
             state: AtomicUsize::new(AWAKE),
-            note: UnsafeCell::new(Note::Errand(None)),
+            note: UnsafeCell::new(Note::Duty(None)),
         }
     }
 
-    /// Wants `waker` to be woken from now on. The task only, when it has risen.
-    pub fn sleep(&self, waker: &Waker) {
+    /// Stores `waker`, to be called by the next [`wake`](Self::wake). Called by the task only,
+    /// while it is awake.
+    pub(crate) fn sleep(&self, waker: &Waker) {
         let waker = Note::Waker(waker.clone());
         // SAFETY: this is the task, and the state is awake.
-        drop(unsafe { self.leave(waker) });
+        drop(unsafe { self.replace(waker) });
         // ORDERING: Release, pairs with Acquire in try_busy (W1).
         self.state.store(ASLEEP, Ordering::Release);
     }
 
-    /// Does not want to be woken any more, and takes the errand that it was woken with. The task only.
+    /// Withdraws the waker, and returns the duty that the task was woken with. Called by the task
+    /// only.
     #[must_use]
-    pub fn rise(&self, relax: &impl Relax) -> Option<NonNull<Node>> {
+    pub(crate) fn cancel(&self, relax: &impl Relax) -> Option<D> {
         let mut turn = 0;
         loop {
             // ORDERING: Acquire, pairs with Release in wake (W1).
             match self.state.load(Ordering::Acquire) {
                 // SAFETY: this is the task, and the state is awake.
-                AWAKE => return unsafe { self.leave(Note::Errand(None)) }.errand(),
+                AWAKE => return unsafe { self.replace(Note::Duty(None)) }.duty(),
                 ASLEEP if self.try_busy() => {
                     // SAFETY: this thread made the state busy.
-                    let old = unsafe { self.leave(Note::Errand(None)) };
-                    // ORDERING: Relaxed: a later task has it with the slot (G2).
+                    let old = unsafe { self.replace(Note::Duty(None)) };
+                    // ORDERING: Relaxed: a later task of the slot acquires it with the slot
+                    // (arena.G2).
                     self.state.store(AWAKE, Ordering::Relaxed);
                     drop(old);
                     return None;
@@ -89,17 +93,18 @@ impl Sleeper {
         }
     }
 
-    /// Wakes the task, with an errand or without, if it sleeps; else returns false. Any thread.
+    /// Wakes the task, with a duty or without, if it is asleep; otherwise returns false. Any
+    /// thread.
     #[inline]
-    pub fn wake(&self, errand: Option<NonNull<Node>>) -> bool {
+    pub(crate) fn wake(&self, duty: Option<D>) -> bool {
         // ORDERING: Relaxed load first: a task that needs to be woken has stored ASLEEP before the
-        // fence that precedes this load (Z3).
+        // fence that precedes this load (word.Z3).
         if self.state.load(Ordering::Relaxed) != ASLEEP || !self.try_busy() {
             return false;
         }
         // SAFETY: this thread made the state busy.
-        let old = unsafe { self.leave(Note::Errand(errand)) };
-        // ORDERING: Release, pairs with Acquire in rise (W1).
+        let old = unsafe { self.replace(Note::Duty(duty)) };
+        // ORDERING: Release, pairs with Acquire in cancel (W1).
         self.state.store(AWAKE, Ordering::Release);
         if let Note::Waker(waker) = old {
             waker.wake();
@@ -111,7 +116,7 @@ impl Sleeper {
     ///
     /// # Safety
     /// The caller must have made the state busy, or be the task while the state is awake.
-    unsafe fn leave(&self, note: Note) -> Note {
+    unsafe fn replace(&self, note: Note<D>) -> Note<D> {
         // SAFETY: the caller has exclusive access to the note.
         self.note
             .with_mut(|old| unsafe { mem::replace(&mut *old, note) })
@@ -119,7 +124,10 @@ impl Sleeper {
 
     fn try_busy(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in sleep (W1). Failure Relaxed: nothing is read.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        self.state.compare_exchange(ASLEEP, BUSY, yes, no).is_ok()
+        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+        let state = &self.state;
+        state
+            .compare_exchange(ASLEEP, BUSY, success, failure)
+            .is_ok()
     }
 }

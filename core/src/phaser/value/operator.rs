@@ -1,7 +1,8 @@
-//! What accumulators do with values, and which values they take (Chatterjee 2013, table 6.4).
+//! The operators of accumulators, and the types of values they apply to (Chatterjee 2013, table
+//! 6.4).
 #![forbid(unsafe_code)]
 
-/// An operator that brings two values together.
+/// An operator that combines two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// The larger one; of floats, a number rather than NaN.
@@ -12,26 +13,26 @@ pub enum Op {
     Sum,
     /// Integers wrap around.
     Prod,
-    /// Both are true, or not zero.
+    /// Whether both are true, or nonzero.
     LogicalAnd,
-    /// One is true, or not zero.
+    /// Whether at least one is true, or nonzero.
     LogicalOr,
-    /// One but not both.
+    /// Whether exactly one is true, or nonzero.
     LogicalXor,
-    /// Bit by bit.
+    /// Bitwise.
     BitAnd,
-    /// Bit by bit.
+    /// Bitwise.
     BitOr,
-    /// Bit by bit.
+    /// Bitwise.
     BitXor,
-    /// The largest value with the lowest index where it is.
+    /// The largest value, with the lowest index at which it occurs.
     MaxLoc,
-    /// The smallest value with the lowest index where it is.
+    /// The smallest value, with the lowest index at which it occurs.
     MinLoc,
 }
 
 impl Op {
-    /// All of them.
+    /// All operators.
     pub const ALL: [Self; 12] = [
         Self::Max,
         Self::Min,
@@ -48,21 +49,22 @@ impl Op {
     ];
 }
 
-/// A value that an accumulator takes: at most 16 bytes.
+/// A value that an accumulator accepts: at most 16 bytes.
 pub trait Element: Copy + Send + Sync + 'static {
-    /// The number of low bits that [`pack`](Self::pack) uses; the others are 0. Values of at most 64 bits are brought together faster.
+    /// The number of low bits that [`pack`](Self::pack) uses; the others are 0. Values of at most
+    /// 64 bits are combined faster.
     const WIDTH: u32 = u128::BITS;
 
-    /// Its bits.
+    /// Returns the bits of the value.
     fn pack(self) -> u128;
 
-    /// The value with these bits, which [`pack`](Self::pack) gave.
+    /// Returns the value with these bits, which [`pack`](Self::pack) returned.
     fn unpack(bits: u128) -> Self;
 
-    /// What changes no value when it is combined with it; none if the operator is not for this type.
+    /// Returns the identity of `op`; `None` if `op` is not defined for this type.
     fn identity(op: Op) -> Option<Self>;
 
-    /// Both as one, the earlier first. Only with operators that have an identity.
+    /// Combines two values, the earlier first. Called only with operators that have an identity.
     fn combine(op: Op, a: Self, b: Self) -> Self;
 }
 
@@ -128,7 +130,7 @@ macro_rules! floats {
                 Some(match op {
                     Op::Max => Self::NEG_INFINITY,
                     Op::Min => Self::INFINITY,
-                    // Unlike 0, it also leaves -0 alone.
+                    // Unlike 0, it preserves -0.
                     Op::Sum => -0.0,
                     Op::Prod => 1.0,
                     _ => return None,
@@ -178,12 +180,12 @@ impl Element for bool {
     }
 }
 
-/// A value with the index where it is, for [`Op::MaxLoc`] and [`Op::MinLoc`].
+/// A value with the index at which it occurs, for [`Op::MaxLoc`] and [`Op::MinLoc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At<T> {
     /// The value; at most 8 bytes.
     pub value: T,
-    /// Where it is.
+    /// The index at which it occurs.
     pub index: u64,
 }
 

@@ -1,0 +1,106 @@
+//! The waits of a task as futures.
+#![forbid(unsafe_code)]
+
+use super::Registration;
+use crate::phaser::error::PhaserError;
+use crate::port::{Barrier, Relax};
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+impl<P: Relax + Barrier> Registration<P> {
+    /// Waits until all tasks have signalled the phase.
+    ///
+    /// Yields the errors of [`wait_blocking`](Self::wait_blocking).
+    pub fn wait(&mut self) -> Next<'_, P> {
+        Next::new(self, Stage::Wait, None)
+    }
+
+    /// Signals and waits, each if the mode permits it.
+    ///
+    /// Yields the errors of [`next_blocking`](Self::next_blocking).
+    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
+    pub fn next(&mut self) -> Next<'_, P> {
+        Next::new(self, Stage::Signal, None)
+    }
+
+    /// As [`next_single_blocking`](Self::next_single_blocking), without blocking a thread.
+    pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
+        Next::new(self, Stage::Signal, Some(statement))
+    }
+}
+
+/// A task's wait: see [`Registration::next`]. Dropping it leaves the task where it is: a signal
+/// that was sent counts, and a statement is left to the other tasks that hold it.
+///
+/// Once woken, it must be polled or dropped, even if its task was woken for another future that it
+/// awaits as well: the end of a phase wakes one task of each part of the tree, and that task wakes
+/// the others of its part when it is polled. A task that instead awaits what another task of its
+/// part does after the phase waits for ever. Executors poll the task that they wake, and `join!`
+/// and `select!` poll all the futures that they were given, so only a future that is polled once
+/// and then kept across another `.await` leads to that. The tree cannot distinguish such a task
+/// from one whose worker is busy: only its poll shows that it has been woken.
+///
+/// Leaked by [`mem::forget`](core::mem::forget), it leaves its task parked and its statement owed
+/// until the registration is used again, or dropped, which does both. Until then the others wait
+/// for the task as for any task that does not continue.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct Next<'a, P: Relax + Barrier, F = fn()> {
+    task: &'a mut Registration<P>,
+    stage: Stage,
+    statement: Option<F>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Signal,
+    Wait,
+}
+
+impl<'a, P: Relax + Barrier, F> Next<'a, P, F> {
+    fn new(task: &'a mut Registration<P>, stage: Stage, statement: Option<F>) -> Self {
+        Self {
+            task,
+            stage,
+            statement,
+        }
+    }
+}
+
+impl<P: Relax + Barrier, F> Drop for Next<'_, P, F> {
+    fn drop(&mut self) {
+        self.task.cancel_wait_and_single();
+    }
+}
+
+impl<P: Relax + Barrier, F> Unpin for Next<'_, P, F> {}
+
+impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
+    type Output = Result<(), PhaserError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self {
+            task,
+            stage,
+            statement,
+        } = &mut *self;
+        if *stage == Stage::Signal {
+            if statement.is_some() {
+                task.request_single()?;
+            }
+            task.arrive()?;
+            *stage = Stage::Wait;
+        }
+        if statement.is_none() {
+            return task.poll(cx.waker(), None);
+        }
+        let mut run = || {
+            if let Some(statement) = statement.take() {
+                statement();
+            }
+        };
+        task.poll(cx.waker(), Some(&mut run))
+    }
+}
