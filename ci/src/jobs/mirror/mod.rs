@@ -131,17 +131,17 @@ mod tests {
     #[test]
     fn an_exception_needs_its_substitute_and_expires() {
         let tree = Sample::new(WHOLE);
-        tree.write("core/src/glb/mod.rs", "");
-        tree.write("verify/tests/glb.rs", "");
+        tree.write("core/src/task/mod.rs", "");
+        tree.write("verify/tests/task.rs", "");
         let exceptions = &[Exception {
-            missing: "core/tests/glb.rs",
-            instead: "backends/node/tests/glb.rs",
+            missing: "core/tests/task.rs",
+            instead: "backends/node/tests/pool.rs",
             why: "threads",
         }];
-        assert!(check(&tree, exceptions).unwrap()[0].starts_with("backends/node/tests/glb.rs"));
-        tree.write("backends/node/tests/glb.rs", "");
+        assert!(check(&tree, exceptions).unwrap()[0].starts_with("backends/node/tests/pool.rs"));
+        tree.write("backends/node/tests/pool.rs", "");
         assert_eq!(check(&tree, exceptions).unwrap(), [""; 0]);
-        tree.write("core/tests/glb.rs", "");
+        tree.write("core/tests/task.rs", "");
         assert!(check(&tree, exceptions).unwrap()[0].contains("not needed any more"));
     }
 }
