@@ -68,7 +68,7 @@ fn contention<R: Rival>(group: &mut Group<'_>) {
 }
 
 /// One function on all deques, ours of one thread included.
-macro_rules! everybody {
+macro_rules! all_deques {
     ($c:expr, $work:ident) => {{
         let mut group = $c.benchmark_group(concat!("deque/", stringify!($work)));
         $work(&mut group, Fixed::NAME, &mut Fixed::default().ends().0);
@@ -114,9 +114,9 @@ fn fences(c: &mut Criterion) {
 fn deques(c: &mut Criterion) {
     pin(0);
     fences(c);
-    everybody!(c, push_pop);
-    everybody!(c, push64_pop64);
-    everybody!(c, steal_own);
+    all_deques!(c, push_pop);
+    all_deques!(c, push64_pop64);
+    all_deques!(c, steal_own);
     let mut group = c.benchmark_group("deque/contention");
     contention::<Fixed>(&mut group);
     contention::<Growable>(&mut group);

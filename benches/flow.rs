@@ -1,4 +1,4 @@
-//! What a data-driven cell costs: put and get, who waits for one, all or any of many, and a million of them; by themselves and
+//! What a data-driven cell costs: put and get, a wait for one, all or any of many, and a million of them; by themselves and
 //! with tasks.
 #![allow(missing_docs)]
 
@@ -33,7 +33,7 @@ fn cells(n: usize) -> Vec<Ddf<u64>> {
     (0..n).map(|_| Ddf::new()).collect()
 }
 
-/// Fills all of them, which nobody else does.
+/// Fills all cells, of which this is the only producer.
 fn put_all(cells: &[Ddf<u64>]) {
     for cell in cells {
         assert!(cell.put(black_box(1)).is_ok());

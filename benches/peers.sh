@@ -388,9 +388,9 @@ final class Phasers {
 JAVA
 if command -v javac >/dev/null; then
     build java javac -d "$out" "$out/Phasers.java" && {
-        who="Java Phaser ($(javac -version 2>&1), not pinned)"
-        list barrier "$who" "java -cp $out Phasers barrier"
-        list register "$who" "java -cp $out Phasers register"
+        peer="Java Phaser ($(javac -version 2>&1), not pinned)"
+        list barrier "$peer" "java -cp $out Phasers barrier"
+        list register "$peer" "java -cp $out Phasers register"
     }
 else
     without 'Java Phaser' 'no javac'

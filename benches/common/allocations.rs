@@ -32,8 +32,8 @@ unsafe impl GlobalAlloc for Counter {
     }
 }
 
-/// What `work` and everybody else asked for while it went on.
-pub fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
+/// Returns what `work` and all other threads allocated while it ran.
+pub(crate) fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
     let (times, bytes) = (COUNTED.load(Relaxed), KEPT.load(Relaxed));
     COUNTING.store(true, Relaxed);
     let result = work();
@@ -47,7 +47,7 @@ pub fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
 
 /// What was asked for.
 #[allow(dead_code, reason = "each program looks at its part")]
-pub struct Asked<R> {
+pub(crate) struct Asked<R> {
     /// What the work returned.
     pub result: R,
     /// How often memory was asked for.

@@ -7,7 +7,7 @@ use crate::machine::Processor;
 
 /// Options on the figures that are stored in benches/figures.
 #[derive(clap::Args)]
-pub struct Stored {
+pub(crate) struct Stored {
     #[arg(long, help = format!("Store the figures as this machine's, and render {}", file()))]
     write: bool,
     #[arg(long, help = format!("Render {} from the stored figures, and measure nothing", file()))]
@@ -19,7 +19,7 @@ pub struct Stored {
 
 impl Stored {
     /// Whether figures are to be measured; if not, renders the table.
-    pub fn measures(&self, quick: bool, document: Document) -> bool {
+    pub(crate) fn measures(&self, quick: bool, document: Document) -> bool {
         if self.render {
             let rendered = Store::of(TABLE).render(document);
             rendered.unwrap_or_else(|why| exit(&why));
@@ -30,7 +30,7 @@ impl Stored {
     }
 
     /// Reports what was measured under `conditions`, and stores it if requested.
-    pub fn report(self, conditions: &str, records: Vec<Record>, document: Document) {
+    pub(crate) fn report(self, conditions: &str, records: Vec<Record>, document: Document) {
         let processor = Processor::discover();
         let folder = self.machine.unwrap_or_else(|| processor.folder());
         let folder = self.write.then_some(&*folder);
@@ -45,7 +45,7 @@ fn file() -> String {
 }
 
 /// Prints `complaint`, and ends the program as after a usage error.
-pub fn exit(complaint: &str) -> ! {
+pub(crate) fn exit(complaint: &str) -> ! {
     eprintln!("{complaint}");
     std::process::exit(2)
 }

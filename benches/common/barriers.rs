@@ -3,21 +3,21 @@
 use tautline::bench::{Barrier, Episodes, Kind, kinds};
 
 /// Degrees of the trees.
-pub const DEGREES: &[usize] = &[2, 4, 8];
+pub(crate) const DEGREES: &[usize] = &[2, 4, 8];
 
 /// All barriers for threads, ours first.
-pub fn for_threads() -> Vec<Kind> {
+pub(crate) fn for_threads() -> Vec<Kind> {
     let mut all = kinds(DEGREES);
     all.push(Kind::new("hurdles", Hurdles::new));
     all
 }
 
 /// hurdles, which does not tell the number of its parties.
-pub struct Hurdles(hurdles::Barrier, usize);
+pub(crate) struct Hurdles(hurdles::Barrier, usize);
 
 impl Hurdles {
     /// For so many tasks.
-    pub fn new(tasks: usize) -> Self {
+    pub(crate) fn new(tasks: usize) -> Self {
         Self(hurdles::Barrier::new(tasks), tasks)
     }
 }
@@ -31,7 +31,7 @@ impl Barrier for Hurdles {
 }
 
 /// A task at [`Hurdles`].
-pub struct AtHurdles(hurdles::Barrier);
+pub(crate) struct AtHurdles(hurdles::Barrier);
 
 impl Episodes for AtHurdles {
     fn wait(&mut self) {

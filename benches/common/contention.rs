@@ -12,7 +12,7 @@ const BURST: usize = 64;
 const BURSTS: u64 = 64;
 
 /// What both ends did.
-pub struct Contended {
+pub(crate) struct Contended {
     /// Wall time.
     pub elapsed: Duration,
     /// Items that the owner pushed; each was then popped or stolen.
@@ -23,7 +23,7 @@ pub struct Contended {
 
 /// Runs both ends for at least `long`. The owner pushes two items, pops one, and so on, then empties
 /// the deque and starts again; the thief steals without a pause.
-pub fn contended<R: Rival>(long: Duration) -> Contended {
+pub(crate) fn contended<R: Rival>(long: Duration) -> Contended {
     let deque = R::default();
     let (owner, thief) = deque.ends();
     // Lines of their own: the private state of one end must not slow down the other.

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 /// One contender in one row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub(crate) struct Record {
     /// The name of the row.
     pub row: String,
     /// The contender.
-    pub who: String,
+    pub contender: String,
     /// What was measured.
     pub value: Value,
     /// Rounds that counted, and all; unknown if the file does not tell.
@@ -27,7 +27,7 @@ pub struct Record {
 
 /// What was measured of a contender.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub(crate) enum Value {
     /// Least, median and most.
     Spread([f64; 3]),
     /// No figures: why, or a verdict in words.
@@ -36,7 +36,7 @@ pub enum Value {
 
 impl Record {
     /// The median, if there are figures.
-    pub fn median(&self) -> Option<f64> {
+    pub(crate) fn median(&self) -> Option<f64> {
         match self.value {
             Value::Spread([_, median, _]) => Some(median),
             Value::Text(_) => None,
@@ -46,7 +46,7 @@ impl Record {
 
 /// The figures of one machine in one table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// The machine, in words.
     pub machine: String,
     /// The conditions of each run that measured one of the records.
@@ -57,18 +57,18 @@ pub struct Figures {
 
 impl Figures {
     /// The record of a contender.
-    pub fn find(&self, row: &str, who: &str) -> Option<&Record> {
+    pub(crate) fn find(&self, row: &str, contender: &str) -> Option<&Record> {
         let mut records = self.records.iter();
-        records.find(|record| record.row == row && is_named(&record.who, who))
+        records.find(|record| record.row == row && is_named(&record.contender, contender))
     }
 
     /// The records of a row.
-    pub fn of<'a>(&'a self, row: &'a str) -> impl Iterator<Item = &'a Record> {
+    pub(crate) fn of<'a>(&'a self, row: &'a str) -> impl Iterator<Item = &'a Record> {
         self.records.iter().filter(move |record| record.row == row)
     }
 
     /// Replaces all records of the rows that `new` has, as one more run.
-    pub fn replace(&mut self, machine: &str, conditions: &str, mut new: Vec<Record>) {
+    pub(crate) fn replace(&mut self, machine: &str, conditions: &str, mut new: Vec<Record>) {
         let run = self.runs.keys().last().map_or(1, |last| last + 1);
         machine.clone_into(&mut self.machine);
         self.runs.insert(run, conditions.to_owned());
@@ -90,9 +90,9 @@ impl Figures {
                     let number = number.parse().map_err(|_| fault())?;
                     all.runs.insert(number, conditions.to_owned());
                 }
-                [row, who, value, counted, beside, run] => all.records.push(Record {
+                [row, contender, value, counted, beside, run] => all.records.push(Record {
                     row: row.to_owned(),
-                    who: who.to_owned(),
+                    contender: contender.to_owned(),
                     value: parse_value(value),
                     counted: parse_counted(counted),
                     beside: beside.parse().ok(),
@@ -120,8 +120,16 @@ impl Figures {
             let counted = record.counted;
             let counted = counted.map_or("-".into(), |[good, all]| format!("{good}/{all}"));
             let beside = record.beside.map_or("-".into(), |value| digits(value, 4));
-            let Record { row, who, run, .. } = record;
-            _ = writeln!(out, "{row}\t{who}\t{value}\t{counted}\t{beside}\t{run}");
+            let Record {
+                row,
+                contender,
+                run,
+                ..
+            } = record;
+            _ = writeln!(
+                out,
+                "{row}\t{contender}\t{value}\t{counted}\t{beside}\t{run}"
+            );
         }
         out
     }
@@ -142,7 +150,7 @@ fn parse_counted(text: &str) -> Option<[usize; 2]> {
 }
 
 /// Whether `full` is `name`, or `name` and a version.
-pub fn is_named(full: &str, name: &str) -> bool {
+pub(crate) fn is_named(full: &str, name: &str) -> bool {
     full.strip_prefix(name).is_some_and(|rest| {
         let version = rest.strip_prefix(' ');
         rest.is_empty() || version.is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()))
@@ -150,7 +158,7 @@ pub fn is_named(full: &str, name: &str) -> bool {
 }
 
 /// So many significant digits, and all digits before the point.
-pub fn digits(value: f64, count: i32) -> String {
+pub(crate) fn digits(value: f64, count: i32) -> String {
     let magnitude = match value.abs() {
         0.0 => 0,
         // Below one as at one tenth: tables have no more than `count` digits after the point.
@@ -161,17 +169,17 @@ pub fn digits(value: f64, count: i32) -> String {
 }
 
 /// Renders machines, and the notes that end the table.
-pub type Document = fn(&[&Figures], &str) -> String;
+pub(crate) type Document = fn(&[&Figures], &str) -> String;
 
 /// The folder of a table's figures.
-pub struct Store {
+pub(crate) struct Store {
     folder: PathBuf,
     table: &'static str,
 }
 
 impl Store {
     /// That of this repository.
-    pub fn of(table: &'static str) -> Self {
+    pub(crate) fn of(table: &'static str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
         Self { folder, table }
     }
@@ -220,7 +228,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that cannot be read or written: in words.
-    pub fn render(&self, document: Document) -> Result<(), String> {
+    pub(crate) fn render(&self, document: Document) -> Result<(), String> {
         let all = self.all()?;
         let notes = self.folder.join(format!("{}.md", self.table));
         let notes = std::fs::read_to_string(notes).unwrap_or_default();
@@ -235,7 +243,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that cannot be read or written: in words.
-    pub fn report(
+    pub(crate) fn report(
         &self,
         folder: Option<&str>,
         [machine, conditions]: [&str; 2],

@@ -3,13 +3,13 @@
 #[path = "pinning.rs"]
 mod pinning;
 
-pub use pinning::pin;
+pub(crate) use pinning::pin;
 use std::num::NonZero;
 use tautline::runtime::Cx;
 
 /// Something to do that may fork. A value and not a closure, so that one body serves contexts whose lifetimes
 /// differ.
-pub trait Task: Send {
+pub(crate) trait Task: Send {
     /// What comes of it.
     type Out: Send;
     /// Does it, by the forks of `fork`.
@@ -17,13 +17,13 @@ pub trait Task: Send {
 }
 
 /// What a task forks by.
-pub trait Fork {
+pub(crate) trait Fork {
     /// Both, the second on another worker if there is one free.
     fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out);
 }
 
 /// A runtime with its threads.
-pub trait Runtime: Sized {
+pub(crate) trait Runtime: Sized {
     /// What reports call it.
     const NAME: &'static str;
     /// So many workers, the first on the first processor. Where callers work too, the caller is the first.
@@ -33,7 +33,7 @@ pub trait Runtime: Sized {
 }
 
 /// A runtime whose scopes spawn.
-pub trait Spawn: Runtime {
+pub(crate) trait Spawn: Runtime {
     /// So many scopes one after the other, with so many tasks each that do nothing.
     fn spawn(&self, scopes: u32, tasks: u32);
     /// One scope with so many tasks that call `leaf`.
@@ -42,7 +42,7 @@ pub trait Spawn: Runtime {
 }
 
 /// No runtime at all: forks are calls.
-pub struct Calls;
+pub(crate) struct Calls;
 
 impl Fork for Calls {
     #[inline(always)]
@@ -65,7 +65,7 @@ impl Runtime for Calls {
 }
 
 /// Ours.
-pub struct Tautline(pub tautline::Runtime);
+pub(crate) struct Tautline(pub tautline::Runtime);
 
 impl Fork for Cx<'_, '_> {
     #[inline(always)]
@@ -106,10 +106,10 @@ impl Spawn for Tautline {
 }
 
 /// Peers recurse, and trees are deep. Only what is touched takes memory.
-pub const STACK_BYTES: usize = 1 << 30;
+pub(crate) const STACK_BYTES: usize = 1 << 30;
 
 /// rayon: the caller waits while its threads work.
-pub struct Rayon(pub rayon::ThreadPool);
+pub(crate) struct Rayon(pub rayon::ThreadPool);
 
 impl Fork for &rayon::ThreadPool {
     #[inline(always)]
@@ -153,7 +153,7 @@ impl Spawn for Rayon {
 }
 
 /// chili: the caller works too. Its threads take the stack that `RUST_MIN_STACK` says.
-pub struct Chili(pub chili::ThreadPool);
+pub(crate) struct Chili(pub chili::ThreadPool);
 
 impl Fork for chili::Scope<'_> {
     #[inline(always)]

@@ -3,13 +3,13 @@
 use std::process::Command;
 
 /// The load of the last 1, 5 and 15 minutes.
-pub fn load() -> String {
+pub(crate) fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// The version of a crate that this program was built with.
-pub fn version(name: &str) -> &'static str {
+pub(crate) fn version(name: &str) -> &'static str {
     let lock = include_str!("../../Cargo.lock");
     let mut lines = lock
         .lines()
@@ -19,7 +19,7 @@ pub fn version(name: &str) -> &'static str {
 }
 
 /// The first line of the output of a program, if it is there.
-pub fn said_by(program: &str, word: &str) -> Option<String> {
+pub(crate) fn said_by(program: &str, word: &str) -> Option<String> {
     let output = Command::new(program).arg(word).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.lines().next().map(str::to_owned)
@@ -27,14 +27,14 @@ pub fn said_by(program: &str, word: &str) -> Option<String> {
 
 /// A processor as its system names it. Virtual machines often hide the number of the product; family
 /// and model then tell generations apart.
-pub struct Processor {
+pub(crate) struct Processor {
     name: String,
     family: Option<[String; 2]>,
 }
 
 impl Processor {
     /// The one that this program runs on.
-    pub fn discover() -> Self {
+    pub(crate) fn discover() -> Self {
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let value = |key: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -50,7 +50,7 @@ impl Processor {
     }
 
     /// As the head of a table calls it.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let name = self.name.replace("(R)", "").replace("(TM)", "");
         match &self.family {
             Some([family, model]) => format!("{name}, family {family} model {model}"),
@@ -59,7 +59,7 @@ impl Processor {
     }
 
     /// The name of the folder of its figures.
-    pub fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         let title = self.title().to_lowercase().replace("processor", "");
         let words = title.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -68,7 +68,7 @@ impl Processor {
 }
 
 /// Processors, load, date, revision and compiler, which all runs are made under.
-pub fn conditions() -> String {
+pub(crate) fn conditions() -> String {
     let processors = tautline::Machine::discover().allowed().len();
     let date = said_by("date", "+%F");
     let revision = Command::new("git")

@@ -10,7 +10,7 @@ use tautline_core::deque::{BucketDeque, FixedDeque, GrowableDeque, Local, Owner,
 const ROOM: usize = 256;
 
 /// Where the owner works.
-pub trait OwnerEnd {
+pub(crate) trait OwnerEnd {
     /// Adds the newest item; there is room.
     fn push(&mut self, item: usize);
     /// Takes the newest item.
@@ -20,13 +20,13 @@ pub trait OwnerEnd {
 }
 
 /// Where a thief works.
-pub trait ThiefEnd {
+pub(crate) trait ThiefEnd {
     /// Tries once to take the oldest item.
     fn steal(&mut self) -> Option<usize>;
 }
 
 /// A deque that an owner shares with thieves.
-pub trait Rival: Default {
+pub(crate) trait Rival: Default {
     /// What reports call it.
     const NAME: &'static str;
     /// Its owner's end.
@@ -43,10 +43,10 @@ pub trait Rival: Default {
 
 /// Ours, of fixed size.
 #[derive(Default)]
-pub struct Fixed(FixedDeque<usize, ROOM>);
+pub(crate) struct Fixed(FixedDeque<usize, ROOM>);
 
 /// Ours, growing.
-pub struct Growable(GrowableDeque<usize>);
+pub(crate) struct Growable(GrowableDeque<usize>);
 
 impl Default for Growable {
     fn default() -> Self {
@@ -98,7 +98,7 @@ impl Rival for Growable {
 
 /// Ours, in buckets: of the usual size, so that a batch goes over edges.
 #[derive(Default)]
-pub struct Bucket(BucketDeque<usize>);
+pub(crate) struct Bucket(BucketDeque<usize>);
 
 impl Rival for Bucket {
     const NAME: &'static str = "bucket";
@@ -111,10 +111,10 @@ impl Rival for Bucket {
 
 /// Ours, with a private part.
 #[derive(Default)]
-pub struct Split(SplitDeque<NonZero<usize>, ROOM>);
+pub(crate) struct Split(SplitDeque<NonZero<usize>, ROOM>);
 
 /// The owner's end of the split deque.
-pub struct SplitOwner<'a>(&'a Split, split::Owner<'a, NonZero<usize>, ROOM>);
+pub(crate) struct SplitOwner<'a>(&'a Split, split::Owner<'a, NonZero<usize>, ROOM>);
 
 impl OwnerEnd for SplitOwner<'_> {
     #[inline]
@@ -175,7 +175,7 @@ impl OwnerEnd for Local<usize> {
 }
 
 /// crossbeam-deque, last in first out.
-pub struct Crossbeam(crossbeam::Worker<usize>);
+pub(crate) struct Crossbeam(crossbeam::Worker<usize>);
 
 impl Default for Crossbeam {
     fn default() -> Self {
@@ -184,7 +184,7 @@ impl Default for Crossbeam {
 }
 
 /// The owner's end of crossbeam's deque.
-pub struct CrossbeamOwner<'a>(&'a crossbeam::Worker<usize>, crossbeam::Stealer<usize>);
+pub(crate) struct CrossbeamOwner<'a>(&'a crossbeam::Worker<usize>, crossbeam::Stealer<usize>);
 
 impl OwnerEnd for CrossbeamOwner<'_> {
     #[inline]
@@ -221,7 +221,7 @@ impl Rival for Crossbeam {
 }
 
 /// st3, last in first out, of fixed size.
-pub struct St3(st3::Worker<usize>);
+pub(crate) struct St3(st3::Worker<usize>);
 
 impl Default for St3 {
     fn default() -> Self {
@@ -230,10 +230,10 @@ impl Default for St3 {
 }
 
 /// The owner's end of st3's queue.
-pub struct St3Owner<'a>(&'a st3::Worker<usize>, St3Thief);
+pub(crate) struct St3Owner<'a>(&'a st3::Worker<usize>, St3Thief);
 
 /// The thief's end; st3 steals into a queue of the thief.
-pub struct St3Thief(st3::Stealer<usize>, st3::Worker<usize>);
+pub(crate) struct St3Thief(st3::Stealer<usize>, st3::Worker<usize>);
 
 impl OwnerEnd for St3Owner<'_> {
     #[inline]

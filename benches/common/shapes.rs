@@ -14,7 +14,7 @@ pub enum Leaf {
 }
 
 /// Units of a long leaf.
-pub const UNITS: u32 = 8;
+pub(crate) const UNITS: u32 = 8;
 
 impl Leaf {
     /// Works for so many units.
@@ -62,7 +62,7 @@ const NODE: u32 = 2;
 const SIDE: u32 = 1;
 
 /// All shapes.
-pub const SHAPES: [Shape; 7] = [
+pub(crate) const SHAPES: [Shape; 7] = [
     shape("chain, join(nested, leaf)", Kind::NestedFirst),
     shape("chain, join(leaf, nested)", Kind::LeafFirst),
     shape("balanced tree", Kind::Balanced),

@@ -5,14 +5,14 @@
 #[path = "pinning.rs"]
 mod pinning;
 
-pub use pinning::pin;
+pub(crate) use pinning::pin;
 use std::num::NonZero;
 use std::ops::Range;
 use tautline::glb::Glb;
 use tautline::uts::{Counts, Node, Tree, Uts};
 
 /// Peers recurse, and binomial trees are deep.
-pub const STACK_BYTES: usize = 512 << 20;
+pub(crate) const STACK_BYTES: usize = 512 << 20;
 
 fn leaf(node: &Node) -> Counts {
     Counts {
@@ -40,7 +40,7 @@ fn halves(range: &Range<u32>) -> (Range<u32>, Range<u32>) {
 }
 
 /// One node at a time from a stack of nodes.
-pub fn stack(tree: &Tree) -> Counts {
+pub(crate) fn stack(tree: &Tree) -> Counts {
     let mut stack = vec![tree.root()];
     let mut counts = Counts::default();
     while let Some(node) = stack.pop() {
@@ -56,7 +56,7 @@ pub fn stack(tree: &Tree) -> Counts {
 }
 
 /// One place with so many workers.
-pub fn balanced(tree: &Tree, threads: usize) -> Counts {
+pub(crate) fn balanced(tree: &Tree, threads: usize) -> Counts {
     let run = Glb::new().workers(threads).run(
         Uts::root(tree),
         |_| Tree::with_engine(*tree.params(), tree.engine()).expect("a valid tree"),
@@ -109,7 +109,7 @@ fn chili_range(
 }
 
 /// So many rayon threads.
-pub fn rayon_pool(threads: usize) -> rayon::ThreadPool {
+pub(crate) fn rayon_pool(threads: usize) -> rayon::ThreadPool {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .stack_size(STACK_BYTES)
@@ -118,12 +118,12 @@ pub fn rayon_pool(threads: usize) -> rayon::ThreadPool {
 }
 
 /// A join tree over the children of every node.
-pub fn rayon(tree: &Tree, pool: &rayon::ThreadPool) -> Counts {
+pub(crate) fn rayon(tree: &Tree, pool: &rayon::ThreadPool) -> Counts {
     pool.install(|| rayon_node(tree, &tree.root()))
 }
 
 /// So many chili threads, the caller one of them. Their stacks are as large as `RUST_MIN_STACK` says.
-pub fn chili_pool(threads: usize) -> chili::ThreadPool {
+pub(crate) fn chili_pool(threads: usize) -> chili::ThreadPool {
     let config = chili::Config {
         thread_count: NonZero::new(threads),
         ..chili::Config::default()
@@ -138,6 +138,6 @@ pub fn chili_pool(threads: usize) -> chili::ThreadPool {
 }
 
 /// The same join tree.
-pub fn chili(tree: &Tree, pool: &chili::ThreadPool) -> Counts {
+pub(crate) fn chili(tree: &Tree, pool: &chili::ThreadPool) -> Counts {
     chili_node(tree, &tree.root(), &mut pool.scope())
 }

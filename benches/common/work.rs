@@ -7,11 +7,11 @@ use tautline::uts::{Counts, Node, Tree};
 
 /// The `n`th Fibonacci number, without a cutoff: nothing but forks.
 #[derive(Clone, Copy)]
-pub struct Fib(pub u32);
+pub(crate) struct Fib(pub u32);
 
 impl Fib {
     /// The number, and how many forks it takes.
-    pub fn known(self) -> (u64, u64) {
+    pub(crate) fn known(self) -> (u64, u64) {
         let (this, next) = (0..self.0).fold((0, 1), |(a, b), _| (b, a + b));
         (this, next - 1)
     }
@@ -35,7 +35,7 @@ type Board = [u8; 16];
 
 /// All ways to place the queens that are not on the board yet.
 #[derive(Clone, Copy)]
-pub struct Queens {
+pub(crate) struct Queens {
     size: u8,
     placed: u8,
     board: Board,
@@ -43,7 +43,7 @@ pub struct Queens {
 
 impl Queens {
     /// An empty board of `size` columns, at most 16.
-    pub fn new(size: u8) -> Self {
+    pub(crate) fn new(size: u8) -> Self {
         let board = Board::default();
         assert!(usize::from(size) <= board.len(), "{size} queens: 0 to 16");
         let placed = 0;
@@ -105,7 +105,7 @@ impl Task for Rows<'_> {
 }
 
 /// A subtree, each node hashed on its own: one fork for each child but the last.
-pub struct Search<'t>(pub &'t Tree, pub Node);
+pub(crate) struct Search<'t>(pub &'t Tree, pub Node);
 
 impl Task for Search<'_> {
     type Out = Counts;
@@ -144,7 +144,7 @@ impl Task for Children<'_> {
 }
 
 /// Nothing.
-pub struct Nothing;
+pub(crate) struct Nothing;
 
 impl Task for Nothing {
     type Out = ();
@@ -153,7 +153,7 @@ impl Task for Nothing {
 }
 
 /// So many forks of nothing.
-pub struct Empty(pub u32);
+pub(crate) struct Empty(pub u32);
 
 impl Task for Empty {
     type Out = ();
@@ -168,7 +168,7 @@ impl Task for Empty {
 /// So many forks whose halves must run at the same time: each waits for the other to begin. At least two
 /// workers, of a runtime that shares every fork: chili shares what it holds only at a later fork, so it would wait
 /// for ever.
-pub struct Regions(pub u32);
+pub(crate) struct Regions(pub u32);
 
 impl Task for Regions {
     type Out = ();

@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 
 /// What a program said and how it ended.
 #[derive(Debug)]
-pub struct Said {
+pub(crate) struct Said {
     pub ok: bool,
     pub out: String,
     pub err: String,
 }
 
 /// `cargo WORDS…` at the root of the tree.
-pub fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -> Command {
+pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(&tree.root).args(words);
@@ -24,14 +24,14 @@ pub fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -> Comma
 }
 
 /// Where cargo builds, made absolute.
-pub fn target_dir(tree: &Tree) -> PathBuf {
+pub(crate) fn target_dir(tree: &Tree) -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     tree.path(set.unwrap_or_else(|| PathBuf::from("target")))
 }
 
 /// Optimised, but linked without the whole-program pass of a release: the checks that run many
 /// small programs would spend their time in the linker. Assertions stay on.
-pub fn quick_release(command: &mut Command) -> &mut Command {
+pub(crate) fn quick_release(command: &mut Command) -> &mut Command {
     for profile in ["RELEASE", "BENCH"] {
         command
             .env(format!("CARGO_PROFILE_{profile}_LTO"), "off")
@@ -42,12 +42,12 @@ pub fn quick_release(command: &mut Command) -> &mut Command {
 }
 
 /// Builds with loom behind `tautline_core::sync`.
-pub fn with_loom(command: &mut Command) -> &mut Command {
+pub(crate) fn with_loom(command: &mut Command) -> &mut Command {
     with_cfg(command, "tautline_loom")
 }
 
 /// Builds with shuttle behind `tautline_core::sync`.
-pub fn with_shuttle(command: &mut Command) -> &mut Command {
+pub(crate) fn with_shuttle(command: &mut Command) -> &mut Command {
     with_cfg(command, "tautline_shuttle")
 }
 
@@ -81,7 +81,7 @@ fn shown(command: &Command) -> String {
 }
 
 /// Runs to the end with the terminal attached; an exit status other than 0 is an error.
-pub fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
     println!("$ {line}");
     let status = command
@@ -94,7 +94,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Runs to the end, shows standard output as it comes, and keeps it.
-pub fn tee(command: &mut Command) -> Result<Said> {
+pub(crate) fn tee(command: &mut Command) -> Result<Said> {
     let line = shown(command);
     println!("$ {line}");
     let mut child = command
@@ -119,7 +119,7 @@ pub fn tee(command: &mut Command) -> Result<Said> {
 }
 
 /// Runs to the end in silence and keeps all that was said.
-pub fn quiet(command: &mut Command) -> Result<Said> {
+pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
     let line = shown(command);
     let output = command
         .output()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What a rule does not look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
+pub(crate) enum Skip {
     /// Items that exist only under `cfg(test)`.
     Tests,
     /// Those, and items that exist only under `cfg(tautline_loom)`, `cfg(tautline_shuttle)`
@@ -17,7 +17,7 @@ pub enum Skip {
 
 /// One file, its path relative to the root of the tree.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     pub path: PathBuf,
     pub lines: usize,
     pub lexed: Lexed,
@@ -26,7 +26,7 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new(path: impl Into<PathBuf>, text: &str) -> Self {
+    pub(crate) fn new(path: impl Into<PathBuf>, text: &str) -> Self {
         Self {
             path: path.into(),
             lines: text.lines().count(),
@@ -36,12 +36,12 @@ impl Source {
     }
 
     /// `path:line: text`, as a terminal can jump to it.
-    pub fn at(&self, line: usize, text: impl AsRef<str>) -> String {
+    pub(crate) fn at(&self, line: usize, text: impl AsRef<str>) -> String {
         format!("{}:{line}: {}", self.path.display(), text.as_ref())
     }
 
     /// The tokens that remain when what `skip` names is left out.
-    pub fn live(&self, skip: Skip) -> Vec<&Token> {
+    pub(crate) fn live(&self, skip: Skip) -> Vec<&Token> {
         let dead = self.dead_ranges(skip);
         let all = self.lexed.tokens.iter().enumerate();
         all.filter(|(i, _)| !dead.iter().any(|r| r.contains(i)))
@@ -50,7 +50,7 @@ impl Source {
     }
 
     /// How many lines the file has outside its tests.
-    pub fn lines_without_tests(&self) -> usize {
+    pub(crate) fn lines_without_tests(&self) -> usize {
         let mut covered = BTreeSet::new();
         for range in self.dead_ranges(Skip::Tests) {
             let tokens = &self.lexed.tokens[range];
@@ -102,7 +102,7 @@ impl Source {
 }
 
 /// Marks the files whose `mod` declaration is gated, so that `#[cfg(test)] mod tests;` counts.
-pub fn link(sources: &mut [Source]) {
+pub(crate) fn link(sources: &mut [Source]) {
     for skip in [Skip::Tests, Skip::TestsAndModels] {
         let dead: Vec<PathBuf> = sources.iter().flat_map(|s| s.dead_modules(skip)).collect();
         for source in sources.iter_mut() {
@@ -189,7 +189,7 @@ fn holds(tokens: &[Token], at: &mut usize, skip: Skip) -> Option<bool> {
 }
 
 /// The index of the bracket that closes the one at `open`, or the end.
-pub fn close<T: std::borrow::Borrow<Token>>(tokens: &[T], open: usize) -> usize {
+pub(crate) fn close<T: std::borrow::Borrow<Token>>(tokens: &[T], open: usize) -> usize {
     let mut depth = 0usize;
     for (i, token) in tokens.iter().enumerate().skip(open) {
         match token.borrow().text.as_str() {

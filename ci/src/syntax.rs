@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 /// An identifier, literal or punctuation mark. `::`, `->` and `=>` are one token; the text of a
 /// string literal is left out.
 #[derive(Clone, Debug)]
-pub struct Token {
+pub(crate) struct Token {
     pub line: usize,
     pub text: String,
 }
 
 /// A file taken apart. Lines count from 1.
 #[derive(Debug, Default)]
-pub struct Lexed {
+pub(crate) struct Lexed {
     pub tokens: Vec<Token>,
     /// What is said in comments, line by line.
     pub comments: BTreeMap<usize, String>,
 }
 
 /// Takes `text` apart.
-pub fn lex(text: &str) -> Lexed {
+pub(crate) fn lex(text: &str) -> Lexed {
     let mut lexer = Lexer {
         chars: text.chars().collect(),
         at: 0,
@@ -34,7 +34,7 @@ pub fn lex(text: &str) -> Lexed {
     lexer.out
 }
 
-pub fn is_word(text: &str) -> bool {
+pub(crate) fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 

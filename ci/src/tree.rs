@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 /// A folder that looks like the repository. All paths given and returned are relative to it.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     pub root: PathBuf,
 }
 
 impl Tree {
     /// The repository around the current folder.
-    pub fn here() -> Result<Self> {
+    pub(crate) fn here() -> Result<Self> {
         let start = std::env::current_dir()?;
         let is_root = |dir: &&Path| {
             fs::read_to_string(dir.join("Cargo.toml")).is_ok_and(|t| t.contains("[workspace]"))
@@ -28,33 +28,33 @@ impl Tree {
         })
     }
 
-    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.root.join(relative)
     }
 
-    pub fn has(&self, relative: impl AsRef<Path>) -> bool {
+    pub(crate) fn has(&self, relative: impl AsRef<Path>) -> bool {
         self.path(relative).exists()
     }
 
-    pub fn read(&self, relative: impl AsRef<Path>) -> Result<String> {
+    pub(crate) fn read(&self, relative: impl AsRef<Path>) -> Result<String> {
         let path = relative.as_ref();
         fs::read_to_string(self.path(path)).with_context(|| format!("reading {}", path.display()))
     }
 
     /// A TOML file as a table.
-    pub fn toml(&self, relative: impl AsRef<Path>) -> Result<toml::Table> {
+    pub(crate) fn toml(&self, relative: impl AsRef<Path>) -> Result<toml::Table> {
         let path = relative.as_ref();
         let text = self.read(path)?;
         toml::from_str(&text).with_context(|| format!("parsing {}", path.display()))
     }
 
     /// The names of the folders directly in `folder`, sorted; none if there is no such folder.
-    pub fn folders(&self, folder: impl AsRef<Path>) -> Vec<String> {
+    pub(crate) fn folders(&self, folder: impl AsRef<Path>) -> Vec<String> {
         self.names(folder.as_ref(), Path::is_dir)
     }
 
     /// The names of the `.rs` files directly in `folder` without their ending, sorted.
-    pub fn programs(&self, folder: impl AsRef<Path>) -> Vec<String> {
+    pub(crate) fn programs(&self, folder: impl AsRef<Path>) -> Vec<String> {
         let names = self.names(folder.as_ref(), Path::is_file);
         let stems = names.iter().filter_map(|n| n.strip_suffix(".rs"));
         stems.map(str::to_owned).collect()
@@ -72,7 +72,7 @@ impl Tree {
     }
 
     /// All files below `folder`, sorted; not what is built, and not what git keeps for itself.
-    pub fn files(&self, folder: impl AsRef<Path>) -> Vec<PathBuf> {
+    pub(crate) fn files(&self, folder: impl AsRef<Path>) -> Vec<PathBuf> {
         let mut out = Vec::new();
         let mut open = vec![folder.as_ref().to_path_buf()];
         while let Some(dir) = open.pop() {
@@ -90,7 +90,7 @@ impl Tree {
     }
 
     /// All Rust files below `folder`, taken apart.
-    pub fn sources(&self, folder: impl AsRef<Path>) -> Result<Vec<Source>> {
+    pub(crate) fn sources(&self, folder: impl AsRef<Path>) -> Result<Vec<Source>> {
         let mut out = Vec::new();
         for path in self.files(folder) {
             if path.extension().is_some_and(|e| e == "rs") {
@@ -104,7 +104,7 @@ impl Tree {
 }
 
 #[cfg(test)]
-pub mod sample {
+pub(crate) mod sample {
     //! A tree for one test, removed when the test ends.
 
     use super::Tree;
@@ -112,11 +112,11 @@ pub mod sample {
     use std::ops::Deref;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    pub struct Sample(Tree);
+    pub(crate) struct Sample(Tree);
 
     impl Sample {
         /// A tree of `(path, content)`.
-        pub fn new(files: &[(&str, &str)]) -> Self {
+        pub(crate) fn new(files: &[(&str, &str)]) -> Self {
             static NEXT: AtomicUsize = AtomicUsize::new(0);
             let id = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("tautline-ci-{}-{id}", std::process::id());
@@ -128,7 +128,7 @@ pub mod sample {
             sample
         }
 
-        pub fn write(&self, path: &str, content: &str) {
+        pub(crate) fn write(&self, path: &str, content: &str) {
             let path = self.path(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();

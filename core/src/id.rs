@@ -1,4 +1,4 @@
-//! Who is who.
+//! Identifiers of places and workers.
 #![forbid(unsafe_code)]
 
 use core::fmt;

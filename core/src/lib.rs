@@ -1,6 +1,6 @@
 //! The core of Tautline: mechanism without machine.
 //!
-//! From the ground up: [`sync`] and [`port`], then words ([`deque`], [`phaser`]), the grain tuner ([`tuning`]) and
+//! From the ground up: [`sync`] and [`port`], then words ([`deque`], [`phaser`]), the grain tuner ([`grain`]) and
 //! the tree of memories ([`hierarchy`]), then protocols as state machines without I/O ([`lifeline`],
 //! [`finish`], [`flow`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
@@ -19,6 +19,7 @@ pub mod finish;
 pub mod flow;
 #[cfg(feature = "alloc")]
 pub mod glb;
+pub mod grain;
 #[cfg(feature = "alloc")]
 pub mod hierarchy;
 mod id;
@@ -29,6 +30,5 @@ pub mod port;
 pub mod sync;
 #[cfg(feature = "alloc")]
 pub mod task;
-pub mod tuning;
 
 pub use id::{PlaceId, WorkerId};

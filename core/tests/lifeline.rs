@@ -469,7 +469,7 @@ fn a_second_request_is_caught() {
 /// Saraswat, acceptance fact 3, at run time: so is an answer to a request that was never made.
 #[test]
 #[cfg(debug_assertions)]
-#[should_panic(expected = "an answer nobody waits for")]
+#[should_panic(expected = "an answer without a request")]
 fn an_answer_to_nothing_is_caught() {
     let (mut place, mut log) = (Place::new(PlaceId(0), 2, Graph::Ring, 0), Log::default());
     let none = Event::Answer {

@@ -6,10 +6,10 @@ const PIECES: &str = "2131122223 1112131415 1112131424 1112132324 1121122213 112
      1131122232 1112132333 1112222333 1121011012 1121314122 1121222333";
 
 /// What is covered, square by square, and which pieces are used up.
-pub struct Board(pub u64, pub u32);
+pub(crate) struct Board(pub u64, pub u32);
 
 /// By its first square, every way that a piece can lie: which piece, which squares.
-pub type Lays = Vec<Vec<(u32, u64)>>;
+pub(crate) type Lays = Vec<Vec<(u32, u64)>>;
 
 impl Task for Board {
     type Shared = Lays;
@@ -31,7 +31,7 @@ impl Task for Board {
 }
 
 /// All lays, or those with the cross in one quarter of the board.
-pub fn lays(all: bool) -> Lays {
+pub(crate) fn lays(all: bool) -> Lays {
     let mut lays = vec![std::collections::BTreeSet::new(); 60];
     for (i, piece) in PIECES.split(' ').enumerate() {
         for (turn, at) in (0..480).map(|n| (n / 60, n as i32 % 60)) {

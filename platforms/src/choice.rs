@@ -5,7 +5,9 @@
 //! microseconds to Ethernet's 35, moves the best settings less than one seed differs from the next.
 #![forbid(unsafe_code)]
 
-use crate::glb::{Config, Grain, Graph, Rule, Steal};
+use tautline_core::glb::{Config, Grain, Steal};
+use tautline_core::grain::Rule;
+use tautline_core::lifeline::Graph;
 
 /// Up to so many places the binary hypercube is the best graph.
 const BINARY_PLACES: u32 = 8192;

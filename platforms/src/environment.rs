@@ -10,7 +10,7 @@ use std::env::VarError;
 ///
 /// # Errors
 /// It is not Unicode.
-pub fn text(variable: &'static str) -> Result<Option<String>> {
+pub(crate) fn text(variable: &'static str) -> Result<Option<String>> {
     match env::var(variable) {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
         Err(VarError::NotPresent) => Ok(None),
@@ -26,7 +26,7 @@ pub fn text(variable: &'static str) -> Result<Option<String>> {
 ///
 /// # Errors
 /// It is not a whole number.
-pub fn number(variable: &'static str, allowed: &str) -> Result<Option<usize>> {
+pub(crate) fn number(variable: &'static str, allowed: &str) -> Result<Option<usize>> {
     let Some(value) = text(variable)? else {
         return Ok(None);
     };
@@ -40,7 +40,7 @@ pub fn number(variable: &'static str, allowed: &str) -> Result<Option<usize>> {
 ///
 /// # Errors
 /// It is not such a number.
-pub fn bounded(variable: &'static str, least: usize, most: usize) -> Result<Option<usize>> {
+pub(crate) fn bounded(variable: &'static str, least: usize, most: usize) -> Result<Option<usize>> {
     let allowed = format!("a whole number from {least} to {most}");
     match number(variable, &allowed)? {
         Some(number) if !(least..=most).contains(&number) => refuse(variable, number, allowed),
@@ -52,7 +52,7 @@ pub fn bounded(variable: &'static str, least: usize, most: usize) -> Result<Opti
 ///
 /// # Errors
 /// It is neither this nor 0 or false.
-pub fn flag(variable: &'static str) -> Result<bool> {
+pub(crate) fn flag(variable: &'static str) -> Result<bool> {
     let Some(value) = text(variable)? else {
         return Ok(false);
     };

@@ -13,9 +13,9 @@ use crate::runtime::Runtime;
 use crate::{Machine, Result};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
 use tautline_core::task::Balance;
-use tautline_core::tuning::GRAIN_MAX;
 use tautline_sim::Simulation;
 
 pub use tautline_core::deque::Local;
@@ -23,8 +23,8 @@ pub use tautline_core::glb::{
     Bag, Config, Control, Fairness, Grain, Loot, Observer, PlaceRun, Reason, Run, Share, State,
     Steal, Steals, Tally, Task, Tasks, Times,
 };
+pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{Bound, Graph, Traffic};
-pub use tautline_core::tuning::{Rule, Tuning};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_sim::Outcome;
 

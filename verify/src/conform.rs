@@ -116,7 +116,7 @@ impl Bag for Tree {
 pub struct Offer<'a> {
     /// Workers a place.
     pub workers: &'a [usize],
-    /// Who serves messages.
+    /// Which threads serve messages.
     pub fairness: &'a [Fairness],
 }
 

@@ -1,4 +1,4 @@
-//! Models of `tautline_core::deque`: every item comes out exactly once, whole, whoever takes it.
+//! Models of `tautline_core::deque`: every item is taken exactly once and completely, by the owner or a thief.
 #![cfg(tautline_loom)]
 
 use loom::cell::UnsafeCell;
@@ -146,7 +146,7 @@ fn parcel(value: usize) -> Parcel {
 
 /// Reads what is behind the word: loom reports a race if its writing does not come before.
 fn open(parcel: &Parcel) -> usize {
-    // SAFETY: whoever took the parcel owns it.
+    // SAFETY: the thread that took the parcel owns it.
     parcel.with(|value| unsafe { *value })
 }
 

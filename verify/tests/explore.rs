@@ -5,7 +5,7 @@
 //! | Saraswat, acceptance fact 3: at most one request a lifeline, one activity a place | every state of every configuration |
 //! | Saraswat, acceptance fact 4: w = 0, ring and P = 1 terminate with the exact count | `p1`, `p2`, `p3`, `p4` |
 //! | Saraswat, acceptance fact 7: termination by finish alone | `counts_*` and every configuration |
-//! | Finnerty, acceptance fact 6: who has work asks for none | every state of every configuration |
+//! | Finnerty, acceptance fact 6: a place with work sends no request | every state of every configuration |
 //! | Finnerty, acceptance fact 9: at most one request a lifeline, no thief twice | every state of every configuration |
 //! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | every state of every configuration |
 //!

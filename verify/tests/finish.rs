@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tautline_core::finish::{Counter, End};
 use tautline_verify::model::Model;
 
-/// What the activities did, and how often somebody was told to be the last.
+/// What the activities did, and how often a thread was told that it was the last.
 struct Scene {
     finish: Counter,
     work: [AtomicUsize; 3],
@@ -136,7 +136,7 @@ fn sleeps(activities: usize) {
     tell(&scene);
     let asleep = scene.0.finish.sleep();
     if asleep {
-        // Loom reports a deadlock if nobody tells.
+        // Loom reports a deadlock if no thread is told.
         while !scene.0.finish.is_done() {
             scene.1.wait();
         }
@@ -185,7 +185,7 @@ fn finish_gone() {
         // SAFETY: the owner itself destroys it.
         let counter = unsafe { &*counter(&shelf) };
         if counter.end() != End::More || counter.is_done() {
-            // Whoever touches it now finds nothing that loom knows.
+            // Any later access is one to an object that loom does not know.
             // SAFETY: all that were counted have ended.
             unsafe { shelf.0.get().write_bytes(0xaa, 1) };
         }

@@ -198,7 +198,7 @@ fn v6_any() {
         // SAFETY: both cells are put before the scene ends.
         unsafe { when_any_scoped(list, Count::new(&scene)) }.unwrap();
         putters.into_iter().for_each(|p| p.join().unwrap());
-        assert_eq!(scene.releases(), 1, "released by nobody");
+        assert_eq!(scene.releases(), 1, "not released");
     });
 }
 
@@ -212,7 +212,7 @@ fn v6_any_one_put() {
         // SAFETY: the second cell is put before the scene ends.
         unsafe { when_any_scoped(list, Count::new(&scene)) }.unwrap();
         putter.join().unwrap();
-        assert_eq!(scene.releases(), 1, "released by nobody");
+        assert_eq!(scene.releases(), 1, "not released");
     });
 }
 
@@ -226,7 +226,7 @@ fn v7_all() {
         // SAFETY: both cells are put before the scene ends.
         unsafe { when_all_scoped(list, Count::new(&scene)) };
         putters.into_iter().for_each(|p| p.join().unwrap());
-        assert_eq!(scene.releases(), 1, "released by nobody");
+        assert_eq!(scene.releases(), 1, "not released");
     });
 }
 

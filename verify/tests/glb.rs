@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tautline_core::PlaceId;
 use tautline_core::finish::Report;
 use tautline_core::glb::{Config, Control, Fairness, Message, Reason};
-use tautline_core::tuning::Tuning;
+use tautline_core::grain::Tuning;
 use tautline_verify::model::Model;
 use world::{Job, Jobs, World};
 
@@ -20,7 +20,7 @@ use world::{Job, Jobs, World};
 fn loot_at_the_end(fairness: Fairness) -> u64 {
     let other = PlaceId(1);
     let world = World::new(2, 1, fairness, 2);
-    // The report of whoever spawned the loot's activity. It may be taken in late, and the end then be
+    // The report of the place that spawned the loot's activity. It may be taken in late, and the end then be
     // found too early, which close() leaves aside: the question here is whether the loot is lost.
     let announced = Report {
         number: 1,
@@ -44,7 +44,7 @@ fn lost_work() {
     });
 }
 
-/// Before the start: loot with one task, and the report of whoever spawned its activity.
+/// Before the start: loot with one task, and the report of the place that spawned its activity.
 fn loot_is_there(world: &World) {
     let announced = Report {
         number: 1,
@@ -55,7 +55,7 @@ fn loot_is_there(world: &World) {
     }
 }
 
-/// One task, and loot with another that a steward takes in; how many tasks are done in all.
+/// One task, and loot with another that the server thread takes in; how many tasks are done in all.
 fn loot_by_steward(fairness: Fairness) -> u64 {
     let world = World::new(2, 1, fairness, 2);
     loot_is_there(&world);
@@ -74,7 +74,7 @@ fn lost_work_steward() {
         });
 }
 
-/// V4 with the real turn: the worker steps back, the steward serves, the worker goes on.
+/// V4 with the real turn: the worker yields, the server thread serves, the worker resumes.
 #[test]
 fn step_back() {
     Model::new("step_back").bound(1).floor(1000).check(|| {
@@ -123,7 +123,7 @@ fn tuned_loot() {
 }
 
 /// Two workers find bounds at the same time: when the place is quiet, the best has been told. A worker
-/// looks after its last grain, and what it then finds told was told by somebody.
+/// looks after its last grain, and a bound that it finds sent was sent by a worker.
 #[test]
 fn bound_told() {
     Model::new("bound_told").bound(1).floor(5000).check(|| {
@@ -156,7 +156,7 @@ fn bound_comes_in() {
     });
 }
 
-/// Two reasons to stop at the same time: one is the first, for whoever asks, for good.
+/// Two reasons to stop at the same time: one is the first, for every reader and permanently.
 #[test]
 fn stop_first_counts() {
     Model::new("stop_first_counts").floor(10).check(|| {

@@ -63,7 +63,7 @@ fn reserve_take_part() {
             reserve.take(|_| None, &WAIT).unwrap_or(0)
         };
         let stolen = thief.join().unwrap();
-        // Nobody takes the lock of a reserve that says it is empty.
+        // The lock of a reserve whose flag says empty is not taken.
         let left = if reserve.is_empty() {
             None
         } else {
@@ -73,7 +73,7 @@ fn reserve_take_part() {
     });
 }
 
-/// A feeder, one who takes a part and one who takes all: the counts say what happened.
+/// A feeder, a thread that takes a part and one that takes all: the counts record what happened.
 #[test]
 fn reserve_traffic() {
     Model::new("reserve_traffic").floor(10_000).check(|| {
@@ -109,7 +109,7 @@ fn reserve_traffic() {
     });
 }
 
-/// V3: two who have work for an idle worker; one of them gets to start it.
+/// V3: two threads have work for an idle worker; one of them starts it.
 #[test]
 fn crew_claim_once() {
     Model::new("crew_claim_once").floor(3).check(|| {
@@ -125,7 +125,7 @@ fn crew_claim_once() {
     });
 }
 
-/// Whoever claims an idle worker sees what that worker left behind.
+/// The thread that claims an idle worker sees what that worker left behind.
 #[test]
 fn crew_claim_sees_leaver() {
     Model::new("crew_claim_sees_leaver").floor(3).check(|| {
@@ -196,13 +196,13 @@ fn crew_doorbell() {
     });
 }
 
-/// V4: a worker steps back and wakes the steward, who serves; another activity may end meanwhile
-/// and let the worker go on early. Nobody sleeps for ever.
+/// V4: a worker yields and wakes the server thread, which serves; another activity may end meanwhile
+/// and release the worker early. No thread sleeps for ever.
 #[test]
 fn gate_steward() {
     Model::new("gate_steward").bound(3).floor(100).check(|| {
         let scene = Arc::new((Gate::new(), Permit::new(), AtomicUsize::new(0)));
-        let steward = {
+        let server = {
             let scene = Arc::clone(&scene);
             let worker = thread::current();
             thread::spawn(move || {
@@ -227,9 +227,9 @@ fn gate_steward() {
             })
         };
         let (gate, called, served) = &*scene;
-        assert!(gate.try_hold(WorkerId(0)), "nobody else steps back");
+        assert!(gate.try_hold(WorkerId(0)), "no other worker yields");
         called.give();
-        steward.thread().unpark();
+        server.thread().unpark();
         while gate.is_held_by(WorkerId(0)) {
             thread::park();
         }
@@ -237,7 +237,7 @@ fn gate_steward() {
             served.load(Relaxed) >= 1,
             "let go, but what was served is not to be seen"
         );
-        steward.join().unwrap();
+        server.join().unwrap();
         other.join().unwrap();
     });
 }
@@ -264,7 +264,7 @@ fn gate_seen() {
     });
 }
 
-/// Never two workers behind the gate, and an activity that ends lets go whoever is there.
+/// The gate holds at most one worker, and the end of an activity releases it.
 #[test]
 fn gate_one_at_a_time() {
     Model::new("gate_one_at_a_time").floor(4).check(|| {

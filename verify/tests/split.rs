@@ -134,7 +134,7 @@ fn parcel(value: usize) -> Parcel {
 
 /// Reads what is behind the word: loom reports a race if its writing does not come before.
 fn open(parcel: &Parcel) -> usize {
-    // SAFETY: whoever took the parcel owns it.
+    // SAFETY: the thread that took the parcel owns it.
     parcel.with(|value| unsafe { *value })
 }
 

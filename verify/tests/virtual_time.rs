@@ -216,7 +216,7 @@ fn accesses_are_in_the_order_of_virtual_time() {
 fn threads_that_all_sleep_are_found() {
     let start = Instant::now();
     let all_sleep = || Virtual::new(CYCLOPS64).run(3, Port::suspend);
-    let cause = catch_unwind(AssertUnwindSafe(all_sleep)).expect_err("nobody calls them");
+    let cause = catch_unwind(AssertUnwindSafe(all_sleep)).expect_err("no thread wakes them");
     let text = cause.downcast_ref::<String>().cloned();
     let text = text.or_else(|| cause.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     assert!(text.is_some_and(|text| text.contains("all threads are suspended")));

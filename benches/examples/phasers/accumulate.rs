@@ -7,7 +7,7 @@ use tautline::phaser::{Accumulator, Config, Mode, Op, Registration, rule};
 use tautline_core::sync::CachePadded;
 
 /// All ways, ours first.
-pub fn kinds() -> Vec<Kind> {
+pub(crate) fn kinds() -> Vec<Kind> {
     let counter = |tasks| Summed::new(Central::new(tasks), tasks);
     let mut all: Vec<Kind> = DEGREES.iter().map(|&degree| accumulator(degree)).collect();
     all.push(Kind::new("central counter and a shared sum", counter));
@@ -112,12 +112,12 @@ struct AtSummed<'a, B: Barrier + 'a> {
 impl<B: Barrier> Episodes for AtSummed<'_, B> {
     fn wait(&mut self) {
         let sum = |episode: u64| &self.at.sums[(episode % 3) as usize];
-        // The barrier orders all of it; everybody gives the number of the episode.
+        // The barrier orders all accesses; every task adds the number of the episode.
         sum(self.episode).fetch_add(self.episode, Ordering::Relaxed);
         self.meets.wait();
         let got = sum(self.episode).load(Ordering::Relaxed);
         assert_eq!(got, self.episode * self.at.tasks);
-        // All have read the sum of the episode before this one, and nobody adds to it before all have read this one.
+        // All tasks have read the sum of the previous episode, and no task adds to it before all have read this one.
         sum(self.episode + 2).store(0, Ordering::Relaxed);
         self.episode += 1;
     }

@@ -100,7 +100,8 @@ fn main() {
         let own = programs
             .iter()
             .filter(|program| program.row == section.name);
-        let own = own.map(|program| Kind::program(&program.who, program.path.split_whitespace()));
+        let own =
+            own.map(|program| Kind::program(&program.contender, program.path.split_whitespace()));
         section.kinds.extend(own);
         records.extend(table::records(&section, &measured(&section, &setting)));
     }
@@ -119,8 +120,8 @@ fn conditions(setting: &Setting, sections: &[Section], programs: &[Program]) -> 
         .map(|name| format!("{name} {}", machine::version(name)))
         .to_vec();
     for program in programs.iter().filter(known) {
-        if !peers.contains(&program.who) {
-            peers.push(program.who.clone());
+        if !peers.contains(&program.contender) {
+            peers.push(program.contender.clone());
         }
     }
     format!(

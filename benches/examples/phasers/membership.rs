@@ -14,7 +14,7 @@ use tautline_core::phaser::baseline::Member;
 use crate::barriers::{DEGREES, Hurdles};
 
 /// All ways to register a task and drop it, among as many as the plan has tasks; ours first.
-pub fn kinds() -> Vec<Kind> {
+pub(crate) fn kinds() -> Vec<Kind> {
     let mut all: Vec<Kind> = DEGREES
         .iter()
         .map(|&degree| {
@@ -52,7 +52,7 @@ fn child<M: Member>(parent: &mut M) -> M {
 }
 
 /// Phasers on which each task registers another in each phase, and drops it; ours first.
-pub fn churn() -> Vec<Kind> {
+pub(crate) fn churn() -> Vec<Kind> {
     let mut all: Vec<Kind> = DEGREES
         .iter()
         .map(|&degree| {
@@ -117,10 +117,10 @@ fn register<F: FnMut()>(name: &str, live: impl Fn(usize) -> F + 'static) -> Kind
 }
 
 /// Bytes by name.
-pub type Bytes = (String, f64);
+pub(crate) type Bytes = (String, f64);
 
 /// Bytes for each of so many tasks, the barrier itself and the handles counted; ours first.
-pub fn bytes(tasks: usize) -> Vec<Bytes> {
+pub(crate) fn bytes(tasks: usize) -> Vec<Bytes> {
     let mut all = Vec::new();
     for &degree in DEGREES {
         let phaser = |tasks| Meeting::new(tasks, move || tree(degree, 0));

@@ -11,7 +11,7 @@ use tautline_core::sync::CachePadded;
 const LOOKS: u32 = 100;
 
 /// All ways, ours first.
-pub fn kinds() -> Vec<Kind> {
+pub(crate) fn kinds() -> Vec<Kind> {
     vec![
         Kind::placed("a phaser a task", |plan| Ring {
             tasks: plan.cpus.len(),

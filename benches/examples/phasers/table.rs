@@ -92,14 +92,14 @@ const BOUNDS: [Bound; 11] = [
 ];
 
 /// The records of a section, one row a number of tasks.
-pub fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Record> {
+pub(crate) fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Record> {
     let mut all = Vec::new();
     for column in comparisons {
         let row = format!("{}/{}", section.name, column.tasks);
-        let mut put = |who: &str, value, beside| {
+        let mut put = |contender: &str, value, beside| {
             all.push(Record {
                 row: row.clone(),
-                who: who.to_owned(),
+                contender: contender.to_owned(),
                 value,
                 counted: None,
                 beside,
@@ -141,10 +141,10 @@ fn judged(column: &Comparison) -> String {
 }
 
 /// The records of the bytes of each contender.
-pub fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Record> {
-    bytes.into_iter().map(move |(who, bytes)| Record {
+pub(crate) fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Record> {
+    bytes.into_iter().map(move |(contender, bytes)| Record {
         row: format!("memory/{tasks}"),
-        who,
+        contender,
         value: Value::Spread([bytes; 3]),
         counted: None,
         beside: None,
@@ -153,7 +153,7 @@ pub fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Rec
 }
 
 /// The whole of benches/PHASERS.md.
-pub fn document(machines: &[&Figures], notes: &str) -> String {
+pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = format!("{HEAD}\n## Bounds\n\n");
     bounds(&mut out, machines);
     for figures in machines {
@@ -203,25 +203,25 @@ impl Bound {
             Wanted::Bound(most) if self.section == "memory" => format!("at most {most} bytes"),
             Wanted::Bound(most) => format!("at most {most} ns"),
             Wanted::EachTask(most) => format!("at most {most} ns a task"),
-            Wanted::Within(who, 1.0) => format!("ahead of {who}"),
-            Wanted::Within(who, times) => format!("at most {times} x {who}"),
+            Wanted::Within(contender, 1.0) => format!("ahead of {contender}"),
+            Wanted::Within(contender, times) => format!("at most {times} x {contender}"),
         }
     }
 
     /// Each of ours against the bound.
     fn judge(&self, figures: &Figures, tasks: usize) -> String {
         let row = format!("{}/{tasks}", self.section);
-        let peer = |who: &str| {
+        let peer = |contender: &str| {
             let mut all = figures.of(&row);
-            all.find(|record| record.who == who)?.median()
+            all.find(|record| record.contender == contender)?.median()
         };
         let one = |record: &Record| {
-            let (median, degree) = (record.median()?, &record.who[self.ours.len()..]);
+            let (median, degree) = (record.median()?, &record.contender[self.ours.len()..]);
             let (got, most) = match self.wanted {
                 Wanted::RoundTrips(most) => (record.beside?, most),
                 Wanted::Bound(most) => (median, most),
                 Wanted::EachTask(most) => (median / tasks as f64, most),
-                Wanted::Within(who, most) => (median / peer(who)?, most),
+                Wanted::Within(contender, most) => (median / peer(contender)?, most),
             };
             let verdict = if got <= most { "yes" } else { "**NO**" };
             let times = match self.wanted {
@@ -231,7 +231,9 @@ impl Bound {
             let degree = degree.replace("degree ", "");
             Some(format!("{degree}: {verdict} {times}{}", digits(got, 3)))
         };
-        let ours = figures.of(&row).filter(|r| r.who.starts_with(self.ours));
+        let ours = figures
+            .of(&row)
+            .filter(|r| r.contender.starts_with(self.ours));
         let all: Vec<String> = ours.filter_map(one).collect();
         match all.is_empty() {
             true => "not measured".into(),
@@ -251,8 +253,8 @@ fn section(out: &mut String, figures: &Figures, title: &Title, several: bool) {
             if !columns.iter().any(|column| column.0 == tasks) {
                 columns.push((tasks, &record.row, record.run));
             }
-            if !kinds.contains(&record.who.as_str()) {
-                kinds.push(&record.who);
+            if !kinds.contains(&record.contender.as_str()) {
+                kinds.push(&record.contender);
             }
         }
     }
@@ -279,7 +281,7 @@ fn section(out: &mut String, figures: &Figures, title: &Title, several: bool) {
     for kind in kinds {
         let cell = |&(_, row, _): &(usize, &str, u32)| {
             let mut all = figures.of(row);
-            all.find(|record| record.who == kind)
+            all.find(|record| record.contender == kind)
                 .map_or(String::new(), |record| {
                     shown(record, title.name == "memory")
                 })

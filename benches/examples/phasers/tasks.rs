@@ -18,7 +18,7 @@ trait Episodes: Send + 'static {
 }
 
 /// All ways, ours first.
-pub fn kinds(workers: usize) -> Vec<Kind> {
+pub(crate) fn kinds(workers: usize) -> Vec<Kind> {
     let mut all: Vec<Kind> = DEGREES
         .iter()
         .chain(&[16])
@@ -52,7 +52,7 @@ fn phased(degree: usize, workers: usize) -> Kind {
                             task.next().await.expect("phases to come");
                         }
                         if at == 0 {
-                            *elapsed.lock().expect("nobody panics here") = start.elapsed();
+                            *elapsed.lock().expect("no thread panics here") = start.elapsed();
                         }
                     });
                     spawned.expect("its own mode, in its scope");
@@ -137,7 +137,7 @@ fn sample<E: Episodes>(runtime: &Runtime, parties: Vec<E>, plan: &Plan) -> Sampl
                         party.wait().await;
                     }
                     if task == 0 {
-                        *elapsed.lock().expect("nobody panics here") = start.elapsed();
+                        *elapsed.lock().expect("no thread panics here") = start.elapsed();
                     }
                 });
             }
@@ -147,7 +147,7 @@ fn sample<E: Episodes>(runtime: &Runtime, parties: Vec<E>, plan: &Plan) -> Sampl
 }
 
 fn overhead(elapsed: &Mutex<Duration>, iterations: u32) -> Sample {
-    let elapsed = *elapsed.lock().expect("nobody panics here");
+    let elapsed = *elapsed.lock().expect("no thread panics here");
     Sample {
         ns: elapsed.as_nanos() as f64 / f64::from(iterations),
         pinned: true,
@@ -186,7 +186,7 @@ impl Episodes for Wakers {
     async fn wait(&mut self) {
         let mut came_in = None;
         poll_fn(|cx| {
-            let mut shared = self.shared.lock().expect("nobody panics here");
+            let mut shared = self.shared.lock().expect("no thread panics here");
             match came_in {
                 Some(episode) if shared.episode > episode => return Poll::Ready(()),
                 Some(_) => {}

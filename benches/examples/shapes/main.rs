@@ -143,7 +143,7 @@ fn records(options: &Options) -> (Vec<Record>, String) {
         });
         let names = [Tautline::NAME, Rayon::NAME];
         let pair = names.into_iter().zip(&mut pair);
-        all.extend(pair.map(|(who, samples)| record(case, who, ideal, samples)));
+        all.extend(pair.map(|(contender, samples)| record(case, contender, ideal, samples)));
     }
     let leaves = format!(
         "Medians of {rounds} rounds. A long leaf sleeps {} ms or computes {:.1} ms.",
@@ -153,13 +153,13 @@ fn records(options: &Options) -> (Vec<Record>, String) {
     (all, leaves)
 }
 
-fn record(case: &Case, who: &str, ideal: f64, samples: &mut [f64]) -> Record {
+fn record(case: &Case, contender: &str, ideal: f64, samples: &mut [f64]) -> Record {
     samples.sort_by(f64::total_cmp);
     let rounds = samples.len();
     let spread = [samples[0], samples[rounds / 2], samples[rounds - 1]];
     Record {
         row: case.row(),
-        who: who.to_owned(),
+        contender: contender.to_owned(),
         value: Value::Spread(spread),
         counted: Some([rounds, rounds]),
         beside: Some(ideal),

@@ -25,7 +25,7 @@ the processors free, so that more workers than processors are meaningful.
 ";
 
 /// The whole of benches/SHAPES.md.
-pub fn document(machines: &[&Figures], notes: &str) -> String {
+pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = HEAD.to_owned();
     for figures in machines {
         _ = write!(out, "\n## {}\n\n", figures.machine);

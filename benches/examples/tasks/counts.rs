@@ -42,21 +42,21 @@ const OPERATIONS: [Operation; 2] = [
 const COUNTED: [&str; 2] = ["instructions", "locked"];
 
 /// The records of all operations. Contenders that cannot be counted are left out.
-pub fn records() -> Vec<Record> {
+pub(crate) fn records() -> Vec<Record> {
     let mut all = Vec::new();
     for operation in &OPERATIONS {
         let Some(row) = ROWS.iter().find(|row| row.name == operation.row) else {
             continue;
         };
-        for (who, _) in row.ways {
-            let Some(counts) = operation.count(row, who) else {
-                eprintln!("{} by {who}: not counted", operation.name);
+        for (contender, _) in row.ways {
+            let Some(counts) = operation.count(row, contender) else {
+                eprintln!("{} by {contender}: not counted", operation.name);
                 continue;
             };
             for (counted, count) in COUNTED.iter().zip(counts) {
                 all.push(Record {
                     row: format!("{counted}/{}", operation.name),
-                    who: (*who).to_owned(),
+                    contender: (*contender).to_owned(),
                     value: Value::Spread([count; 3]),
                     counted: None,
                     beside: None,
@@ -66,14 +66,14 @@ pub fn records() -> Vec<Record> {
         }
     }
     // Ours first, as in all rows.
-    all.sort_by_key(|record| (record.row.clone(), record.who != OURS));
+    all.sort_by_key(|record| (record.row.clone(), record.contender != OURS));
     all
 }
 
 impl Operation {
     /// Instructions and locked instructions of one.
-    fn count(&self, row: &Row, who: &str) -> Option<[f64; 2]> {
-        let counted = |size| counted(row, who, size);
+    fn count(&self, row: &Row, contender: &str) -> Option<[f64; 2]> {
+        let counted = |size| counted(row, contender, size);
         let [few, many] = [counted(self.sizes[0])?, counted(self.sizes[1])?];
         let operations = (self.more)(self.sizes) as f64;
         // To hundredths: what is rarer belongs to the start of the program.
@@ -83,14 +83,14 @@ impl Operation {
 }
 
 /// Instructions and locked instructions of a whole run.
-fn counted(row: &Row, who: &str, size: u32) -> Option<[u64; 2]> {
+fn counted(row: &Row, contender: &str, size: u32) -> Option<[u64; 2]> {
     let file = std::env::temp_dir().join(format!("tautline-counts-{}", std::process::id()));
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--dump-instr=yes"])
         .args(["--compress-pos=no", "--compress-strings=no"])
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(std::env::current_exe().ok()?)
-        .args(["--measure", row.name, who, &size.to_string()])
+        .args(["--measure", row.name, contender, &size.to_string()])
         .output()
         .ok()?;
     let text = std::fs::read_to_string(&file);

@@ -75,7 +75,7 @@ struct Options {
     /// Counts instructions too, with valgrind and objdump.
     #[arg(long)]
     instructions: bool,
-    /// One measurement, in this process: a row's name, who, and a size.
+    /// One measurement, in this process: a row's name, the contender, and a size.
     #[arg(long, num_args = 3, hide = true)]
     measure: Option<Vec<String>>,
 }
@@ -133,8 +133,8 @@ fn conditions(peers: &[Program], rounds: usize) -> String {
     let crates = crates.map(|name| format!("{name} {}", machine::version(name)));
     let mut all = crates.to_vec();
     for peer in peers {
-        if !all.contains(&peer.who) {
-            all.push(peer.who.clone());
+        if !all.contains(&peer.contender) {
+            all.push(peer.contender.clone());
         }
     }
     let conditions = machine::conditions();
@@ -150,9 +150,13 @@ fn measure_here(words: &[String], quick: bool) {
     let (_, way) = row
         .ways
         .iter()
-        .find(|(who, _)| *who == words[1])
+        .find(|(contender, _)| *contender == words[1])
         .unwrap_or_else(|| {
-            let known = row.ways.iter().map(|(who, _)| *who).collect::<Vec<_>>();
+            let known = row
+                .ways
+                .iter()
+                .map(|(contender, _)| *contender)
+                .collect::<Vec<_>>();
             exit(&format!(
                 "{} is measured by {}, not by {}",
                 row.name,
@@ -171,15 +175,18 @@ fn measure_here(words: &[String], quick: bool) {
 }
 
 fn contenders(row: &Row, peers: &[Program]) -> Vec<Cell> {
-    let ways = row.ways.iter().map(|(who, _)| Cell::new(who, None));
+    let ways = row
+        .ways
+        .iter()
+        .map(|(contender, _)| Cell::new(contender, None));
     let programs = peers.iter().filter(|p| p.row == row.name);
-    ways.chain(programs.map(|p| Cell::new(&p.who, Some(&p.path))))
+    ways.chain(programs.map(|p| Cell::new(&p.contender, Some(&p.path))))
         .collect()
 }
 
 /// One measurement that counts, if the machine allows.
 fn take_undisturbed(row: &Row, cell: &mut Cell, options: &Options) {
-    let matters = cell.who == rows::OURS || row.depends_on(&cell.who);
+    let matters = cell.contender == rows::OURS || row.depends_on(&cell.contender);
     let times = if matters && !options.quick {
         1 + options.again
     } else {
@@ -210,7 +217,7 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
         }
         None => {
             let mut command = this_program();
-            command.args(["--measure", row.name, &cell.who, size]);
+            command.args(["--measure", row.name, &cell.contender, size]);
             command.args(quick.then_some("--quick"));
             command
         }
@@ -218,7 +225,7 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
     command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
     let output = match command.output() {
         Ok(output) => output,
-        Err(error) => exit(&format!("{}: {error}", cell.who)),
+        Err(error) => exit(&format!("{}: {error}", cell.contender)),
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut figures = text.split_whitespace().map_while(|word| word.parse().ok());
@@ -235,7 +242,10 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             let last = said.lines().last().unwrap_or("");
-            eprintln!("{} by {}: {} {last}", row.name, cell.who, output.status);
+            eprintln!(
+                "{} by {}: {} {last}",
+                row.name, cell.contender, output.status
+            );
             None
         }
     }
@@ -246,8 +256,8 @@ fn this_program() -> Command {
 }
 
 /// Peers need it for deep trees; ours must do without.
-fn on_a_large_stack<R: Send>(who: &str, body: impl FnOnce() -> R + Send) -> R {
-    if who == rows::OURS {
+fn on_a_large_stack<R: Send>(contender: &str, body: impl FnOnce() -> R + Send) -> R {
+    if contender == rows::OURS {
         return body();
     }
     std::thread::scope(|scope| {

@@ -4,7 +4,6 @@ use crate::allocations;
 use crate::contention::{Contended, contended};
 use crate::forks::{Rayon, Runtime, Spawn, pin};
 use crate::rivals::{OwnerEnd, Rival};
-use crate::rows::Better;
 use crate::work::{Empty, Fib, Nothing, Queens, Regions, Search};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -13,7 +12,7 @@ use tautline::nqueens::Size;
 use tautline::uts::{Tree, named};
 
 /// What is measured.
-pub struct Case {
+pub(crate) struct Case {
     pub workers: usize,
     pub size: String,
     pub quick: bool,
@@ -21,11 +20,18 @@ pub struct Case {
 
 /// What came of it.
 #[derive(Clone, Copy)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// In the row's unit.
     pub figure: f64,
     /// Processor time by wall time.
     pub processors: f64,
+}
+
+/// Which of two figures is better.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Better {
+    Less,
+    More,
 }
 
 impl Case {
@@ -77,8 +83,8 @@ fn repeated(long: Duration, batch: u32, mut work: impl FnMut()) -> Sample {
 }
 
 impl Sample {
-    /// By processor time instead of wall time: what one worker needs, whoever else runs meanwhile.
-    pub fn by_processor_time(mut self, better: Better) -> Self {
+    /// Converts the figure to processor time, which other programs do not disturb.
+    pub(crate) fn by_processor_time(mut self, better: Better) -> Self {
         match better {
             Better::Less => self.figure *= self.processors,
             Better::More => self.figure /= self.processors,
@@ -98,14 +104,14 @@ impl Sample {
     }
 }
 
-pub fn fib<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn fib<R: Runtime>(case: &Case) -> Sample {
     let (runtime, fib) = (R::start(case.workers), Fib(case.number()));
     let (number, forks) = fib.known();
     assert_eq!(runtime.run(Fib(10)), 55);
     nanoseconds_each(forks, || assert_eq!(runtime.run(black_box(fib)), number))
 }
 
-pub fn search<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn search<R: Runtime>(case: &Case) -> Sample {
     let known = named::find(&case.size).expect("rows name trees as sizes");
     let tree = Tree::new(known.params).expect("sample trees are valid");
     let runtime = R::start(case.workers);
@@ -119,7 +125,7 @@ pub fn search<R: Runtime>(case: &Case) -> Sample {
     counted.as_rate()
 }
 
-pub fn queens<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn queens<R: Runtime>(case: &Case) -> Sample {
     let (runtime, size) = (R::start(case.workers), case.number());
     let known = Size::new(size).ok().and_then(Size::known);
     let queens = Queens::new(size as u8);
@@ -129,7 +135,7 @@ pub fn queens<R: Runtime>(case: &Case) -> Sample {
 }
 
 /// Scopes of as many tasks as the size says.
-pub fn spawn<R: Spawn>(case: &Case) -> Sample {
+pub(crate) fn spawn<R: Spawn>(case: &Case) -> Sample {
     let (runtime, tasks) = (R::start(case.workers), case.number());
     let scopes = (10_000 / tasks).max(1);
     repeated(case.while_for(), scopes * tasks, || {
@@ -137,18 +143,18 @@ pub fn spawn<R: Spawn>(case: &Case) -> Sample {
     })
 }
 
-pub fn empty<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn empty<R: Runtime>(case: &Case) -> Sample {
     let (runtime, forks) = (R::start(case.workers), case.number());
     repeated(case.while_for(), forks, || runtime.run(Empty(forks)))
 }
 
-pub fn region<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn region<R: Runtime>(case: &Case) -> Sample {
     let (runtime, regions) = (R::start(case.workers), case.number());
     let all = repeated(case.while_for(), regions, || runtime.run(Regions(regions)));
     all.in_microseconds()
 }
 
-pub fn broadcast(case: &Case) -> Sample {
+pub(crate) fn broadcast(case: &Case) -> Sample {
     let (Rayon(pool), regions) = (Rayon::start(case.workers), case.number());
     let all = repeated(case.while_for(), regions, || {
         pool.install(|| (0..regions).for_each(|_| drop(pool.broadcast(|_| ()))));
@@ -156,7 +162,7 @@ pub fn broadcast(case: &Case) -> Sample {
     all.in_microseconds()
 }
 
-pub fn enter<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn enter<R: Runtime>(case: &Case) -> Sample {
     let (runtime, times) = (R::start(case.workers), case.number());
     let all = repeated(case.while_for(), times, || {
         (0..times).for_each(|_| runtime.run(Nothing));
@@ -165,7 +171,7 @@ pub fn enter<R: Runtime>(case: &Case) -> Sample {
 }
 
 /// Onto a deque that is not empty, as a task's own deque mostly is.
-pub fn push_pop<D: Rival>(case: &Case) -> Sample {
+pub(crate) fn push_pop<D: Rival>(case: &Case) -> Sample {
     pin(0);
     let (deque, times) = (D::default(), case.number());
     let mut owner = deque.ends().0;
@@ -178,7 +184,7 @@ pub fn push_pop<D: Rival>(case: &Case) -> Sample {
     })
 }
 
-pub fn push_steal<D: Rival>(case: &Case) -> Sample {
+pub(crate) fn push_steal<D: Rival>(case: &Case) -> Sample {
     pin(0);
     let (deque, times) = (D::default(), case.number());
     let mut owner = deque.ends().0;
@@ -199,12 +205,12 @@ fn allocations_each(things: u64, work: impl FnOnce()) -> Sample {
 }
 
 /// Nanoseconds for each item that a thief on another processor gets while the owner works.
-pub fn stolen<D: Rival>(case: &Case) -> Sample {
+pub(crate) fn stolen<D: Rival>(case: &Case) -> Sample {
     under_a_thief::<D>(case, |got| got.stolen)
 }
 
 /// Nanoseconds for each item that the owner pushes while a thief on another processor steals.
-pub fn pushed<D: Rival>(case: &Case) -> Sample {
+pub(crate) fn pushed<D: Rival>(case: &Case) -> Sample {
     under_a_thief::<D>(case, |got| got.pushed)
 }
 
@@ -217,21 +223,21 @@ fn under_a_thief<D: Rival>(case: &Case, items: fn(&Contended) -> u64) -> Sample 
     Sample { figure, processors }
 }
 
-pub fn fork_allocations<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn fork_allocations<R: Runtime>(case: &Case) -> Sample {
     let (runtime, fib) = (R::start(case.workers), Fib(case.number()));
     runtime.run(fib);
     let forks = fib.known().1;
     allocations_each(forks, || _ = runtime.run(fib))
 }
 
-pub fn spawn_allocations<R: Spawn>(case: &Case) -> Sample {
+pub(crate) fn spawn_allocations<R: Spawn>(case: &Case) -> Sample {
     let (runtime, tasks) = (R::start(case.workers), case.number());
     runtime.spawn(1, tasks);
     allocations_each(u64::from(tasks), || runtime.spawn(1, tasks))
 }
 
 /// Milliseconds of processor time a second, of a runtime that has worked and has nothing to do.
-pub fn idle<R: Runtime>(case: &Case) -> Sample {
+pub(crate) fn idle<R: Runtime>(case: &Case) -> Sample {
     let runtime = R::start(case.workers);
     assert_eq!(runtime.run(Fib(20)), 6765);
     // Longer than idle workers search before they park. A sleep, since runtimes do not report it.

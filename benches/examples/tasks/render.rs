@@ -1,7 +1,8 @@
 //! The tables in Markdown: bounds by machines, then the figures of each machine.
 
 use crate::figures::{Figures, Record, Value, digits};
-use crate::rows::{Better, OURS, ROWS, Row, Wanted};
+use crate::measure::Better;
+use crate::rows::{OURS, ROWS, Row, Wanted};
 use crate::table::{judge, ratio};
 use std::fmt::Write;
 
@@ -21,7 +22,7 @@ same function, by all contenders. Medians [least most].
 ";
 
 /// The whole of benches/TASKS.md.
-pub fn document(machines: &[&Figures], notes: &str) -> String {
+pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
     let mut out = format!("{HEAD}\n## Bounds\n\n");
     bounds(&mut out, machines);
     for figures in machines {
@@ -62,8 +63,8 @@ fn said(row: &Row, wanted: &Wanted) -> String {
         Wanted::Bound(value) => format!("{bound} {value} {}", row.unit)
             .trim_end()
             .to_owned(),
-        Wanted::Beats(who) => format!("beats {who}"),
-        Wanted::Within(who, times) => format!("{bound} {times} x {who}"),
+        Wanted::Beats(contender) => format!("beats {contender}"),
+        Wanted::Within(contender, times) => format!("{bound} {times} x {contender}"),
         Wanted::Scales(row, times) => format!("{times} x {row}"),
     }
 }
@@ -93,7 +94,7 @@ fn section(out: &mut String, figures: &Figures) {
         };
         let peers: Vec<String> = figures
             .of(row.name)
-            .filter(|record| record.who != OURS)
+            .filter(|record| record.contender != OURS)
             .map(|record| peer(row, own, record))
             .collect();
         _ = writeln!(
@@ -113,7 +114,7 @@ fn peer(row: &Row, own: &Record, record: &Record) -> String {
     let times = medians.map(|(ours, theirs)| ratio(row.better, ours, theirs));
     let times = times.filter(|times| times.is_finite());
     let times = times.map_or(String::new(), |times| format!(" x{times:.2}"));
-    format!("{} {}{times}", record.who, shown(record))
+    format!("{} {}{times}", record.contender, shown(record))
 }
 
 fn shown(record: &Record) -> String {

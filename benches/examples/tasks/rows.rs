@@ -1,21 +1,21 @@
-//! What is measured, by whom, and what is wanted.
+//! The rows of the table: the measurement, the contenders and the bounds.
 
 use crate::figures::is_named;
 use crate::forks::{Calls, Chili, Rayon, Runtime, Tautline};
-use crate::measure::{self as m, Case, Sample};
+use crate::measure::{self as m, Better, Case, Sample};
 use crate::rivals::{Crossbeam, Fixed, Growable, Rival, Split, St3};
 
 /// Of each worker's processor, if all are busy all the time.
 const BUSY: f64 = 0.85;
 
 /// A measurement by one contender.
-pub type Way = fn(&Case) -> Sample;
+pub(crate) type Way = fn(&Case) -> Sample;
 
 /// What reports call ours.
-pub const OURS: &str = Tautline::NAME;
+pub(crate) const OURS: &str = Tautline::NAME;
 
 /// A row of the table.
-pub struct Row {
+pub(crate) struct Row {
     pub name: &'static str,
     pub what: &'static str,
     pub unit: &'static str,
@@ -31,27 +31,20 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether a measurement with so many processors in use was disturbed by somebody else.
-    pub fn is_disturbed(&self, processors: f64) -> bool {
+    /// Whether other programs disturbed a measurement that used this many processors.
+    pub(crate) fn is_disturbed(&self, processors: f64) -> bool {
         self.busy && self.workers > 1 && processors < BUSY * self.workers as f64
     }
 
     /// Whether the verdict hangs on that peer.
-    pub fn depends_on(&self, who: &str) -> bool {
-        let is = |wanted: &Wanted| matches!(wanted, Beats(peer) | Within(peer, _) if is_named(who, peer));
+    pub(crate) fn depends_on(&self, contender: &str) -> bool {
+        let is = |wanted: &Wanted| matches!(wanted, Beats(peer) | Within(peer, _) if is_named(contender, peer));
         self.wanted.iter().any(is)
     }
 }
 
-/// Which figures are better.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    Less,
-    More,
-}
-
 /// What ours must be.
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// No worse than this.
     Bound(f64),
     /// Better than that peer.
@@ -66,7 +59,7 @@ use Better::{Less, More};
 use Wanted::{Beats, Bound, Scales, Within};
 
 /// The row of that name.
-pub fn find(name: &str) -> Option<&'static Row> {
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
@@ -110,7 +103,7 @@ macro_rules! deques {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     Row { name: "fib/1", what: "fib(40), a fork", unit: "ns", workers: 1, sizes: ["40", "22"], ways: all!(calls fib), better: Less, busy: true,
         wanted: &[Bound(3.0), Beats("rayon"), Beats("chili"), Beats("forte"), Within("Lace", 1.8), Within("Lace", 1.5)] },
     Row { name: "fib/2", what: "fib(40), a fork", unit: "ns", workers: 2, sizes: ["40", "22"], ways: all!(fib), better: Less, busy: true,

@@ -1,12 +1,13 @@
 //! What the contenders of a row gave, and whether the bounds hold.
 
 use crate::figures::{Figures, Record, Value, digits};
+use crate::measure::Better;
 use crate::measure::Sample;
-use crate::rows::{Better, OURS, Row, Wanted};
+use crate::rows::{OURS, Row, Wanted};
 
 /// The measurements of one contender in one row.
-pub struct Cell {
-    pub who: String,
+pub(crate) struct Cell {
+    pub contender: String,
     pub program: Option<String>,
     pub samples: Vec<Sample>,
     /// Measurements that do not count: other programs had the processors meanwhile.
@@ -15,15 +16,15 @@ pub struct Cell {
 }
 
 /// One row with its contenders, ours first.
-pub struct Line {
+pub(crate) struct Line {
     pub row: &'static Row,
     pub cells: Vec<Cell>,
 }
 
 impl Cell {
-    pub fn new(who: &str, program: Option<&str>) -> Self {
+    pub(crate) fn new(contender: &str, program: Option<&str>) -> Self {
         Self {
-            who: who.to_owned(),
+            contender: contender.to_owned(),
             program: program.map(str::to_owned),
             samples: Vec::new(),
             disturbed: Vec::new(),
@@ -51,7 +52,7 @@ impl Cell {
         let processors = self.disturbed.iter().map(|sample| sample.processors);
         Some(Record {
             row: row.name.to_owned(),
-            who: self.who.clone(),
+            contender: self.contender.clone(),
             value,
             counted: Some([self.samples.len(), rounds]),
             beside: processors.max_by(f64::total_cmp),
@@ -61,23 +62,23 @@ impl Cell {
 }
 
 impl Line {
-    pub fn new(row: &'static Row, cells: Vec<Cell>) -> Self {
+    pub(crate) fn new(row: &'static Row, cells: Vec<Cell>) -> Self {
         Self { row, cells }
     }
 
     /// Whether ours crashed, not a peer.
-    pub fn has_crashed(&self) -> bool {
+    pub(crate) fn has_crashed(&self) -> bool {
         self.cells.first().is_some_and(|cell| cell.crashes > 0)
     }
 
-    pub fn records(&self, rounds: usize) -> impl Iterator<Item = Record> {
+    pub(crate) fn records(&self, rounds: usize) -> impl Iterator<Item = Record> {
         let cells = self.cells.iter();
         cells.filter_map(move |cell| cell.record(self.row, rounds))
     }
 }
 
 /// Whether a bound holds.
-pub enum Verdict {
+pub(crate) enum Verdict {
     Yes(String),
     No(String),
     None(String),
@@ -103,13 +104,13 @@ fn doubt(record: &Record) -> Option<Verdict> {
             .map_or("?".into(), |value| format!("{value:.2}"));
         Verdict::None(format!(
             "no verdict: {} undisturbed {counted} of {rounds} times, else at most {processors} processors",
-            record.who
+            record.contender
         ))
     })
 }
 
 /// How many times as good `ours` is as `other`.
-pub fn ratio(better: Better, ours: f64, other: f64) -> f64 {
+pub(crate) fn ratio(better: Better, ours: f64, other: f64) -> f64 {
     match better {
         Better::Less => other / ours,
         Better::More => ours / other,
@@ -117,7 +118,7 @@ pub fn ratio(better: Better, ours: f64, other: f64) -> f64 {
 }
 
 /// Whether a bound of a row holds by these figures.
-pub fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
+pub(crate) fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
     let not_measured = || Verdict::None("not measured".into());
     let Some(own) = figures.find(row.name, OURS) else {
         return not_measured();
@@ -133,15 +134,15 @@ pub fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
             let good = ours == bound || ratio(row.better, ours, bound) >= 1.0;
             return verdict(good, digits(ours, 3));
         }
-        Wanted::Beats(who) => (figures.find(row.name, who), 1.0, true),
-        Wanted::Within(who, times) => (figures.find(row.name, who), 1.0 / times, true),
+        Wanted::Beats(contender) => (figures.find(row.name, contender), 1.0, true),
+        Wanted::Within(contender, times) => (figures.find(row.name, contender), 1.0 / times, true),
         Wanted::Scales(row, times) => (figures.find(row, OURS), times, false),
     };
     let Some(other) = other else {
         return not_measured();
     };
     let Some(theirs) = other.median() else {
-        return Verdict::Yes(format!("{} crashes", other.who));
+        return Verdict::Yes(format!("{} crashes", other.contender));
     };
     let times = ratio(row.better, ours, theirs);
     if let Some(none) = doubt(other) {

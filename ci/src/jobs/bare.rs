@@ -52,7 +52,7 @@ const SAYS: &[&str] = &[
     "PASS",
 ];
 
-pub fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if let Some(why) = install()? {
         return Ok(Verdict::CannotRun(why));
     }

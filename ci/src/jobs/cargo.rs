@@ -19,7 +19,7 @@ fn holds() -> Result<Verdict> {
     Ok(Verdict::Holds(String::new()))
 }
 
-pub fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if let Some(lack) = lacks(tree, "fmt", "rustfmt") {
         return Ok(lack);
     }
@@ -32,27 +32,32 @@ pub fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
     holds()
 }
 
-pub fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if let Some(lack) = lacks(tree, "clippy", "clippy") {
         return Ok(lack);
     }
-    let words = "clippy --workspace --all-targets -- -D warnings";
-    run(&mut cargo(tree, words.split(' ')))?;
+    for words in [
+        "clippy --workspace --all-targets -- -D warnings",
+        // The workspace enables the core's features, so its smallest form is checked apart.
+        "clippy -p tautline-core --no-default-features -- -D warnings",
+    ] {
+        run(&mut cargo(tree, words.split(' ')))?;
+    }
     holds()
 }
 
-pub fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let words = "doc --workspace --no-deps --document-private-items";
     run(cargo(tree, words.split(' ')).env("RUSTDOCFLAGS", "-Dwarnings"))?;
     holds()
 }
 
 /// Programs whose ignored tests with `large` in their names need optimised code, and are run with it.
-pub const LARGE: [&str; 3] = ["counts", "nqueens", "pentomino"];
+pub(super) const LARGE: [&str; 3] = ["counts", "nqueens", "pentomino"];
 
 /// Plain `cargo test`, so that a machine with nothing but Rust can run it; the deques where arithmetic wraps instead of
 /// panicking; and the counts that need optimised code to end in reasonable time.
-pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut cargo(tree, ["test", "--workspace", "--no-fail-fast"]))?;
     // Only an unstable rustdoc checks the error codes of `compile_fail` examples; only core's
     // examples name codes.
@@ -72,7 +77,7 @@ pub fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     holds()
 }
 
-pub fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let words = "bench -p tautline-bench -- --test";
     run(quick_release(&mut cargo(tree, words.split(' '))))?;
     let words = "run --release -p tautline-bench --example tasks -- --quick";

@@ -6,7 +6,7 @@
 
 /// One such line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Counted {
+pub(super) struct Counted {
     pub name: String,
     pub count: u64,
     pub floor: u64,
@@ -15,7 +15,7 @@ pub struct Counted {
 }
 
 /// Finds the lines that start with `word` and count `unit`; an unreadable one is an error line.
-pub fn parse(out: &str, word: &str, unit: &str) -> Result<Vec<Counted>, String> {
+pub(super) fn parse(out: &str, word: &str, unit: &str) -> Result<Vec<Counted>, String> {
     let start = format!("{word} ");
     // libtest writes `test name ... ` without an end of line before the test speaks.
     let said = out.lines().filter_map(|line| match line.rfind(" ... ") {
@@ -41,7 +41,7 @@ fn one(rest: &str, unit: &str) -> Option<Counted> {
 }
 
 /// What is wrong with these lines, one finding each.
-pub fn findings(lines: &[Counted], what: &str, unit: &str) -> Vec<String> {
+pub(super) fn findings(lines: &[Counted], what: &str, unit: &str) -> Vec<String> {
     let mut out = Vec::new();
     if lines.is_empty() {
         out.push(format!("no {what} said how far it looked"));
@@ -68,7 +68,7 @@ pub fn findings(lines: &[Counted], what: &str, unit: &str) -> Vec<String> {
 }
 
 /// The lines as an aligned table with a total.
-pub fn table(lines: &[Counted], what: &str, unit: &str) -> String {
+pub(super) fn table(lines: &[Counted], what: &str, unit: &str) -> String {
     let width = lines.iter().map(|l| l.name.len()).max().unwrap_or(0).max(8);
     let row = |name: &str, bound: &str, count: &str, floor: &str, seconds: &str| {
         format!("{name:<width$}  {bound:>5}  {count:>12}  {floor:>12}  {seconds:>8}\n")
@@ -93,12 +93,12 @@ pub fn table(lines: &[Counted], what: &str, unit: &str) -> String {
     )
 }
 
-pub fn total(lines: &[Counted]) -> u64 {
+pub(super) fn total(lines: &[Counted]) -> u64 {
     lines.iter().map(|l| l.count).sum()
 }
 
 /// How many tests the `test result:` lines say passed.
-pub fn passed(out: &str) -> u64 {
+pub(super) fn passed(out: &str) -> u64 {
     let results = out.lines().filter_map(|l| l.strip_prefix("test result: "));
     let counts = results.filter_map(|rest| {
         let (_, rest) = rest.split_once(". ")?;

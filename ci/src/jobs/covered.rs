@@ -15,7 +15,7 @@ const MARK: &str = "no mutant:";
 
 const STRONG: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mutants = recorded(tree)?;
     let (mut seen, mut marked) = (0, 0);
     let mut findings = Vec::new();

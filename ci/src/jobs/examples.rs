@@ -14,7 +14,7 @@ const SHOWN: [(&str, usize, &str); 3] = [
 ];
 const LINES: usize = 60;
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut findings = check(tree)?;
     let names = tree.programs(FOLDER);
     if !names.is_empty() {

@@ -10,13 +10,13 @@ const TESTS: &str = "verify/tests";
 /// The file whose model must be caught by loom.
 const CANARY: &str = "canary";
 /// The file that runs without loom.
-pub const EXPLORE: &str = "explore";
+pub(super) const EXPLORE: &str = "explore";
 
 /// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
 const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
 
 /// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's or runs with shuttle.
-pub fn test_command(tree: &Tree, file: &str) -> Command {
+pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     let words = ["test", "--release", "-p", "tautline-verify", "--test", file];
     let mut command = cargo(tree, words);
     quick_release(&mut command);
@@ -38,12 +38,12 @@ fn said(tree: &Tree, file: &str, bound: Option<&str>) -> Result<Said> {
     tee(command.args(words))
 }
 
-pub fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
     all_models(tree, None)
 }
 
 /// Runs all models, each with one preemption more than its own bound.
-pub fn wider(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn wider(tree: &Tree, _: &[String]) -> Result<Verdict> {
     all_models(tree, Some("+1"))
 }
 
@@ -81,7 +81,7 @@ fn all_models(tree: &Tree, bound: Option<&str>) -> Result<Verdict> {
 }
 
 /// The canary is among them: a barrier with a bug, which fails its test when no schedule shows it.
-pub fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut lines = Vec::new();
     let mut findings = Vec::new();
     for file in SCHEDULES {
@@ -108,7 +108,7 @@ fn schedules_canary(lines: &[counted::Counted]) -> Option<String> {
     (!caught).then(|| format!("{TESTS}: no `SCHEDULES {CANARY} …`: shuttle sees no atomics"))
 }
 
-pub fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !tree.has(format!("{TESTS}/{EXPLORE}.rs")) {
         return Err(anyhow!("{TESTS}/{EXPLORE}.rs: missing"));
     }

@@ -18,7 +18,7 @@ use toml::{Table, Value};
 const TABLE: &str = "verify/mutants.toml";
 
 #[derive(Clone, Debug, Default)]
-pub struct Mutant {
+pub(super) struct Mutant {
     pub name: String,
     pub file: String,
     pub find: String,
@@ -28,11 +28,11 @@ pub struct Mutant {
 }
 
 /// All that are recorded.
-pub fn recorded(tree: &Tree) -> Result<Vec<Mutant>> {
+pub(super) fn recorded(tree: &Tree) -> Result<Vec<Mutant>> {
     parse(&tree.read(TABLE)?)
 }
 
-pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     let all = recorded(tree)?;
     let chosen: Vec<&Mutant> = all
         .iter()

@@ -27,7 +27,7 @@ const SEARCH: &str = "uts T1L --workers 1 --baseline none --quiet --json --deadl
 /// What the engines are called here, and the options that choose them.
 const ENGINES: [(&str, &[&str]); 2] = [("one by one", &["--engine", "one"]), ("fastest", &[])];
 
-pub fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !Path::new("/proc/self/stat").exists() {
         let why = "processor time is read from /proc, which this system lacks";
         return Ok(Verdict::CannotRun(why.into()));

@@ -12,7 +12,7 @@ use std::process::Command;
 const MANIFEST: &str = "verify/nostd/Cargo.toml";
 const PROGRAM: &str = "tautline-nostd";
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         let why = "verify/nostd has entry and exit for x86_64 Linux only: run it there";
         return Ok(Verdict::CannotRun(why.into()));

@@ -66,16 +66,16 @@ const THREAD: Sanitizer = Sanitizer {
 };
 
 /// Whether the ignored test of this name is one that a sanitizer must fail.
-pub fn is_canary(test: &str) -> bool {
+pub(super) fn is_canary(test: &str) -> bool {
     let mut all = ADDRESS.canaries.iter().chain(THREAD.canaries);
     all.any(|(name, _)| *name == test)
 }
 
-pub fn asan(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn asan(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run_all(tree, ADDRESS, "no bad access")
 }
 
-pub fn tsan(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn tsan(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run_all(tree, THREAD, "no race")
 }
 

@@ -13,7 +13,7 @@ const FOLDER_FILES: usize = 8;
 const README_LINES: usize = 150;
 const FOLDER_README_LINES: usize = 60;
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let (findings, files) = check(tree)?;
     judge(findings, format!("{files} source files"))
 }

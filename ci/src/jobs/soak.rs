@@ -10,7 +10,7 @@ const TASKS: &str = "1000000000";
 /// Pools that are started, used and stopped.
 const CYCLES: &str = "100000";
 
-pub fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     long(tree, "soak", "many_tasks", ("TAUTLINE_SOAK_TASKS", TASKS))?;
     let cycles = ("TAUTLINE_SOAK_CYCLES", CYCLES);
     long(tree, "pool", "started_run_and_stopped", cycles)?;

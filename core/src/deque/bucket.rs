@@ -23,15 +23,15 @@
 //! | B1 | `double` stores `map` | `load` of a thief | the entries of the new map | `bucket_double*` |
 //! | B2 | `room` stores an entry | `load` of a thief | that the bucket's slots are there: a late thief may find a bucket newer than the `bottom` it read | `bucket_fresh` |
 //!
-//! A thief that is not late has all of it through `bottom` (D1, D2); a bucket is reused for other items
-//! after D4.
+//! A thief that is not late has all of it through `bottom` (chase_lev.D1, chase_lev.D2); a bucket is reused for other items
+//! after chase_lev.D4.
 //!
 //! # Proved
 //! By loom, up to 3 preemptions: each item once across new buckets, reused ones, and a map that doubles
 //! twice under one steal, also where indices wrap.
 //!
 //! # Not proved
-//! D4, as for any ring.
+//! chase_lev.D4, as for any ring.
 
 use super::ring::{Ring, Slot, sealed};
 use super::{Deque, Owner, Word};
@@ -127,7 +127,7 @@ struct Books {
     superseded: Vec<*mut Map>,
 }
 
-// SAFETY: the books are the owner's, and one owner sees what the last one did (D6); the rest is atomic.
+// SAFETY: the books are the owner's, and one owner sees what the last one did (chase_lev.D6); the rest is atomic.
 unsafe impl Sync for Buckets {}
 // SAFETY: what the pointers lead to belongs to the ring.
 unsafe impl Send for Buckets {}
@@ -320,7 +320,7 @@ unsafe impl sealed::Sealed for Buckets {
 
     #[inline(always)]
     unsafe fn store(&self, view: View, index: usize, word: *mut ()) {
-        // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+        // ORDERING: Relaxed: published by the Release store of bottom in push (chase_lev.D1).
         // SAFETY: the view is of this ring and shows the index.
         unsafe { view.slot(index) }.store(word, Ordering::Relaxed);
     }
@@ -334,7 +334,7 @@ unsafe impl sealed::Sealed for Buckets {
 
     #[inline(always)]
     fn load(&self, index: usize) -> *mut () {
-        // ORDERING: Relaxed: the Acquire loads of bottom (D1, D2) and of the entry came before.
+        // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of the entry came before.
         // SAFETY: buckets live as long as the ring.
         unsafe { &*self.slot(index) }.load(Ordering::Relaxed)
     }

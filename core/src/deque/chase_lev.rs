@@ -15,11 +15,11 @@
 //! - The owner remembers `bottom`, the last `top` it saw, where the slots are, and how far there is
 //!   room: a push looks at `top` once a round of the ring, and a pop of an empty deque looks at nothing.
 //!   If one item at most is left, by what it remembers, a pop takes it as a thief does: `bottom` stays.
-//! - Whoever is the owner is claimed at run time, so that no user needs `unsafe`.
+//! - Ownership is claimed at run time, so that users need no `unsafe`.
 //!
 //! # Words
-//! `top`: moved up by one, by whoever takes the oldest item, never down. `bottom`: written by the
-//! owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is dropped.
+//! `top`: incremented by the thread that takes the oldest item, never decremented. `bottom`: written
+//! by the owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is dropped.
 //! Items are at `top..bottom`; the owner works at `bottom`. While a pop is looking, `bottom` can be
 //! one below `top`. `top` is written by compare-and-swap only: D3 rests on it.
 //!
@@ -36,7 +36,7 @@
 //! # Proved
 //! By loom, up to 3 preemptions and a few items: no item is lost, none is taken twice, none is seen
 //! unwritten, across wrap-around of the ring and of the indices, reuse of a slot, growth, and a new
-//! owner (`verify/tests/deque.rs`; table in `verify/README.md`).
+//! owner (`verify/tests/deque.rs`; table in `verify/MODELS.md`).
 //!
 //! # Not proved
 //! D4, and D2 where `bottom` is put back: without them an outcome needs a load to see a store that
@@ -50,7 +50,7 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-/// Which indices have items. Whoever is at one of the ends looks at both, so they share a line.
+/// The range of indices that hold items. An operation at either end reads both, so they share a line.
 struct Ends {
     top: AtomicUsize,
     bottom: AtomicUsize,
@@ -135,7 +135,7 @@ impl<T: Word, R: Ring> Deque<T, R> {
         }
     }
 
-    /// Becomes the owner, if there is none. The role is free again when the [`Owner`] is dropped.
+    /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases it.
     pub fn owner(&self) -> Option<Owner<'_, T, R>> {
         // ORDERING: Acquire, pairs with Release in Owner::drop (D6): the last owner's slots and bottom are seen.
         // ORDERING: failure Relaxed: nothing is read.
@@ -162,10 +162,10 @@ impl<T: Word, R: Ring> Deque<T, R> {
         Thief { deque: self }
     }
 
-    /// How many items there seem to be: exact when nobody is at work.
+    /// Returns the number of items: exact while no other thread uses the deque, otherwise a hint.
     #[inline]
     pub fn len(&self) -> usize {
-        // ORDERING: Relaxed: a hint; whoever acts on it goes through pop or steal.
+        // ORDERING: Relaxed: a hint; callers take items through pop or steal only.
         let top = self.ends.top.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
@@ -205,12 +205,12 @@ impl<T: Word, R: Ring> fmt::Debug for Deque<T, R> {
     }
 }
 
-/// The one who pushes and pops, at the end of the newest items.
+/// The owner's end of a deque, where the newest items are: pushes and pops.
 ///
-/// Can move to another thread, cannot be shared.
+/// Can be sent to another thread, but not shared.
 pub struct Owner<'a, T: Word, R: Ring> {
     deque: &'a Deque<T, R>,
-    /// What the deque's `bottom` is: nobody else writes it.
+    /// A copy of the deque's `bottom`, which only the owner writes.
     bottom: Cell<usize>,
     /// A `top` that was seen; the real one may be further.
     top_seen: Cell<usize>,

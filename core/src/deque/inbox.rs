@@ -91,7 +91,7 @@ impl<M> Inbox<M> {
         self.queue.lock(relax).is_empty()
     }
 
-    /// The messages nobody took.
+    /// Returns the messages that were not taken.
     pub fn into_inner(self) -> VecDeque<M> {
         self.queue.into_inner()
     }

@@ -44,7 +44,7 @@ pub use word::Word;
 /// use tautline_core::deque::{FixedDeque, OwnerEnd, Steal, ThiefEnd, WorkDeque};
 ///
 /// fn oldest_first(deque: &impl WorkDeque<u32>) {
-///     let owner = deque.owner().expect("nobody owns it");
+///     let owner = deque.owner().expect("it has no owner yet");
 ///     owner.push(1).expect("there is room");
 ///     owner.push(2).expect("there is room");
 ///     assert_eq!(deque.thief().steal(), Steal::Taken(1));
@@ -63,22 +63,22 @@ pub trait WorkDeque<T>: Sync {
     where
         Self: 'a;
 
-    /// Becomes the owner, if there is none. The role is free again when the owner is dropped.
+    /// Claims ownership; returns `None` if the deque has an owner. Dropping the owner releases it.
     fn owner(&self) -> Option<Self::Owner<'_>>;
 
-    /// The right to steal; any number of them.
+    /// Returns a thief's end; there may be any number of them.
     fn thief(&self) -> Self::Thief<'_>;
 
-    /// How many items there seem to be: exact when nobody is at work.
+    /// Returns the number of items: exact while no other thread uses the deque, otherwise a hint.
     fn len(&self) -> usize;
 
-    /// Whether there seem to be none.
+    /// Whether [`len`](Self::len) is 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The one who pushes and pops.
+/// The owner's end of a deque: pushes and pops.
 pub trait OwnerEnd<T> {
     /// Adds the newest item, or gives it back where there is no room.
     fn push(&self, item: T) -> Result<(), Full<T>>;
@@ -109,15 +109,15 @@ pub trait ThiefEnd<T>: Clone + Send + Sync {
     }
 }
 
-/// What came of an attempt to steal.
+/// The outcome of an attempt to steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Steal<T> {
-    /// The oldest item; it is the thief's now.
+    /// The oldest item, now owned by the thief.
     Taken(T),
-    /// Somebody else took that item first; there may be more.
+    /// Another thread took that item first; there may be more.
     Busy,
-    /// Nothing to steal.
+    /// There was no item to steal.
     Empty,
 }
 

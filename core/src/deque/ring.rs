@@ -1,7 +1,7 @@
 //! The slots under a deque: a ring of atomic words that wraps, of fixed size or growing.
 //!
 //! # Words
-//! Slots: written by the owner only, read by everybody. `current`: written by the owner when it
+//! Slots: written by the owner only, read by all threads. `current`: written by the owner when it
 //! grows. Superseded buffers are never written again and stay until the ring is dropped: a thief
 //! that was delayed may still read them. Together they are smaller than the current one.
 //!
@@ -24,12 +24,12 @@ pub trait Ring: sealed::Sealed + Send + Sync {
 }
 
 pub(super) mod sealed {
-    /// What the deque needs of a ring. Some methods are the owner's: of one thread at a time, each
-    /// seeing what the one before did.
+    /// The operations that a deque requires of a ring. Some may be called by the owner only: by one
+    /// thread at a time, where the calls of the previous owner happen before those of the next.
     ///
     /// # Safety
-    /// `load` must return what the last visible `store` to that index put there, if nobody made room
-    /// since with a `top` beyond it; otherwise it may return anything. `limit` and `room` never
+    /// `load` must return what the last visible `store` to that index put there, unless `room` was
+    /// called since with a `top` beyond the index; then it may return any value. `limit` and `room` never
     /// promise a slot that holds an item of `top..bottom`.
     pub unsafe trait Sealed {
         /// What an owner remembers of where slots are.
@@ -107,7 +107,7 @@ unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
 
     #[inline(always)]
     unsafe fn store(&self, (): (), index: usize, word: *mut ()) {
-        // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+        // ORDERING: Relaxed: published by the Release store of bottom in push (chase_lev.D1).
         self.slots[index % N].store(word, Ordering::Relaxed);
     }
 
@@ -119,7 +119,7 @@ unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
 
     #[inline(always)]
     fn load(&self, index: usize) -> *mut () {
-        // ORDERING: Relaxed: the Acquire load of bottom in steal (D1, D2) came before.
+        // ORDERING: Relaxed: the Acquire load of bottom in steal (chase_lev.D1, chase_lev.D2) came before.
         self.slots[index % N].load(Ordering::Relaxed)
     }
 }
@@ -196,7 +196,7 @@ mod growable {
                 // ORDERING: Relaxed: the owner wrote the old slots.
                 let word = old.slot(index).load(Ordering::Relaxed);
                 // ORDERING: Relaxed: current publishes the new slots (D5).
-                // SAFETY: just made, and nobody else knows it yet.
+                // SAFETY: `new` was allocated above and is not published yet, so no other thread has it.
                 unsafe { &*new }.slot(index).store(word, Ordering::Relaxed);
                 index = index.wrapping_add(1);
             }
@@ -260,7 +260,7 @@ mod growable {
 
         #[inline(always)]
         unsafe fn store(&self, view: View, index: usize, word: *mut ()) {
-            // ORDERING: Relaxed: published by the Release store of bottom in push (D1).
+            // ORDERING: Relaxed: published by the Release store of bottom in push (chase_lev.D1).
             // SAFETY: the view is of this ring.
             unsafe { view.slot(index) }.store(word, Ordering::Relaxed);
         }
@@ -278,7 +278,7 @@ mod growable {
             let buffer = self.current.load(Ordering::Acquire);
             // SAFETY: never null; buffers live as long as the ring, even when superseded.
             let buffer = unsafe { &*buffer };
-            // ORDERING: Relaxed: the Acquire loads of bottom (D1, D2) and of current came before.
+            // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of current came before.
             buffer.slot(index).load(Ordering::Relaxed)
         }
     }

@@ -78,8 +78,8 @@ impl Counter {
         RESERVE.wrapping_sub((own as usize).wrapping_mul(ONE))
     }
 
-    /// One more activity. To be called before the activity can be seen by whoever runs it, by
-    /// something that is itself under way in this finish.
+    /// Registers an activity. Must be called before the activity is visible to the thread that runs
+    /// it, from an activity that is itself registered and has not ended.
     #[inline]
     pub fn spawn(&self) {
         // ORDERING: Relaxed: the count cannot reach zero while the caller, itself counted, runs.

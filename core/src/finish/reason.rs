@@ -1,20 +1,20 @@
-//! Why something ended early.
+//! Reasons for the early end of a computation.
 
-/// Why a computation ended before all work was done.
+/// The reason why a computation was stopped before all work was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// A bag found what was looked for.
+    /// A bag found the result.
     Found,
-    /// A bag saw no sense in going on.
+    /// A bag abandoned the search.
     GivenUp,
-    /// The time was up.
+    /// The deadline passed.
     Deadline,
-    /// Somebody outside had enough.
+    /// The user or another part of the program interrupted the computation.
     Interrupted,
 }
 
 impl Reason {
-    /// All there are.
+    /// All reasons.
     pub const ALL: [Self; 4] = [
         Self::Found,
         Self::GivenUp,
@@ -22,7 +22,7 @@ impl Reason {
         Self::Interrupted,
     ];
 
-    /// The reason in tables and data.
+    /// Returns the name used in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Found => "found",

@@ -7,9 +7,9 @@
 
 use crate::finish::Reason;
 use crate::glb::Share;
+use crate::grain::Tuning;
 use crate::lifeline::Graph;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::tuning::Tuning;
 
 /// All parameters of the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

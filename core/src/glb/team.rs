@@ -27,11 +27,11 @@
 
 use crate::deque::Inbox;
 use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
+use crate::grain::{Gauge, Log, Sample, Tuner};
 use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::{Crew, Gate, Phase, Reserve};
 use crate::port::Port;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
-use crate::tuning::{Gauge, Log, Sample, Tuner};
 use alloc::{boxed::Box, vec::Vec};
 
 /// A message and who sent it.
@@ -207,13 +207,13 @@ impl<B: Bag> Team<B> {
         if !tuned.tuner.is_due(now) {
             return None;
         }
-        let (sample, staff) = tuned.gauge.read(now);
+        let (sample, utilization) = tuned.gauge.read(now);
         let traffic = self.intra.traffic(port);
         let log = Log {
             fed: traffic.fed,
             split: traffic.split,
             emptied: traffic.emptied,
-            staff,
+            utilization,
             sample,
         };
         if core::mem::take(&mut tuned.rested) && tuned.tuner.rested(log, now) {

@@ -17,10 +17,10 @@ use crate::glb::team::put;
 use crate::glb::{
     Bag, Control, Fairness, Grain, Message, Meter, Observer, Share, State, Team, Times,
 };
+use crate::grain::{Pace, Sample};
 use crate::id::WorkerId;
 use crate::lifeline::Reserve;
 use crate::port::{Park, Port};
-use crate::tuning::{Pace, Sample};
 
 /// Tasks after which a worker tells the [`Control`] how far it is: some milliseconds.
 const REPORT_AFTER: usize = 1 << 16;

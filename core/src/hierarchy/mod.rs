@@ -120,7 +120,8 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// One memory that serves all `workers`: what is assumed of a node that nobody has described.
+    /// Returns the hierarchy of one memory that serves all `workers`: the default for a node without a
+    /// description.
     ///
     /// # Errors
     /// No worker, or more than [`WORKERS_MAX`].

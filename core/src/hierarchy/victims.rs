@@ -1,4 +1,4 @@
-//! Whom a worker robs: the nearest first.
+//! The order in which a worker visits its victims: nearest first.
 #![forbid(unsafe_code)]
 
 use super::{Domain, Hierarchy, Path};
@@ -41,19 +41,19 @@ impl Group {
         self.ranges.clone().into_iter().flatten()
     }
 
-    /// Is nobody in it?
+    /// Whether the group has no worker.
     pub fn is_empty(&self) -> bool {
         self.ranges.iter().all(Range::is_empty)
     }
 }
 
-/// All workers but one, in the order in which that one robs them. See [`Hierarchy::victims`].
+/// All workers except the thief, in the order in which it visits them. See [`Hierarchy::victims`].
 #[derive(Clone, Debug)]
 pub struct Victims<'a> {
     tree: &'a Hierarchy,
     worker: u32,
     path: Path<'a>,
-    /// The workers that have been seen to, and the worker itself.
+    /// The workers already visited, and the thief itself.
     inner: Range<u32>,
     ranges: [Range<u32>; 3],
 }
@@ -69,7 +69,8 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// The next domain on the path that adds somebody, and whom; what is left of the one before is skipped.
+    /// Returns the workers that the next domain on the path adds, skipping domains that add none; the rest of
+    /// the previous group is skipped.
     pub fn next_group(&mut self) -> Option<Group> {
         loop {
             let domain = self.path.next()?;

@@ -1,16 +1,16 @@
-//! Which workers of a place are idle.
+//! The set of idle workers of a place.
 //!
 //! # Words
 //! `idle`: bit i is set while worker i has no work. Worker i sets its own bit when it leaves;
-//! whoever has work for an idle worker clears the bit and so owns the right to start that worker.
-//! The number of running workers, the stack of idle ones and "I was the last to leave" are one word,
-//! so they cannot disagree.
+//! a thread that has work for an idle worker clears the bit and thereby owns the right to start it.
+//! The number of running workers, the idle ones and whether a leaving worker is the last are read from
+//! one word, so they are consistent.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | C1 | `leave` | `claim` | what the idle worker left behind | `crew_*` |
-//! | C2 | `leave` | `leave` of the last | what the others set aside before they left | `crew_last_sees_all` |
+//! | C2 | `leave` | `leave` of the last | what the other workers fed before they left | `crew_last_sees_all` |
 //! | C3 | fence in `leave` | fence in `any_idle` | either the leaver sees the message or the sender sees the leaver idle | `crew_doorbell` |
 //!
 //! All models are in `verify/tests/lifeline.rs`.
@@ -22,14 +22,14 @@ use crate::sync::{AtomicUsize, Ordering, fence};
 #[derive(Debug)]
 pub struct Crew {
     idle: AtomicUsize,
-    everybody: usize,
+    all: usize,
 }
 
 impl Crew {
-    /// Workers that one place can have; more cores want more places.
+    /// The maximum number of workers of a place; a machine with more cores requires more places.
     pub const MAX: usize = usize::BITS as usize;
 
-    /// `workers` workers, all idle.
+    /// Returns a crew of `workers` workers, all idle.
     ///
     /// # Panics
     /// No worker, or more than [`Crew::MAX`].
@@ -39,43 +39,43 @@ impl Crew {
             "{workers} workers in a place: 1 to {}",
             Self::MAX
         );
-        let everybody = usize::MAX >> (Self::MAX - workers);
+        let all = usize::MAX >> (Self::MAX - workers);
         Self {
-            idle: AtomicUsize::new(everybody),
-            everybody,
+            idle: AtomicUsize::new(all),
+            all,
         }
     }
 
-    /// How many workers the place has.
+    /// Returns the number of workers of the place.
     pub fn size(&self) -> usize {
-        self.everybody.count_ones() as usize
+        self.all.count_ones() as usize
     }
 
-    /// The place has more than one worker.
+    /// Whether the place has more than one worker.
     #[inline]
     pub fn has_several(&self) -> bool {
-        self.everybody > 1
+        self.all > 1
     }
 
-    /// How many workers had work a moment ago.
+    /// Returns the number of workers with work; a hint, as all of these.
     #[inline]
     pub fn running(&self) -> usize {
         self.size() - self.idle().count_ones() as usize
     }
 
-    /// All workers had work a moment ago.
+    /// Whether all workers have work.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.idle() == 0
     }
 
-    /// No worker had work a moment ago.
+    /// Whether no worker has work.
     #[inline]
     pub fn is_dry(&self) -> bool {
-        self.idle() == self.everybody
+        self.idle() == self.all
     }
 
-    /// The right to start one idle worker, `first` if it is idle.
+    /// Claims the right to start an idle worker, preferably `first`.
     pub fn claim(&self, first: WorkerId) -> Option<WorkerId> {
         let mut idle = self.idle();
         while idle != 0 {
@@ -99,10 +99,10 @@ impl Crew {
         None
     }
 
-    /// `worker` has no work left. True if it was the last that had any.
+    /// Marks `worker` as idle; returns whether it was the last one with work.
     ///
-    /// A full fence follows, so that a worker which then looks at its inbox and a sender which fills
-    /// that inbox and then calls [`any_idle`](Self::any_idle) cannot miss each other.
+    /// A full fence follows: of a worker that then polls its inbox, and a sender that fills the inbox and
+    /// then calls [`any_idle`](Self::any_idle), at least one observes the other.
     pub fn leave(&self, worker: WorkerId) -> bool {
         // ORDERING: AcqRel, pairs with itself (C2): the last to leave sees what all others set aside; and with
         // claim (C1).
@@ -110,10 +110,10 @@ impl Crew {
         debug_assert_eq!(before & bit(worker), 0, "an idle worker left");
         // ORDERING: SeqCst fence, pairs with the one in any_idle (C3).
         fence(Ordering::SeqCst);
-        before | bit(worker) == self.everybody
+        before | bit(worker) == self.all
     }
 
-    /// A worker that could be woken, if any is idle. To be called after the message is in place.
+    /// Returns an idle worker that could be woken. Must be called after the message is stored.
     pub fn any_idle(&self) -> Option<WorkerId> {
         // ORDERING: SeqCst fence, pairs with the one in leave (C3).
         fence(Ordering::SeqCst);
@@ -123,12 +123,12 @@ impl Crew {
 
     #[inline]
     fn idle(&self) -> usize {
-        // ORDERING: Relaxed: a look; whoever acts on it does so through claim or after a fence.
+        // ORDERING: Relaxed: a hint; callers act on it through claim or after a fence.
         self.idle.load(Ordering::Relaxed)
     }
 }
 
-/// A thread that is not of the crew has no bit.
+/// Returns the bit of `worker`, or 0 for a thread that is not part of the crew.
 const fn bit(worker: WorkerId) -> usize {
     match 1usize.checked_shl(worker.0) {
         Some(bit) => bit,

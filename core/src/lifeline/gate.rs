@@ -1,8 +1,8 @@
-//! The yield gate: at most one worker of a place steps back so that waiting messages are served.
+//! The yield gate: at most one worker of a place yields so that pending messages are served.
 //!
 //! # Words
-//! `held`: 0, or 1 + the worker that stepped back. That worker writes itself in when the gate is
-//! free; whoever finishes an activity writes 0 and wakes it.
+//! `held`: 0, or 1 + the worker that yields. That worker stores its number while the gate is free; the
+//! thread that finishes an activity stores 0 and wakes it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -12,21 +12,21 @@
 use crate::id::WorkerId;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Who has stepped back. Source: Finnerty 2022, yielding worker, rules Y-1 to Y-5.
+/// The worker that yields, if any. Source: Finnerty 2022, yielding worker, rules Y-1 to Y-5.
 #[derive(Debug, Default)]
 pub struct Gate {
     held: AtomicUsize,
 }
 
 impl Gate {
-    /// A free gate.
+    /// Returns a free gate.
     pub fn new() -> Self {
         Self {
             held: AtomicUsize::new(0),
         }
     }
 
-    /// `worker` steps back, unless another one already has.
+    /// Acquires the gate for `worker`, which then yields, unless another worker holds it.
     pub fn try_hold(&self, worker: WorkerId) -> bool {
         let me = worker.index() + 1;
         // ORDERING: Relaxed both ways: holding publishes nothing; the worker parks on is_held_by.
@@ -35,16 +35,16 @@ impl Gate {
             .is_ok()
     }
 
-    /// Whether `worker` still has to stay back.
+    /// Whether `worker` still has to yield.
     pub fn is_held_by(&self, worker: WorkerId) -> bool {
         // ORDERING: Acquire, pairs with AcqRel in release (G1): the worker sees what the activity did.
         self.held.load(Ordering::Acquire) == worker.index() + 1
     }
 
-    /// An activity has ended: the worker that stepped back, if any, is to be woken and goes on.
+    /// Frees the gate after an activity has ended; returns the worker to be woken, if one yields.
     pub fn release(&self) -> Option<WorkerId> {
-        // ORDERING: Relaxed: a gate that looks free releases nobody; a worker that holds it after this look was
-        // let in after this activity and is released by the one it stepped back for.
+        // ORDERING: Relaxed: if the gate is free, no worker is released; a worker that acquires it after this load
+        // is released by the activity for which it yields.
         if self.held.load(Ordering::Relaxed) == 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Who may leave a request with whom.
+//! Lifeline graphs: the places with which a place may leave a request.
 //!
 //! # Proved
 //! By argument, for every size and radix: strongly connected, out- and in-degree at most z. Clearing a
@@ -24,7 +24,7 @@ pub enum Graph {
         /// The base h.
         radix: u32,
     },
-    /// Everybody may ask everybody.
+    /// Every place may send requests to every other place.
     Full,
 }
 

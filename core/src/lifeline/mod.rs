@@ -1,13 +1,13 @@
-//! Lifelines: how a place without work lets others know, and how work finds it.
+//! Lifelines: how a place without work requests it, and how work is delivered.
 //!
 //! | part | kind | what it is |
 //! |---|---|---|
-//! | [`Graph`] | pure | who may ask whom |
-//! | [`Place`] | protocol | one place: asks at random, then along its lifelines, then goes quiet |
+//! | [`Graph`] | pure | which places may send requests to which |
+//! | [`Place`] | protocol | one place: steals at random, then along its lifelines, then becomes dormant |
 //! | [`Reserve`] | word | work set aside by the workers of a place, for each other and for other places |
-//! | [`Crew`] | word | which workers of a place are idle; who was the last to leave |
+//! | [`Crew`] | word | which workers of a place are idle; whether a leaving one is the last |
 //! | [`Bound`] | word | the best solution known at a place, for branch and bound |
-//! | [`Gate`] | word | at most one worker of a place steps back so that messages are served |
+//! | [`Gate`] | word | at most one worker of a place yields so that messages are served |
 //!
 //! # Algorithm
 //! Saraswat, Kambadur, Kodali, Grove, Krishnamoorthy, PPoPP 2011, for places; Finnerty 2022,

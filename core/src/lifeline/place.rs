@@ -31,7 +31,7 @@ pub trait Actions<L> {
     fn work(&mut self, loot: L);
     /// An activity ended here: the place goes quiet, or loot came while another activity runs.
     fn ended(&mut self);
-    /// Takes loot for a thief who asked; `None` if there is nothing to spare.
+    /// Takes loot for a thief that sent a request; `None` if there is nothing to spare.
     fn steal(&mut self) -> Option<L>;
     /// Takes one of the equal shares for so many recorded thieves and the owner; `None` if there is
     /// nothing to spare.
@@ -125,7 +125,7 @@ impl Place {
         self.phase
     }
 
-    /// The place whose answer is outstanding: who a dry place is waiting for.
+    /// Returns the place whose answer is outstanding.
     pub fn waits_for(&self) -> Option<PlaceId> {
         self.asked.map(|(place, _)| place)
     }
@@ -155,7 +155,7 @@ impl Place {
             Event::Surplus => self.distribute(out),
             Event::Request { from, lifeline } => self.serve(from, lifeline, out),
             Event::Answer { from, loot } => {
-                debug_assert_eq!(self.waits_for(), Some(from), "an answer nobody waits for");
+                debug_assert_eq!(self.waits_for(), Some(from), "an answer without a request");
                 let asked = self.asked.take();
                 match loot {
                     Some(loot) => {

@@ -9,7 +9,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | R1 | `feed` | `is_empty` | nothing: the lock (L1) carries the pile | `reserve_*` in `verify/tests/lifeline.rs` |
+//! | R1 | `feed` | `is_empty` | nothing: the lock (lock.L1) carries the pile | `reserve_*` in `verify/tests/lifeline.rs` |
 
 use crate::port::Relax;
 use crate::sync::{AtomicBool, Lock, Ordering};
@@ -60,7 +60,7 @@ impl<B> Reserve<B> {
     /// Whether the reserve looked empty a moment ago.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // ORDERING: Relaxed, a hint (R1): whoever acts on it takes the lock.
+        // ORDERING: Relaxed, a hint (R1): callers that act on it take the lock.
         self.empty.load(Ordering::Relaxed)
     }
 
@@ -94,7 +94,7 @@ impl<B> Reserve<B> {
         self.pile.lock(relax).traffic
     }
 
-    /// What is left when nobody uses the reserve any more, and how it was used.
+    /// Returns the remaining work and the traffic of a reserve that is no longer in use.
     pub fn into_inner(self) -> (Option<B>, Traffic) {
         let Pile { work, traffic } = self.pile.into_inner();
         (work, traffic)

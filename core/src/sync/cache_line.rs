@@ -1,4 +1,4 @@
-//! Values that share their cache line with nobody.
+//! Values that do not share their cache line.
 #![forbid(unsafe_code)]
 
 use core::ops::Deref;

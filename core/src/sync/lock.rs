@@ -1,7 +1,7 @@
 //! A spin lock for short critical sections off the hot path: reserves, inboxes, protocol state.
 //!
 //! # Words
-//! `held`: written by whoever takes or gives the lock.
+//! `held`: set by the thread that acquires the lock, cleared by its guard.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -63,15 +63,15 @@ impl<T> Lock<T> {
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are seen.
         // ORDERING: failure Relaxed: nothing is touched.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        let taken = self.held.compare_exchange(false, true, yes, no);
+        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+        let taken = self.held.compare_exchange(false, true, success, failure);
         taken.is_ok().then(|| Guard {
             lock: self,
             value: PhantomData,
         })
     }
 
-    /// The value, when nobody else can hold the lock any more.
+    /// Consumes the lock, which no thread can hold any more, and returns the value.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -94,7 +94,7 @@ pub struct Guard<'a, T> {
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the guard exists, so this thread holds the lock and nobody else touches the value.
+        // SAFETY: the guard exists, so this thread holds the lock and no other thread accesses the value.
         self.lock.value.with(|p| unsafe { &*p })
     }
 }

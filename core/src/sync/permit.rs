@@ -1,7 +1,7 @@
-//! The sticky permit that parking is built on.
+//! The sticky permit on which parking is built.
 //!
 //! # Words
-//! `given`: set by whoever wakes, cleared by the owner when it takes the permit.
+//! `given`: set by the thread that unparks, cleared by the owner when it takes the permit.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -10,7 +10,7 @@
 
 use super::{AtomicBool, Ordering};
 
-/// A permit that stays until its owner takes it: a wake-up that comes before the sleep is not lost.
+/// A sticky permit, as in `std::thread::park`: a wake-up that precedes the sleep is not lost.
 #[derive(Debug)]
 pub struct Permit {
     given: AtomicBool,

@@ -1,9 +1,9 @@
-//! The door under shuttle: every access is a scheduling point, and tells an observer what it touches.
+//! Atomics under shuttle: every access is a scheduling point and is reported to an observer.
 //!
 //! # Algorithm
 //! The words are those of `core`, as large and as aligned as where the code ships, so that what shares a line there
-//! shares one here. A scheduling point comes before each access, and none between the observer and the access: who is
-//! told of an access knows that nothing comes between. Shuttle takes every ordering for the strongest one.
+//! shares one here. A scheduling point precedes each access, and none lies between the report and the access, so an
+//! observer may rely on the state at its report. Shuttle takes every ordering for the strongest one.
 
 #![expect(
     clippy::std_instead_of_alloc,
@@ -63,7 +63,7 @@ pub fn watch(observer: impl Fn(usize, Access) + 'static) -> Watch {
 /// A moment at which shuttle may let another task run. Nothing outside an execution.
 pub fn point() {
     if try_get_current_task().is_some() {
-        // ORDERING: Relaxed: nobody else knows this word; shuttle has no scheduling point but with an access or a yield,
+        // ORDERING: Relaxed: no other thread has this word; shuttle has no scheduling point but with an access or a yield,
         // and a yield would count as waiting.
         shuttle::sync::atomic::AtomicBool::new(false).load(Ordering::Relaxed);
     }

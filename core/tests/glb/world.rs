@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Panics
 /// It does not come.
-pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
@@ -32,13 +32,13 @@ thread_local! {
 }
 
 /// The place and the worker that this thread is.
-pub fn seat() -> (PlaceId, WorkerId) {
+pub(crate) fn seat() -> (PlaceId, WorkerId) {
     SEAT.get()
 }
 
 /// Numbered units of work.
 #[derive(Debug)]
-pub struct Units(pub Vec<u32>);
+pub(crate) struct Units(pub Vec<u32>);
 
 impl Bag for Units {
     type Shared = Stage;
@@ -76,7 +76,7 @@ thread_local! {
 }
 
 /// Writes `line` down if this thread takes notes.
-pub fn note(line: impl FnOnce() -> String) {
+pub(crate) fn note(line: impl FnOnce() -> String) {
     if let Some(mut notes) = NOTES.take() {
         notes.push(line());
         NOTES.set(Some(notes));
@@ -84,7 +84,7 @@ pub fn note(line: impl FnOnce() -> String) {
 }
 
 /// What `act` writes down.
-pub fn notes_of(act: impl FnOnce()) -> Vec<String> {
+pub(crate) fn notes_of(act: impl FnOnce()) -> Vec<String> {
     NOTES.set(Some(Vec::new()));
     act();
     NOTES.take().expect("set above")
@@ -92,15 +92,15 @@ pub fn notes_of(act: impl FnOnce()) -> Vec<String> {
 
 /// Where a bag finds its world.
 #[derive(Clone, Copy)]
-pub struct Stage(&'static OnceLock<&'static World>);
+pub(crate) struct Stage(&'static OnceLock<&'static World>);
 
 type Turn = dyn Fn(&'static World, &Units) -> Option<usize> + Send + Sync;
 type Sent = dyn Fn(&'static World, PlaceId, PlaceId, &Message<Units>) + Send + Sync;
 /// See [`Hooks::parks`].
-pub type Seat = dyn Fn(&'static World, PlaceId, WorkerId) + Send + Sync;
+pub(crate) type Seat = dyn Fn(&'static World, PlaceId, WorkerId) + Send + Sync;
 
 /// What a test looks at, and holds up.
-pub struct Hooks {
+pub(crate) struct Hooks {
     /// A worker is about to do a grain; how many units it is to do instead, if any.
     pub turn: Box<Turn>,
     /// A message leaves.
@@ -129,7 +129,7 @@ struct Permit {
 }
 
 /// The places of one computation.
-pub struct World {
+pub(crate) struct World {
     pub teams: Vec<Team<Units>>,
     permits: Vec<Vec<Permit>>,
     hooks: Hooks,
@@ -147,7 +147,7 @@ pub struct World {
 
 impl World {
     /// The first `living` places of `config` have threads.
-    pub fn new(config: &Config, living: u32, hooks: Hooks) -> &'static Self {
+    pub(crate) fn new(config: &Config, living: u32, hooks: Hooks) -> &'static Self {
         let stage = Stage(Box::leak(Box::default()));
         let teams: Vec<_> = (0..living)
             .map(|p| Team::new(PlaceId(p), config, stage))
@@ -170,7 +170,7 @@ impl World {
     }
 
     /// Runs `units` units from the home to the end; the tasks that all workers say they did.
-    pub fn run(&'static self, units: u32) -> u64 {
+    pub(crate) fn run(&'static self, units: u32) -> u64 {
         self.teams[0].begin(Units((0..units).collect()), &self.at(PlaceId(0)));
         let seats = self
             .permits
@@ -192,7 +192,7 @@ impl World {
     }
 
     /// One worker's part, on this thread.
-    pub fn attend(&'static self, place: PlaceId, worker: WorkerId) -> u64 {
+    pub(crate) fn attend(&'static self, place: PlaceId, worker: WorkerId) -> u64 {
         struct Bell<'a>(&'a World);
         impl Drop for Bell<'_> {
             fn drop(&mut self) {
@@ -210,7 +210,7 @@ impl World {
     }
 
     /// What `place` sees of the world.
-    pub fn at(&'static self, place: PlaceId) -> Here {
+    pub(crate) fn at(&'static self, place: PlaceId) -> Here {
         Here { world: self, place }
     }
 
@@ -222,7 +222,7 @@ impl World {
     }
 
     /// Ends the computation.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         if !thread::panicking() {
             self.closes.fetch_add(1, SeqCst);
         }
@@ -233,7 +233,7 @@ impl World {
     }
 
     /// Brings a message from a place that has no threads.
-    pub fn deliver(&'static self, from: PlaceId, message: Message<Units>) {
+    pub(crate) fn deliver(&'static self, from: PlaceId, message: Message<Units>) {
         self.teams[0].deliver(from, message, &self.at(PlaceId(0)));
     }
 
@@ -256,7 +256,7 @@ impl World {
 
 /// One place's view of the world.
 #[derive(Clone, Copy)]
-pub struct Here {
+pub(crate) struct Here {
     world: &'static World,
     place: PlaceId,
 }

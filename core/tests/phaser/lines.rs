@@ -32,7 +32,7 @@ impl Wire {
 }
 
 #[derive(Debug, Default)]
-pub struct Machine {
+pub(crate) struct Machine {
     wires: [Mutex<Wire>; LINES],
     /// Somebody has been stopped while it claimed a line.
     stopped: AtomicBool,
@@ -43,7 +43,7 @@ thread_local! {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Arc<Machine>);
+pub(crate) struct Lines(Arc<Machine>);
 
 impl Lines {
     fn on<T>(&self, line: Line, act: impl FnOnce(&mut Wire, ThreadId) -> T) -> T {

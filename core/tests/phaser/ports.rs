@@ -9,13 +9,13 @@ use tautline_core::phaser::{Config, Mode, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
 
 /// What all tests ask of a port.
-pub trait Port: Relax + Barrier + Send + Sync + 'static {}
+pub(crate) trait Port: Relax + Barrier + Send + Sync + 'static {}
 
 impl<P: Relax + Barrier + Send + Sync + 'static> Port for P {}
 
 /// Spins a little, then lets other threads run.
 #[derive(Clone, Copy, Debug)]
-pub struct Yield;
+pub(crate) struct Yield;
 
 impl Relax for Yield {
     fn relax(&self, turn: u32) {
@@ -30,7 +30,7 @@ impl Relax for Yield {
 impl Barrier for Yield {}
 
 /// Wakes a thread, and counts how often.
-pub struct Alarm {
+pub(crate) struct Alarm {
     pub rung: AtomicUsize,
     thread: Thread,
 }
@@ -43,7 +43,7 @@ impl Wake for Alarm {
 }
 
 /// One for the calling thread.
-pub fn alarm() -> (Arc<Alarm>, Waker) {
+pub(crate) fn alarm() -> (Arc<Alarm>, Waker) {
     let alarm = Arc::new(Alarm {
         rung: AtomicUsize::new(0),
         thread: thread::current(),
@@ -53,7 +53,7 @@ pub fn alarm() -> (Arc<Alarm>, Waker) {
 
 /// How a task waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// On its thread, looking.
     Blocking,
     /// Signals, then parked until woken.
@@ -63,10 +63,10 @@ pub enum Way {
 }
 
 impl Way {
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Parked, Self::Awaited];
+    pub(crate) const ALL: [Self; 3] = [Self::Blocking, Self::Parked, Self::Awaited];
 
     /// Signals and waits, each if the mode lets it.
-    pub fn next<P: Port>(self, task: &mut Registration<P>) {
+    pub(crate) fn next<P: Port>(self, task: &mut Registration<P>) {
         match self {
             Self::Blocking => task.next_blocking().unwrap(),
             Self::Parked => {
@@ -77,7 +77,7 @@ impl Way {
         }
     }
 
-    pub fn wait<P: Port>(self, task: &mut Registration<P>) {
+    pub(crate) fn wait<P: Port>(self, task: &mut Registration<P>) {
         match self {
             Self::Blocking => task.wait_blocking().unwrap(),
             Self::Parked => {
@@ -92,7 +92,7 @@ impl Way {
 }
 
 /// What comes of a future, on this thread, which is parked until woken.
-pub fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let (_, waker) = alarm();
     let mut future = pin!(future);
     loop {
@@ -104,23 +104,23 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Numbers that look random: xorshift.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % bound
     }
 
-    pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(crate) fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
 }
 
 /// Each of the tasks on a thread of its own.
-pub fn on_threads<P: Port, T: Send>(
+pub(crate) fn on_threads<P: Port, T: Send>(
     tasks: Vec<Registration<P>>,
     act: impl Fn(usize, Registration<P>) -> T + Sync,
 ) -> Vec<T> {
@@ -134,7 +134,7 @@ pub fn on_threads<P: Port, T: Send>(
 }
 
 /// A phaser that is built like this, and nothing else said.
-pub fn config(degree: usize, help_after: u32) -> Config {
+pub(crate) fn config(degree: usize, help_after: u32) -> Config {
     Config {
         degree,
         help_after,
@@ -143,7 +143,7 @@ pub fn config(degree: usize, help_after: u32) -> Config {
 }
 
 /// Tasks registered so, the first one having created the phaser and registered the others.
-pub fn tasks<P: Port>(port: P, config: Config, modes: &[Mode]) -> Vec<Registration<P>> {
+pub(crate) fn tasks<P: Port>(port: P, config: Config, modes: &[Mode]) -> Vec<Registration<P>> {
     let mut first = Registration::create(port, modes[0], config).unwrap();
     let rest: Vec<_> = modes[1..]
         .iter()
@@ -153,11 +153,11 @@ pub fn tasks<P: Port>(port: P, config: Config, modes: &[Mode]) -> Vec<Registrati
 }
 
 /// Whether the phase is over for a task, seen without waiting.
-pub fn is_released<P: Port>(task: &mut Registration<P>) -> bool {
+pub(crate) fn is_released<P: Port>(task: &mut Registration<P>) -> bool {
     polled(task).map(Result::unwrap).is_ready()
 }
 
 /// What a task that does not wait is told.
-pub fn polled<P: Port>(task: &mut Registration<P>) -> Poll<Result<(), PhaserError>> {
+pub(crate) fn polled<P: Port>(task: &mut Registration<P>) -> Poll<Result<(), PhaserError>> {
     task.poll_wait(Waker::noop())
 }

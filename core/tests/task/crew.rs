@@ -15,7 +15,7 @@ use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
 use tautline_core::task::Pool;
 
 /// What the tasks of these tests are given.
-pub type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Crew>;
+pub(crate) type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Crew>;
 
 /// How long to wait for what must come. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Panics
 /// It does not come.
-pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
@@ -44,7 +44,7 @@ thread_local! {
 }
 
 /// Calls `act` with the turn of each step of waiting of the calling thread, as long as `body` runs.
-pub fn when_relaxing<R>(act: impl Fn(u32) + 'static, body: impl FnOnce() -> R) -> R {
+pub(crate) fn when_relaxing<R>(act: impl Fn(u32) + 'static, body: impl FnOnce() -> R) -> R {
     ON_RELAX.set(Some(Box::new(act)));
     let result = body();
     ON_RELAX.set(None);
@@ -63,7 +63,7 @@ struct Permit {
 /// What a machine can fail at, by a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Fault {
+pub(crate) enum Fault {
     None,
     Clock,
     Relax,
@@ -75,7 +75,7 @@ pub enum Fault {
 static FAULT: AtomicU8 = AtomicU8::new(Fault::None as u8);
 
 /// From now on all machines fail at that.
-pub fn fail_at(fault: Fault) {
+pub(crate) fn fail_at(fault: Fault) {
     FAULT.store(fault as u8, SeqCst);
 }
 
@@ -84,13 +84,13 @@ fn may_fail_at(fault: Fault) {
 }
 
 /// A machine with nothing but threads.
-pub struct Crew {
+pub(crate) struct Crew {
     permits: Box<[Permit]>,
     origin: Instant,
 }
 
 impl Crew {
-    pub fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         Self {
             permits: (0..workers).map(|_| Permit::default()).collect(),
             origin: Instant::now(),
@@ -98,7 +98,7 @@ impl Crew {
     }
 
     /// Whether that worker is parked, and no permit is there to end that.
-    pub fn is_parked(&self, worker: WorkerId) -> bool {
+    pub(crate) fn is_parked(&self, worker: WorkerId) -> bool {
         let Permit { given, parked, .. } = &self.permits[worker.index()];
         let given = given.lock().unwrap();
         !*given && parked.load(SeqCst)
@@ -189,24 +189,27 @@ impl Drop for Closing<'_> {
 }
 
 /// Runs `body` on a pool of `workers`, the caller one of them.
-pub fn on<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+pub(crate) fn on<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
     within(workers, |pool| run_on(pool, body))
 }
 
 /// Runs `body` on worker 0 of a pool.
-pub fn run_on<'e, R>(pool: &Pool<Crew>, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+pub(crate) fn run_on<'e, R>(
+    pool: &Pool<Crew>,
+    body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R,
+) -> R {
     let ran = pool.with_seat(WorkerId(0), |seat| seat.run(body));
     ran.expect("a free seat")
 }
 
 /// The calling thread is that worker of a pool until the pool is closed.
-pub fn attend(pool: &Pool<Crew>, worker: u32) {
+pub(crate) fn attend(pool: &Pool<Crew>, worker: u32) {
     let attended = pool.with_seat(WorkerId(worker), |seat| seat.attend());
     attended.expect("a free seat");
 }
 
 /// Calls `body` with a pool in which the seats from 1 on are taken.
-pub fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
+pub(crate) fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
     let pool = &Pool::new(Crew::new(workers), workers);
     thread::scope(|threads| {
         let _closing = Closing(pool);
@@ -218,7 +221,7 @@ pub fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
 }
 
 /// What `act` panics with, if it panics: the word, or "another".
-pub fn panic_of<R>(act: impl FnOnce() -> R) -> Option<&'static str> {
+pub(crate) fn panic_of<R>(act: impl FnOnce() -> R) -> Option<&'static str> {
     let payload = catch_unwind(AssertUnwindSafe(act)).err()?;
     match payload.downcast::<&str>() {
         Ok(word) => Some(*word),

@@ -31,19 +31,19 @@ impl<B: Branches> Default for Part<B> {
 
 impl<B: Branches> Part<B> {
     /// How many branches are open.
-    pub fn open(&self) -> usize {
+    pub(super) fn open(&self) -> usize {
         let forks = self.forks.iter().map(|fork| &fork.open);
         forks.chain(&self.last).map(B::len).sum()
     }
 
     /// No branch is open.
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         let forks = self.forks.iter().map(|fork| &fork.open);
         forks.chain(&self.last).rev().all(|open| open.len() == 0)
     }
 
     /// Takes from the end of each position's branches as many as `due` says when told how many are open.
-    pub fn cut(&mut self, due: &mut impl FnMut(usize) -> usize) -> Option<Self> {
+    pub(super) fn cut(&mut self, due: &mut impl FnMut(usize) -> usize) -> Option<Self> {
         let mut give = |open: &mut B| {
             let given = match open.len() {
                 0 => 0,

@@ -35,10 +35,10 @@ pub enum GraphError {
         vertices: usize,
     },
     /// Not a graph of this many levels.
-    #[error("scale {0}: at most {most}", most = super::Rmat::SCALE_MAX)]
+    #[error("scale {0}: at most {most}", most = Graph::VERTICES_MAX.ilog2())]
     Scale(u32),
     /// Too many edges a vertex.
-    #[error("edge factor {0}: at most {most}", most = super::Rmat::EDGE_FACTOR_MAX)]
+    #[error("edge factor {0}: at most {most}", most = EDGE_FACTOR_MAX)]
     EdgeFactor(u32),
     /// Not probabilities of the four quarters.
     #[error("a {a}, b {b}, c {c}: probabilities from 0 to 1, at most 1 together")]
@@ -51,6 +51,9 @@ pub enum GraphError {
         c: f64,
     },
 }
+
+/// The most edges drawn for each vertex of a recursive graph.
+pub(super) const EDGE_FACTOR_MAX: u32 = 1 << 10;
 
 impl Graph {
     /// The most vertices.

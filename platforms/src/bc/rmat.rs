@@ -1,6 +1,6 @@
 //! Recursive random graphs: few vertices with many neighbours, many with few.
 
-use super::graph::{Graph, GraphError};
+use super::graph::{self, Graph, GraphError};
 use crate::random::SplitMix;
 
 /// What a recursive graph is made from (R-MAT: Chakrabarti, Zhan, Faloutsos 2004).
@@ -42,7 +42,7 @@ impl Rmat {
     /// The most levels.
     pub const SCALE_MAX: u32 = Graph::VERTICES_MAX.ilog2();
     /// The most edges drawn for each vertex.
-    pub const EDGE_FACTOR_MAX: u32 = 1 << 10;
+    pub const EDGE_FACTOR_MAX: u32 = graph::EDGE_FACTOR_MAX;
 
     /// Draws the graph.
     ///

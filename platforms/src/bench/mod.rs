@@ -24,6 +24,6 @@ pub use kinds::{flat, help_after, kinds, phasers, tiered, tree};
 pub use meeting::{AtMeeting, Meeting};
 pub use ping_pong::ping_pong;
 pub use spread::Spread;
-pub use team::{Barrier, Episodes, Kind, Plan, Sample, delay_turns};
-pub use watch::{Doubt, Taken, Watch};
+pub use team::{Barrier, Episodes, Kind, Plan, delay_turns};
+pub use watch::{Doubt, Sample, Taken, Watch};
 pub use yardstick::{Central, CombiningTree};

@@ -1,6 +1,7 @@
 //! Threads that meet at a barrier again and again, and a clock.
 #![forbid(unsafe_code)]
 
+use super::Sample;
 use std::fmt;
 use std::hint::black_box;
 use std::io;
@@ -94,17 +95,6 @@ pub struct Plan {
     pub iterations: u32,
     /// What each task does between two episodes, as [`delay_turns`] counts it.
     pub delay: u64,
-}
-
-/// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// The overhead of an episode, in nanoseconds; below zero if the loop without was the slower one.
-    pub ns: f64,
-    /// All threads stayed on their processors.
-    pub pinned: bool,
-    /// What the threads lost to others.
-    pub lost: super::Taken,
 }
 
 /// How many turns of the work between episodes take so many nanoseconds here.

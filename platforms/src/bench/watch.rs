@@ -53,6 +53,17 @@ impl AddAssign for Taken {
     }
 }
 
+/// One measurement, and how far it was disturbed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The overhead of an episode in nanoseconds; negative if the loop without the barrier was slower.
+    pub ns: f64,
+    /// Whether all threads stayed on their processors.
+    pub pinned: bool,
+    /// The processor time that the threads lost to others.
+    pub lost: Taken,
+}
+
 /// The calling thread, from a moment on.
 pub(super) struct Own {
     start: Instant,
@@ -187,7 +198,7 @@ impl Watch {
     }
 
     /// Takes account of what a sample's threads saw.
-    pub fn add(&mut self, sample: &super::Sample) {
+    pub fn add(&mut self, sample: &Sample) {
         self.unpinned |= !sample.pinned;
         self.lost += sample.lost;
     }
@@ -269,7 +280,6 @@ impl fmt::Display for Doubt {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sample;
     use super::*;
 
     const PROCESSORS: &str = "cpu  9 9 9 9 9 9 9 9 9 9\n\

@@ -22,7 +22,7 @@ const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub struct Balancer {
+pub(super) struct Balancer {
     /// Places: shares of the machine that exchange work by messages [default: as few as the workers need]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
@@ -54,7 +54,7 @@ pub struct Balancer {
 /// What places do, wherever they are.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub struct Rules {
+pub(super) struct Rules {
     /// Steals tried at random before a place turns to its lifelines
     #[arg(
         short = 'w',
@@ -141,7 +141,7 @@ impl Balancer {
     ///
     /// # Errors
     /// A list of places without an allowed processor.
-    pub fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
+    pub(super) fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
         let mut builder = Builder::new();
         if let Some(list) = &self.pin {
             builder = self.pinned_to(list, builder)?;
@@ -171,7 +171,7 @@ impl Balancer {
 
 impl Rules {
     /// `glb` by these rules, over so many `places`.
-    pub fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
+    pub(super) fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
         glb.random_steals(self.random_steals(places))
             .lifelines(self.lifelines(places))
             .steal(self.steal)
@@ -181,13 +181,13 @@ impl Rules {
     }
 
     /// How many steals are tried at random, of so many `places`.
-    pub fn random_steals(&self, places: u32) -> usize {
+    pub(super) fn random_steals(&self, places: u32) -> usize {
         let Tries(asked) = self.random_steals;
         asked.map_or_else(|| choice::random_steals(places), |tries| tries as usize)
     }
 
     /// Who may leave a request with whom, of so many `places`.
-    pub fn lifelines(&self, places: u32) -> Graph {
+    pub(super) fn lifelines(&self, places: u32) -> Graph {
         match self.lifelines {
             Lifelines::Auto => choice::lifelines(places),
             Lifelines::Graph(graph) => graph,
@@ -196,7 +196,7 @@ impl Rules {
     }
 
     /// Who serves messages while all workers of a place are busy.
-    pub fn fairness(&self) -> Fairness {
+    pub(super) fn fairness(&self) -> Fairness {
         match self.fairness {
             Service::Inline => Fairness::Inline,
             Service::Yield => Fairness::Yield,
@@ -208,7 +208,7 @@ impl Rules {
 
 /// A number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the setting,
 /// which knows all its bounds; what does not is refused by the same bound.
-pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
+pub(super) fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| {
         match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             true => format!("at most {MOST}"),
@@ -287,7 +287,7 @@ fn steal(text: &str) -> Result<Steal, String> {
 }
 
 /// A time of at least `LEAST` nanoseconds, given in seconds.
-pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
     let least = Duration::from_nanos(LEAST);
     let seconds = text.parse().ok();
     seconds
@@ -300,7 +300,7 @@ pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
 }
 
 /// A setting as the command line spells it.
-pub struct Spelled<T>(pub T);
+pub(super) struct Spelled<T>(pub T);
 
 impl fmt::Display for Spelled<Graph> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -351,7 +351,7 @@ impl fmt::Display for Spelled<Fairness> {
 }
 
 /// The settings in one line.
-pub fn line(config: &Config) -> String {
+pub(super) fn line(config: &Config) -> String {
     format!(
         "random steals {}, lifelines {}, steal {}, grain {}, fairness {}, seed {}",
         config.random_steals,
@@ -364,7 +364,7 @@ pub fn line(config: &Config) -> String {
 }
 
 /// What was chosen, and why, as rows of a table.
-pub fn reasons(config: &Config) -> Vec<(&'static str, String)> {
+pub(super) fn reasons(config: &Config) -> Vec<(&'static str, String)> {
     let row = |choice: choice::Choice| {
         let how = if choice.chosen { "" } else { "as asked; else " };
         (choice.setting, format!("{how}{}", choice.why))
@@ -373,7 +373,7 @@ pub fn reasons(config: &Config) -> Vec<(&'static str, String)> {
 }
 
 /// The settings as data.
-pub fn json(config: &Config) -> serde_json::Value {
+pub(super) fn json(config: &Config) -> serde_json::Value {
     serde_json::json!({
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),

@@ -29,7 +29,7 @@ EXAMPLES:
 /// Compute the betweenness centrality of every vertex of an R-MAT graph
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Graph", after_help = EXAMPLES)]
-pub struct Bc {
+pub(super) struct Bc {
     /// The graph has 2^SCALE vertices [default: 12, simulated 10]
     #[arg(long, value_name = "SCALE", value_parser = whole::<u32, SCALE_MAX>, allow_negative_numbers = true)]
     scale: Option<u32>,
@@ -93,7 +93,7 @@ impl App for Bc {
 
 /// A graph, and how much work it is.
 #[derive(Debug)]
-pub struct Between {
+pub(super) struct Between {
     rmat: Rmat,
     graph: Arc<Graph>,
     tasks: u64,

@@ -109,7 +109,7 @@ impl From<tautline::Error> for Failure {
 type Outcome = Result<(), Failure>;
 
 /// Runs the command that the arguments ask for.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     usage::warn_of_unknown_variables(&Cli::command());
     if let Err(Failure::Usage(line)) = usage::check_variables() {
         return complain(&line, 2);

@@ -18,7 +18,7 @@ EXAMPLES:
 /// Count the ways to place N queens, none attacking another
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct NQueens {
+pub(super) struct NQueens {
     /// How many queens, on a board of N x N squares [default: 15, simulated 12]
     #[arg(value_name = "N", value_parser = whole::<u32, { Size::MAX as u64 }>, allow_negative_numbers = true)]
     queens: Option<u32>,
@@ -78,7 +78,7 @@ impl Problem for Size {
 }
 
 /// A number of solutions held against the one that is known.
-pub fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Findings {
+pub(super) fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Findings {
     let Found { nodes, sum } = *found;
     let solutions = grouped(sum);
     let verdict = known.map(|known| match known == sum {

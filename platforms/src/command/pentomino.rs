@@ -19,7 +19,7 @@ EXAMPLES:
 /// Count the ways to fill a board with all pieces of five squares
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Pentomino {
+pub(super) struct Pentomino {
     /// Width and height: 60 squares, one-sided 90 [default: 6x10, one-sided 3x30]
     #[arg(value_name = "BOARD")]
     sides: Option<Sides>,
@@ -49,7 +49,7 @@ impl FromStr for Sides {
 
 /// A board and what it was called.
 #[derive(Debug)]
-pub struct Puzzle {
+pub(super) struct Puzzle {
     sides: Sides,
     pieces: Pieces,
     board: Board,

@@ -23,7 +23,7 @@ FILE:
 /// Process a tree of tasks that was recorded from a program
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Recorded {
+pub(super) struct Recorded {
     /// Recorded tree: the parent and the duration of each task
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -52,7 +52,7 @@ impl App for Recorded {
 
 /// A recorded tree, and the file that it came from.
 #[derive(Debug)]
-pub struct Trace {
+pub(super) struct Trace {
     name: String,
     work: Work,
 }

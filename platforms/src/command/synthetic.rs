@@ -26,7 +26,7 @@ EXAMPLES:
 /// Process a made-up tree of tasks of any shape and cost
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Synthetic {
+pub(super) struct Synthetic {
     /// Children of a task: geometric:MEAN, binomial:M,Q (M with probability Q, else none), uniform:LO-HI
     #[arg(long, value_name = "DISTRIBUTION", default_value = "geometric:4")]
     children: Children,
@@ -73,7 +73,7 @@ impl App for Synthetic {
 
 /// A tree, and whether its units take their time.
 #[derive(Debug)]
-pub struct Tree(Work);
+pub(super) struct Tree(Work);
 
 impl Problem for Tree {
     type Bag = Bag;

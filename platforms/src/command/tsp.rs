@@ -30,7 +30,7 @@ EXAMPLES:
 /// Find the shortest round trip through all cities by branch and bound
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Instance", after_help = EXAMPLES)]
-pub struct Tsp {
+pub(super) struct Tsp {
     /// A file of TSPLIB 95, TYPE TSP [default: cities drawn at random]
     #[arg(value_name = "FILE", conflicts_with_all = ["cities", "instance_seed", "side"])]
     file: Option<PathBuf>,
@@ -101,7 +101,7 @@ impl App for Tsp {
 
 /// A search, and what is known of its result.
 #[derive(Debug)]
-pub struct Trip {
+pub(super) struct Trip {
     search: Arc<Search>,
     published: Option<usize>,
 }

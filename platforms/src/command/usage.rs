@@ -14,7 +14,7 @@ const OTHERS: [&str; 3] = [WARN_VARIABLE, DEGREE_VARIABLE, platform::VARIABLE];
 
 /// Prints help and version as they are, and any error as one line that names option, value and what is
 /// allowed.
-pub fn explain(error: &clap::Error) -> ExitCode {
+pub(super) fn explain(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print();
@@ -25,7 +25,7 @@ pub fn explain(error: &clap::Error) -> ExitCode {
 }
 
 /// One line that names option, value and what is allowed.
-pub fn line(error: &clap::Error) -> String {
+pub(super) fn line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     // `--places <PLACES>` says more than it needs to.
     let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());
@@ -113,7 +113,7 @@ fn is_empty(value: &OsStr) -> bool {
 }
 
 /// The command without the variables that are empty: they count as unset.
-pub fn without_empty_variables(command: clap::Command) -> clap::Command {
+pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
     let is_unset = |arg: &clap::Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
         value.is_some_and(|value| is_empty(&value))
@@ -130,7 +130,7 @@ pub fn without_empty_variables(command: clap::Command) -> clap::Command {
 ///
 /// # Errors
 /// A malformed variable.
-pub fn check_variables() -> Result<(), Failure> {
+pub(super) fn check_variables() -> Result<(), Failure> {
     match std::env::var_os(WARN_VARIABLE) {
         Some(value) if !is_empty(&value) && value != "0" && value != "1" => {
             let value = value.to_string_lossy();
@@ -144,7 +144,7 @@ pub fn check_variables() -> Result<(), Failure> {
 }
 
 /// Warns in one line of all variables that have our prefix and are unknown.
-pub fn warn_of_unknown_variables(command: &clap::Command) {
+pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
     let known: Vec<_> = command
         .get_subcommands()
         .flat_map(clap::Command::get_arguments)

@@ -441,7 +441,7 @@ fn surprising_placements_are_told() {
     );
     assert_eq!(one.surprise(2, false), one.surprise(2, true));
     assert_eq!(told(&one, 3), "3 workers take turns on 2 CPUs (of 0 4)");
-    // A machine that is one core is none.
+    // All workers share the one core that the machine has: nothing to warn about.
     let small = Pinning::of(&machine(1, 1, 2, |_| true));
     assert_eq!(told(&small, 2), "");
 }

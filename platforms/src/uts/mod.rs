@@ -26,6 +26,7 @@
 //! That another platform's logarithm, sine and power round as the reference program's do here.
 #![forbid(unsafe_code)]
 
+mod check;
 mod hash;
 pub mod named;
 mod params;

@@ -3,16 +3,16 @@
 use tautline::glb::{Bag, Share};
 
 /// Marsaglia's 64-bit xorshift.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// Numbers that follow from `seed`.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
     /// A number from 0 to `n - 1`.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -31,7 +31,7 @@ impl Random {
 
 /// Splits. B-1: what can be divided is, and neither side is empty. B-3, as far as a bag shows it: no task
 /// more and none less.
-pub fn split<B: Bag>(bag: &mut B, share: Share) -> Option<B> {
+pub(crate) fn split<B: Bag>(bag: &mut B, share: Share) -> Option<B> {
     let (len, splittable) = (bag.len(), bag.is_splittable());
     let loot = bag.split(share);
     let taken = loot.as_ref().map_or(0, Bag::len);
@@ -50,7 +50,7 @@ pub fn split<B: Bag>(bag: &mut B, share: Share) -> Option<B> {
 }
 
 /// Does up to `n` tasks. Fewer only if no more are left.
-pub fn process<B: Bag>(bag: &mut B, n: usize, shared: &B::Shared) -> usize {
+pub(crate) fn process<B: Bag>(bag: &mut B, n: usize, shared: &B::Shared) -> usize {
     let empty = bag.is_empty();
     let done = bag.process(n, shared);
     assert!(done == n || done < n && bag.is_empty(), "{done} of {n}");
@@ -60,7 +60,7 @@ pub fn process<B: Bag>(bag: &mut B, n: usize, shared: &B::Shared) -> usize {
 
 /// Does all the work of `bag` in six bags that give and take at random. Returns how many tasks there were.
 /// What comes out of this shows the rest of B-3.
-pub fn scatter<B: Bag>(
+pub(crate) fn scatter<B: Bag>(
     bag: B,
     none: impl Fn() -> B,
     shared: &B::Shared,
@@ -98,7 +98,7 @@ pub fn scatter<B: Bag>(
 }
 
 /// Divides `bag` down to single tasks and puts it together again.
-pub fn shred<B: Bag>(bag: B, none: impl Fn() -> B) -> B {
+pub(crate) fn shred<B: Bag>(bag: B, none: impl Fn() -> B) -> B {
     let (mut whole, mut all) = (vec![bag], none());
     while let Some(mut bag) = whole.pop() {
         match split(&mut bag, Share::Half) {

@@ -4,7 +4,7 @@ use tautline::prelude::*;
 
 /// One way to set the balancer.
 #[derive(Clone, Copy, Debug)]
-pub struct Point(Config);
+pub(crate) struct Point(Config);
 
 const PLACES: [u32; 6] = [1, 2, 3, 4, 5, 8];
 const WORKERS: [usize; 3] = [1, 2, 3];
@@ -26,7 +26,7 @@ const FAIRNESS: [Fairness; 4] = [
 
 impl Point {
     /// The balancer with these settings.
-    pub fn glb(&self) -> Glb<'static> {
+    pub(crate) fn glb(&self) -> Glb<'static> {
         let Config {
             places,
             workers,
@@ -64,7 +64,7 @@ fn column<T: Copy>(values: &[T], n: usize, seed: u64) -> Vec<T> {
 }
 
 /// `n` points.
-pub fn sample(n: usize) -> Vec<Point> {
+pub(crate) fn sample(n: usize) -> Vec<Point> {
     let (places, workers) = (column(&PLACES, n, 1), column(&WORKERS, n, 2));
     let (lifelines, tries) = (column(&LIFELINES, n, 3), column(&RANDOM_STEALS, n, 4));
     let (steals, grains) = (column(&STEALS, n, 5), column(&GRAINS, n, 6));
@@ -92,7 +92,7 @@ pub fn sample(n: usize) -> Vec<Point> {
 
 /// The settings of Finnerty, acceptance fact 1, in every combination.
 #[allow(dead_code, reason = "not every program that samples walks them all")]
-pub fn every_combination() -> Vec<Point> {
+pub(crate) fn every_combination() -> Vec<Point> {
     let mut out = Vec::new();
     for places in 1..=5 {
         for workers in WORKERS {
@@ -122,7 +122,7 @@ pub fn every_combination() -> Vec<Point> {
 ///
 /// # Panics
 /// One does not.
-pub fn assert_covers(points: &[Point], floor: usize) {
+pub(crate) fn assert_covers(points: &[Point], floor: usize) {
     fn check<T: PartialEq + std::fmt::Debug>(
         points: &[Point],
         floor: usize,

@@ -6,24 +6,24 @@ use tautline::platform::machine_from_xml;
 
 /// A machine whose parts are all alike, but for the processors that are missing.
 #[derive(Clone, Copy)]
-pub struct Shape {
-    pub packages: usize,
+pub(crate) struct Shape {
+    pub(crate) packages: usize,
     /// Memory nodes of a package; with none the machine has one memory of which nothing is said.
-    pub nodes: usize,
+    pub(crate) nodes: usize,
     /// Last-level caches of a node.
-    pub caches: usize,
+    pub(crate) caches: usize,
     /// Cores of a cache.
-    pub cores: usize,
-    pub threads: usize,
+    pub(crate) cores: usize,
+    pub(crate) threads: usize,
     /// Processors that are in no object.
-    pub offline: fn(usize) -> bool,
+    pub(crate) offline: fn(usize) -> bool,
     /// Processors that may be used.
-    pub allowed: fn(usize) -> bool,
+    pub(crate) allowed: fn(usize) -> bool,
 }
 
 impl Shape {
     /// All processors online and allowed.
-    pub const fn new(
+    pub(crate) const fn new(
         packages: usize,
         nodes: usize,
         caches: usize,
@@ -41,11 +41,11 @@ impl Shape {
         }
     }
 
-    pub fn cores(&self) -> usize {
+    pub(crate) fn cores(&self) -> usize {
         self.packages * self.nodes.max(1) * self.caches * self.cores
     }
 
-    pub fn cpus(&self) -> usize {
+    pub(crate) fn cpus(&self) -> usize {
         self.cores() * self.threads
     }
 
@@ -62,7 +62,7 @@ impl Shape {
     }
 
     /// The topology, as a version of hwloc writes it.
-    pub fn xml(&self, version: &str) -> String {
+    pub(crate) fn xml(&self, version: &str) -> String {
         let all: Vec<usize> = (0..self.cpus()).collect();
         let online = self.of_cores(0, self.cores());
         let allowed: Vec<usize> = online
@@ -134,7 +134,7 @@ impl Shape {
     }
 
     /// The machine that the topology describes.
-    pub fn machine(&self) -> Machine {
+    pub(crate) fn machine(&self) -> Machine {
         let machine = machine_from_xml("shape.xml", &self.xml("3.0"));
         machine.unwrap_or_else(|error| panic!("{error}"))
     }
@@ -146,7 +146,7 @@ fn open(text: &mut String, kind: &str, about: &str, cpus: &[usize]) {
 }
 
 /// A set in words of 32 bits, the highest first.
-pub fn set(cpus: &[usize]) -> String {
+pub(crate) fn set(cpus: &[usize]) -> String {
     let words = cpus.iter().max().map_or(1, |last| last / 32 + 1);
     let mut bits = vec![0u32; words];
     for cpu in cpus {

@@ -12,7 +12,7 @@ use crate::tree::Tree;
 
 /// What came of one run.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     pub tasks: u64,
     pub ns: u64,
     pub fed: u64,
@@ -24,16 +24,16 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub fn merge_empty(&self) -> f64 {
+    pub(crate) fn merge_empty(&self) -> f64 {
         self.fed as f64 / self.emptied as f64
     }
 
-    pub fn split_merge(&self) -> f64 {
+    pub(crate) fn split_merge(&self) -> f64 {
         self.split as f64 / self.fed as f64
     }
 
     /// The part of the run before `place` changed its grain for the first time.
-    pub fn kept(&self, place: usize) -> f64 {
+    pub(crate) fn kept(&self, place: usize) -> f64 {
         let first = self.grains[place].first();
         first.map_or(1.0, |&(at, _)| at as f64 / self.ns as f64)
     }
@@ -52,7 +52,7 @@ impl Observer for Changes {
 }
 
 /// Runs a bag that counts its tasks.
-pub fn run<B: Bag<Shared = (), Output = u64>>(simulation: &Simulation, bag: B) -> Reading {
+pub(crate) fn run<B: Bag<Shared = (), Output = u64>>(simulation: &Simulation, bag: B) -> Reading {
     read(simulation, bag, || (), 0, |&tasks| tasks)
 }
 
@@ -89,7 +89,7 @@ fn read<B: Bag>(
 }
 
 /// The machine of the thesis' figures on which `places` places of `workers` workers walk a tree.
-pub fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>) -> Simulation {
+pub(crate) fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>) -> Simulation {
     let description = machines::find(name).expect("a built-in machine");
     let config = Config {
         places,
@@ -108,22 +108,22 @@ pub fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>) -> Sim
 }
 
 /// 16 places of 64 workers of Oakforest-PACS.
-pub fn manycore(grain: impl Into<Grain>) -> Simulation {
+pub(crate) fn manycore(grain: impl Into<Grain>) -> Simulation {
     on("oakforest-pacs", 16, 64, grain)
 }
 
 /// How the bags of a walk are divided.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Plain,
     Whole,
     Fragments,
 }
 
-pub const KINDS: [Kind; 3] = [Kind::Plain, Kind::Whole, Kind::Fragments];
+pub(crate) const KINDS: [Kind; 3] = [Kind::Plain, Kind::Whole, Kind::Fragments];
 
 /// Walks `tree` divided in this way.
-pub fn walk(kind: Kind, simulation: &Simulation, tree: &Tree) -> Reading {
+pub(crate) fn walk(kind: Kind, simulation: &Simulation, tree: &Tree) -> Reading {
     let tree = tree.clone();
     let size = tree.size();
     let reading = match kind {
@@ -136,7 +136,7 @@ pub fn walk(kind: Kind, simulation: &Simulation, tree: &Tree) -> Reading {
 }
 
 /// Walks the benchmark's own tree of this name, node by node, divided in this way.
-pub fn walk_uts(kind: Kind, simulation: &Simulation, name: &str) -> Reading {
+pub(crate) fn walk_uts(kind: Kind, simulation: &Simulation, name: &str) -> Reading {
     let known = named::find(name).expect("a tree with a name");
     let tree = || uts::Tree::new(known.params).expect("named trees are valid");
     let bag = uts::Uts::root(&tree());

@@ -12,7 +12,7 @@ use tautline::glb::{Bag, Share};
 /// `open`: nodes with children that are tasks still, depths never falling towards the end, none empty;
 /// the owner works at the end, others take the same part of every level.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     open: Vec<Node>,
     tasks: usize,
     done: u64,
@@ -76,7 +76,7 @@ fn mix(x: u64) -> u64 {
 
 impl Tree {
     /// About 4^depth nodes.
-    pub fn new(depth: usize) -> Self {
+    pub(crate) fn new(depth: usize) -> Self {
         // A root with four children.
         let kind = CHILDREN.iter().position(|&children| children == 4);
         let root = Node {
@@ -89,7 +89,7 @@ impl Tree {
     }
 
     /// All tasks in it, those to be found included.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         let of = |node: &Node| -> u64 {
             let below = &SIZES[node.height - 1];
             (node.low..node.high)

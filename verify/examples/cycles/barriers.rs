@@ -6,7 +6,7 @@ use tautline_verify::virtual_time::Port;
 
 /// A way for `threads` threads to wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// All count in one word, and look at another one until the last has come.
     Central,
     /// The first looks at one word of each; the others look at one that it writes.
@@ -23,7 +23,7 @@ pub enum Way {
 
 /// What the threads share.
 #[derive(Debug)]
-pub struct Place {
+pub(crate) struct Place {
     threads: usize,
     count: CachePadded<AtomicUsize>,
     phase: CachePadded<AtomicUsize>,
@@ -32,8 +32,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Nobody has come.
-    pub fn new(threads: usize) -> Self {
+    /// No task has arrived.
+    pub(crate) fn new(threads: usize) -> Self {
         let word = || CachePadded::new(AtomicUsize::new(0));
         Self {
             threads,
@@ -45,7 +45,7 @@ impl Place {
     }
 
     /// Goes through `episodes` barriers; all threads do.
-    pub fn pass(&self, way: Way, episodes: usize, port: &Port) {
+    pub(crate) fn pass(&self, way: Way, episodes: usize, port: &Port) {
         // All claims are the same line: this is the only program on the machine.
         let line = Line(0);
         if way == Way::Hardware {

@@ -8,14 +8,14 @@ use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Clock};
 use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 
-/// Phases before the first that counts: lines need two to come into play, and whoever started late is in step then.
+/// Phases before the first that counts: a line carries phases from the third on, and tasks that started late have caught up by then.
 const BEFORE: usize = 4;
-/// Each thread has a processor of its own: nobody need gather in the place of others.
-pub const NEVER: u32 = u32::MAX;
+/// Each thread has a dedicated processor: no task has to gather for another.
+pub(crate) const NEVER: u32 = u32::MAX;
 
 /// A shipped phaser, and how its tasks wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The flat one.
     Flat,
     /// The tiered one, of this degree, with room for all.
@@ -24,13 +24,13 @@ pub enum Kind {
     Tree(usize),
     /// The same, where lines are free.
     Lines(usize),
-    /// The same; who waits suspends itself, and whoever signals last calls all the others.
+    /// The same, but waiting tasks suspend themselves and the last one to signal wakes them.
     Awake(usize),
 }
 
 /// What an episode takes when many follow each other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// From one end of an episode to the next, in cycles.
     pub cycles: u64,
     /// Accesses of a thread, on average.
@@ -42,7 +42,7 @@ pub struct Reading {
 }
 
 /// Lets so many threads go through so many episodes.
-pub fn measure(machine: &Virtual, kind: Kind, threads: usize, episodes: usize) -> Reading {
+pub(crate) fn measure(machine: &Virtual, kind: Kind, threads: usize, episodes: usize) -> Reading {
     let run = Run {
         machine,
         threads,
@@ -86,8 +86,8 @@ fn carried(task: &Registration<Port>) -> usize {
     task.phaser().census().in_hardware
 }
 
-/// As `next`, suspended until somebody calls.
-pub fn sleep(task: &mut Registration<Port>, port: &Port) {
+/// As `next`, but suspended until woken.
+pub(crate) fn sleep(task: &mut Registration<Port>, port: &Port) {
     let waker = port.waker();
     let mut next = task.next();
     loop {
@@ -144,7 +144,7 @@ impl Run<'_> {
                 port.suspend();
             }
             let task = seats.lock().unwrap()[me].take();
-            let mut task = task.expect("everybody has a place");
+            let mut task = task.expect("every thread has a place");
             let mark = |which: usize| {
                 let marks = &mut kept.lock().unwrap()[me];
                 marks.now[which] = port.now();
@@ -160,7 +160,7 @@ impl Run<'_> {
             if me == 0 {
                 port.stop_counting();
             }
-            // Nobody leaves before all have come so far.
+            // No task leaves before all have reached this point.
             next(&mut task, port);
             if me == 0 {
                 let carried = carried(&task);

@@ -39,7 +39,7 @@ fn places(port: &Port, tasks: usize) -> Vec<Option<Place>> {
 }
 
 /// Cycles from one task to the next, if tasks look until the signal is there, or suspend themselves until they are called.
-pub fn hop(machine: &Virtual, tasks: usize, interrupts: bool) -> u64 {
+pub(crate) fn hop(machine: &Virtual, tasks: usize, interrupts: bool) -> u64 {
     let seats = Mutex::new(Vec::new());
     let marks = Arc::new(Mutex::new([0; 2]));
     let kept = Arc::clone(&marks);
@@ -56,7 +56,7 @@ pub fn hop(machine: &Virtual, tasks: usize, interrupts: bool) -> u64 {
         let Place {
             mut before,
             mut after,
-        } = place.expect("everybody has a place");
+        } = place.expect("every thread has a place");
         for round in 0..ROUNDS[1] {
             if me == 0 {
                 if round == ROUNDS[0] {

@@ -65,7 +65,7 @@ impl Setting {
 }
 
 /// Prints a row for each barrier, a column for each number of threads.
-pub fn print(threads: &[usize]) {
+pub(crate) fn print(threads: &[usize]) {
     let power = setting("POWER7", POWER7, Region::OnChip);
     let niagara = setting("Niagara T2", NIAGARA2, Region::OnChip);
     let xeon = setting("Xeon", XEON, Region::OnChip);

@@ -40,7 +40,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     exit(1)
 }
 
-// The compiled core library's unwind tables name it; with panic = "abort" nobody calls it.
+// The compiled core library's unwind tables name it; with panic = "abort" it is never called.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 

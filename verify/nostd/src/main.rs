@@ -17,10 +17,10 @@ use core::ptr::NonNull;
 use tautline_core::deque::{FixedDeque, Full, Steal};
 use tautline_core::finish::{self, Counter};
 use tautline_core::flow::{AlreadyFull, Ddf, End, Link, NotReady};
+use tautline_core::grain::{Gauge, Log, Pace, Rule, Tuner, Tuning};
 use tautline_core::lifeline::{Bound, Crew, Gate, Graph, Reserve, Traffic};
 use tautline_core::port::Spin;
 use tautline_core::sync::{Lock, Permit};
-use tautline_core::tuning::{Gauge, Log, Pace, Rule, Tuner, Tuning};
 use tautline_core::{PlaceId, WorkerId};
 
 type Check = (&'static str, fn() -> bool);
@@ -38,9 +38,9 @@ const CHECKS: &[Check] = &[
     ("lifeline::Crew\n", crew),
     ("lifeline::Bound\n", bound),
     ("lifeline::Reserve\n", reserve),
-    ("tuning::Tuner\n", tuner),
-    ("tuning::Gauge\n", gauge),
-    ("tuning::Pace\n", pace),
+    ("grain::Tuner\n", tuner),
+    ("grain::Gauge\n", gauge),
+    ("grain::Pace\n", pace),
     #[cfg(feature = "tasks")]
     ("task::Cx::join\n", tasks::join),
     #[cfg(feature = "tasks")]
@@ -171,7 +171,7 @@ fn tuner() -> bool {
         let small = at < 2;
         log.fed += 10;
         log.emptied += if small { 1 } else { 10 };
-        log.staff.full += if small { 1_000_000 } else { 0 };
+        log.utilization.full += if small { 1_000_000 } else { 0 };
         tuner.tick(log, (at as u64 + 1) * 1_000_000);
         *end = tuner.grain();
     }
@@ -182,8 +182,8 @@ fn gauge() -> bool {
     let mut gauge = Gauge::default();
     gauge.crew(2, 2, 0);
     gauge.crew(1, 2, 10);
-    let (_, staff) = gauge.read(15);
-    (staff.full, staff.busy, staff.idle) == (10, 25, 5)
+    let (_, utilization) = gauge.read(15);
+    (utilization.full, utilization.busy, utilization.idle) == (10, 25, 5)
 }
 
 fn pace() -> bool {
@@ -209,7 +209,7 @@ struct Bell {
 /// # Safety
 /// `link` is the head of a [`Bell`].
 unsafe fn ring(link: NonNull<Link>, end: End) {
-    // SAFETY: promised by whoever registered it.
+    // SAFETY: the caller of the registration promised it.
     let bell = unsafe { link.cast::<Bell>().as_ref() };
     *bell.rung.lock(&Spin) += if end == End::Released { 1 } else { 10 };
 }

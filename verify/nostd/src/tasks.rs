@@ -60,7 +60,7 @@ struct Bare {
     here: AtomicUsize,
 }
 
-const NOBODY: usize = usize::MAX;
+const NO_WORKER: usize = usize::MAX;
 
 impl Clock for Bare {
     fn now(&self) -> u64 {
@@ -92,11 +92,11 @@ impl Park for Bare {
 unsafe impl Thread for Bare {
     fn current(&self) -> Option<WorkerId> {
         let here = self.here.load(Ordering::Relaxed);
-        (here != NOBODY).then_some(WorkerId(here as u32))
+        (here != NO_WORKER).then_some(WorkerId(here as u32))
     }
 
     unsafe fn set_current(&self, worker: Option<WorkerId>) {
-        let here = worker.map_or(NOBODY, |worker| worker.0 as usize);
+        let here = worker.map_or(NO_WORKER, |worker| worker.0 as usize);
         self.here.store(here, Ordering::Relaxed);
     }
 }
@@ -117,7 +117,7 @@ unsafe impl Unwind for Bare {
 fn run<'e, R>(body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Bare>) -> R) -> Option<R> {
     let port = Bare {
         time: AtomicU64::new(0),
-        here: AtomicUsize::new(NOBODY),
+        here: AtomicUsize::new(NO_WORKER),
     };
     let pool = Pool::new(port, 1);
     pool.with_seat(WorkerId(0), |seat| seat.run(body))

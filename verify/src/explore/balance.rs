@@ -349,7 +349,7 @@ impl Balance {
         }
     }
 
-    /// No task is lost or doubled; only an active place has work, and who has work asks for none.
+    /// No task is lost or doubled; only an active place has work, and a place with work sends no request.
     fn judge_work(&self, state: &[u32]) -> Option<Flaw> {
         let loot = |mail: &Mail| match &mail.message {
             Message::Answer(Some(loot)) | Message::Loot(loot) => self.tree.size(loot),

@@ -14,7 +14,7 @@ use tautline_core::lifeline::{Graph, Phase};
 pub enum Slip {
     /// Nothing.
     None,
-    /// A place takes in what it is told, but tells nobody else.
+    /// A place takes in the bounds that it receives, but sends them to no other place.
     TellNobody,
     /// A place passes on what it is told, but does not take it in.
     TakeNothingIn,
@@ -44,8 +44,8 @@ struct Site {
     protocol: Protocol,
     known: usize,
     told: u32,
-    /// Who found the bound has not looked yet whether it is to be told. Whoever else works may look, but
-    /// where nobody works nobody does.
+    /// The worker that found the bound has not checked yet whether to send it. Other working workers may
+    /// check, but at a place without work no worker does.
     must_look: bool,
 }
 
@@ -101,7 +101,7 @@ impl Actions<()> for Around {
     }
 
     fn pick(&mut self, _: usize) -> usize {
-        unreachable!("nobody steals at random");
+        unreachable!("no place steals at random");
     }
 
     fn improve(&mut self, bound: usize) {

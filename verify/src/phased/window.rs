@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tautline_core::phaser::Mode;
 
 /// Phases without an event, in which a line comes to carry.
-pub const LEAD: usize = 4;
+pub(super) const LEAD: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {

@@ -169,7 +169,7 @@ fn task_of(thread: usize) -> usize {
     thread + 1
 }
 
-/// The machine, and who counts what it is told.
+/// The machine, and the counter of its accesses.
 #[derive(Debug)]
 struct World {
     hardware: Hardware,
@@ -205,7 +205,7 @@ impl Shared {
     }
 }
 
-/// Who has the least clock goes on.
+/// The thread with the least clock runs next.
 #[derive(Debug)]
 struct Least {
     hardware: Shared,

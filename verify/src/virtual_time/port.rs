@@ -4,9 +4,9 @@ use super::{Counts, Shared};
 use shuttle::current::me;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
+use tautline_core::WorkerId;
 use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Unpark};
 use tautline_core::sync::point;
-use tautline_core::{PlaceId, WorkerId};
 use tautline_sim::memory::Hardware;
 
 /// What the machine lends to its threads. Speaks for whichever of them calls; a copy may be put into what threads share.
@@ -57,7 +57,7 @@ impl Port {
         }
     }
 
-    /// Sleeps until somebody calls [`awake`](Self::awake); goes on at once if that has happened since the last sleep.
+    /// Suspends the thread until [`awake`](Self::awake) is called; returns at once if that happened since the last suspension.
     ///
     /// # Panics
     /// If all threads sleep.
@@ -66,7 +66,7 @@ impl Port {
         while asleep {
             point();
             asleep = self.own(|hardware, me| hardware.is_waiting(me));
-            assert!(!asleep, "all threads are suspended: nobody will call them");
+            assert!(!asleep, "all threads are suspended: none can be woken");
         }
     }
 

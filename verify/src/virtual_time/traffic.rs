@@ -16,7 +16,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The lines' counts together; who writes or reads is not added up.
+    /// The lines' counts together; the sets of writers and readers are not added up.
     pub fn sum(&self) -> Line {
         self.lines.iter().fold(Line::default(), |sum, line| Line {
             loads: sum.loads + line.loads,
@@ -71,13 +71,13 @@ impl Counts {
             self.order.push(number);
             Touches::default()
         });
-        let (count, who) = match access {
+        let (count, threads) = match access {
             Access::Load => (&mut touches.line.loads, &mut touches.readers),
             Access::Store => (&mut touches.line.stores, &mut touches.writers),
             Access::Update | Access::Fence => (&mut touches.line.updates, &mut touches.writers),
         };
         *count += 1;
-        who.insert(thread);
+        threads.insert(thread);
     }
 
     pub(super) fn stop(&mut self) {

@@ -19,7 +19,7 @@ use tautline_verify::model::Turns;
 
 /// What all workers of the place see. Loom need not know of the counts.
 #[derive(Default)]
-pub struct Stage {
+pub(crate) struct Stage {
     /// Tasks done so far.
     pub worked: AtomicUsize,
     /// The bound, where the model has one.
@@ -32,21 +32,21 @@ pub struct Stage {
 
 impl Stage {
     /// The best bound that the other place was told.
-    pub fn best_told(&self) -> usize {
+    pub(crate) fn best_told(&self) -> usize {
         let told = self.told.lock().unwrap();
         assert!(told.is_sorted_by(|a, b| a > b), "told again: {told:?}");
         told.last().copied().unwrap_or(usize::MAX)
     }
 
     /// The best bound that the place knows.
-    pub fn best_known(&self) -> usize {
+    pub(crate) fn best_known(&self) -> usize {
         self.bound.as_ref().map_or(usize::MAX, Bound::get)
     }
 }
 
 /// One task.
 #[derive(Clone, Copy)]
-pub enum Job {
+pub(crate) enum Job {
     /// Nothing to see.
     Plain,
     /// Finds a solution of this value.
@@ -56,14 +56,14 @@ pub enum Job {
 }
 
 /// Tasks, the last first, and what the one done last wants.
-pub struct Jobs(Vec<Job>, Option<Reason>);
+pub(crate) struct Jobs(Vec<Job>, Option<Reason>);
 
 impl Jobs {
-    pub fn new(jobs: impl Into<Vec<Job>>) -> Self {
+    pub(crate) fn new(jobs: impl Into<Vec<Job>>) -> Self {
         Self(jobs.into(), None)
     }
 
-    pub fn plain(count: usize) -> Self {
+    pub(crate) fn plain(count: usize) -> Self {
         Self::new(vec![Job::Plain; count])
     }
 }
@@ -119,7 +119,7 @@ impl Bag for Jobs {
 }
 
 /// The home place, and another place of which only the messages are there.
-pub struct World {
+pub(crate) struct World {
     pub team: Team<Jobs>,
     pub control: Control,
     pub stage: Arc<Stage>,
@@ -132,11 +132,16 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(places: u32, workers: usize, fairness: Fairness, expected: usize) -> Arc<Self> {
+    pub(crate) fn new(
+        places: u32,
+        workers: usize,
+        fairness: Fairness,
+        expected: usize,
+    ) -> Arc<Self> {
         Self::with(Self::config(places, workers, fairness), expected)
     }
 
-    pub fn config(places: u32, workers: usize, fairness: Fairness) -> Config {
+    pub(crate) fn config(places: u32, workers: usize, fairness: Fairness) -> Config {
         Config {
             places,
             workers,
@@ -148,12 +153,12 @@ impl World {
         }
     }
 
-    pub fn with(config: Config, expected: usize) -> Arc<Self> {
+    pub(crate) fn with(config: Config, expected: usize) -> Arc<Self> {
         Self::on(Stage::default(), config, expected)
     }
 
     /// Two places that have a bound.
-    pub fn bounded(workers: usize, expected: usize) -> Arc<Self> {
+    pub(crate) fn bounded(workers: usize, expected: usize) -> Arc<Self> {
         let stage = Stage {
             bound: Some(Bound::default()),
             prompt: workers == 1,
@@ -177,7 +182,7 @@ impl World {
     }
 
     /// Runs the team's workers on threads while `meanwhile` runs here; how many tasks were done.
-    pub fn run(self: &Arc<Self>, jobs: Jobs, meanwhile: impl FnOnce(&Self)) -> u64 {
+    pub(crate) fn run(self: &Arc<Self>, jobs: Jobs, meanwhile: impl FnOnce(&Self)) -> u64 {
         self.team.begin(jobs, &**self);
         let workers: Vec<_> = (0..self.permits.len())
             .map(|i| {
@@ -195,7 +200,7 @@ impl World {
     }
 
     /// What the place counted, and the tasks that are left.
-    pub fn wind_up(self: Arc<Self>) -> (Tally, usize) {
+    pub(crate) fn wind_up(self: Arc<Self>) -> (Tally, usize) {
         let world = Arc::into_inner(self).expect("all threads have ended");
         let (tally, bags) = world.team.into_parts();
         (tally, bags.iter().map(Bag::len).sum())

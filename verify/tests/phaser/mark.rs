@@ -4,7 +4,7 @@ use loom::cell::UnsafeCell;
 
 /// Written once, by one task, and read by others only after that: loom reports accesses that race.
 #[derive(Default)]
-pub struct Mark(UnsafeCell<bool>);
+pub(crate) struct Mark(UnsafeCell<bool>);
 
 // SAFETY: loom reports accesses that race.
 unsafe impl Sync for Mark {}
@@ -12,12 +12,12 @@ unsafe impl Sync for Mark {}
 unsafe impl Send for Mark {}
 
 impl Mark {
-    pub fn set(&self) {
+    pub(crate) fn set(&self) {
         // SAFETY: loom reports accesses that race.
         self.0.with_mut(|mark| unsafe { *mark = true });
     }
 
-    pub fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         // SAFETY: loom reports accesses that race.
         self.0.with(|mark| unsafe { *mark })
     }

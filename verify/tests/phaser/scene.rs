@@ -1,6 +1,6 @@
 //! Common parts of the models of phasers: ports, marks that tasks leave, and a parker.
 
-pub use super::mark::Mark;
+pub(crate) use super::mark::Mark;
 use loom::sync::Notify;
 use std::future::Future;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use tautline_verify::model::Turns;
 /// thread that yields continue only when no other can, and does not branch the rest of the
 /// execution.
 #[derive(Clone, Copy, Debug)]
-pub struct Plain(pub u32);
+pub(crate) struct Plain(pub u32);
 
 impl Relax for Plain {
     fn relax(&self, turn: u32) {
@@ -29,23 +29,23 @@ impl Relax for Plain {
 impl Barrier for Plain {}
 
 /// A task on that machine.
-pub type Task = Registration<Plain>;
+pub(crate) type Task = Registration<Plain>;
 
 /// After this many turns, a wait that helps has advanced the tree once more.
-pub const AGAIN: u32 = 9;
+pub(crate) const AGAIN: u32 = 9;
 
 /// All tasks gather for all, at once.
-pub const HELP: u32 = 0;
+pub(crate) const HELP: u32 = 0;
 /// No task gathers for a fixed master.
-pub const MASTERS: u32 = u32::MAX;
+pub(crate) const MASTERS: u32 = u32::MAX;
 
 /// Two children a node.
-pub fn config(help_after: u32) -> Config {
+pub(crate) fn config(help_after: u32) -> Config {
     wide(2, help_after)
 }
 
 /// `degree` children a node.
-pub fn wide(degree: usize, help_after: u32) -> Config {
+pub(crate) fn wide(degree: usize, help_after: u32) -> Config {
     Config {
         degree,
         help_after,
@@ -54,19 +54,19 @@ pub fn wide(degree: usize, help_after: u32) -> Config {
 }
 
 /// `N` tasks registered signal-wait, which poll `turns` times before the rest is not explored.
-pub fn group<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
+pub(crate) fn group<const N: usize>(turns: u32, help_after: u32) -> [Task; N] {
     let first = create(SignalWait, turns, help_after);
     joined([SignalWait; N], first)
 }
 
 /// A task that creates a phaser.
-pub fn create(mode: Mode, turns: u32, help_after: u32) -> Task {
+pub(crate) fn create(mode: Mode, turns: u32, help_after: u32) -> Task {
     Registration::create(Plain(turns), mode, config(help_after)).expect("the degree is allowed")
 }
 
 /// `first`, and the tasks that it registers after it: one for each mode, the first mode being its
 /// own.
-pub fn joined<const N: usize, P: Relax + Barrier>(
+pub(crate) fn joined<const N: usize, P: Relax + Barrier>(
     modes: [Mode; N],
     first: Registration<P>,
 ) -> [Registration<P>; N] {
@@ -82,7 +82,7 @@ pub fn joined<const N: usize, P: Relax + Barrier>(
 }
 
 /// A producer and a consumer, without other tasks.
-pub fn pair(turns: u32, help_after: u32) -> [Task; 2] {
+pub(crate) fn pair(turns: u32, help_after: u32) -> [Task; 2] {
     let [founder, producer, consumer] = joined(
         [SignalWait, Signal, Wait],
         create(SignalWait, turns, help_after),
@@ -92,14 +92,14 @@ pub fn pair(turns: u32, help_after: u32) -> [Task; 2] {
 }
 
 /// The marks of `N` phases or tasks.
-pub type Marks<const N: usize> = Arc<[Mark; N]>;
+pub(crate) type Marks<const N: usize> = Arc<[Mark; N]>;
 
-pub fn marks<const N: usize>() -> Marks<N> {
+pub(crate) fn marks<const N: usize>() -> Marks<N> {
     Arc::new(std::array::from_fn(|_| Mark::default()))
 }
 
 /// All have been set, visibly.
-pub fn all_set(marks: &[Mark]) {
+pub(crate) fn all_set(marks: &[Mark]) {
     assert!(
         marks.iter().all(Mark::is_set),
         "a phase was left before all had signalled it"
@@ -108,11 +108,11 @@ pub fn all_set(marks: &[Mark]) {
 
 /// A thread's parker, with a sticky permit.
 #[derive(Default)]
-pub struct Parker(Permit, Notify);
+pub(crate) struct Parker(Permit, Notify);
 
 impl Parker {
     /// Parks until the permit is there.
-    pub fn sleep(&self) {
+    pub(crate) fn sleep(&self) {
         while !self.0.try_take() {
             self.1.wait();
         }
@@ -127,7 +127,7 @@ impl Wake for Parker {
 }
 
 /// Runs `future` to its end, parked while it is pending.
-pub fn rest<F: Future>(future: F) -> F::Output {
+pub(crate) fn rest<F: Future>(future: F) -> F::Output {
     let parker = Arc::new(Parker::default());
     let waker = Waker::from(Arc::clone(&parker));
     let mut future = pin!(future);
@@ -140,6 +140,6 @@ pub fn rest<F: Future>(future: F) -> F::Output {
 }
 
 /// A waker without effect.
-pub fn waker() -> Waker {
+pub(crate) fn waker() -> Waker {
     Waker::from(Arc::new(Parker::default()))
 }

@@ -263,7 +263,7 @@ fn single_panics() {
 
 /// A value with equal halves, except when torn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Twice(pub u64);
+pub(crate) struct Twice(pub u64);
 
 impl Element for Twice {
     fn pack(self) -> u128 {

@@ -5,7 +5,7 @@ use tautline_core::port::{Relax, Spin};
 use tautline_core::sync::{AtomicUsize, Ordering};
 use tautline_verify::schedules::{Schedules, schedules};
 
-/// Everybody counts; the last to come begins the next phase.
+/// All threads count; the last to arrive begins the next phase.
 struct Central {
     members: usize,
     here: AtomicUsize,
@@ -42,7 +42,7 @@ impl Central {
     }
 }
 
-/// Nobody may leave a phase before all have come to it.
+/// No thread may leave a phase before all have reached it.
 fn phases(members: usize, phases: usize, late: bool) {
     let barrier = Central::new(members);
     let come: Vec<_> = (0..phases).map(|_| AtomicUsize::new(0)).collect();

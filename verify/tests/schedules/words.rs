@@ -31,7 +31,7 @@ fn lock_loses_no_update() {
     });
 }
 
-/// Who takes a permit and finds something still to come is given another one; a lost one is a wait without end.
+/// A thread that takes a permit too early is given another one; a lost permit is a wait without end.
 #[test]
 fn no_permit_is_lost() {
     schedules("no_permit_is_lost", 5_000, || {

@@ -10,7 +10,7 @@ use tautline_core::task::{Outside, Pool};
 use tautline_verify::model::Model;
 
 /// So many leaves under the root, with so many workers each.
-pub fn pool(leaves: u32, workers: u32, outside: Outside) -> Pool<Machine> {
+pub(crate) fn pool(leaves: u32, workers: u32, outside: Outside) -> Pool<Machine> {
     let leaf = Spec::new(Kind::Cache).copies(leaves).workers(workers);
     let tree: Hierarchy = Spec::new(Kind::Memory).child(leaf).build().unwrap();
     let seats = tree.workers();

@@ -15,14 +15,14 @@ use tautline_core::task::{Cx, Pool};
 use tautline_verify::model::Turns;
 
 /// A task's hold on the pool.
-pub type Cxt<'s, 'e> = Cx<'s, 'e, Machine>;
+pub(crate) type Cxt<'s, 'e> = Cx<'s, 'e, Machine>;
 
 /// What a panic carries.
-pub type Payload = Box<dyn Any + Send>;
+pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// A place that one writes and another reads.
 #[derive(Default)]
-pub struct Cell(UnsafeCell<usize>);
+pub(crate) struct Cell(UnsafeCell<usize>);
 
 // SAFETY: loom reports accesses that race.
 unsafe impl Sync for Cell {}
@@ -30,12 +30,12 @@ unsafe impl Sync for Cell {}
 unsafe impl Send for Cell {}
 
 impl Cell {
-    pub fn set(&self, value: usize) {
+    pub(crate) fn set(&self, value: usize) {
         // SAFETY: loom reports accesses that race.
         self.0.with_mut(|v| unsafe { *v = value });
     }
 
-    pub fn get(&self) -> usize {
+    pub(crate) fn get(&self) -> usize {
         // SAFETY: loom reports accesses that race.
         self.0.with(|v| unsafe { *v })
     }
@@ -44,23 +44,23 @@ impl Cell {
 /// A sleep that is sticky, as in the node backend. (Loom's own parking forgets a wake-up that finds its thread
 /// in a spinning wait.)
 #[derive(Default)]
-pub struct Bed(Permit, Notify);
+pub(crate) struct Bed(Permit, Notify);
 
 impl Bed {
-    pub fn sleep(&self) {
+    pub(crate) fn sleep(&self) {
         while !self.0.try_take() {
             self.1.wait();
         }
     }
 
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.0.give();
         self.1.notify();
     }
 }
 
 /// The port: no patience, so that a worker that finds nothing parks at once.
-pub struct Machine {
+pub(crate) struct Machine {
     beds: Vec<Bed>,
     /// Whether it can fence other workers from outside.
     can_fence: bool,
@@ -78,7 +78,7 @@ impl Drop for Machine {
 }
 
 impl Machine {
-    pub fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         Self {
             beds: (0..workers).map(|_| Bed::default()).collect(),
             can_fence: true,
@@ -88,14 +88,14 @@ impl Machine {
     }
 
     /// A machine whose workers' private tasks are published by their owners only.
-    pub fn without_heavy_fence(workers: usize) -> Self {
+    pub(crate) fn without_heavy_fence(workers: usize) -> Self {
         let mut machine = Self::new(workers);
         machine.can_fence = false;
         machine
     }
 
     /// A machine whose functions yield, so that the other threads run in them without a preemption.
-    pub fn yielding(workers: usize) -> Self {
+    pub(crate) fn yielding(workers: usize) -> Self {
         let mut machine = Self::new(workers);
         machine.yields = true;
         machine
@@ -175,25 +175,25 @@ unsafe impl Unwind for Machine {
 }
 
 /// The number of tasks that have begun, and a wait for them.
-pub struct Rendezvous {
+pub(crate) struct Rendezvous {
     begun: Flag,
     call: Notify,
 }
 
 impl Rendezvous {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             begun: Flag::new(0),
             call: Notify::new(),
         }
     }
 
-    pub fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.begun.fetch_add(1, AcqRel);
         self.call.notify();
     }
 
-    pub fn wait(&self, tasks: usize) {
+    pub(crate) fn wait(&self, tasks: usize) {
         while self.begun.load(Acquire) < tasks {
             self.call.wait();
         }
@@ -201,12 +201,12 @@ impl Rendezvous {
 }
 
 /// Panics without a word, with `number`.
-pub fn fail(number: usize) -> ! {
+pub(crate) fn fail(number: usize) -> ! {
     resume_unwind(Box::new(number))
 }
 
 /// The number of a panic made by [`fail`]; any other goes on.
-pub fn number_of(payload: Payload) -> usize {
+pub(crate) fn number_of(payload: Payload) -> usize {
     match payload.downcast::<usize>() {
         Ok(number) => *number,
         Err(other) => resume_unwind(other),
@@ -214,7 +214,7 @@ pub fn number_of(payload: Payload) -> usize {
 }
 
 /// Runs `body` on worker 0 while `others` workers attend; gives its result or its panic, when all have left.
-pub fn with_others<'e, R>(
+pub(crate) fn with_others<'e, R>(
     others: usize,
     body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
 ) -> Result<R, Payload> {
@@ -223,7 +223,7 @@ pub fn with_others<'e, R>(
 }
 
 /// The same in a pool that is there.
-pub fn with_others_of<'e, R>(
+pub(crate) fn with_others_of<'e, R>(
     pool: Pool<Machine>,
     body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
 ) -> Result<R, Payload> {
@@ -249,7 +249,7 @@ pub fn with_others_of<'e, R>(
 
 /// Overwrites the stack that earlier calls have used: a stale reader of it finds nothing that loom knows.
 #[inline(never)]
-pub fn overwrite_stack() {
+pub(crate) fn overwrite_stack() {
     let mut rubbish = [0xaau8; 8192];
     std::hint::black_box(&mut rubbish);
 }

@@ -1,4 +1,4 @@
-//! The shipped phasers in virtual time: who is faster where. The tables are in `verify/CYCLES.md`.
+//! The shipped phasers in virtual time: which are faster on which machine. The tables are in `verify/CYCLES.md`.
 
 use super::phasers::{Kind, measure};
 use super::{ring, told};
@@ -91,7 +91,7 @@ fn a_steady_tree_updates_one_word() {
         let lines = &reading.traffic.lines;
         let busiest = lines.iter().map(|line| line.writers).max();
         let updated = lines.iter().filter(|line| line.updates > 0).count();
-        // Who counts is in its own step: one phase more or less may end meanwhile.
+        // The counting thread is in its own step: one phase more or less may end meanwhile.
         let updates = reading.traffic.sum().updates as usize;
         assert_eq!((busiest, updated), (Some(1), 1), "degree {degree}");
         assert!(updates.abs_diff(EPISODES) <= 1, "{updates}");

@@ -11,7 +11,7 @@ thread_local! {
 }
 
 /// The calling thread is that hart from now on.
-pub fn be(hart: usize) {
+pub(crate) fn be(hart: usize) {
     HART.set(hart);
 }
 
@@ -23,13 +23,13 @@ struct Bit {
 
 /// A board of threads; its ticks are nanoseconds.
 #[derive(Debug)]
-pub struct Threads {
+pub(crate) struct Threads {
     origin: Instant,
     bits: Vec<Bit>,
 }
 
 impl Threads {
-    pub fn new(harts: usize) -> Self {
+    pub(crate) fn new(harts: usize) -> Self {
         Self {
             origin: Instant::now(),
             bits: (0..harts).map(|_| Bit::default()).collect(),

@@ -6,7 +6,7 @@ use tautline_core::{PlaceId, WorkerId};
 use tautline_node::pool::{Plan, Threads};
 
 /// Runs `bag` to the end on a pool with a worker for each of the balancer's.
-pub fn run<B: Bag, O: Observer>(
+pub(crate) fn run<B: Bag, O: Observer>(
     config: &Config,
     bag: B,
     shared: impl Fn(PlaceId) -> B::Shared,
@@ -19,7 +19,7 @@ pub fn run<B: Bag, O: Observer>(
 }
 
 /// The same on `threads`.
-pub fn run_on<B: Bag, O: Observer>(
+pub(crate) fn run_on<B: Bag, O: Observer>(
     threads: &Threads,
     config: &Config,
     bag: B,

@@ -22,7 +22,7 @@ fn on_usual_stack(body: impl FnOnce() + Send) {
 }
 
 /// A fork in a fork in a fork, to the bottom, where it may panic.
-pub fn down(cx: &mut Cx, left: usize, panics: bool) -> usize {
+pub(crate) fn down(cx: &mut Cx, left: usize, panics: bool) -> usize {
     if left == 0 {
         if panics {
             panic_any("bottom");

@@ -22,7 +22,7 @@ struct Test {
 }
 
 /// Returns one line for each ignored test that no job runs, and for each row that runs none.
-pub fn check(tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let tests = tests(tree)?;
     let mut out: Vec<String> = tests.iter().filter_map(finding).collect();
     for step in STEPS {

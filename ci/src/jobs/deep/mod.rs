@@ -138,7 +138,7 @@ fn asked(words: &[String]) -> Vec<&'static Step> {
         .collect()
 }
 
-pub fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     let forgotten = ignored::check(tree)?;
     if !forgotten.is_empty() {
         bail!("{}", forgotten.join("\n"));

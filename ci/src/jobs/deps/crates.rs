@@ -57,7 +57,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
     })
 }
 
-pub fn check(tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let shared = tree.toml("Cargo.toml")?;
     let shared = walk(&shared, &["workspace", "dependencies"]);
     let mut out = Vec::new();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The floors of the core, from the ground up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Floor {
+pub(crate) enum Floor {
     Ground,
     Words,
     Protocols,
@@ -24,7 +24,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "deque",
             "phaser",
             "directory",
-            "tuning",
+            "grain",
             "taper",
             "hierarchy",
         ],
@@ -54,13 +54,13 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[];
 
-pub fn floor_of(module: &str) -> Option<Floor> {
+pub(crate) fn floor_of(module: &str) -> Option<Floor> {
     let mut floors = FLOORS.iter();
     let found = floors.find(|(_, modules)| modules.contains(&module));
     found.map(|(floor, _)| *floor)
 }
 
-pub fn check(tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let architecture = tree.read("ARCHITECTURE.md").unwrap_or_default();
     check_with(tree, EXCEPTIONS, &architecture)
 }

@@ -22,7 +22,7 @@ const HARDWARE_CFG: &[&str] = &[
     "target_vendor",
 ];
 
-pub fn check(tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let mut out = Vec::new();
     for source in tree.sources("core/src")? {
         core_file(&source, &mut out);

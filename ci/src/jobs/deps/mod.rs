@@ -1,4 +1,4 @@
-//! The floors: who may import whom, between crates and inside the core, and the gates on the way.
+//! The floors: which crates and modules may import which, and where unsafe, std and hardware may appear.
 
 mod crates;
 mod floors;
@@ -8,9 +8,9 @@ use super::{Verdict, judge};
 use crate::tree::Tree;
 use anyhow::Result;
 
-pub use floors::{Floor, floor_of};
+pub(super) use floors::{Floor, floor_of};
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut findings = crates::check(tree)?;
     findings.extend(floors::check(tree)?);
     findings.extend(gates::check(tree)?);

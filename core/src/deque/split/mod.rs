@@ -49,6 +49,7 @@
 mod owner;
 mod request;
 
+#[cfg(feature = "alloc")]
 pub(crate) use owner::End;
 pub use owner::{Owner, Pushed};
 pub use request::{Refused, Request};
@@ -217,7 +218,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         Shared(self.public.shared.load(order))
     }
 
-    /// Becomes the owner, if there is none. The role is free again when the [`Owner`] is dropped.
+    /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases it.
     pub fn owner(&self) -> Option<Owner<'_, T, N>> {
         // ORDERING: Acquire, pairs with Release in Owner::drop (S5): the last owner's indices are seen.
         // ORDERING: failure Relaxed: nothing is read.

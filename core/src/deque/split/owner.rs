@@ -90,7 +90,7 @@ impl<T: NonNullWord, const N: usize> OwnerEnd<T> for Owner<'_, T, N> {
 
 impl<T: NonNullWord, const N: usize> Drop for Owner<'_, T, N> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in SplitDeque::owner (S5): the next owner sees what this one did.
+        // ORDERING: Release, pairs with Acquire in SplitDeque::owner (split.S5): the next owner sees what this one did.
         self.end.deque.owned.store(false, Ordering::Release);
     }
 }
@@ -166,7 +166,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     #[inline(always)]
     fn set_bottom(self, bottom: Index) {
-        // ORDERING: Relaxed: shows no item that `shared` does not show; fences order it where it is lowered (S8).
+        // ORDERING: Relaxed: shows no item that `shared` does not show; fences order it where it is lowered (split.S8).
         self.deque
             .own
             .bottom
@@ -177,10 +177,10 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(always)]
     fn put(self, index: Index, item: T) {
         let deque = self.deque;
-        // ORDERING: Relaxed: shown by `bottom` (S7) or by the change of `shared` (S1).
+        // ORDERING: Relaxed: shown by `bottom` (split.S7) or by the change of `shared` (split.S1).
         deque.slot(index).store(item.into_word(), Ordering::Relaxed);
         let bottom = index.wrapping_add(STEP) as usize;
-        // ORDERING: Release, pairs with Acquire in settle (S7): the slot is written before a thief counts it in.
+        // ORDERING: Release, pairs with Acquire in settle (split.S7): the slot is written before a thief counts it in.
         deque.own.bottom.store(bottom, Ordering::Release);
     }
 
@@ -199,7 +199,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
     /// nothing.
     #[inline(always)]
-    pub fn push(self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
+    pub(crate) fn push(self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
         let index = self.bottom();
         if self.push_private(index, item, port) {
             return Ok(Pushed::Private);
@@ -216,7 +216,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(always)]
     pub(crate) fn push_private(self, bottom: Index, item: T, fence: &impl Fence) -> bool {
         self.put(bottom, item);
-        // ORDERING: between the write of `bottom` and the read of `limit` (S8): a thief that lowers the limit, fences and does
+        // ORDERING: between the write of `bottom` and the read of `limit` (split.S8): a thief that lowers the limit, fences and does
         // not see the item is seen here.
         fence.light_fence();
         // ORDERING: Relaxed: a limit that was lowered without a fence is seen by a later push. Where indices wrap, the
@@ -236,7 +236,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             self.wait_for_room(port);
             return Some(Pushed::Private);
         }
-        // ORDERING: Acquire, pairs with Release in request and starve (S6): if this raises what a request lowered, the
+        // ORDERING: Acquire, pairs with Release in request and starve (split.S6): if this raises what a request lowered, the
         // request is seen below. What is lowered later stays low.
         self.deque.public.limit.swap(limit, Ordering::Acquire);
         Some(self.move_split(|seen| {
@@ -264,8 +264,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         let mut seen = deque.shared(Ordering::Relaxed);
         while let Some(split) = to(seen) {
             let moved = Shared::new(seen.top(), split);
-            // ORDERING: success AcqRel, pairs with Acquire in steal (S1): the slots are written before they are offered; and
-            // with AcqRel in look (S3, S4).
+            // ORDERING: success AcqRel, pairs with Acquire in steal (split.S1): the slots are written before they are offered; and
+            // with AcqRel in look (split.S3, split.S4).
             // ORDERING: failure Relaxed: nothing is done.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             let shared = &deque.public.shared;
@@ -283,7 +283,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N - 1`
     /// already.
     #[inline]
-    pub fn push_public(self, item: T) -> Result<(), Full<T>> {
+    pub(crate) fn push_public(self, item: T) -> Result<(), Full<T>> {
         let index = self.bottom();
         // ORDERING: Relaxed: what follows publishes in any case.
         let limit = self.deque.public.limit.load(Ordering::Relaxed);
@@ -303,11 +303,11 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     /// item would get, if there is no room for another one after it.
     fn room(self) -> usize {
         let deque = self.deque;
-        // ORDERING: Relaxed: the slots themselves say whether they were read (S2).
+        // ORDERING: Relaxed: the slots themselves say whether they were read (split.S2).
         let top = deque.shared(Ordering::Relaxed).top();
         let mut clean = deque.own.clean.get();
         while clean != top {
-            // ORDERING: Acquire, pairs with Release in steal (S2): the thief has read the slot.
+            // ORDERING: Acquire, pairs with Release in steal (split.S2): the thief has read the slot.
             if !deque.slot(clean).load(Ordering::Acquire).is_null() {
                 break;
             }
@@ -342,13 +342,13 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(always)]
     fn offer(self, index: Index, item: T) {
         let (deque, next) = (self.deque, index.wrapping_add(STEP));
-        // ORDERING: Relaxed: shown by the change of `shared` below (S1).
+        // ORDERING: Relaxed: shown by the change of `shared` below (split.S1).
         deque.slot(index).store(item.into_word(), Ordering::Relaxed);
         // No request can be settled until `bottom` has passed `split`, so `split` is still where it was, or, if the addition
         // finds a request, beyond that.
         let one = Shared::new(0, STEP).0;
-        // ORDERING: AcqRel, pairs with Acquire in steal (S1): the slot is written before it is offered; and with AcqRel in look
-        // (S3, S4).
+        // ORDERING: AcqRel, pairs with Acquire in steal (split.S1): the slot is written before it is offered; and with AcqRel in look
+        // (split.S3, split.S4).
         let before = Shared(deque.public.shared.fetch_add(one, Ordering::AcqRel));
         if before.is_requested() {
             self.end_request(Shared::new(before.top(), next));
@@ -361,14 +361,14 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[cold]
     #[inline(never)]
     fn end_request(self, to: Shared) {
-        // ORDERING: Acquire, pairs with AcqRel in look (S3, S4). What releases the item is the change before this one, which an
-        // exchange continues (S1).
+        // ORDERING: Acquire, pairs with AcqRel in look (split.S3, split.S4). What releases the item is the change before this one, which an
+        // exchange continues (split.S1).
         self.deque.public.shared.swap(to.0, Ordering::Acquire);
     }
 
     /// Takes the newest item back. Calls `published` if that has published older ones, for a thief that has requested them.
     #[inline]
-    pub fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
+    pub(crate) fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
         let newest = self.bottom().wrapping_sub(STEP);
         let mine = self.lower_private(newest, fence) || self.reclaim(newest, published);
         // SAFETY: pushed, and taken off just now.
@@ -376,6 +376,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     }
 
     /// Takes the item at `index` off, if it is the newest and private.
+    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn retract_private(self, index: Index, fence: &impl Fence) -> bool {
         // Computed from what is loaded, so that the caller keeps one register for all of this.
@@ -395,7 +396,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(always)]
     fn lower_private(self, index: Index, fence: &impl Fence) -> bool {
         self.set_bottom(index);
-        // ORDERING: between the write of `bottom` and the read of `shared` (S8): either this sees the request of a thief,
+        // ORDERING: between the write of `bottom` and the read of `shared` (split.S8): either this sees the request of a thief,
         // or the thief, once it has fenced, sees that the item is gone.
         fence.light_fence();
         // ORDERING: Relaxed: a public item is taken off by a compare-and-swap.
@@ -414,7 +415,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         while ahead(index, seen.top()) <= 0 {
             let kept = Shared::new(seen.top(), index);
             // ORDERING: success AcqRel, as in move_split: it offers the older items if they were requested, and continues the
-            // releases before it if they are public (S1).
+            // releases before it if they are public (split.S1).
             // ORDERING: failure Relaxed: nothing is done.
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             let shared = &deque.public.shared;
@@ -425,7 +426,7 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
                         published();
                     } else if seen.is_requested() {
                         // There is nothing to answer with, so the next push answers.
-                        // ORDERING: Relaxed: the owner itself reads it; a thief's release goes on (S6).
+                        // ORDERING: Relaxed: the owner itself reads it; a thief's release goes on (split.S6).
                         deque.public.limit.swap(LOW, Ordering::Relaxed);
                     }
                     return true;

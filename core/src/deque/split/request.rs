@@ -30,7 +30,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     /// There are public items, or another thread is at it.
     pub fn request(&self) -> Result<Request<'_, T, N>, Refused> {
         let public = &self.public;
-        // ORDERING: Acquire, pairs with Release in Request::drop (S9): the last request was settled before, so its
+        // ORDERING: Acquire, pairs with Release in Request::drop (split.S9): the last request was settled before, so its
         // compare-and-swap cannot take this request's word for its own; no mutant: loom performs no access early.
         // ORDERING: failure Relaxed: nothing is touched.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             }
             let word = seen.request(N);
             // Also where a request stands: the owner that answers it must see what this thread did before.
-            // ORDERING: success Release, pairs with AcqRel in move_split, offer and reclaim (S3).
+            // ORDERING: success Release, pairs with AcqRel in move_split, offer and reclaim (split.S3).
             // ORDERING: failure Relaxed: nothing is done.
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match public.shared.compare_exchange_weak(seen.0, word.0, yes, no) {
@@ -53,11 +53,11 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             }
         };
         let Some(word) = word else {
-            // ORDERING: Release, pairs with Acquire above (S9); no mutant: as there.
+            // ORDERING: Release, pairs with Acquire above (split.S9); no mutant: as there.
             public.requesting.store(false, Ordering::Release);
             return Err(Refused::Public);
         };
-        // ORDERING: Release, pairs with Acquire in admit (S6): a push that raises it again sees the request.
+        // ORDERING: Release, pairs with Acquire in admit (split.S6): a push that raises it again sees the request.
         public.limit.swap(LOW, Ordering::Release);
         Ok(Request { deque: self, word })
     }
@@ -74,16 +74,16 @@ impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
     /// [`light_fence`](crate::sync::light_fence) in an [`Owner`](super::Owner)'s pushes and pops.
     pub unsafe fn settle(self) -> bool {
         let deque = self.deque;
-        // The heavy fence (S8): a pop that has not seen the request has lowered `bottom` before this load. A later one
+        // The heavy fence (split.S8): a pop that has not seen the request has lowered `bottom` before this load. A later one
         // sees the request and changes `shared`, so that the compare-and-swap below fails.
-        // ORDERING: Acquire, pairs with Release in put (S7): the slots below it are written.
+        // ORDERING: Acquire, pairs with Release in put (split.S7): the slots below it are written.
         let bottom = deque.own.bottom.load(Ordering::Acquire) as Index;
         let top = self.word.top();
         if ahead(top, bottom) <= 0 {
             return false;
         }
         let open = Shared::new(top, bottom);
-        // ORDERING: success Release, pairs with Acquire in steal (S1): thieves see the slots that this one sees.
+        // ORDERING: success Release, pairs with Acquire in steal (split.S1): thieves see the slots that this one sees.
         // ORDERING: failure Relaxed: nothing is touched; the owner has answered.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         let shared = &deque.public.shared;
@@ -94,7 +94,7 @@ impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
 
 impl<T: NonNullWord, const N: usize> Drop for Request<'_, T, N> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in request (S9); no mutant: as there.
+        // ORDERING: Release, pairs with Acquire in request (split.S9); no mutant: as there.
         self.deque.public.requesting.store(false, Ordering::Release);
     }
 }

@@ -25,7 +25,7 @@ struct WakerSlots {
 }
 
 impl Wakers {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             slots: Lock::new(WakerSlots::default()),
         }
@@ -33,7 +33,7 @@ impl Wakers {
 
     /// Stores `waker` in `slot`, which is allocated first if it is `None`. Returns false if the
     /// cell is full: then nothing is stored.
-    pub fn set(&self, slot: &mut Option<usize>, waker: Waker) -> bool {
+    pub(crate) fn set(&self, slot: &mut Option<usize>, waker: Waker) -> bool {
         let mut slots = self.slots.lock(&Spin);
         if slots.full {
             return false;
@@ -52,7 +52,7 @@ impl Wakers {
     }
 
     /// Frees a slot.
-    pub fn remove(&self, slot: usize) {
+    pub(crate) fn remove(&self, slot: usize) {
         let mut slots = self.slots.lock(&Spin);
         if slots.full {
             return;
@@ -64,7 +64,7 @@ impl Wakers {
     }
 
     /// Wakes all futures. The cell is full.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         let wakers = {
             let mut slots = self.slots.lock(&Spin);
             slots.full = true;

@@ -23,7 +23,7 @@ pub(super) struct Places<'p, B: Bag, P> {
 }
 
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
-    pub fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
+    pub(super) fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
         let places = || (0..config.places).map(PlaceId);
         let wakers = |_| (0..config.threads()).map(|_| Lock::new(None)).collect();
         Self {
@@ -36,12 +36,12 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         }
     }
 
-    pub fn team(&self, place: PlaceId) -> &Team<B> {
+    pub(super) fn team(&self, place: PlaceId) -> &Team<B> {
         &self.teams[place.index()]
     }
 
     /// What `place` sees of the computation.
-    pub fn at(&self, place: PlaceId) -> Here<'_, 'p, B, P> {
+    pub(super) fn at(&self, place: PlaceId) -> Here<'_, 'p, B, P> {
         Here {
             places: self,
             place,
@@ -50,13 +50,13 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
 
     /// Registers how to wake a worker. Before its first step: an `unpark` that comes earlier finds no
     /// waker, and the first step then sees what it was for, since both take the lock.
-    pub fn register(&self, place: PlaceId, worker: WorkerId, waker: &Waker) {
+    pub(super) fn register(&self, place: PlaceId, worker: WorkerId, waker: &Waker) {
         let slot = &self.wakers[place.index()][worker.index()];
         *slot.lock(self.port) = Some(waker.clone());
     }
 
     /// Ends the computation and wakes all workers.
-    pub fn close(&self) {
+    pub(super) fn close(&self) {
         // ORDERING: Release, pairs with Acquire in is_closed (PL1).
         self.closed.store(true, Ordering::Release);
         for waker in self.wakers.iter().flatten() {
@@ -64,7 +64,7 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         }
     }
 
-    pub fn into_teams(self) -> Vec<Team<B>> {
+    pub(super) fn into_teams(self) -> Vec<Team<B>> {
         self.teams
     }
 

@@ -26,7 +26,7 @@ where
     const KIND: Kind<P> = Kind::queued(Self::run);
 
     #[inline(always)]
-    pub fn new(scope: &'s TaskScope<P>, body: B) -> Self {
+    pub(crate) fn new(scope: &'s TaskScope<P>, body: B) -> Self {
         Self {
             header: Header::new(&Self::KIND, scope),
             body: UnsafeCell::new(ManuallyDrop::new(body)),
@@ -59,7 +59,7 @@ where
 impl<P: Host, B, R> Fork<P, B, R> {
     /// Returns the word by which queues identify the fork.
     #[inline(always)]
-    pub fn word(&self) -> *mut () {
+    pub(crate) fn word(&self) -> *mut () {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 
@@ -68,13 +68,13 @@ impl<P: Host, B, R> Fork<P, B, R> {
     /// # Safety
     /// The caller must not move or free the fork until it was reclaimed or is done.
     #[inline(always)]
-    pub unsafe fn task(&self) -> Task<P> {
+    pub(crate) unsafe fn task(&self) -> Task<P> {
         // SAFETY: the header is the first field, and the caller keeps the fork alive.
         unsafe { Task::new(NonNull::from(self).cast()) }
     }
 
     #[inline(always)]
-    pub fn header(&self) -> &Header<P> {
+    pub(crate) fn header(&self) -> &Header<P> {
         &self.header
     }
 
@@ -83,7 +83,7 @@ impl<P: Host, B, R> Fork<P, B, R> {
     /// # Safety
     /// The caller must own the task, and call this once.
     #[inline(always)]
-    pub unsafe fn take(&self) -> B {
+    pub(crate) unsafe fn take(&self) -> B {
         // SAFETY: the caller owns the task, so no other thread accesses the body.
         self.body
             .with_mut(|b| unsafe { ManuallyDrop::take(&mut *b) })
@@ -93,7 +93,7 @@ impl<P: Host, B, R> Fork<P, B, R> {
     ///
     /// # Safety
     /// The fork must be done, and the caller must call this once.
-    pub unsafe fn take_result(&self) -> Result<R, P::Payload> {
+    pub(crate) unsafe fn take_result(&self) -> Result<R, P::Payload> {
         // SAFETY: the result was written before the fork was done.
         self.result.with_mut(|r| unsafe { (*r).assume_init_read() })
     }

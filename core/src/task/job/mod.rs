@@ -61,7 +61,7 @@ pub(super) struct Header<P: Host> {
 
 impl<P: Host> Header<P> {
     #[inline(always)]
-    pub fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
+    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
         Self {
             kind: AtomicPtr::new(ptr::from_ref(kind).cast_mut()),
             scope: NonNull::from(scope),
@@ -78,7 +78,7 @@ impl<P: Host> Header<P> {
 
     /// Returns whether a fork is not done, as a hint.
     #[inline(always)]
-    pub fn is_pending(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         // ORDERING: Relaxed: a hint; nothing is read because of it.
         !self.kind.load(Ordering::Relaxed).is_null()
     }
@@ -100,7 +100,7 @@ impl<P: Host> Header<P> {
     ///
     /// # Safety
     /// The caller must hold the lock of the members of the task's scope, of which the task is one.
-    pub unsafe fn claim(this: NonNull<Self>) -> bool {
+    pub(super) unsafe fn claim(this: NonNull<Self>) -> bool {
         // SAFETY: a member is alive, as the caller ensures.
         let kind = unsafe { this.as_ref() }.kind();
         // SAFETY: the caller holds the lock of the members.
@@ -111,7 +111,7 @@ impl<P: Host> Header<P> {
     ///
     /// # Safety
     /// The caller must have [claimed](Self::claim) the task, and call this once.
-    pub unsafe fn cancel(this: NonNull<Self>) {
+    pub(super) unsafe fn cancel(this: NonNull<Self>) {
         // SAFETY: a claimed task is alive until it is marked as empty, by the call below.
         let kind = unsafe { this.as_ref() }.kind();
         // SAFETY: the caller has claimed the task.
@@ -171,7 +171,7 @@ impl<P: Host> Task<P> {
     /// # Safety
     /// The caller must keep the task alive until it is run, and create it from this header once.
     #[inline(always)]
-    pub unsafe fn new(header: NonNull<Header<P>>) -> Self {
+    pub(super) unsafe fn new(header: NonNull<Header<P>>) -> Self {
         Self(header)
     }
 
@@ -190,7 +190,7 @@ impl<P: Host> Task<P> {
     }
 
     /// Returns the scope of the task.
-    pub fn scope(&self) -> &TaskScope<P> {
+    pub(super) fn scope(&self) -> &TaskScope<P> {
         match self.future() {
             // SAFETY: the future was not run, and its scope outlives it.
             Some(future) => unsafe { scope_of::<TaskScope<P>>(future).as_ref() },
@@ -200,20 +200,20 @@ impl<P: Host> Task<P> {
     }
 
     /// Returns whether the task is the one of `word`.
-    pub fn is(&self, word: *mut ()) -> bool {
+    pub(super) fn is(&self, word: *mut ()) -> bool {
         self.0.as_ptr().cast() == word
     }
 
     /// Runs the task, and then the tasks that it has set to run next.
     #[inline]
-    pub fn run(self, on: &Worker<P>, from: WorkerId) {
+    pub(super) fn run(self, on: &Worker<P>, from: WorkerId) {
         self.run_once(on, from);
         _ = on.run_next();
     }
 
     /// Runs the task only.
     #[inline]
-    pub fn run_once(self, on: &Worker<P>, from: WorkerId) {
+    pub(super) fn run_once(self, on: &Worker<P>, from: WorkerId) {
         if let Some(future) = self.future() {
             let _isolation = on.isolate(self.scope().wait);
             // SAFETY: the task, which is one poll of the future, is run once.

@@ -23,7 +23,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
     /// Creates a task of `scope`, which already counts it. The calling thread must hold the seat of
     /// `on`.
     #[inline]
-    pub fn task_on(on: &Worker<P>, scope: &'s TaskScope<P>, body: F) -> Task<P> {
+    pub(crate) fn task_on(on: &Worker<P>, scope: &'s TaskScope<P>, body: F) -> Task<P> {
         if const { !Block::fits::<Self>() } {
             return Self::task(scope, body);
         }
@@ -43,7 +43,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
 
     /// Creates the same on the heap. Called by any thread.
     #[inline]
-    pub fn task(scope: &'s TaskScope<P>, body: F) -> Task<P> {
+    pub(crate) fn task(scope: &'s TaskScope<P>, body: F) -> Task<P> {
         let header = Header::new(&Self::BOXED, scope);
         let task = NonNull::from(Box::leak(Box::new(Self { header, body })));
         // SAFETY: on the heap until it is run; the header is the first field.

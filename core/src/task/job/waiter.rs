@@ -49,7 +49,7 @@ pub(super) struct Waiter<P: Host> {
 }
 
 impl<P: Host> Waiter<P> {
-    pub fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
+    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
         Self {
             header: Header::new(kind, scope),
             state: AtomicUsize::new(WAITING),
@@ -62,7 +62,7 @@ impl<P: Host> Waiter<P> {
     /// # Safety
     /// The caller must hold the lock of the members of the task's scope, of which the task is one, and `header` must be that
     /// of a waiter.
-    pub unsafe fn claim(header: NonNull<Header<P>>) -> bool {
+    pub(super) unsafe fn claim(header: NonNull<Header<P>>) -> bool {
         // SAFETY: a member is alive, as the caller ensures; the header is the first field.
         let this = unsafe { header.cast::<Self>().as_ref() };
         // SAFETY: a scope outlives its tasks.
@@ -96,7 +96,7 @@ impl<P: Host> Waiter<P> {
     ///
     /// # Safety
     /// The caller must have claimed the task, and must not access it afterwards unless this returns true.
-    pub unsafe fn mark_empty(this: NonNull<Self>) -> bool {
+    pub(super) unsafe fn mark_empty(this: NonNull<Self>) -> bool {
         // SAFETY: a claimed task is alive until it is marked as empty; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
         // ORDERING: AcqRel, pairs with AcqRel in leave_cell (X1, X2).
@@ -108,7 +108,7 @@ impl<P: Host> Waiter<P> {
     ///
     /// # Safety
     /// The caller must own the node, which must be in no cell.
-    pub unsafe fn leave_cell(this: NonNull<Self>, next: usize) -> Result<(), bool> {
+    pub(super) unsafe fn leave_cell(this: NonNull<Self>, next: usize) -> Result<(), bool> {
         // SAFETY: the node is alive until it has left its cell; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
         // ORDERING: Relaxed, on failure too: the cells order what the body reads, the queue what the worker reads.
@@ -126,7 +126,7 @@ impl<P: Host> Waiter<P> {
     ///
     /// # Safety
     /// The caller must have made the task walking.
-    pub unsafe fn wait_again(this: NonNull<Self>) -> bool {
+    pub(super) unsafe fn wait_again(this: NonNull<Self>) -> bool {
         // SAFETY: a walking task is alive; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
         // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4); no mutant: see `verify/README.md`, Survivors.
@@ -137,7 +137,7 @@ impl<P: Host> Waiter<P> {
     ///
     /// # Safety
     /// The caller must have made the task ready or walking, or hold a share of the scope.
-    pub unsafe fn scope_of<'s>(this: NonNull<Self>) -> &'s TaskScope<P> {
+    pub(super) unsafe fn scope_of<'s>(this: NonNull<Self>) -> &'s TaskScope<P> {
         // SAFETY: the scope waits for its tasks, of which this is one.
         unsafe { (*this.as_ptr()).header.scope.as_ref() }
     }

@@ -34,7 +34,7 @@ unsafe impl<P: Host, F: Send> Send for Waiting<'_, '_, P, F> {}
 
 impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     /// Makes `body` wait for all of `inputs`, as a task of `scope`, which already counts it.
-    pub fn start<I: Inputs<'s> + Send>(scope: &'s TaskScope<P>, inputs: I, body: F)
+    pub(crate) fn start<I: Inputs<'s> + Send>(scope: &'s TaskScope<P>, inputs: I, body: F)
     where
         F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
         I::Values: Send,

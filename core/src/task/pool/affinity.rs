@@ -52,7 +52,7 @@ struct DomainQueues<T: Word> {
 }
 
 impl<T: Word> AffinityQueues<T> {
-    pub fn new(tree: &Hierarchy, seats: usize, outside: Outside) -> Self {
+    pub(crate) fn new(tree: &Hierarchy, seats: usize, outside: Outside) -> Self {
         // Tasks bound to the root may run on every worker.
         let queues = |_| DomainQueues {
             waiting: CachePadded::new(AtomicUsize::new(0)),
@@ -73,7 +73,7 @@ impl<T: Word> AffinityQueues<T> {
 
     /// Pushes a task that is bound to `domain`. `from` is the seat that the caller holds, if any, and whether it is below
     /// the domain.
-    pub fn push(&self, domain: Domain, from: Option<(usize, bool)>, task: T, relax: &impl Relax) {
+    pub(crate) fn push(&self, domain: Domain, from: Option<(usize, bool)>, task: T, relax: &impl Relax) {
         let queues = self.queues(domain);
         // ORDERING: AcqRel, pairs with AcqRel in has_tasks (Y2, Y3).
         queues.waiting.fetch_add(1, Ordering::AcqRel);
@@ -87,7 +87,7 @@ impl<T: Word> AffinityQueues<T> {
     }
 
     /// Takes a task that is bound to `domain`, for `seat`, which is below it: of its own the newest, else another worker's.
-    pub fn take(&self, domain: Domain, seat: usize, relax: &impl Relax) -> Option<T> {
+    pub(crate) fn take(&self, domain: Domain, seat: usize, relax: &impl Relax) -> Option<T> {
         let queues = self.queues(domain);
         // ORDERING: Relaxed: a hint; a worker that is about to park calls has_tasks.
         if queues.waiting.load(Ordering::Relaxed) == 0 {
@@ -101,7 +101,7 @@ impl<T: Word> AffinityQueues<T> {
 
     /// As [`take`](Self::take), but takes only a `wanted` task. Other tasks are moved to the domain's inbox, from which
     /// every worker below it takes.
-    pub fn take_wanted(
+    pub(crate) fn take_wanted(
         &self,
         domain: Domain,
         seat: usize,
@@ -129,7 +129,7 @@ impl<T: Word> AffinityQueues<T> {
     ///
     /// A task that the inbox got after the count was read was announced after it, so its worker observes that this one is
     /// on standby.
-    pub fn has_wanted_tasks(
+    pub(crate) fn has_wanted_tasks(
         &self,
         domain: Domain,
         relax: &impl Relax,
@@ -143,7 +143,7 @@ impl<T: Word> AffinityQueues<T> {
 
     /// Returns whether tasks are bound to `domain`; settled against every push: either this returns true, or the push
     /// observes what the caller did before.
-    pub fn has_tasks(&self, domain: Domain) -> bool {
+    pub(crate) fn has_tasks(&self, domain: Domain) -> bool {
         // ORDERING: AcqRel, pairs with AcqRel in push (Y2, Y3): the second of the two observes the first.
         self.queues(domain).waiting.fetch_add(0, Ordering::AcqRel) > 0
     }

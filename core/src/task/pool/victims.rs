@@ -12,7 +12,7 @@ pub(super) struct Victims(Box<[Box<[WorkerId]>]>);
 
 impl Victims {
     /// Returns the victims of seat `me`, where `positions` are the seats' workers in the tree.
-    pub fn new(tree: &Hierarchy, positions: &[u32], me: usize) -> Self {
+    pub(super) fn new(tree: &Hierarchy, positions: &[u32], me: usize) -> Self {
         let mut groups: BTreeMap<u32, Vec<WorkerId>> = BTreeMap::new();
         for other in (1..positions.len()).map(|d| (me + d) % positions.len()) {
             let distance = tree.distance(positions[me], positions[other]);
@@ -24,7 +24,7 @@ impl Victims {
     }
 
     /// Returns the victims; of those at equal distances, the first is the one of number `turn`.
-    pub fn from(&self, turn: usize) -> impl Iterator<Item = WorkerId> {
+    pub(super) fn from(&self, turn: usize) -> impl Iterator<Item = WorkerId> {
         self.0.iter().flat_map(move |group| {
             let size = group.len() / 2;
             let first = turn % size;
@@ -33,7 +33,7 @@ impl Victims {
     }
 
     /// Returns the victims, always in the same order.
-    pub fn nearest(&self) -> impl Iterator<Item = WorkerId> {
+    pub(super) fn nearest(&self) -> impl Iterator<Item = WorkerId> {
         let groups = self.0.iter();
         groups.flat_map(|group| group[..group.len() / 2].iter().copied())
     }

@@ -15,23 +15,23 @@ use core::task::Waker;
 
 impl<S: ScopePool> Scope<S> {
     /// Registers the waker of a suspended future, to be woken if the scope is aborted.
-    pub fn add_suspended(&self, waker: Waker) -> MemberKey {
+    pub(crate) fn add_suspended(&self, waker: Waker) -> MemberKey {
         self.members().add_suspended(waker)
     }
 
-    pub fn remove_suspended(&self, key: MemberKey) {
+    pub(crate) fn remove_suspended(&self, key: MemberKey) {
         let waker = self.members().remove_suspended(key);
         // Outside of the lock: dropping a waker may run any code.
         drop(waker);
     }
 
     /// Registers a task that waits for a cell, to be cancelled if the scope is aborted.
-    pub fn add_waiting(&self, task: NonNull<S::Waiting>) -> MemberKey {
+    pub(crate) fn add_waiting(&self, task: NonNull<S::Waiting>) -> MemberKey {
         self.members().add_waiting(task)
     }
 
     /// Removes a task that has become ready.
-    pub fn remove_waiting(&self, key: MemberKey) {
+    pub(crate) fn remove_waiting(&self, key: MemberKey) {
         self.members().remove_waiting(key);
     }
 
@@ -41,7 +41,7 @@ impl<S: ScopePool> Scope<S> {
 
     /// Notifies the members that are in no queue of an abort: futures are woken, and waiting tasks of aborted scopes are
     /// cancelled.
-    pub fn notify_members(&self) {
+    pub(crate) fn notify_members(&self) {
         let (futures, waiting) = {
             let mut members = self.members();
             let futures = members.wakers();
@@ -58,7 +58,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Aborts the scope. Only the first cause counts.
-    pub fn abort(&self, cause: Cause<Payload<S>>) {
+    pub(crate) fn abort(&self, cause: Cause<Payload<S>>) {
         let mut slot = self.cause.lock(self.port());
         if slot.is_none() {
             *slot = Some(cause);
@@ -73,7 +73,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Aborts the scope because of a panic of its body, which is the cause.
-    pub fn abort_by_body(&self) {
+    pub(crate) fn abort_by_body(&self) {
         // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees what the body did.
         self.aborted.store(true, Ordering::Release);
         self.notify_members();
@@ -81,7 +81,7 @@ impl<S: ScopePool> Scope<S> {
 
     /// Returns whether tasks that have not begun are to be dropped.
     #[inline]
-    pub fn is_aborted(&self) -> bool {
+    pub(crate) fn is_aborted(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in abort and abort_by_body (J2).
         self.aborted.load(Ordering::Acquire) || (self.cancellable && self.is_outer_aborted())
     }
@@ -101,7 +101,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Returns the reason why this scope, or one around it, was cancelled.
-    pub fn reason(&self) -> Option<Reason> {
+    pub(crate) fn reason(&self) -> Option<Reason> {
         let mut scope = Some(self);
         while let Some(this) = scope {
             // ORDERING: Relaxed: set under the lock of the cause, which is acquired next.
@@ -122,7 +122,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Takes the cause of an abort. Called after the wait.
-    pub fn take_cause(&self) -> Option<Cause<Payload<S>>> {
+    pub(crate) fn take_cause(&self) -> Option<Cause<Payload<S>>> {
         // ORDERING: Relaxed: the wait for the last task has acquired it (`scope.J1`).
         if self.aborted.load(Ordering::Relaxed) {
             return self.cause.lock(self.port()).take();

@@ -57,7 +57,7 @@ pub(super) struct Members<W> {
 }
 
 impl<W> Members<W> {
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             suspended: Registry::new(),
             waiting: Registry::new(),
@@ -65,30 +65,30 @@ impl<W> Members<W> {
     }
 
     /// Adds the waker of a suspended future.
-    pub fn add_suspended(&mut self, waker: Waker) -> MemberKey {
+    pub(super) fn add_suspended(&mut self, waker: Waker) -> MemberKey {
         self.suspended.add(waker)
     }
 
-    pub fn remove_suspended(&mut self, key: MemberKey) -> Option<Waker> {
+    pub(super) fn remove_suspended(&mut self, key: MemberKey) -> Option<Waker> {
         self.suspended.remove(key)
     }
 
     /// Adds a task that waits for a cell.
-    pub fn add_waiting(&mut self, task: NonNull<W>) -> MemberKey {
+    pub(super) fn add_waiting(&mut self, task: NonNull<W>) -> MemberKey {
         self.waiting.add(task)
     }
 
-    pub fn remove_waiting(&mut self, key: MemberKey) {
+    pub(super) fn remove_waiting(&mut self, key: MemberKey) {
         self.waiting.remove(key);
     }
 
     /// Returns the wakers of all suspended futures.
-    pub fn wakers(&self) -> Vec<Waker> {
+    pub(super) fn wakers(&self) -> Vec<Waker> {
         self.suspended.slots.iter().flatten().cloned().collect()
     }
 
     /// Removes and returns the waiting tasks for which `claim` returns true.
-    pub fn claim_waiting(&mut self, claim: impl Fn(NonNull<W>) -> bool) -> Vec<NonNull<W>> {
+    pub(super) fn claim_waiting(&mut self, claim: impl Fn(NonNull<W>) -> bool) -> Vec<NonNull<W>> {
         let Registry { slots, free } = &mut self.waiting;
         let mut claimed = Vec::new();
         for (index, slot) in slots.iter_mut().enumerate() {

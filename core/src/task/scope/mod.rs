@@ -124,7 +124,7 @@ unsafe impl<S: ScopePool> Sync for Scope<S> {}
 unsafe impl<S: ScopePool> Send for Scope<S> {}
 
 impl<S: ScopePool> Scope<S> {
-    pub fn new(pool: &S, parent: Option<&Self>, owner: Owner, wait: Wait) -> Self {
+    pub(super) fn new(pool: &S, parent: Option<&Self>, owner: Owner, wait: Wait) -> Self {
         let (live, count) = match owner {
             Owner::Worker(_) => (Counter::reserved(), Some(0)),
             Owner::Future(_) => (Counter::new(), None),
@@ -146,7 +146,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Makes aborts of the parent scope abort this one too.
-    pub fn cancellable(mut self) -> Self {
+    pub(super) fn cancellable(mut self) -> Self {
         self.cancellable = true;
         self
     }
@@ -156,21 +156,21 @@ impl<S: ScopePool> Scope<S> {
         self.root.map_or(self, |r| unsafe { r.as_ref() })
     }
 
-    pub fn counter(&self) -> &Counter {
+    pub(super) fn counter(&self) -> &Counter {
         &self.live
     }
 
-    pub fn pool(&self) -> &S {
+    pub(super) fn pool(&self) -> &S {
         // SAFETY: a pool outlives its scopes.
         unsafe { self.pool.as_ref() }
     }
 
-    pub fn port(&self) -> &S::Port {
+    pub(super) fn port(&self) -> &S::Port {
         self.pool().port()
     }
 
     /// Returns the identity of this scope, which no other scope of the pool has, before or after.
-    pub fn id(&self) -> ScopeId {
+    pub(super) fn id(&self) -> ScopeId {
         // ORDERING: Relaxed: the number is set once, and publishes nothing else.
         let id = self.id.load(Ordering::Relaxed);
         if id != 0 {
@@ -183,20 +183,20 @@ impl<S: ScopePool> Scope<S> {
         ScopeId(set.map_or_else(|first| first, |_| new))
     }
 
-    pub fn parent(&self) -> Option<&Self> {
+    pub(super) fn parent(&self) -> Option<&Self> {
         // SAFETY: the parent's owner is inside the call that opened this scope, or this scope holds a share of the parent.
         self.parent.map(|p| unsafe { p.as_ref() })
     }
 
     /// Counts one more task, before another thread can access it.
     #[inline]
-    pub fn enter(&self) {
+    pub(super) fn enter(&self) {
         self.live.spawn();
     }
 
     /// As [`enter`](Self::enter), by a task that runs on worker `on`.
     #[inline]
-    pub fn enter_on(&self, on: WorkerId) {
+    pub(super) fn enter_on(&self, on: WorkerId) {
         match self.count_of(on) {
             Some(count) => self.owner_count.set(Some(count + 1)),
             None => self.live.spawn(),
@@ -217,7 +217,7 @@ impl<S: ScopePool> Scope<S> {
     /// # Safety
     /// As for [`leave`](Self::leave).
     #[inline]
-    pub unsafe fn leave_on(scope: NonNull<Self>, on: WorkerId) {
+    pub(super) unsafe fn leave_on(scope: NonNull<Self>, on: WorkerId) {
         // SAFETY: the scope is alive until the share is given up.
         let this = unsafe { scope.as_ref() };
         match this.count_of(on) {
@@ -230,14 +230,14 @@ impl<S: ScopePool> Scope<S> {
     /// Returns whether all tasks have ended, by one load; false if the owner uses the shared counter. Called by the owner
     /// after the body.
     #[inline]
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let count = self.owner_count.get();
         count.is_some_and(|count| self.live.would_settle(count))
     }
 
     /// Makes the owner use the shared counter from now on. Returns whether all tasks have ended. Called by the owner once,
     /// after the body.
-    pub fn settle(&self) -> bool {
+    pub(super) fn settle(&self) -> bool {
         let count = self.owner_count.take();
         count.is_none_or(|count| self.live.settle(count))
     }
@@ -246,7 +246,7 @@ impl<S: ScopePool> Scope<S> {
     ///
     /// # Safety
     /// The caller must have one share of `scope`, which it gives up.
-    pub unsafe fn leave(scope: NonNull<Self>) {
+    pub(super) unsafe fn leave(scope: NonNull<Self>) {
         // SAFETY: the scope is alive until the share is given up, below.
         let this = unsafe { scope.as_ref() };
         // Read before the share is given up.
@@ -283,7 +283,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Returns a share of a scope that async code has opened, for one of its tasks; `None` if a worker owns the scope.
-    pub fn share(&self) -> Option<Arc<Self>> {
+    pub(super) fn share(&self) -> Option<Arc<Self>> {
         if matches!(self.owner, Owner::Worker(_)) {
             return None;
         }
@@ -296,7 +296,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Cancels the innermost finish that contains this scope. Returns false if there is none.
-    pub fn cancel(&self, reason: Reason) -> bool {
+    pub(super) fn cancel(&self, reason: Reason) -> bool {
         let mut scope = Some(self);
         while let Some(this) = scope {
             if this.cancellable {
@@ -309,7 +309,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Returns whether all tasks have ended. If not, `waker` is woken when they have.
-    pub fn poll(&self, waker: &Waker) -> bool {
+    pub(super) fn poll(&self, waker: &Waker) -> bool {
         if let Owner::Future(slot) = &self.owner {
             let waker = Awaiter::Waiting(waker.clone());
             let before = mem::replace(&mut *slot.lock(self.port()), waker);
@@ -320,7 +320,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Records that the future that waits for this scope was dropped.
-    pub fn abandon(&self) {
+    pub(super) fn abandon(&self) {
         let Owner::Future(slot) = &self.owner else {
             return;
         };
@@ -342,7 +342,7 @@ impl<S: ScopePool> Scope<S> {
     }
 
     /// Returns whether this scope is `other` or was opened inside it.
-    pub fn is_inside(&self, other: &Self) -> bool {
+    pub(super) fn is_inside(&self, other: &Self) -> bool {
         let mut scope = Some(self);
         while let Some(this) = scope {
             if ptr::eq(this, other) {

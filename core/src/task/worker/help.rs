@@ -19,7 +19,7 @@ pub(in crate::task) struct Help<'x, P: Host> {
 
 impl<'x, P: Host> Help<'x, P> {
     /// Returns what a task of `scope` may run while it waits for what was pushed from `base` on.
-    pub fn of(scope: &'x TaskScope<P>, base: Index) -> Self {
+    pub(crate) fn of(scope: &'x TaskScope<P>, base: Index) -> Self {
         Self { scope, base }
     }
 

@@ -37,7 +37,7 @@ pub(super) const SLOTS: usize = 1024;
 pub(super) const SLOTS: usize = 4;
 
 /// One seat of a pool. The thread that holds it acts as the worker.
-pub struct Worker<P: Host> {
+pub(super) struct Worker<P: Host> {
     id: WorkerId,
     tasks: SplitDeque<Task<P>, SLOTS>,
     overflow: Inbox<Task<P>>,

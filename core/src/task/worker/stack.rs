@@ -43,7 +43,7 @@ impl Drop for Restore<'_> {
 
 impl Stack {
     /// Measures the stack of the calling thread.
-    pub fn measure(&self, port: &impl Host) {
+    pub(super) fn measure(&self, port: &impl Host) {
         let (floor, here) = (port.stack_floor(), here());
         self.floor.set(floor);
         self.deep.set(floor + here.saturating_sub(floor) / 2);
@@ -51,17 +51,17 @@ impl Stack {
 
     /// Returns whether a frame at `address` is too deep for another task to begin above it.
     #[inline(always)]
-    pub fn is_below_floor(&self, address: usize) -> bool {
+    pub(super) fn is_below_floor(&self, address: usize) -> bool {
         address < self.floor.get()
     }
 
     /// Returns whether a wait has stack for any task.
-    pub fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         here() >= self.deep.get()
     }
 
     /// Returns whether a wait may use a further piece of stack.
-    pub fn may_extend(&self) -> bool {
+    pub(super) fn may_extend(&self) -> bool {
         self.pieces.get() < MAX_PIECES
     }
 
@@ -69,7 +69,7 @@ impl Stack {
     ///
     /// # Errors
     /// If no memory is left for one: returns `body`.
-    pub fn extend<R, B: FnOnce() -> R>(&self, port: &impl Host, body: B) -> Result<R, B> {
+    pub(super) fn extend<R, B: FnOnce() -> R>(&self, port: &impl Host, body: B) -> Result<R, B> {
         let _back = Restore {
             stack: self,
             floor: self.floor.get(),

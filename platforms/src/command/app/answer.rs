@@ -8,7 +8,7 @@ use tautline::glb::{Bag, Reason};
 
 /// A finished run of an application, whatever it ran on.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     application: &'static str,
     unit: &'static str,
     /// The head of tables and pictures.
@@ -23,7 +23,7 @@ pub struct Answer {
 
 /// How fast it went, a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
+pub(crate) struct Rates {
     /// Tasks.
     pub tasks: f64,
     /// What tasks stand for: the unit of the problem.
@@ -32,7 +32,7 @@ pub struct Rates {
 
 impl Rates {
     /// `tasks` that stand for `work`, in `seconds`.
-    pub fn of(tasks: u64, work: u64, seconds: f64) -> Self {
+    pub(crate) fn of(tasks: u64, work: u64, seconds: f64) -> Self {
         let seconds = seconds.max(1e-9);
         Self {
             tasks: tasks as f64 / seconds,
@@ -43,7 +43,7 @@ impl Rates {
 
 impl Answer {
     /// What `output` says of `problem` after `tasks` tasks. Without `stopped` all work was done.
-    pub fn of<A: App>(
+    pub(crate) fn of<A: App>(
         problem: &A::Problem,
         output: &<<A::Problem as Problem>::Bag as Bag>::Output,
         tasks: u64,
@@ -64,22 +64,22 @@ impl Answer {
     }
 
     /// How fast it went, if it took so long.
-    pub fn rates(&self, seconds: f64) -> Rates {
+    pub(crate) fn rates(&self, seconds: f64) -> Rates {
         Rates::of(self.tasks, self.work, seconds)
     }
 
     /// What a task is, in the plural.
-    pub fn unit(&self) -> &'static str {
+    pub(crate) fn unit(&self) -> &'static str {
         self.unit
     }
 
     /// A rate, as people read it: `39.50 Mnodes/s`.
-    pub fn spell(&self, rates: Rates) -> String {
+    pub(crate) fn spell(&self, rates: Rates) -> String {
         format!("{}{}/s", rate(rates.work), self.unit)
     }
 
     /// What was found, as rows of a table.
-    pub fn rows(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = self.findings.rows.clone();
         if let Some((_, first)) = rows.first_mut() {
             first.push_str(&self.words());
@@ -92,7 +92,7 @@ impl Answer {
     }
 
     /// What was found, for the head of a picture.
-    pub fn told(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+    pub(crate) fn told(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         let partial = |at| at == 0 && self.is_partial();
         let rows = self.findings.rows.iter().enumerate();
         rows.map(move |(at, (name, value))| {
@@ -102,7 +102,7 @@ impl Answer {
     }
 
     /// The keys that every run has, and the application's own.
-    pub fn json(&self, rates: Rates, alone: Option<Rates>) -> Map<String, Value> {
+    pub(crate) fn json(&self, rates: Rates, alone: Option<Rates>) -> Map<String, Value> {
         let mut object = self.findings.json.clone();
         let verified = self.findings.verdict.as_ref().map(Result::is_ok);
         let unit = self.unit.replace(' ', "_");
@@ -129,7 +129,7 @@ impl Answer {
     }
 
     /// How the command ends: a result that was cut short is one, unless the user had enough.
-    pub fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(&self) -> Outcome {
         match (&self.findings.verdict, self.stopped) {
             (Some(Err(line)), _) => Err(Failure::Check(line.clone())),
             (_, Some(Reason::Interrupted)) => Err(Failure::Interrupted),

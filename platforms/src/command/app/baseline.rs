@@ -26,7 +26,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// What the sequential program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Baseline {
+pub(super) enum Baseline {
     /// A smaller problem of the same kind; this one if it is small, or its beginning if there is none
     Smaller,
     /// This problem; as much of it as was done if the run was stopped
@@ -37,7 +37,7 @@ pub enum Baseline {
 
 /// What the run did that is to be measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Done {
+pub(super) struct Done {
     /// Tasks.
     pub tasks: u64,
     /// No task was left.
@@ -48,7 +48,7 @@ pub struct Done {
 
 /// What the sequential program did.
 #[derive(Clone, Debug)]
-pub struct Sequential {
+pub(super) struct Sequential {
     /// The problem that it worked on.
     pub problem: String,
     /// How much it did, in the problem's unit.
@@ -65,7 +65,7 @@ pub struct Sequential {
 
 /// Why there is no baseline.
 #[derive(Clone, Debug)]
-pub enum Missing {
+pub(super) enum Missing {
     /// It was not wanted.
     Unwanted,
     /// There is none.
@@ -75,7 +75,7 @@ pub enum Missing {
 }
 
 /// Runs the baseline of a run that has `done` so much, on `cpu`.
-pub fn measure<P: Problem>(
+pub(super) fn measure<P: Problem>(
     baseline: Baseline,
     problem: &Arc<P>,
     done: &Done,
@@ -221,7 +221,7 @@ fn round<P: Problem>(problem: &P, most: usize) -> Round {
 
 /// What a task takes on one thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Speed {
+pub(crate) struct Speed {
     /// A task.
     pub task_ns: f64,
     /// What it is, in the plural.
@@ -230,7 +230,7 @@ pub struct Speed {
 
 /// The speed of the sequential program on the problem that `A` stands for without options: of the first
 /// stretch of some length.
-pub fn speed<A: App>() -> Option<Speed> {
+pub(super) fn speed<A: App>() -> Option<Speed> {
     let command = A::augment_args(Command::new(A::NAME).no_binary_name(true));
     let options = command.try_get_matches_from([""; 0]).ok()?;
     let problem = A::from_arg_matches(&options).ok()?.problem(false).ok()?;

@@ -1,22 +1,16 @@
 //! Which application: the table of all of them as subcommands, on threads and in virtual time.
 
 use super::baseline::{self, Speed};
+use super::runs::Runs;
 use super::{App, Threads};
 use crate::command::simulate::Virtual;
 use crate::command::{APPLICATIONS, Outcome};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
-use std::fmt::Debug;
-
-/// A request whose options have been read.
-pub trait Runs: Debug {
-    /// Carries it out and says what came of it.
-    fn run(&self) -> Outcome;
-}
 
 /// An application and the ways to run it.
 #[derive(Clone, Copy, Debug)]
-pub struct Application {
+pub(crate) struct Application {
     name: &'static str,
     threads: Way,
     simulated: Way,
@@ -32,7 +26,7 @@ struct Way {
 
 impl Application {
     /// The application that `A` are the options of.
-    pub const fn of<A: App>() -> Self {
+    pub(crate) const fn of<A: App>() -> Self {
         Self {
             name: A::NAME,
             threads: Way::of::<Threads<A>>(),
@@ -42,7 +36,7 @@ impl Application {
     }
 
     /// Its name on the command line.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 }
@@ -50,7 +44,7 @@ impl Application {
 impl Application {
     /// Measures what a task takes, on this thread, of the problem that it does without options; `None`
     /// if it needs some.
-    pub fn speed(&self) -> Option<Speed> {
+    pub(crate) fn speed(&self) -> Option<Speed> {
         (self.task_ns)()
     }
 }
@@ -64,22 +58,13 @@ impl Way {
     }
 }
 
-/// The description of the options `A`.
-pub fn about<A: App>() -> String {
-    let options = A::augment_args(Command::new(A::NAME));
-    options
-        .get_about()
-        .map(ToString::to_string)
-        .unwrap_or_default()
-}
-
 /// The application that was asked for, on the threads of this machine or on a simulated one.
 #[derive(Debug)]
-pub struct Chosen<const SIMULATED: bool>(Box<dyn Runs>);
+pub(crate) struct Chosen<const SIMULATED: bool>(Box<dyn Runs>);
 
 impl<const SIMULATED: bool> Chosen<SIMULATED> {
     /// Carries out what was asked for.
-    pub fn run(&self) -> Outcome {
+    pub(crate) fn run(&self) -> Outcome {
         self.0.run()
     }
 

@@ -11,12 +11,14 @@ mod answer;
 mod baseline;
 mod choice;
 mod report;
+mod runs;
 mod threads;
 
-pub use answer::{Answer, Rates};
-pub use baseline::Speed;
-pub use choice::{Application, Chosen, Runs, about};
-pub use threads::Threads;
+pub(super) use answer::{Answer, Rates};
+pub(super) use baseline::Speed;
+pub(super) use choice::{Application, Chosen};
+pub(super) use runs::{Runs, about};
+pub(super) use threads::Threads;
 
 use super::{Failure, Outcome};
 use clap::Args;
@@ -25,7 +27,7 @@ use tautline::glb::{Bag, Config, PlaceId};
 
 /// The options of an application. Its documentation is the command's description, and what `after_help`
 /// says its examples.
-pub trait App: Args + Debug + 'static {
+pub(super) trait App: Args + Debug + 'static {
     /// What these options describe.
     type Problem: Problem;
 
@@ -38,7 +40,7 @@ pub trait App: Args + Debug + 'static {
 }
 
 /// Something to be computed by a [`Bag`].
-pub trait Problem: Send + Sync + 'static {
+pub(super) trait Problem: Send + Sync + 'static {
     /// Its work.
     type Bag: Bag;
 
@@ -103,7 +105,7 @@ pub trait Problem: Send + Sync + 'static {
 
 /// A result, ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Findings {
+pub(super) struct Findings {
     /// Rows of the table: `("solutions", "14 200")`. Behind the first of them the table says how the result
     /// compares with what is known, or that it is partial.
     pub rows: Vec<(&'static str, String)>,

@@ -9,7 +9,7 @@ use tautline::glb::{Config, PlaceRun};
 
 /// A finished run and everything to be said about it.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub(super) struct Report<'a> {
     /// What came of it.
     pub answer: Answer,
     /// What the problem is one of.
@@ -77,7 +77,7 @@ impl Report<'_> {
     }
 
     /// The run in a few words, for the head of the picture.
-    pub fn facts(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = self.setting();
         facts.extend(self.answer.told());
         facts.extend(self.times());
@@ -85,7 +85,7 @@ impl Report<'_> {
     }
 
     /// The table for people.
-    pub fn table(&self) -> String {
+    pub(super) fn table(&self) -> String {
         let mut rows = self.setting();
         rows.extend(self.answer.rows());
         rows.extend(self.times());
@@ -124,7 +124,7 @@ impl Report<'_> {
     }
 
     /// The object for programs.
-    pub fn json(&self) -> String {
+    pub(super) fn json(&self) -> String {
         let sequential = self.sequential.as_ref().ok();
         let rates = self.answer.rates(self.seconds);
         let mut object = self.answer.json(rates, sequential.map(|it| it.rates));

@@ -17,7 +17,7 @@ use tautline::story::{Clock, Recorder};
 /// All options of an application on threads.
 #[derive(Args, Debug)]
 #[command(about = about::<A>())]
-pub struct Threads<A: App> {
+pub(crate) struct Threads<A: App> {
     #[command(flatten)]
     app: A,
     #[command(flatten)]

@@ -40,7 +40,7 @@ pinned, and if others used the processors meanwhile. A list of places is as for 
 /// Measure barriers beside each other and beside the way of one cache line
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Barrier {
+pub(super) struct Barrier {
     /// Numbers of tasks, with commas [default: 2, 4, 8, ... up to the number of processors]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(value_parser = |text: &str| within(text, TASKS), allow_negative_numbers = true)]
@@ -88,7 +88,7 @@ fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
 
 impl Barrier {
     /// Measures and prints.
-    pub fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> Outcome {
         let machine = Machine::discover();
         let setting = self.setting(&machine)?;
         let mut degrees: Vec<usize> = Vec::new();

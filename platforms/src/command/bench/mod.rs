@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 /// Measure what synchronisation costs on this machine
 #[derive(Args, Debug)]
-pub struct Bench {
+pub(super) struct Bench {
     #[command(subcommand)]
     what: What,
 }
@@ -20,7 +20,7 @@ enum What {
 
 impl Bench {
     /// Measures and prints.
-    pub fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> Outcome {
         match &self.what {
             What::Barrier(barrier) => barrier.run(),
         }

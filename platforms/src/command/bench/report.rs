@@ -10,7 +10,7 @@ use tautline::pinning::ranges;
 type Pair = ([usize; 2], Vec<f64>);
 
 /// All that was measured.
-pub struct Report<'a> {
+pub(super) struct Report<'a> {
     pub machine: &'a Machine,
     pub setting: &'a Setting,
     pub distances: Vec<(Distance, Vec<Pair>)>,
@@ -21,7 +21,7 @@ const COLUMNS: &str = "min      median         max          sd";
 
 impl Report<'_> {
     /// Tables.
-    pub fn table(&self) -> String {
+    pub(super) fn table(&self) -> String {
         let setting = self.setting;
         let mut text = format!(
             "{}, processors {}; {} samples each, in turn, ns\n",
@@ -57,7 +57,7 @@ impl Report<'_> {
     }
 
     /// One object.
-    pub fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let pair = |(cpus, samples): &Pair| with(json!({"cpus": cpus}), samples);
         let distance = |(distance, pairs): &(Distance, Vec<Pair>)| {
             let level = match distance {

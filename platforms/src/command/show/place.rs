@@ -9,10 +9,10 @@ use tautline::glb::{PlaceRun, State, Tally, Times};
 const ROWS: usize = 16;
 
 /// A row of the table and its name.
-pub type Row = (String, PlaceRun);
+pub(crate) type Row = (String, PlaceRun);
 
 /// A row a place, and one for all if there are several.
-pub fn every(places: &[PlaceRun]) -> Vec<Row> {
+pub(crate) fn every(places: &[PlaceRun]) -> Vec<Row> {
     let number = |(number, &place): (usize, _)| (number.to_string(), place);
     let mut rows: Vec<Row> = places.iter().enumerate().map(number).collect();
     if places.len() > 1 {
@@ -22,7 +22,7 @@ pub fn every(places: &[PlaceRun]) -> Vec<Row> {
 }
 
 /// As [`every`], but of many places only those that did the least, a median and the most.
-pub fn some(places: &[PlaceRun]) -> Vec<Row> {
+pub(crate) fn some(places: &[PlaceRun]) -> Vec<Row> {
     if places.len() <= ROWS {
         return every(places);
     }
@@ -39,7 +39,7 @@ pub fn some(places: &[PlaceRun]) -> Vec<Row> {
 }
 
 /// The rows as text.
-pub fn table(places: &[Row]) -> String {
+pub(crate) fn table(places: &[Row]) -> String {
     let rows: Vec<[String; 14]> = places
         .iter()
         .map(|(name, place)| cells(name, place))
@@ -97,7 +97,7 @@ pub fn table(places: &[Row]) -> String {
 }
 
 /// Every place as data.
-pub fn json(places: &[PlaceRun]) -> serde_json::Value {
+pub(crate) fn json(places: &[PlaceRun]) -> serde_json::Value {
     let object = |(number, PlaceRun { tally, times }): (usize, &PlaceRun)| {
         let share = |state| (State::name(state).to_owned(), json!(share(times, state)));
         json!({

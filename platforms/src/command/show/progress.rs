@@ -13,11 +13,11 @@ use tautline::glb::Control;
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// A line that is kept up to date until this is dropped; nothing at all off a terminal.
-pub struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
+pub(crate) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
     /// Watches `control`, which counts in `unit`; `total` is how much there is to do, if that is known.
-    pub fn start(
+    pub(crate) fn start(
         quiet: bool,
         control: &Arc<Control>,
         unit: &'static str,

@@ -10,7 +10,7 @@ use tautline::story::{Clock, Life, Picture, Recorder, Trace, Watched, write_trac
 
 /// Where the stories go.
 #[derive(Args, Debug)]
-pub struct Stories {
+pub(crate) struct Stories {
     /// Draw what every worker did over time
     #[arg(long, value_name = "FILE.html")]
     life: Option<PathBuf>,
@@ -20,13 +20,13 @@ pub struct Stories {
 }
 
 /// Files that are written after the run, opened before it so that a run is never in vain.
-pub struct Files {
+pub(crate) struct Files {
     life: Option<Pending>,
     trace: Option<Pending>,
 }
 
 /// A file that keeps what it has until it is written; one that was made for nothing is removed.
-pub struct Pending {
+pub(crate) struct Pending {
     option: &'static str,
     path: PathBuf,
     file: File,
@@ -34,7 +34,7 @@ pub struct Pending {
 }
 
 /// What there is to tell.
-pub struct Story<'a> {
+pub(crate) struct Story<'a> {
     /// What ran.
     pub title: &'a str,
     /// How it ran, in some words each.
@@ -49,7 +49,7 @@ pub struct Story<'a> {
 
 impl Stories {
     /// Opens the files that were asked for.
-    pub fn open(&self) -> Result<Files, Failure> {
+    pub(crate) fn open(&self) -> Result<Files, Failure> {
         if self.life.is_some() && self.life == self.trace {
             let file = self.life.as_deref().unwrap_or(Path::new("")).display();
             return Err(Failure::Usage(format!(
@@ -63,7 +63,7 @@ impl Stories {
     }
 
     /// Records what the files need of one worker of `workers`.
-    pub fn recorder(&self, workers: usize) -> Recorder {
+    pub(crate) fn recorder(&self, workers: usize) -> Recorder {
         Recorder {
             life: self.life.as_ref().map(|_| Life::default()),
             trace: self.trace.as_ref().map(|_| Trace::for_workers(workers)),
@@ -73,7 +73,7 @@ impl Stories {
 
 impl Files {
     /// Fills the files, each whether or not the other could be filled.
-    pub fn write(self, story: &Story) -> Outcome {
+    pub(crate) fn write(self, story: &Story) -> Outcome {
         let life = self.life.map_or(Ok(()), |file| {
             file.write(|out| {
                 Picture {
@@ -96,7 +96,7 @@ impl Files {
 
 impl Pending {
     /// Opens the file at `path`, if there is one, which `option` asks for.
-    pub fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let mut options = File::options();
         options.write(true);
@@ -121,7 +121,10 @@ impl Pending {
     }
 
     /// Fills it.
-    pub fn write(mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
+    pub(crate) fn write(
+        mut self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Outcome {
         // From here on it holds what could be told, however little.
         self.made = false;
         self.empty()

@@ -6,11 +6,11 @@ use tautline::glb::{Bag, Config, PlaceId, PlaceRun, Reason, WorkerId};
 use tautline::story::Recorder;
 use tautline_sim::Simulation;
 
-pub use tautline_sim::Machine;
+pub(super) use tautline_sim::Machine;
 
 /// What a simulated run left behind.
 #[derive(Debug)]
-pub struct Simulated<T> {
+pub(super) struct Simulated<T> {
     /// What the bags submitted.
     pub output: T,
     /// All work was done.
@@ -39,7 +39,7 @@ pub struct Simulated<T> {
 
 /// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker watched by
 /// a `recorder`.
-pub fn run<P: Problem>(
+pub(super) fn run<P: Problem>(
     problem: &P,
     (config, machine): (Config, Machine),
     deadline: Option<Duration>,

@@ -7,7 +7,7 @@ use tautline::glb::{Config, PlaceRun, State, Times, Traffic};
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
+pub(super) struct Figures {
     /// Sequential over parallel virtual time, a worker.
     pub efficiency: f64,
     /// The same, of all workers.
@@ -36,7 +36,7 @@ pub struct Figures {
 
 /// Requests for work, of all places.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Search {
+pub(super) struct Search {
     /// Sent.
     asked: u64,
     /// Brought no work, by the end.
@@ -45,22 +45,22 @@ pub struct Search {
 
 /// The workers' time, by [`State`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shares(Times);
+pub(super) struct Shares(Times);
 
 /// The traffic of all places' own reserves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reserve(Traffic);
+pub(super) struct Reserve(Traffic);
 
 /// How far loot went.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Distance {
+pub(super) struct Distance {
     /// By hops; 0 is within a node.
     by_hops: Vec<u64>,
 }
 
 /// Grains of all places.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Grain {
+pub(super) struct Grain {
     least: usize,
     /// Of an even number the upper one.
     pub median: usize,
@@ -70,7 +70,7 @@ pub struct Grain {
 
 impl Figures {
     /// The figures of `run`, whose `rate` is known.
-    pub fn of<T>(run: &Simulated<T>, config: &Config, rate: f64) -> Self {
+    pub(super) fn of<T>(run: &Simulated<T>, config: &Config, rate: f64) -> Self {
         let threads = f64::from(config.places) * config.workers as f64;
         Self {
             efficiency: run.efficiency,
@@ -91,7 +91,7 @@ impl Figures {
     }
 
     /// Rows of the table of one run.
-    pub fn rows(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("loot", self.distance.line())];
         if let (Some(merge_empty), Some(split_merge)) =
             (self.reserve.merge_empty(), self.reserve.split_merge())
@@ -117,7 +117,7 @@ impl Figures {
     }
 
     /// The keys of the object for programs that are not its common ones.
-    pub fn json(&self) -> [(&'static str, Value); 7] {
+    pub(super) fn json(&self) -> [(&'static str, Value); 7] {
         let Grain {
             least,
             median,
@@ -181,7 +181,7 @@ impl Shares {
     }
 
     /// The part of the time that workers were in `state`.
-    pub fn share(&self, state: State) -> f64 {
+    pub(super) fn share(&self, state: State) -> f64 {
         self.0.of(state) as f64 / self.0.total().max(1) as f64
     }
 
@@ -202,19 +202,19 @@ impl Reserve {
     }
 
     /// How often it was fed for each time that it was emptied (Finnerty 2022).
-    pub fn merge_empty(&self) -> Option<f64> {
+    pub(super) fn merge_empty(&self) -> Option<f64> {
         ratio(self.0.fed, self.0.emptied)
     }
 
     /// How often it was split for each time that it was fed (Finnerty 2022).
-    pub fn split_merge(&self) -> Option<f64> {
+    pub(super) fn split_merge(&self) -> Option<f64> {
         ratio(self.0.split, self.0.fed)
     }
 }
 
 impl Distance {
     /// Hops of the mean loot.
-    pub fn mean_hops(&self) -> Option<f64> {
+    pub(super) fn mean_hops(&self) -> Option<f64> {
         let hops = self.by_hops.iter().zip(0..).map(|(loot, hops)| loot * hops);
         ratio(hops.sum(), self.by_hops.iter().sum())
     }

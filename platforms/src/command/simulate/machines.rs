@@ -8,7 +8,7 @@ use tautline_sim::Shape;
 
 /// Instead of a simulation.
 #[derive(Args, Debug)]
-pub struct Machines {
+pub(super) struct Machines {
     /// List the machines that --machine knows by name
     #[arg(long)]
     list_machines: bool,
@@ -16,12 +16,12 @@ pub struct Machines {
 
 impl Machines {
     /// Were they asked for?
-    pub fn asked(&self) -> bool {
+    pub(super) fn asked(&self) -> bool {
         self.list_machines
     }
 
     /// Prints them: a line each, and below it where its figures come from.
-    pub fn list(&self) -> Outcome {
+    pub(super) fn list(&self) -> Outcome {
         let mut text = String::new();
         line(
             &mut text,

@@ -6,12 +6,15 @@ mod figures;
 mod machines;
 mod report;
 mod setting;
+mod subcommand;
 mod sweep;
 
-use super::app::{App, Chosen, Problem, Runs, about};
+pub(super) use subcommand::Simulate;
+
+use super::app::{App, Problem, Runs, about};
 use super::balancer::seconds;
 use super::story::{Stories, Story};
-use super::{Failure, Outcome, deliver, names};
+use super::{Outcome, deliver};
 use clap::Args;
 use report::Report;
 use serde_json::Value;
@@ -23,44 +26,10 @@ use tautline::story::Clock;
 /// A few messages.
 const DEADLINE_MIN_NS: u64 = 1_000;
 
-const EXAMPLES: &str = "\
-EXAMPLES:
-  tautline simulate uts                     1024 places count the 16 526 523 nodes of D11
-  tautline simulate --list-machines         what --machine knows by name
-  tautline simulate --calibrate > here.toml what things cost here, for --machine here.toml
-  tautline simulate uts --help              all options and more examples";
-
-/// Run an application on thousands of places in virtual time
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-pub struct Simulate {
-    #[command(subcommand)]
-    application: Option<Chosen<true>>,
-    #[command(flatten)]
-    machines: machines::Machines,
-    #[command(flatten)]
-    calibrate: calibrate::Calibrate,
-}
-
-impl Simulate {
-    /// Simulates what was asked for.
-    pub fn run(&self) -> Outcome {
-        match &self.application {
-            Some(application) => application.run(),
-            None if self.machines.asked() => self.machines.list(),
-            None if self.calibrate.asked() => self.calibrate.run(),
-            None => Err(Failure::Usage(format!(
-                "a command is missing: one of {}; see tautline --help",
-                names()
-            ))),
-        }
-    }
-}
-
 /// All options of an application in virtual time.
 #[derive(Args, Debug)]
 #[command(about = format!("{}, in virtual time", about::<A>()), after_help = examples::<A>())]
-pub struct Virtual<A: App> {
+pub(super) struct Virtual<A: App> {
     #[command(flatten)]
     app: A,
     #[command(flatten)]

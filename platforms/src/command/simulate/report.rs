@@ -11,7 +11,7 @@ use std::time::Duration;
 use tautline::glb::{Bag, Config, PlaceRun};
 
 /// A simulated run and everything to be said about it.
-pub struct Report<'a> {
+pub(super) struct Report<'a> {
     /// What came of it.
     pub answer: Answer,
     config: Config,
@@ -31,7 +31,7 @@ pub struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// What `run` says of `problem` on the machine of that `name`; `wall` is how long the simulation took.
-    pub fn of<A: App>(
+    pub(super) fn of<A: App>(
         problem: &A::Problem,
         (config, machine): (Config, Machine),
         name: &'a str,
@@ -79,7 +79,7 @@ impl<'a> Report<'a> {
     }
 
     /// The run in a few words, for the head of the picture.
-    pub fn facts(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = self.answer.facts.clone();
         facts.extend([
             ("simulated places", self.config.places.to_string()),
@@ -98,7 +98,7 @@ impl<'a> Report<'a> {
     }
 
     /// The table for people.
-    pub fn table(&self) -> String {
+    pub(super) fn table(&self) -> String {
         let mut rows = self.answer.facts.clone();
         let Config {
             places, workers, ..
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
     }
 
     /// The object for programs.
-    pub fn json(&self) -> Map<String, Value> {
+    pub(super) fn json(&self) -> Map<String, Value> {
         let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
         let mut config = balancer::json(&self.config);
         if self.explain {

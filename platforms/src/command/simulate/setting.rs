@@ -23,7 +23,7 @@ const JITTER_MAX_PERCENT: u64 = 1_000;
 /// How the work is balanced, and on what.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub struct Setting {
+pub(super) struct Setting {
     /// Places, 1 to 131072 [default: as the machine says]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
@@ -93,7 +93,7 @@ struct Costs {
 impl Setting {
     /// The balancer and the machine that the options describe, for tasks of an application that take
     /// `task_ns` on the machine that slowdowns refer to.
-    pub fn choose(&self, task_ns: u64) -> Result<(Config, Machine), Failure> {
+    pub(super) fn choose(&self, task_ns: u64) -> Result<(Config, Machine), Failure> {
         let described = machines::find(&self.machine).map_err(|error| match error {
             // The others begin with the file.
             FileError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
@@ -126,7 +126,7 @@ impl Setting {
     }
 
     /// What the machine was asked for as.
-    pub fn machine(&self) -> &str {
+    pub(super) fn machine(&self) -> &str {
         &self.machine
     }
 
@@ -182,7 +182,7 @@ impl Costs {
 }
 
 /// The machine in one line, under the name that it was asked for.
-pub fn line(name: &str, machine: &Machine) -> String {
+pub(super) fn line(name: &str, machine: &Machine) -> String {
     let Machine {
         task_ns,
         look_ns,
@@ -213,7 +213,7 @@ pub fn line(name: &str, machine: &Machine) -> String {
 }
 
 /// The machine as data.
-pub fn json(name: &str, machine: &Machine) -> serde_json::Value {
+pub(super) fn json(name: &str, machine: &Machine) -> serde_json::Value {
     json!({
         "name": name,
         "task_ns": machine.task_ns, "look_ns": machine.look_ns, "serve_ns": machine.serve_ns,

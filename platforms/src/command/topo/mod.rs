@@ -34,7 +34,7 @@ runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
 /// Show what the runtime sees of this machine, and what it will use
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Topo {
+pub(super) struct Topo {
     /// Another machine, in a file that `lstopo --of xml` wrote there (hwloc 1 to 3)
     #[arg(long, value_name = "FILE")]
     what_if: Option<PathBuf>,
@@ -72,7 +72,7 @@ fn list(text: &str) -> Result<PlaceList, String> {
 
 impl Topo {
     /// Prints the machine.
-    pub fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> Outcome {
         let choice = self.choice()?;
         deliver(&if self.json {
             json(&choice)

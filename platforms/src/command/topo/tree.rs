@@ -10,7 +10,7 @@ use tautline::hierarchy::{Domain, Group, Hierarchy};
 const SHOWN: u32 = 4;
 
 /// The places of the tree, each indented below the one that it is in, and what its workers run on.
-pub fn table(platform: &Platform) -> String {
+pub(super) fn table(platform: &Platform) -> String {
     let mut text = String::from("\nmemories, numbered breadth first; workers from left to right\n");
     below(platform, platform.hierarchy().root(), &mut text);
     text
@@ -57,7 +57,7 @@ fn cpus(platform: &Platform, place: Domain) -> Vec<usize> {
 }
 
 /// Whom some workers rob, the nearest first: the place that both are in, and the others of it in order.
-pub fn victims(platform: &Platform) -> String {
+pub(super) fn victims(platform: &Platform) -> String {
     let tree = platform.hierarchy();
     let mut text = String::from("\nvictims, the nearest first\n");
     let shown = tree.workers().min(SHOWN);
@@ -87,7 +87,7 @@ fn groups(tree: &Hierarchy, worker: u32) -> Vec<Group> {
 }
 
 /// The tree as data. Ranges are pairs of the first and the last.
-pub fn json(platform: &Platform) -> Value {
+pub(super) fn json(platform: &Platform) -> Value {
     let tree = platform.hierarchy();
     let place = |place: Domain| {
         let workers = tree.subtree(place);

@@ -33,7 +33,7 @@ EXAMPLES:
 /// Count the nodes of an unbalanced tree (the UTS benchmark)
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct Uts {
+pub(super) struct Uts {
     #[command(flatten)]
     tree: TreeArgs,
     /// How bags divide: half of everything (half), or as in the variants that mislead a tuner: a reserve
@@ -83,7 +83,7 @@ impl App for Uts {
 
 /// The search of a tree, which can be made.
 #[derive(Debug)]
-pub struct Search {
+pub(super) struct Search {
     chosen: Chosen,
     split: Division,
     engine: Engine,

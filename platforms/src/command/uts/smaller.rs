@@ -9,7 +9,7 @@ const SMALL: u64 = 8_000_000;
 const USUAL: u64 = 4_130_000;
 
 /// A known tree of the same type of at most some 4 million nodes, the likest first.
-pub fn like(params: &Params) -> Option<(String, Chosen)> {
+pub(super) fn like(params: &Params) -> Option<(String, Chosen)> {
     if params.kind == Kind::Balanced {
         return Some(shallower(params).0);
     }

@@ -9,7 +9,7 @@ use tautline::uts::{Kind, ParamError, Params, Shape};
 /// name is recognised however it is spelled, and checked against its published count.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Tree")]
-pub struct TreeArgs {
+pub(super) struct TreeArgs {
     /// A named tree: T1 T2 T3 T4 T5, their larger sisters such as T1L T3L T1XL T1XXL T1WL, triloka,
     /// anl, p7, geo, D6 to D13 [default: T1L, simulated D11, unless flags describe a tree]
     #[arg(value_name = "TREE")]
@@ -49,7 +49,7 @@ pub struct TreeArgs {
 
 /// A tree and what is known of it.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub(super) struct Chosen {
     /// Its name, or that it has none.
     pub name: &'static str,
     /// What it is made from.
@@ -60,7 +60,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// Which nodes are hashed.
-    pub fn rule(&self) -> &'static str {
+    pub(super) fn rule(&self) -> &'static str {
         match self.params.count_last_level {
             false => "every node hashed",
             true => "last level counted, not hashed",
@@ -70,7 +70,7 @@ impl Chosen {
 
 impl TreeArgs {
     /// The tree that was asked for; the one called `usual` if none was.
-    pub fn choose(&self, usual: &str) -> Result<Chosen, ParamError> {
+    pub(super) fn choose(&self, usual: &str) -> Result<Chosen, ParamError> {
         let mut params = match (&self.tree, self.is_described()) {
             (Some(name), _) => named::find(name)?.params,
             (None, true) => Params::default(),
@@ -137,7 +137,7 @@ fn same_tree(a: &Params, b: &Params) -> bool {
 }
 
 /// The parameters that matter, in words.
-pub fn describe(params: &Params) -> String {
+pub(super) fn describe(params: &Params) -> String {
     let Params {
         seed,
         branching,
@@ -172,7 +172,7 @@ pub fn describe(params: &Params) -> String {
 }
 
 /// The flags that make this tree.
-pub fn json(chosen: &Chosen) -> serde_json::Value {
+pub(super) fn json(chosen: &Chosen) -> serde_json::Value {
     let p = &chosen.params;
     serde_json::json!({
         "name": chosen.name, "t": p.kind as u32, "r": p.seed, "b": p.branching, "m": p.arity,

@@ -5,7 +5,7 @@ use tautline::uts::Counts;
 use tautline::uts::named::Named;
 
 /// Whether the counts are the published ones, and if not, what differs.
-pub fn compare(counts: &Counts, known: &Named) -> Result<(), String> {
+pub(super) fn compare(counts: &Counts, known: &Named) -> Result<(), String> {
     let expected = [
         ("nodes", counts.nodes, Some(known.nodes)),
         ("leaves", counts.leaves, known.leaves),
@@ -27,7 +27,7 @@ pub fn compare(counts: &Counts, known: &Named) -> Result<(), String> {
 }
 
 /// The counts as rows of a table.
-pub fn rows(counts: &Counts) -> [(&'static str, String); 3] {
+pub(super) fn rows(counts: &Counts) -> [(&'static str, String); 3] {
     let Counts {
         nodes,
         leaves,

@@ -13,7 +13,7 @@ pub(in crate::uts) struct Interval {
 }
 
 impl Interval {
-    pub const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         state: [0; 5],
         low: 0,
         high: 0,
@@ -23,13 +23,13 @@ impl Interval {
     /// The words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
     /// this is the order in memory.
     #[inline(always)]
-    pub fn words(&self) -> [u32; 8] {
+    pub(crate) fn words(&self) -> [u32; 8] {
         let [a, b, c, d, e] = self.state;
         [a, b, c, d, e, self.low, self.high, self.depth]
     }
 
     #[inline(always)]
-    pub fn tasks(&self) -> usize {
+    pub(crate) fn tasks(&self) -> usize {
         (self.high - self.low) as usize
     }
 }

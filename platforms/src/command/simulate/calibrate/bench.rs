@@ -20,7 +20,7 @@ const LETTERS: usize = 64;
 
 /// Measurements of one thing, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Spread {
+pub(super) struct Spread {
     /// Of an even number the upper one.
     pub median: f64,
     /// The shortest.
@@ -33,7 +33,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of at least one measurement.
-    pub fn of(mut all: Vec<f64>) -> Self {
+    pub(super) fn of(mut all: Vec<f64>) -> Self {
         all.sort_by(f64::total_cmp);
         Self {
             median: all[all.len() / 2],
@@ -44,7 +44,7 @@ impl Spread {
     }
 
     /// As people read it.
-    pub fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let Self {
             median,
             least,
@@ -67,7 +67,7 @@ fn each(start: Instant, times: usize) -> f64 {
 }
 
 /// A worker's turn when nothing is to be done outside.
-pub fn look() -> Spread {
+pub(super) fn look() -> Spread {
     repeated(|| {
         let (team, port, control) = (team(), Nowhere(Instant::now()), Control::new());
         let mut worker = busy(&team, &port, &control);
@@ -80,7 +80,7 @@ pub fn look() -> Spread {
 }
 
 /// A message put into an inbox, and one served, each by the one thread there is.
-pub fn message() -> [Spread; 2] {
+pub(super) fn message() -> [Spread; 2] {
     let measured = || {
         let (team, port, control) = (team(), Nowhere(Instant::now()), Control::new());
         let mut worker = busy(&team, &port, &control);
@@ -107,7 +107,7 @@ pub fn message() -> [Spread; 2] {
 }
 
 /// A bag divided.
-pub fn split() -> Spread {
+pub(super) fn split() -> Spread {
     repeated(|| {
         let mut bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
         let mut parts = Vec::with_capacity(TIMES);
@@ -120,7 +120,7 @@ pub fn split() -> Spread {
 }
 
 /// Work put into a reserve, or taken out.
-pub fn merge() -> Spread {
+pub(super) fn merge() -> Spread {
     repeated(|| {
         let reserve = Reserve::new();
         let bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
@@ -138,7 +138,7 @@ pub fn merge() -> Spread {
 ///
 /// # Errors
 /// A thread that the system would not start.
-pub fn wake() -> io::Result<Spread> {
+pub(super) fn wake() -> io::Result<Spread> {
     let wakes = tautline_node::wakes(WAKES)?;
     let ns = wakes.iter().map(|latency| latency.as_nanos() as f64);
     Ok(Spread::of(ns.collect()))

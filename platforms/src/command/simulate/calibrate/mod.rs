@@ -17,7 +17,7 @@ const SPEED_RUNS: usize = 3;
 
 /// Instead of a simulation.
 #[derive(Args, Debug)]
-pub struct Calibrate {
+pub(super) struct Calibrate {
     /// Measure what things cost on this machine, and print a description for --machine FILE
     #[arg(long, conflicts_with = "list_machines")]
     calibrate: bool,
@@ -36,12 +36,12 @@ struct Measured {
 
 impl Calibrate {
     /// Was it asked for?
-    pub fn asked(&self) -> bool {
+    pub(super) fn asked(&self) -> bool {
         self.calibrate
     }
 
     /// Measures and prints.
-    pub fn run(&self) -> Outcome {
+    pub(super) fn run(&self) -> Outcome {
         let measured = Measured::now()?;
         match self.json {
             true => deliver(&format!("{:#}\n", measured.json())),

@@ -14,7 +14,7 @@ const VALUES_MAX: usize = 10_000;
 
 /// `NAME=V1,V2,…`, as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub(super) struct Axis {
     /// The option's long name, or the letter of one that has none, or `wz`.
     pub name: String,
     /// At least one.
@@ -42,7 +42,7 @@ impl FromStr for Axis {
 
 impl Axis {
     /// The name under which `command` knows what is varied here.
-    pub fn resolved(self, command: &Command) -> Result<Self, String> {
+    pub(super) fn resolved(self, command: &Command) -> Result<Self, String> {
         let Self { name, values } = self;
         let known = names(command);
         if name == PAIRS || known.contains(&name) {
@@ -70,7 +70,7 @@ impl Axis {
     }
 
     /// The arguments that set the value at this position.
-    pub fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
+    pub(super) fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
         let value = &self.values[position];
         if self.name == PAIRS {
             let (steals, dimensions) = value.split_once('/').ok_or_else(|| {
@@ -88,13 +88,13 @@ impl Axis {
     }
 
     /// The values as numbers, if all are.
-    pub fn numbers(&self) -> Option<Vec<f64>> {
+    pub(super) fn numbers(&self) -> Option<Vec<f64>> {
         let number = |value: &String| value.parse().ok().filter(|value: &f64| value.is_finite());
         self.values.iter().map(number).collect()
     }
 
     /// As long as the longest of them.
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         let lengths = self.values.iter().chain([&self.name]);
         lengths
             .map(|text| text.chars().count())

@@ -14,7 +14,7 @@ const LOG_FROM: f64 = 16.0;
 
 /// What the plot shows over what is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Measure {
+pub(super) enum Measure {
     /// Sequential over parallel virtual time, a worker
     Efficiency,
     /// Virtual seconds
@@ -37,7 +37,7 @@ pub enum Measure {
 
 impl Measure {
     /// With the unit.
-    pub fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             Self::Efficiency => "efficiency, %",
             Self::Seconds => "virtual seconds",
@@ -115,13 +115,13 @@ const COLUMNS: [&str; 11] = [
 ];
 
 /// The head of the table.
-pub fn head(axes: &[Axis]) -> String {
+pub(super) fn head(axes: &[Axis]) -> String {
     let names = axes.iter().map(|axis| axis.name.clone());
     line(axes, names, COLUMNS.map(str::to_owned))
 }
 
 /// A row of it: the medians of `runs`, whose rate is in `unit`.
-pub fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> String {
+pub(super) fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> String {
     let of = |figure: Figure| median(runs, figure).map(|found| found[1]);
     let whole = |figure: Figure| grouped(of(figure).unwrap_or_default() as u64);
     let percent = |figure: Figure| format!("{:.2} %", of(figure).unwrap_or_default() * 100.0);
@@ -159,7 +159,7 @@ fn line(axes: &[Axis], values: impl Iterator<Item = String>, cells: [String; 11]
 }
 
 /// Median, least and greatest of every figure.
-pub fn json(runs: &[Figures]) -> Value {
+pub(super) fn json(runs: &[Figures]) -> Value {
     let spread = FIGURES.iter().map(|(name, figure)| {
         let found = median(runs, figure);
         let [least, median, most] = found.map_or([None; 3], |found| found.map(Some));
@@ -170,7 +170,7 @@ pub fn json(runs: &[Figures]) -> Value {
 }
 
 /// Draws `measure` of all rows: the first axis from left to right, a line for each value of the second.
-pub fn series(axes: &[Axis], rows: &[Row], measure: Measure) -> Vec<Series> {
+pub(super) fn series(axes: &[Axis], rows: &[Row], measure: Measure) -> Vec<Series> {
     let lines = axes.get(1).map_or(1, |axis| axis.values.len());
     let x = places_on(&axes[0]);
     let one = |line: usize| Series {
@@ -188,7 +188,7 @@ pub fn series(axes: &[Axis], rows: &[Row], measure: Measure) -> Vec<Series> {
 }
 
 /// The plot of `series`.
-pub fn plot<'a>(
+pub(super) fn plot<'a>(
     (title, x_title): (&'a str, &'a str),
     facts: &'a [(&'a str, String)],
     series: &'a [Series],
@@ -220,7 +220,7 @@ pub fn plot<'a>(
 }
 
 /// What stands below the plot: what is varied, and which names the numbers stand for.
-pub fn x_title(axis: &Axis) -> String {
+pub(super) fn x_title(axis: &Axis) -> String {
     if axis.numbers().is_some() {
         return axis.name.clone();
     }

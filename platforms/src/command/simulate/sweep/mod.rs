@@ -27,7 +27,7 @@ const RUNS_MAX: usize = 100_000;
 /// Many runs instead of one.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Many runs")]
-pub struct Sweep {
+pub(super) struct Sweep {
     /// A run for each value of an option (wz=W/Z,…: random steals and lifeline dimensions in pairs); given
     /// twice, for each pair of values
     #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with_all = ["life", "trace"])]
@@ -46,7 +46,7 @@ pub struct Sweep {
 
 /// The runs of one point of a sweep.
 #[derive(Debug)]
-pub struct Row {
+pub(super) struct Row {
     values: Vec<String>,
     runs: Vec<Figures>,
 }
@@ -65,7 +65,7 @@ struct Story {
 
 impl Sweep {
     /// Is there more than one run?
-    pub fn asked(&self) -> bool {
+    pub(super) fn asked(&self) -> bool {
         !self.sweep.is_empty() || self.repeat.is_some()
     }
 
@@ -105,7 +105,7 @@ impl Sweep {
 }
 
 /// Runs what `given` asks for, which was read from the arguments of this process.
-pub fn run<A: App>(given: &Virtual<A>) -> Outcome {
+pub(super) fn run<A: App>(given: &Virtual<A>) -> Outcome {
     let sweep = &given.sweep;
     let axes = sweep.axes(&command::<A>())?;
     // All of them, before any runs.

@@ -1,13 +1,13 @@
-//! What tuning costs: a turn that is not timed, one that is, and a verdict.
+//! Costs of the grain tuner: a turn that is not timed, a timed turn, and a verdict.
 #![allow(missing_docs)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use tautline_core::tuning::{Log, Pace, Rule, Tuner, Tuning};
+use tautline_core::grain::{Log, Pace, Rule, Tuner, Tuning};
 
-fn tuning(c: &mut Criterion) {
-    let mut group = c.benchmark_group("tuning");
+fn grain(c: &mut Criterion) {
+    let mut group = c.benchmark_group("grain");
     let origin = Instant::now();
     let now = || origin.elapsed().as_nanos() as u64;
     for (name, interval) in [("turn_1ms", 1_000_000), ("turn_always_timed", 0)] {
@@ -47,6 +47,6 @@ fn tuning(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
-    targets = tuning
+    targets = grain
 }
 criterion_main!(benches);

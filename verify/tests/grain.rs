@@ -4,7 +4,7 @@
 //! `glb.rs`, model `tuned_workers`.
 
 use std::time::Instant;
-use tautline_core::tuning::{Log, Rule, Tuner, Tuning};
+use tautline_core::grain::{Log, Rule, Tuner, Tuning};
 
 const MS: u64 = 1_000_000;
 
@@ -30,7 +30,7 @@ fn readings(rule: Rule, verdict: Verdict, log: &mut Log) {
     log.fed += 10;
     log.emptied += if small { 2 } else { 10 };
     log.split += if small { 10 } else { 30 };
-    log.staff.full += if large { MS / 2 } else { MS };
+    log.utilization.full += if large { MS / 2 } else { MS };
     assert_ne!(rule, Rule::Direct);
 }
 

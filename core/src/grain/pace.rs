@@ -1,6 +1,6 @@
 //! Which turns of a worker are timed.
 
-use crate::tuning::{Sample, Tuning};
+use crate::grain::{Sample, Tuning};
 
 /// Turns are timed so often that this many fit an interval of the tuner; short ones in between are not,
 /// since reading a clock may take longer than they do.
@@ -85,7 +85,7 @@ impl Pace {
         }
     }
 
-    /// This turn is none to go by: the worker waits for somebody else before it works.
+    /// Discards the timing of this turn: the worker waits for another worker before it processes tasks.
     #[cold]
     pub fn waits(&mut self) {
         self.timing = Timing::Off;

@@ -1,6 +1,6 @@
-//! From what a place measured to its next grain.
+//! Computes the next grain of a place from its measurements.
 
-use crate::tuning::{GRAIN_MAX, Log, Rule, Tuning};
+use crate::grain::{GRAIN_MAX, Log, Rule, Tuning};
 
 /// A place that had all its workers running for less than this share of the time is short of work
 /// that could be shared (Finnerty 2022: 90 %).
@@ -12,33 +12,33 @@ const FED_PER_EMPTIED_TENTHS: u64 = 13;
 /// Takings for each feeding below which the grain is too small (Finnerty 2022: 2).
 const SPLIT_PER_FED: u64 = 2;
 
-/// A look outside that finds nothing may take one part in so many of the time.
+/// A poll that finds nothing may take at most 1/64 of the time.
 const LOOK_SHARE: u128 = 64;
 
-/// Where workers of the place wait for work it may take a quarter of what they lose, as they gain by
-/// it; but never more than one part in so many.
+/// While workers of the place wait for work, polling may take a quarter of the time that they lose, since
+/// they gain by it, but never more than 1/8.
 const LOOK_SHARE_SHORT: u128 = 8;
 
-/// All that is done before the tasks, serving others included, may take one part in so many: who looks
-/// too often gives away what is hardly worth a message.
+/// All service before the tasks of a turn, answering thieves included, may take at most 1/16: a worker that
+/// polls too often gives away loot that is hardly worth a message.
 const SERVICE_SHARE: u128 = 16;
 
-/// Of what was known about the use of the workers, one part in so many is forgotten at every verdict: a
-/// place that runs short again and again does so for less time than a change of the grain takes.
+/// The decay of the recorded utilization: 1/32 is forgotten at every verdict. A place that runs short
+/// repeatedly does so for less time than a change of the grain takes.
 const FORGOTTEN: u64 = 32;
 
-/// A grain is only made smaller if empty looks take less than one part in so many of what they may.
+/// A grain is reduced only if empty polls take less than 1/2 of their limit.
 const SLACK: u128 = 2;
 
-/// The same where nobody waits for work: the turn is then needlessly long for who asks.
+/// The same while no worker waits for work; a longer turn then only delays the answers to requests.
 const SLACK_FULL: u128 = 16;
 
-/// What two readings say about the grain.
+/// The conclusion from two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Too small, and what would do.
+    /// The grain is too small; this one would suffice.
     Small(usize),
-    /// Too large, and what would do.
+    /// The grain is too large; this one would suffice.
     Large(usize),
 }
 
@@ -61,7 +61,7 @@ pub struct Tuner {
     /// Ticks until the next verdict.
     patience: u64,
     /// Ticks with and without work, the latest counting most.
-    staff: [u64; 2],
+    utilization: [u64; 2],
     last: Option<Verdict>,
 }
 
@@ -74,7 +74,7 @@ impl Tuner {
             before: Log::default(),
             ticked: now,
             patience: tuning.first_interval(),
-            staff: [0; 2],
+            utilization: [0; 2],
             last: None,
         }
     }
@@ -107,9 +107,9 @@ impl Tuner {
         let elapsed = now.saturating_sub(self.ticked);
         let since = log.since(&self.before);
         for (known, new) in self
-            .staff
+            .utilization
             .iter_mut()
-            .zip([since.staff.busy, since.staff.idle])
+            .zip([since.utilization.busy, since.utilization.idle])
         {
             *known = *known - *known / FORGOTTEN + new;
         }
@@ -143,7 +143,7 @@ impl Tuner {
             Rule::MergeEmpty => log.fed * 10 > log.emptied * FED_PER_EMPTIED_TENTHS,
             Rule::SplitMerge => log.fed > 0 && log.split < SPLIT_PER_FED * log.fed,
         };
-        let full = u128::from(log.staff.full);
+        let full = u128::from(log.utilization.full);
         let short = full * 100 < u128::from(elapsed) * u128::from(FULL_PERCENT);
         match (small, short) {
             (true, false) => Some(Verdict::Small(self.grain.saturating_mul(2))),
@@ -160,7 +160,7 @@ impl Tuner {
         if tasks == 0 || computing == 0 {
             return None;
         }
-        let [busy, idle] = self.staff.map(u128::from);
+        let [busy, idle] = self.utilization.map(u128::from);
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;

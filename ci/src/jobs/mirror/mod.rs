@@ -1,4 +1,7 @@
-//! One name, four places: whoever knows a module finds its tests, its models and its benchmark.
+//! One name, four places: a module, its tests, its models and its benchmark. Facts that tests name
+//! are listed in one file.
+
+mod facts;
 
 use super::deps::{Floor, floor_of};
 use super::{Verdict, judge};
@@ -19,12 +22,14 @@ const EXCEPTIONS: &[Exception] = &[Exception {
     why: "a tree that never changes once it is built has no schedules",
 }];
 
-pub fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     for e in EXCEPTIONS {
         println!("{} is {}: {}", e.missing, e.instead, e.why);
     }
     let modules = tree.folders("core/src").len();
-    judge(check(tree, EXCEPTIONS)?, format!("{modules} modules"))
+    let mut findings = check(tree, EXCEPTIONS)?;
+    findings.extend(facts::check(tree)?);
+    judge(findings, format!("{modules} modules"))
 }
 
 fn check(tree: &Tree, exceptions: &[Exception]) -> Result<Vec<String>> {
@@ -126,17 +131,17 @@ mod tests {
     #[test]
     fn an_exception_needs_its_substitute_and_expires() {
         let tree = Sample::new(WHOLE);
-        tree.write("core/src/glb/mod.rs", "");
-        tree.write("verify/tests/glb.rs", "");
+        tree.write("core/src/task/mod.rs", "");
+        tree.write("verify/tests/task.rs", "");
         let exceptions = &[Exception {
-            missing: "core/tests/glb.rs",
-            instead: "backends/node/tests/glb.rs",
+            missing: "core/tests/task.rs",
+            instead: "backends/node/tests/pool.rs",
             why: "threads",
         }];
-        assert!(check(&tree, exceptions).unwrap()[0].starts_with("backends/node/tests/glb.rs"));
-        tree.write("backends/node/tests/glb.rs", "");
+        assert!(check(&tree, exceptions).unwrap()[0].starts_with("backends/node/tests/pool.rs"));
+        tree.write("backends/node/tests/pool.rs", "");
         assert_eq!(check(&tree, exceptions).unwrap(), [""; 0]);
-        tree.write("core/tests/glb.rs", "");
+        tree.write("core/tests/task.rs", "");
         assert!(check(&tree, exceptions).unwrap()[0].contains("not needed any more"));
     }
 }

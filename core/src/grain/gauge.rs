@@ -51,7 +51,7 @@ impl Sample {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
     sample: Sample,
-    staff: Staff,
+    utilization: Utilization,
     running: u64,
     size: u64,
     since: u64,
@@ -59,7 +59,7 @@ pub struct Gauge {
 
 /// How much of its workers a place used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Staff {
+pub struct Utilization {
     /// Ticks during which all workers had work.
     pub full: u64,
     /// Ticks with work, added up over the workers.
@@ -68,7 +68,7 @@ pub struct Staff {
     pub idle: u64,
 }
 
-impl Staff {
+impl Utilization {
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             full: self.full - before.full,
@@ -86,29 +86,29 @@ impl Gauge {
 
     /// From tick `now` on `running` workers of `size` have work.
     pub fn crew(&mut self, running: usize, size: usize, now: u64) {
-        self.staff_until(now);
+        self.utilization_until(now);
         self.running = running as u64;
         self.size = size as u64;
     }
 
     /// The samples so far, and the use of the workers up to `now`.
-    pub fn read(&mut self, now: u64) -> (Sample, Staff) {
-        (self.sample, self.staff_until(now))
+    pub fn read(&mut self, now: u64) -> (Sample, Utilization) {
+        (self.sample, self.utilization_until(now))
     }
 
     /// What has been read is kept: a clock may differ a little between processors, and no later reading
     /// may be below this one.
-    fn staff_until(&mut self, now: u64) -> Staff {
+    fn utilization_until(&mut self, now: u64) -> Utilization {
         let ticks = now.saturating_sub(self.since);
         let is_full = u64::from(self.running == self.size && self.size > 0);
         let idle = match self.running {
             0 => 0,
             running => self.size - running,
         };
-        self.staff.full += is_full * ticks;
-        self.staff.busy += self.running * ticks;
-        self.staff.idle += idle * ticks;
+        self.utilization.full += is_full * ticks;
+        self.utilization.busy += self.running * ticks;
+        self.utilization.idle += idle * ticks;
         self.since += ticks;
-        self.staff
+        self.utilization
     }
 }

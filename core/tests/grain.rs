@@ -6,7 +6,7 @@
 //! | Finnerty, acceptance fact 16: a recorded trace gives the grains computed by hand | `merge_empty_follows_a_trace`, `split_merge_follows_a_trace` |
 //! | Finnerty, acceptance fact 23: a dormant place's grain is not driven down | `a_rest_is_no_sign` |
 
-use tautline_core::tuning::{GRAIN_MAX, Gauge, Log, Pace, Rule, Sample, Staff, Tuner, Tuning};
+use tautline_core::grain::{GRAIN_MAX, Gauge, Log, Pace, Rule, Sample, Tuner, Tuning, Utilization};
 
 const MS: u64 = 1_000_000;
 
@@ -32,7 +32,7 @@ impl Bench {
         self.log.fed += fed;
         self.log.split += split;
         self.log.emptied += emptied;
-        self.log.staff.full += full * MS / 100;
+        self.log.utilization.full += full * MS / 100;
         self.now += MS;
         self.tuner.tick(self.log, self.now);
         self.tuner.grain()
@@ -41,8 +41,8 @@ impl Bench {
     /// A millisecond of eight workers in which turns were timed; the grain after it.
     fn measure(&mut self, sample: Sample, idle_percent: u64) -> usize {
         self.log.sample += sample;
-        self.log.staff.idle += 8 * MS * idle_percent / 100;
-        self.log.staff.busy += 8 * MS * (100 - idle_percent) / 100;
+        self.log.utilization.idle += 8 * MS * idle_percent / 100;
+        self.log.utilization.busy += 8 * MS * (100 - idle_percent) / 100;
         self.now += MS;
         self.tuner.tick(self.log, self.now);
         self.tuner.grain()
@@ -154,7 +154,7 @@ fn a_rest_is_no_sign() {
         bench.tick(1, 2, 1, 0);
         for _ in 0..5 {
             bench.now += 100 * MS;
-            bench.log.staff.idle += 800 * MS;
+            bench.log.utilization.idle += 800 * MS;
             assert!(bench.tuner.rested(bench.log, bench.now));
             assert!(!bench.tuner.is_due(bench.now));
             assert_eq!(bench.tick(1, 2, 1, 95), 10, "{rule:?}");
@@ -273,15 +273,15 @@ fn the_gauge_adds_up_workers_while_there_is_work() {
     gauge.crew(1, 2, 100);
     gauge.crew(2, 2, 150);
     gauge.crew(0, 2, 180);
-    let staff = Staff {
+    let utilization = Utilization {
         full: 30,
         busy: 50 + 60,
         idle: 50,
     };
-    assert_eq!(gauge.read(200).1, staff);
+    assert_eq!(gauge.read(200).1, utilization);
     // A clock that is behind takes nothing back.
     gauge.crew(0, 2, 170);
-    assert_eq!(gauge.read(200).1, staff);
+    assert_eq!(gauge.read(200).1, utilization);
 }
 
 /// Short turns are skipped, long ones are all timed, and the sums come at intervals that double.

@@ -23,7 +23,7 @@ mod gauge;
 mod pace;
 mod tuner;
 
-pub use gauge::{Gauge, Sample, Staff};
+pub use gauge::{Gauge, Sample, Utilization};
 pub use pace::Pace;
 pub use tuner::Tuner;
 
@@ -118,7 +118,7 @@ pub struct Log {
     /// Times that this left it empty.
     pub emptied: u64,
     /// How the workers were used.
-    pub staff: Staff,
+    pub utilization: Utilization,
     /// The sampled turns.
     pub sample: Sample,
 }
@@ -129,7 +129,7 @@ impl Log {
             fed: self.fed - before.fed,
             split: self.split - before.split,
             emptied: self.emptied - before.emptied,
-            staff: self.staff.since(&before.staff),
+            utilization: self.utilization.since(&before.utilization),
             sample: self.sample.since(&before.sample),
         }
     }

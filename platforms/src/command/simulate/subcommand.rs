@@ -1,0 +1,41 @@
+//! `tautline simulate`: the subcommands and options beside the applications.
+
+use super::calibrate::Calibrate;
+use super::machines::Machines;
+use crate::command::app::Chosen;
+use crate::command::{Failure, Outcome, names};
+use clap::Args;
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline simulate uts                     1024 places count the 16 526 523 nodes of D11
+  tautline simulate --list-machines         what --machine knows by name
+  tautline simulate --calibrate > here.toml what things cost here, for --machine here.toml
+  tautline simulate uts --help              all options and more examples";
+
+/// Run an application on thousands of places in virtual time
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Simulate {
+    #[command(subcommand)]
+    application: Option<Chosen<true>>,
+    #[command(flatten)]
+    machines: Machines,
+    #[command(flatten)]
+    calibrate: Calibrate,
+}
+
+impl Simulate {
+    /// Carries out the request.
+    pub(crate) fn run(&self) -> Outcome {
+        match &self.application {
+            Some(application) => application.run(),
+            None if self.machines.asked() => self.machines.list(),
+            None if self.calibrate.asked() => self.calibrate.run(),
+            None => Err(Failure::Usage(format!(
+                "a command is missing: one of {}; see tautline --help",
+                names()
+            ))),
+        }
+    }
+}
