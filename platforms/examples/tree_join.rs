@@ -26,8 +26,8 @@ fn main() -> tautline::Result<()> {
     let rt = Runtime::new()?;
     // One of them is wide, one is thin and 1572 levels deep.
     for name in ["T1", "T3"] {
-        let known = named::find(name).expect("a tree of the benchmark");
-        let tree = Tree::new(known.params).expect("its trees are valid");
+        let known = named::find(name)?;
+        let tree = Tree::new(known.params)?;
         let nodes = rt.run(|cx| count(cx, &tree, &tree.root()));
         assert_eq!(nodes, known.nodes);
         println!("{name}: {nodes} nodes");

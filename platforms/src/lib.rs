@@ -8,8 +8,10 @@ pub mod backtrack;
 pub mod bc;
 pub mod bench;
 pub mod choice;
+pub mod division;
 mod environment;
 mod error;
+mod file;
 pub mod glb;
 pub mod machines;
 pub mod nqueens;
@@ -28,6 +30,7 @@ pub mod tsp;
 pub mod uts;
 
 pub use error::{Error, Result};
+pub use file::FileError;
 pub use platform::Platform;
 pub use runtime::Runtime;
 pub use tautline_core::hierarchy;

@@ -203,12 +203,15 @@ fn the_environment_overrides_the_degree() {
         ("7", ["degree 7", "tasks Ok(7)"]),
         (
             "1",
-            ["refused: TAUTLINE_PHASER_DEGREE 1: 2 to 1024", "tasks Err"],
+            [
+                "refused: TAUTLINE_PHASER_DEGREE 1: a whole number from 2 to 1024",
+                "tasks Err",
+            ],
         ),
         (
             "two",
             [
-                "refused: TAUTLINE_PHASER_DEGREE two: 2 to 1024",
+                "refused: TAUTLINE_PHASER_DEGREE two: a whole number from 2 to 1024",
                 "tasks Err",
             ],
         ),

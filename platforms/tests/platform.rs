@@ -4,6 +4,9 @@
 //! cores have two threads (hwloc 2), a POWER8 node with eight threads a core (hwloc 1), and an Arm server of
 //! two dies of 24 cores, five of them not allowed (hwloc 2).
 
+mod shape;
+#[path = "platform/shapes.rs"]
+mod shapes;
 #[path = "platform/topologies.rs"]
 mod topologies;
 
@@ -52,7 +55,7 @@ fn chatterjee_8_the_xeon_described_in_toml() {
 }
 
 /// The one line that refuses the text.
-fn refusal(read: Result<impl std::fmt::Debug, tautline::platform::PlatformError>) -> String {
+fn refusal(read: Result<impl std::fmt::Debug, tautline::FileError>) -> String {
     let line = read.map_or_else(|e| e.to_string(), |read| format!("accepted {read:?}"));
     assert_eq!(line.lines().count(), 1, "{line}");
     line
@@ -121,13 +124,13 @@ fn each_mistake_in_xml_is_one_line_with_its_place() {
         "<place num=\"2\" type=\"cache\" name=\"L2\">",
         "<place num=\"2\" type=\"cache\" name=\"L2\"><worker/>",
         "<place num=\"2\" type=\"cache\" name=\"L2\"",
-        "1 workers on a place with places below it: only on a leaf",
+        "1 workers on a domain with domains below it: only on a leaf",
     );
     check(
         L1,
         "num=\"1000000\" type=\"cache\"",
         "<place num=\"2\" type=\"cache\" name=\"L2\"",
-        "num 2 makes too many places: at most 1048576",
+        "num 2 makes too many domains: at most 1048576",
     );
     check(
         LEAF,
@@ -290,7 +293,7 @@ fn each_mistake_in_toml_is_one_line_with_its_place() {
         "type = \"mem\"",
         "type = \"mem\"\nworkers = 2",
         "[place]",
-        "2 workers on a place with places below it: only on a leaf",
+        "2 workers on a domain with domains below it: only on a leaf",
     );
     check(
         "type = \"mem\"",

@@ -90,6 +90,28 @@ fn the_table_shows_tree_workers_and_victims() {
 }
 
 #[test]
+fn all_processors_of_a_large_machine_are_divided() {
+    const POWER: &str = "topo --what-if tests/topology/power8-4x3x8.xml";
+    let topo = json(&mut tautline(&format!("{POWER} --json")));
+    let division = &topo["division"];
+    assert_eq!(division["workers"], 48);
+    assert_eq!(division["why"], "cut along memory nodes");
+    let places = division["places"].as_array().unwrap();
+    let sizes: Vec<_> = places
+        .iter()
+        .map(|it| it.as_array().unwrap().len())
+        .collect();
+    assert_eq!(sizes, [48, 48]);
+    let (code, table, _) = output(&mut tautline(POWER));
+    let line = "all CPUs         2 places x 48 workers: cut along memory nodes\n";
+    assert!(code == Some(0) && table.contains(line), "{table}");
+    assert!(table.contains("place 1 on CPUs 48-95\n"), "{table}");
+    let (_, table, _) = output(&mut tautline(XEON));
+    let line = "all CPUs         1 place x 16 workers: all processors fit in one place\n";
+    assert!(table.contains(line), "{table}");
+}
+
+#[test]
 fn the_degree_of_phasers_can_be_asked_for() {
     let with = |degree: &str, args: &str| {
         let mut command = tautline(args);
@@ -104,7 +126,10 @@ fn the_degree_of_phasers_can_be_asked_for() {
     );
     let (code, _, talk) = with("1", "topo");
     assert_eq!(code, Some(2));
-    assert_eq!(talk, "tautline: TAUTLINE_PHASER_DEGREE 1: 2 to 1024\n");
+    assert_eq!(
+        talk,
+        "tautline: TAUTLINE_PHASER_DEGREE 1: a whole number from 2 to 1024\n"
+    );
 }
 
 #[test]
@@ -213,6 +238,94 @@ fn runs_go_where_the_variables_say() {
     let option =
         json(tautline(&format!("{uts} --places 2 --workers 1")).env("TAUTLINE_PLACES", "{{"));
     assert_eq!(option["places"], 2);
+}
+
+/// Each variable of a run, with a value that is refused.
+const VARIABLES: [(&str, &str); 11] = [
+    ("PLACES", "{0"),
+    ("WORKERS", "many"),
+    ("RANDOM_STEALS", "-1"),
+    ("LIFELINES", "star"),
+    ("STEAL", "all"),
+    ("GRAIN", "fine"),
+    ("FAIRNESS", "none"),
+    ("SEED", "0x1"),
+    ("NO_PIN", "perhaps"),
+    ("DEADLINE", "soon"),
+    ("WARN", "never"),
+];
+
+#[test]
+fn an_empty_variable_counts_as_unset() {
+    let uts = "uts D7 --baseline none --json --quiet";
+    let plain = json(&mut tautline(uts));
+    let names = VARIABLES.map(|(name, _)| name);
+    let names = names.into_iter().chain(["PHASER_DEGREE", "PLATFORM"]);
+    let names = names.map(|name| format!("TAUTLINE_{name}"));
+    let names: Vec<String> = names.chain(["OMP_PLACES".to_owned()]).collect();
+    for value in ["", " "] {
+        for name in &names {
+            let run = json(tautline(uts).env(name, value));
+            assert_eq!(run["config"], plain["config"], "{name}");
+            assert_eq!(run["workers"], plain["workers"], "{name}");
+        }
+        let all = names.iter().map(|name| (name, value));
+        json(tautline("topo --json").envs(all));
+    }
+    let unknown = tautline("topo").env("TAUTLINE_NOTHING", "").output();
+    assert_eq!(unknown.unwrap().stderr, b"");
+}
+
+#[test]
+fn a_malformed_variable_is_one_line_with_its_name_and_value() {
+    for (name, value) in VARIABLES {
+        let name = format!("TAUTLINE_{name}");
+        let line = refusal(tautline("uts D7").env(&name, value));
+        assert!(line.contains(&name) && line.contains(value), "{line}");
+        assert!(line.len() > name.len() + value.len() + 20, "{line}");
+    }
+    for (name, value, allowed) in [
+        ("PHASER_DEGREE", "1", "a whole number from 2 to 1024\n"),
+        ("PHASER_DEGREE", "wide", "a whole number from 2 to 1024\n"),
+        ("PLATFORM", "/nowhere.xml", ""),
+    ] {
+        let line = refusal(tautline("topo").env(format!("TAUTLINE_{name}"), value));
+        let start = format!("tautline: TAUTLINE_{name} {value}: {allowed}");
+        assert!(line.starts_with(&start), "{line}");
+    }
+}
+
+#[test]
+fn a_platform_in_a_variable_is_used_or_refused() {
+    let topo = json(tautline("topo --json").env("TAUTLINE_PLATFORM", "tests/hpt/power7.toml"));
+    let plain = json(&mut tautline("topo --json"));
+    assert_ne!(topo["hierarchy"], plain["hierarchy"]);
+    assert_eq!(topo["cpus"], plain["cpus"]);
+    let file = std::env::temp_dir().join(format!("tautline-topo-{}.toml", std::process::id()));
+    let text = "cpus = \"1048575\"\n[place]\ntype = \"core\"\nworkers = 1\n";
+    std::fs::write(&file, text).expect("a file for the test");
+    let line = refusal(tautline("topo").env("TAUTLINE_PLATFORM", &file));
+    std::fs::write(&file, &text[..20]).expect("a file for the test");
+    let cut = refusal(tautline("topo").env("TAUTLINE_PLATFORM", &file));
+    std::fs::remove_file(&file).expect("the file of the test");
+    let start = format!("tautline: TAUTLINE_PLATFORM {}", file.display());
+    assert!(
+        line.starts_with(&format!("{start}, CPU 1048575: allowed processors, of ")),
+        "{line}"
+    );
+    assert!(cut.starts_with(&format!("{start}:2:")), "{cut}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_not_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    for name in ["TAUTLINE_PLACES", "TAUTLINE_PHASER_DEGREE"] {
+        let line = refusal(tautline("topo").env(name, bytes));
+        assert!(line.starts_with(&format!("tautline: {name} ")), "{line}");
+        assert!(line.ends_with(": text in UTF-8\n"), "{line}");
+    }
 }
 
 #[test]

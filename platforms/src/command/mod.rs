@@ -111,7 +111,10 @@ type Outcome = Result<(), Failure>;
 /// Runs the command that the arguments ask for.
 pub(crate) fn main() -> ExitCode {
     usage::warn_of_unknown_variables(&Cli::command());
-    let cli = match Cli::command()
+    if let Err(Failure::Usage(line)) = usage::check_variables() {
+        return complain(&line, 2);
+    }
+    let cli = match usage::without_empty_variables(Cli::command())
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {

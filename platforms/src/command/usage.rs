@@ -1,10 +1,16 @@
 //! What is wrong with the arguments, in one line.
 
+use super::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
+use std::ffi::OsStr;
 use std::process::ExitCode;
 use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
+use tautline::platform;
+
+/// The variables that no option stands for.
+const OTHERS: [&str; 3] = [WARN_VARIABLE, DEGREE_VARIABLE, platform::VARIABLE];
 
 /// Prints help and version as they are, and any error as one line that names option, value and what is
 /// allowed.
@@ -102,7 +108,42 @@ fn origin(option: &str, value: &str) -> String {
     }
 }
 
-/// One line for all variables that look like ours and are not.
+fn is_empty(value: &OsStr) -> bool {
+    value.to_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// The command without the variables that are empty: they count as unset.
+pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_unset = |arg: &clap::Arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        value.is_some_and(|value| is_empty(&value))
+    };
+    command
+        .mut_args(|arg| match is_unset(&arg) {
+            true => arg.env(None::<&str>),
+            false => arg,
+        })
+        .mut_subcommands(without_empty_variables)
+}
+
+/// Refuses values of the variables that no option stands for, before anything runs.
+///
+/// # Errors
+/// A malformed variable.
+pub(super) fn check_variables() -> Result<(), Failure> {
+    match std::env::var_os(WARN_VARIABLE) {
+        Some(value) if !is_empty(&value) && value != "0" && value != "1" => {
+            let value = value.to_string_lossy();
+            let value = value.escape_debug();
+            Err(Failure::Usage(format!(
+                "{WARN_VARIABLE} {value}: 0 silences warnings, 1 does not"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Warns in one line of all variables that have our prefix and are unknown.
 pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
     let known: Vec<_> = command
         .get_subcommands()
@@ -110,10 +151,11 @@ pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
         .filter_map(|arg| arg.get_env())
         .collect();
     let unknown: Vec<String> = std::env::vars_os()
+        .filter(|(_, value)| !is_empty(value))
         .map(|(name, _)| name)
         .filter(|name| name.to_string_lossy().starts_with("TAUTLINE_"))
         .filter(|name| {
-            name != WARN_VARIABLE && name != DEGREE_VARIABLE && !known.contains(&name.as_os_str())
+            !OTHERS.iter().any(|other| name == other) && !known.contains(&name.as_os_str())
         })
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
@@ -125,7 +167,7 @@ pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
                 all.push(name);
             }
         }
-        all.extend([WARN_VARIABLE.into(), DEGREE_VARIABLE.into()]);
+        all.extend(OTHERS.map(Into::into));
         eprintln!(
             "tautline: {names}: unknown and ignored; the variables are {}",
             all.join(" ")

@@ -38,10 +38,7 @@
 
 mod read;
 
-use crate::uts::Kind;
-use read::Fault;
-use std::fs::File;
-use std::io::Read as _;
+use crate::file::{FileError, locate};
 use std::path::Path;
 use tautline_sim::{Machine, Shape};
 
@@ -82,83 +79,31 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The built-in machine with this name, else the one that the file with this path describes.
 ///
 /// # Errors
-/// A name that is none and no file, a file that cannot be read, and a description with a mistake:
-/// its line and column, what was found and what is expected.
-pub fn find(name_or_path: &str) -> Result<Description, MachineError> {
+/// An unknown name, a file that cannot be read, and a description with a mistake: its line and column,
+/// what was found and what is expected.
+pub fn find(name_or_path: &str) -> Result<Description, FileError> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
         return parse(name, text);
     }
     let path = Path::new(name_or_path);
     let looks_like_one = path.extension().is_some() || path.components().count() > 1;
     if !looks_like_one && !path.exists() {
-        let name = name_or_path.to_owned();
-        return Err(MachineError::Unknown { name });
+        return Err(FileError::Unknown {
+            name: name_or_path.to_owned(),
+            what: "machine",
+            known: format!("the machines are {}", listed()),
+        });
     }
-    let unreadable = |source| MachineError::Unreadable {
-        file: name_or_path.to_owned(),
-        source,
-    };
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
-        .map_err(unreadable)?;
-    if text.len() as u64 > BYTES_MAX {
-        let long = format!("longer than {BYTES_MAX} bytes");
-        return Err(unreadable(std::io::Error::other(long)));
-    }
+    let text = crate::file::text(path, BYTES_MAX)?;
     parse(name_or_path, &text)
 }
 
 /// The machine that `text` describes; `file` is what errors call it.
 ///
 /// # Errors
-/// [`MachineError::Malformed`]
-pub fn parse(file: &str, text: &str) -> Result<Description, MachineError> {
-    read::description(text).map_err(|Fault { span, message }| {
-        let before = text.get(..span.start).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        MachineError::Malformed {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message,
-        }
-    })
-}
-
-/// Why there is no such machine.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MachineError {
-    /// Neither a built-in machine nor a file.
-    #[error(
-        "{name}: no such machine, and no such file; the machines are {}",
-        listed()
-    )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-    },
-    /// A file that cannot be read.
-    #[error("{file}: {source}")]
-    Unreadable {
-        /// Its path.
-        file: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A description with a mistake.
-    #[error("{file}:{line}:{column}: {message}")]
-    Malformed {
-        /// The file, or the name of a built-in machine.
-        file: String,
-        /// Where it begins, from 1.
-        line: usize,
-        /// The character of the line, from 1.
-        column: usize,
-        /// What was found, and what is expected.
-        message: String,
-    },
+/// [`FileError::Malformed`]
+pub fn parse(file: &str, text: &str) -> Result<Description, FileError> {
+    locate(file, text, read::description(text))
 }
 
 fn listed() -> String {
@@ -195,17 +140,29 @@ pub struct Description {
     pub figures: Vec<Figure>,
 }
 
-/// How fast one core computes. At least one is given.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// How fast one core computes: a slowdown, or at least one rate.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Speed {
     /// How many times longer a task takes than on the machine of [`UTS_NODES_PER_S`].
     pub slowdown: Option<f64>,
-    /// Nodes a second of the sequential search of a binomial tree.
-    pub uts_binomial_nodes_per_s: Option<u64>,
-    /// The same for a geometric tree.
-    pub uts_geometric_nodes_per_s: Option<u64>,
+    /// Rates of sequential programs.
+    pub rates: Vec<Rate>,
 }
+
+/// How much of a unit one core does in a second.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Rate {
+    /// What is counted, one of [`UNITS`].
+    pub unit: &'static str,
+    /// How many of them are done in a second.
+    pub per_s: u64,
+}
+
+/// The units in which descriptions give rates: nodes of a binomial and of a geometric tree of the UTS
+/// benchmark, in sequential search. The machine that slowdowns refer to does [`UTS_NODES_PER_S`] of each.
+pub const UNITS: [&str; 2] = ["uts_binomial_nodes", "uts_geometric_nodes"];
 
 /// One number of a description.
 #[derive(Clone, Debug, PartialEq)]
@@ -247,28 +204,25 @@ impl Description {
     /// How many times longer a task takes on a core of this machine than on one of the machine of
     /// [`UTS_NODES_PER_S`]: as said, or as tree search does (binomial, else geometric).
     pub fn slowdown(&self) -> f64 {
+        let rates = UNITS.iter().filter_map(|unit| self.rate(unit));
         let by = |rate: u64| UTS_NODES_PER_S as f64 / rate as f64;
         let speed = &self.speed;
-        speed
-            .slowdown
-            .or(speed.uts_binomial_nodes_per_s.map(by))
-            .or(speed.uts_geometric_nodes_per_s.map(by))
-            .unwrap_or(1.0)
+        speed.slowdown.or(rates.map(by).next()).unwrap_or(1.0)
     }
 
-    /// What one node of a tree of this kind takes, in nanoseconds: by the machine's own rate where it
-    /// is known.
-    pub fn uts_task_ns(&self, kind: Kind) -> u64 {
-        let rate = match kind {
-            Kind::Geometric => self.speed.uts_geometric_nodes_per_s,
-            Kind::Binomial => self.speed.uts_binomial_nodes_per_s,
-            Kind::Hybrid | Kind::Balanced => None,
-        };
-        let ns = match rate {
+    /// What one of `unit` takes, in nanoseconds: by the machine's own rate where it is known, else by
+    /// its slowdown, as if it were one of [`UNITS`].
+    pub fn unit_ns(&self, unit: &str) -> u64 {
+        let ns = match self.rate(unit) {
             Some(rate) => 1e9 / rate as f64,
             None => 1e9 / UTS_NODES_PER_S as f64 * self.slowdown(),
         };
         (ns.round() as u64).max(1)
+    }
+
+    fn rate(&self, unit: &str) -> Option<u64> {
+        let known = self.speed.rates.iter().find(|rate| rate.unit == unit);
+        known.map(|rate| rate.per_s)
     }
 
     /// What a task takes here, in nanoseconds, that takes `present_ns` on the machine of

@@ -1,10 +1,11 @@
 //! The form of a description, and its bounds.
 
-use super::{Description, Figure, Origin, Speed};
+use super::{Description, Figure, Origin, Rate, Speed, UNITS};
+use crate::file::Mistake;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use tautline_core::lifeline::Crew;
 use tautline_sim::{Machine, Shape};
 use toml::Spanned;
@@ -18,20 +19,6 @@ const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
 const EXTENT_MAX: u64 = 1 << 16;
 const SLOWDOWNS: RangeInclusive<f64> = 0.001..=1e6;
-
-/// A mistake, and where it stands.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) span: Range<usize>,
-    pub(super) message: String,
-}
-
-impl Fault {
-    fn at(span: Range<usize>, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { span, message }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -232,7 +219,7 @@ impl Judge {
         key: &str,
         number: Number,
         bounds: RangeInclusive<u64>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, Mistake> {
         self.found(key, number, bounds, None)
     }
 
@@ -243,13 +230,13 @@ impl Judge {
         number: Number,
         bounds: RangeInclusive<u64>,
         here: Option<u64>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, Mistake> {
         let span = number.span();
         let Stated { value, origin } = number.into_inner();
         let (least, most) = (*bounds.start(), *bounds.end());
         let refuse = |found: String| {
             let message = format!("{key} {found}: a whole number from {least} to {most}");
-            Err(Fault::at(span.clone(), message))
+            Err(Mistake::at(span.start, message))
         };
         let value = match (value, here) {
             (Value::Whole(whole), _) => match u64::try_from(whole) {
@@ -264,16 +251,16 @@ impl Judge {
         Ok(value)
     }
 
-    fn small(&mut self, key: &str, number: Number, most: u64) -> Result<u32, Fault> {
+    fn small(&mut self, key: &str, number: Number, most: u64) -> Result<u32, Mistake> {
         let value = self.whole(key, number, 1..=most)?;
         Ok(value as u32)
     }
 
-    fn cost(&mut self, key: &str, number: Number) -> Result<u64, Fault> {
+    fn cost(&mut self, key: &str, number: Number) -> Result<u64, Mistake> {
         self.whole(key, number, 0..=COST_MAX_NS)
     }
 
-    fn slowdown(&mut self, key: &str, number: Number) -> Result<f64, Fault> {
+    fn slowdown(&mut self, key: &str, number: Number) -> Result<f64, Mistake> {
         let span = number.span();
         let Stated { value, origin } = number.into_inner();
         let (value, found) = match value {
@@ -284,13 +271,13 @@ impl Judge {
         if !SLOWDOWNS.contains(&value) {
             let (least, most) = (SLOWDOWNS.start(), SLOWDOWNS.end());
             let message = format!("{key} {found}: a number from {least} to {most}");
-            return Err(Fault::at(span, message));
+            return Err(Mistake::at(span.start, message));
         }
         self.keep(key, value, origin);
         Ok(value)
     }
 
-    fn torus(&mut self, torus: Spanned<Extents>, nodes: u32) -> Result<[u32; 3], Fault> {
+    fn torus(&mut self, torus: Spanned<Extents>, nodes: u32) -> Result<[u32; 3], Mistake> {
         let span = torus.span();
         let Stated { value, origin } = torus.into_inner();
         if !value
@@ -298,12 +285,12 @@ impl Judge {
             .all(|&extent| (1..=EXTENT_MAX).contains(&extent.into()))
         {
             let message = format!("torus {value:?}: each extent from 1 to {EXTENT_MAX}");
-            return Err(Fault::at(span, message));
+            return Err(Mistake::at(span.start, message));
         }
         let room: u64 = value.iter().map(|&extent| u64::from(extent)).product();
         if room < u64::from(nodes) {
             let message = format!("torus {value:?}: room for {room} nodes, not for all {nodes}");
-            return Err(Fault::at(span, message));
+            return Err(Mistake::at(span.start, message));
         }
         self.keep("network.torus", room as f64, origin);
         Ok(value)
@@ -319,11 +306,11 @@ impl Judge {
 }
 
 /// What is read from `text`.
-pub(super) fn description(text: &str) -> Result<Description, Fault> {
+pub(super) fn description(text: &str) -> Result<Description, Mistake> {
     let form: Form = toml::from_str(text).map_err(|error| {
         // The parser's own words may be several lines.
         let words = error.message().lines().collect::<Vec<_>>().join(", ");
-        Fault::at(error.span().unwrap_or_default(), plain(&words))
+        Mistake::at(error.span().unwrap_or_default().start, plain(&words))
     })?;
     let mut judge = Judge::default();
     let here = tautline_node::Machine::discover();
@@ -335,7 +322,7 @@ pub(super) fn description(text: &str) -> Result<Description, Fault> {
     let workers = judge.found("workers", form.workers, 1..=Crew::MAX as u64, Some(own))? as u32;
     if workers > cores {
         let message = format!("workers {workers}: at most the {cores} cores of a node");
-        return Err(Fault::at(span, message));
+        return Err(Mistake::at(span.start, message));
     }
     let span = form.default_places.span();
     let default_places = judge.small("default_places", form.default_places, PLACES_MAX)?;
@@ -345,7 +332,7 @@ pub(super) fn description(text: &str) -> Result<Description, Fault> {
             "default_places {default_places}: at most {room}, as {nodes} nodes of {cores} cores have \
              room for with {workers} workers a place"
         );
-        return Err(Fault::at(span, message));
+        return Err(Mistake::at(span.start, message));
     }
     let clock_mhz = form.clock_mhz.map(|n| judge.small("clock_mhz", n, 100_000));
     let bytes: u64 = here.nodes().iter().map(|node| node.bytes).sum();
@@ -369,41 +356,40 @@ pub(super) fn description(text: &str) -> Result<Description, Fault> {
     })
 }
 
-fn name(name: Spanned<String>) -> Result<String, Fault> {
+fn name(name: Spanned<String>) -> Result<String, Mistake> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let span = name.span();
     let name = name.into_inner();
     if name.is_empty() || name.len() > 40 || !name.chars().all(allowed) {
         let message = format!("name {name:?}: 1 to 40 letters, digits and any of - _ .");
-        return Err(Fault::at(span, message));
+        return Err(Mistake::at(span.start, message));
     }
     Ok(name)
 }
 
-fn speed(form: Spanned<SpeedForm>, judge: &mut Judge) -> Result<Speed, Fault> {
+fn speed(form: Spanned<SpeedForm>, judge: &mut Judge) -> Result<Speed, Mistake> {
     const RATES: RangeInclusive<u64> = 1..=10_000_000_000;
     let span = form.span();
     let form = form.into_inner();
     let slowdown = form.slowdown.map(|n| judge.slowdown("speed.slowdown", n));
-    let mut rate = |key, number: Option<Number>| {
-        let rate = number.map(|number| judge.whole(key, number, RATES));
-        rate.transpose()
-    };
-    let speed = Speed {
+    let mut speed = Speed {
         slowdown: slowdown.transpose()?,
-        uts_binomial_nodes_per_s: rate(
-            "speed.uts_binomial_nodes_per_s",
-            form.uts_binomial_nodes_per_s,
-        )?,
-        uts_geometric_nodes_per_s: rate(
-            "speed.uts_geometric_nodes_per_s",
-            form.uts_geometric_nodes_per_s,
-        )?,
+        rates: Vec::new(),
     };
+    let numbers = [
+        form.uts_binomial_nodes_per_s,
+        form.uts_geometric_nodes_per_s,
+    ];
+    for (unit, number) in UNITS.into_iter().zip(numbers) {
+        if let Some(number) = number {
+            let per_s = judge.whole(&format!("speed.{unit}_per_s"), number, RATES)?;
+            speed.rates.push(Rate { unit, per_s });
+        }
+    }
     if speed == Speed::default() {
         let message = "speed is empty: one of slowdown, uts_binomial_nodes_per_s, \
                        uts_geometric_nodes_per_s is needed";
-        return Err(Fault::at(span, message));
+        return Err(Mistake::at(span.start, message));
     }
     Ok(speed)
 }
@@ -413,7 +399,7 @@ fn machine(
     network: Network,
     nodes: u32,
     judge: &mut Judge,
-) -> Result<Machine, Fault> {
+) -> Result<Machine, Mistake> {
     let near = network.near_ns.span();
     let near_ns = judge.cost("network.near_ns", network.near_ns)?;
     let far_ns = match network.far_ns {
@@ -421,7 +407,7 @@ fn machine(
         None if nodes == 1 => near_ns,
         None => {
             let message = format!("missing key far_ns: {nodes} nodes send to each other");
-            return Err(Fault::at(near, message));
+            return Err(Mistake::at(near.start, message));
         }
     };
     let mut optional = |key, number: Option<Number>| number.map_or(Ok(0), |n| judge.cost(key, n));

@@ -68,9 +68,9 @@ fn speeds_are_those_of_the_sources() {
         let found = machine(name).slowdown();
         assert!((found - slowdown).abs() < 1e-9, "{name}: {found}");
     }
-    let kinds = [Kind::Binomial, Kind::Geometric, Kind::Hybrid];
+    let units = [UNITS[0], UNITS[1], "another"];
     assert_eq!(
-        kinds.map(|kind| machine("bluegene-p").uts_task_ns(kind)),
+        units.map(|unit| machine("bluegene-p").unit_ns(unit)),
         [1_852, 2_703, 1_852]
     );
     assert_eq!(machine("bluegene-p").task_ns(25), 1_852);

@@ -15,8 +15,7 @@ mod list;
 
 pub use list::{ListError, Part, PlaceList};
 
-use crate::environment;
-use crate::{Error, Result};
+use crate::{Error, Result, environment};
 use std::collections::BTreeSet;
 use std::sync::Once;
 use tautline_node::Machine;
@@ -65,8 +64,8 @@ impl Pinning {
         Self::asked(machine, "--pin", list, bind)
     }
 
-    /// What the environment asks for, as the module says. A list in `OMP_PLACES` that is none is passed
-    /// over with a warning, since it was not written for this library.
+    /// What the environment asks for, as the module says. An empty variable counts as unset. A malformed
+    /// list in `OMP_PLACES` is ignored with a warning, since it was not written for this library.
     ///
     /// # Errors
     /// The list in `TAUTLINE_PIN` is malformed or has no allowed processor.
@@ -82,7 +81,10 @@ impl Pinning {
 
     /// What the variables of OpenMP ask for, else [`of`](Self::of).
     pub fn from_openmp(machine: &Machine) -> Self {
-        let (pinning, warning) = openmp(machine, |name| std::env::var(name).ok());
+        let (pinning, warning) = openmp(machine, |name| {
+            let value = std::env::var_os(name)?;
+            Some(value.to_string_lossy().into_owned())
+        });
         static ONCE: Once = Once::new();
         if let Some(line) = warning {
             warn(&ONCE, &line);

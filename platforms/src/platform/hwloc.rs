@@ -1,7 +1,8 @@
-//! Topologies as `lstopo --of xml` writes them, of hwloc's versions 1 and 2.
+//! Topologies as `lstopo --of xml` writes them, of hwloc's versions 1 to 3.
 //!
-//! Version 1 nests everything; version 2 hangs a memory node beside the processors that it is near, with
-//! their set as an attribute, and has a type for each level of caches.
+//! Version 1 nests everything; from version 2 on a memory node, perhaps within a memory-side cache, stands
+//! beside the processors that it is near, with their set as an attribute, and there is a type for each
+//! level of caches. Other objects, distances, attributes of memories and kinds of processors are ignored.
 #![forbid(unsafe_code)]
 
 use super::{Mistake, shown, xml};
@@ -54,8 +55,8 @@ pub(super) fn read(text: &str) -> Result<Machine, Mistake> {
 
 fn version(value: &str) -> Result<(), String> {
     match value.split('.').next() {
-        Some("1" | "2") => Ok(()),
-        _ => Err(format!("version {}: 1 or 2", shown(value))),
+        Some("1" | "2" | "3") => Ok(()),
+        _ => Err(format!("version {}: 1, 2 or 3", shown(value))),
     }
 }
 
@@ -91,6 +92,7 @@ impl Reading {
         for object in objects(node) {
             cpus.extend(self.object(object, package)?);
         }
+        check_set(node, &cpus)?;
         match kind {
             "Core" => self.core(&cpus),
             "NUMANode" => self.memory(node)?,
@@ -224,6 +226,21 @@ impl Reading {
             self.caches,
             self.nodes,
         ))
+    }
+}
+
+/// Refuses an object whose own set lacks processors of the objects in it.
+fn check_set(node: Node<'_, '_>, cpus: &BTreeSet<usize>) -> Result<(), Mistake> {
+    let Some((at, value)) = xml::attribute(node, "cpuset") else {
+        return Ok(());
+    };
+    let set = cpuset("cpuset", value).map_err(|message| Mistake::at(at, message))?;
+    match cpus.difference(&set).next() {
+        None => Ok(()),
+        Some(cpu) => {
+            let message = format!("cpuset {}: with PU {cpu}, which is in it", shown(value));
+            Err(Mistake::at(at, message))
+        }
     }
 }
 

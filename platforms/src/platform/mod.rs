@@ -44,14 +44,17 @@ mod hpt;
 mod hwloc;
 mod xml;
 
-use crate::pinning::Pinning;
+use crate::file::{FileError, Mistake, locate};
+use crate::pinning::{Pinning, ranges};
+use crate::{Error, Result, environment};
 use entry::Entry;
-use std::fs::File;
-use std::io::Read as _;
+use std::borrow::Cow;
 use std::path::Path;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_node::Machine;
 
+/// The variable that names a file with the platform of this machine.
+pub const VARIABLE: &str = "TAUTLINE_PLATFORM";
 /// The longest description that is read, in bytes.
 const BYTES_MAX: u64 = 1 << 24;
 
@@ -68,16 +71,16 @@ impl Platform {
     /// Reads a tree from the text of an XML document; `file` is what errors call it.
     ///
     /// # Errors
-    /// [`PlatformError::Malformed`]
-    pub fn from_xml(file: &str, text: &str) -> Result<Self, PlatformError> {
+    /// [`FileError::Malformed`]
+    pub fn from_xml(file: &str, text: &str) -> Result<Self, FileError> {
         locate(file, text, hpt::read(text))
     }
 
     /// Reads a tree from the text of a TOML document; `file` is what errors call it.
     ///
     /// # Errors
-    /// [`PlatformError::Malformed`]
-    pub fn from_toml(file: &str, text: &str) -> Result<Self, PlatformError> {
+    /// [`FileError::Malformed`]
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, FileError> {
         locate(file, text, form::read(text))
     }
 
@@ -86,16 +89,49 @@ impl Platform {
     ///
     /// # Errors
     /// A file that cannot be read, and a description with a mistake.
-    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, PlatformError> {
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let file = path.display().to_string();
-        let text = text_of(path)?;
+        let text = crate::file::text(path, BYTES_MAX)?;
         if path.extension().is_some_and(|end| end == "toml") {
             return Self::from_toml(&file, &text);
         }
         match locate(&file, &text, xml::root(&text))?.as_str() {
             hwloc::ROOT => machine_from_xml(&file, &text).map(|machine| Self::of(&machine)),
             _ => Self::from_xml(&file, &text),
+        }
+    }
+
+    /// The platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
+    ///
+    /// # Errors
+    /// As [`from_file`](Self::from_file), with the name of the variable before the line; a processor that
+    /// is not allowed on `machine`.
+    pub fn from_environment(machine: &Machine) -> Result<Option<Self>> {
+        let Some(file) = environment::text(VARIABLE)? else {
+            return Ok(None);
+        };
+        let refuse = |value: String, allowed: Cow<'static, str>| {
+            Err(Error::Setting {
+                setting: VARIABLE,
+                value,
+                allowed,
+            })
+        };
+        let platform = match Self::from_file(&file) {
+            Ok(platform) => platform,
+            Err(error) => {
+                let allowed = "a file in XML or TOML that describes a tree of memories";
+                return refuse(error.to_string(), Cow::from(allowed));
+            }
+        };
+        let allowed: Vec<usize> = machine.allowed().iter().map(|cpu| cpu.id).collect();
+        match platform.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+            None => Ok(Some(platform)),
+            Some(cpu) => {
+                let allowed = format!("allowed processors, of {}", ranges(&allowed));
+                refuse(format!("{file}, CPU {cpu}"), Cow::from(allowed))
+            }
         }
     }
 
@@ -131,12 +167,12 @@ impl Platform {
     }
 }
 
-/// The machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 and 2): its
+/// The machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
 /// allowed processors, without a quota. `file` is what errors call it.
 ///
 /// # Errors
-/// [`PlatformError::Malformed`]
-pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, PlatformError> {
+/// [`FileError::Malformed`]
+pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, FileError> {
     locate(file, text, hwloc::read(text))
 }
 
@@ -144,78 +180,12 @@ pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, PlatformError
 ///
 /// # Errors
 /// A file that cannot be read, and a description with a mistake.
-pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, PlatformError> {
+pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, FileError> {
     let path = path.as_ref();
-    machine_from_xml(&path.display().to_string(), &text_of(path)?)
-}
-
-fn text_of(path: &Path) -> Result<String, PlatformError> {
-    let unreadable = |source| PlatformError::Unreadable {
-        file: path.display().to_string(),
-        source,
-    };
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text))
-        .map_err(unreadable)?;
-    if text.len() as u64 > BYTES_MAX {
-        let long = format!("longer than {BYTES_MAX} bytes");
-        return Err(unreadable(std::io::Error::other(long)));
-    }
-    Ok(text)
-}
-
-/// Why a description gives no platform.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlatformError {
-    /// A file that cannot be read.
-    #[error("{file}: {source}")]
-    Unreadable {
-        /// Its path.
-        file: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A description with a mistake.
-    #[error("{file}:{line}:{column}: {message}")]
-    Malformed {
-        /// The file.
-        file: String,
-        /// The line, from 1.
-        line: usize,
-        /// The character of the line, from 1.
-        column: usize,
-        /// What was found, and what is allowed.
-        message: String,
-    },
-}
-
-/// A mistake, and the byte where it stands.
-#[derive(Debug)]
-struct Mistake {
-    at: usize,
-    message: String,
-}
-
-impl Mistake {
-    fn at(at: usize, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { at, message }
-    }
-}
-
-fn locate<T>(file: &str, text: &str, read: Result<T, Mistake>) -> Result<T, PlatformError> {
-    read.map_err(|Mistake { at, message }| {
-        let before = text.get(..at).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        PlatformError::Malformed {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message,
-        }
-    })
+    machine_from_xml(
+        &path.display().to_string(),
+        &crate::file::text(path, BYTES_MAX)?,
+    )
 }
 
 /// A value of a description in one line of a message.

@@ -105,7 +105,7 @@ fn each_mistake_in_a_topology_is_one_line_with_its_place() {
         "version=\"2.0\"",
         "version=\"7\"",
         "version=\"7\"",
-        "version 7: 1 or 2",
+        "version 7: 1, 2 or 3",
     );
     let pu = "type=\"PU\" os_index=\"0\"";
     check(

@@ -98,7 +98,7 @@ pub(crate) fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>)
         fairness: Fairness::Inline,
         ..Config::default()
     };
-    let task_ns = description.uts_task_ns(tautline::uts::Kind::Geometric);
+    let task_ns = description.unit_ns("uts_geometric_nodes");
     let machine = Machine {
         // The thesis' workers end when they are dry, and a pool starts them again.
         spin_ns: 0,

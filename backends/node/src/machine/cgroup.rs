@@ -4,15 +4,21 @@
 use super::tree::text;
 use std::path::{Component, Path, PathBuf};
 
-/// The least quota on the way from this process's groups up to the mounted roots, in processors.
-pub(super) fn quota(root: &Path) -> Option<f64> {
+/// The least quota on the way from this process's groups up to the mounted roots, in processors, and the
+/// limits that are malformed: they are taken for none.
+pub(super) fn quota(root: &Path) -> (Option<f64>, Vec<String>) {
     let mounts = text(root, "proc/self/mountinfo").unwrap_or_default();
-    text(root, "proc/self/cgroup")?
-        .lines()
-        .filter_map(Group::parse)
-        .flat_map(|group| group.folders(root, &mounts))
-        .filter_map(|folder| limit(&folder))
-        .min_by(f64::total_cmp)
+    let groups = text(root, "proc/self/cgroup").unwrap_or_default();
+    let groups = groups.lines().filter_map(Group::parse);
+    let (mut least, mut malformed) = (None, Vec::new());
+    for folder in groups.flat_map(|group| group.folders(root, &mounts)) {
+        match limit(&folder) {
+            Ok(None) => {}
+            Ok(Some(quota)) => least = Some(least.map_or(quota, |known: f64| known.min(quota))),
+            Err(value) => malformed.push(value),
+        }
+    }
+    (least, malformed)
 }
 
 /// A line of /proc/self/cgroup that has to do with processor time.
@@ -82,20 +88,25 @@ fn unescape(field: &str) -> String {
     field.replace("\\040", " ")
 }
 
-/// The limit that one group sets.
-fn limit(folder: &Path) -> Option<f64> {
-    let (quota, period) = match text(folder, "cpu.max") {
-        Some(line) => {
-            let (quota, period) = line.trim().split_once(' ')?;
-            (quota.to_owned(), period.to_owned())
+/// The limit that one group sets; its text if it is malformed.
+fn limit(folder: &Path) -> Result<Option<f64>, String> {
+    let line = match text(folder, "cpu.max") {
+        Some(line) => line.trim().to_owned(),
+        None => {
+            let quota = text(folder, "cpu.cfs_quota_us");
+            let Some((quota, period)) = quota.zip(text(folder, "cpu.cfs_period_us")) else {
+                return Ok(None);
+            };
+            format!("{} {}", quota.trim(), period.trim())
         }
-        None => (
-            text(folder, "cpu.cfs_quota_us")?,
-            text(folder, "cpu.cfs_period_us")?,
-        ),
     };
-    // "max" and -1 are no limit.
-    let quota: u64 = quota.trim().parse().ok()?;
-    let period: u64 = period.trim().parse().ok()?;
-    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+    let (quota, period) = line.split_once(' ').unwrap_or((&line, ""));
+    if quota == "max" || quota == "-1" {
+        return Ok(None);
+    }
+    let positive = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+    match positive(quota).zip(positive(period)) {
+        Some((quota, period)) => Ok(Some(quota as f64 / period as f64)),
+        None => Err(line),
+    }
 }

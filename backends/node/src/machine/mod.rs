@@ -51,6 +51,20 @@ pub struct Node {
     pub cpus: Vec<usize>,
 }
 
+/// What is assumed of a machine where the system's tables are missing or damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fallback {
+    /// Each of these processors counts as a core.
+    Cores(Vec<usize>),
+    /// These processors share no cache.
+    Caches(Vec<usize>),
+    /// These processors belong to no memory node.
+    Nodes(Vec<usize>),
+    /// A limit of the control group that is malformed, with its text: it limits nothing.
+    Quota(String),
+}
+
 /// The part of a machine that this process may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
@@ -60,6 +74,7 @@ pub struct Machine {
     quota: Option<f64>,
     caches: Vec<Cache>,
     nodes: Vec<Node>,
+    fallbacks: Vec<Fallback>,
 }
 
 impl Machine {
@@ -68,15 +83,34 @@ impl Machine {
         Self::read(Path::new("/"), &mask::allowed())
     }
 
-    /// Reads the tables below `root`, for the processors `allowed`.
+    /// Reads the tables below `root`, for the processors `allowed`; for processor 0 if there are none.
     pub fn read(root: &Path, allowed: &[usize]) -> Self {
+        let allowed = if allowed.is_empty() { &[0] } else { allowed };
         let nodes = tree::nodes(root, allowed);
+        let caches = tree::caches(root, allowed);
+        let (cpus, no_core) = tree::cpus(root, allowed, &nodes);
+        let (quota, limits) = cgroup::quota(root);
+        let without = |known: &dyn Fn(&usize) -> bool| -> Vec<usize> {
+            allowed.iter().copied().filter(|cpu| !known(cpu)).collect()
+        };
+        let no_cache = without(&|cpu| caches.iter().any(|cache| cache.cpus.contains(cpu)));
+        let no_node = without(&|cpu| nodes.iter().any(|node| node.cpus.contains(cpu)));
+        let tables = [
+            (no_core, Fallback::Cores as fn(Vec<usize>) -> Fallback),
+            (no_cache, Fallback::Caches),
+            (no_node, Fallback::Nodes),
+        ];
+        let missing = tables.into_iter().filter(|(cpus, _)| !cpus.is_empty());
+        let missing = missing.map(|(cpus, fallback)| fallback(cpus));
         Self {
             model: tree::model(root),
-            cpus: tree::cpus(root, allowed, &nodes),
+            fallbacks: missing
+                .chain(limits.into_iter().map(Fallback::Quota))
+                .collect(),
+            cpus,
             online: tree::online(root).max(allowed.len()),
-            quota: cgroup::quota(root),
-            caches: tree::caches(root, allowed),
+            quota,
+            caches,
             nodes,
         }
     }
@@ -104,6 +138,7 @@ impl Machine {
             quota: None,
             caches,
             nodes,
+            fallbacks: Vec::new(),
         }
     }
 
@@ -137,13 +172,18 @@ impl Machine {
         &self.nodes
     }
 
+    /// What is assumed where the system's tables are missing or damaged.
+    pub fn fallbacks(&self) -> &[Fallback] {
+        &self.fallbacks
+    }
+
     /// How many cores the allowed processors belong to.
     pub fn cores(&self) -> usize {
         self.cpus.iter().filter(|cpu| cpu.thread == 0).count()
     }
 
     /// The processors that workers are pinned to by default, in this order: one for each allowed
-    /// processor, at most the quota rounded up; first one of each core, node by node.
+    /// processor, at most the quota rounded up, and at least one; first one of each core, node by node.
     pub fn cpus(&self) -> Vec<usize> {
         let mut order: Vec<&Cpu> = self.cpus.iter().collect();
         order.sort_by_key(|cpu| (cpu.thread, cpu.node, cpu.id));
@@ -154,195 +194,4 @@ impl Machine {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::path::PathBuf;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    /// A machine made of files; gone at the end of the test.
-    struct Fake(PathBuf);
-
-    impl Fake {
-        fn new() -> Self {
-            static NEXT: AtomicUsize = AtomicUsize::new(0);
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("tautline-machine-{}-{number}", std::process::id());
-            Self(std::env::temp_dir().join(name))
-        }
-
-        fn put(&self, path: &str, text: &str) -> &Self {
-            let path = self.0.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        fn cpu(&self, id: usize, siblings: &str) -> &Self {
-            let topology = format!("sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list");
-            self.put(&topology, siblings)
-        }
-
-        fn read(&self, allowed: &[usize]) -> Machine {
-            Machine::read(&self.0, allowed)
-        }
-    }
-
-    impl Drop for Fake {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
-    #[test]
-    fn without_tables_every_allowed_cpu_is_a_core() {
-        let machine = Fake::new().read(&[1, 3]);
-        assert_eq!(machine.cpus(), [1, 3]);
-        assert_eq!(machine.cores(), 2);
-        assert_eq!((machine.quota(), machine.model()), (None, None));
-        assert!(machine.caches().is_empty() && machine.nodes().is_empty());
-        assert_eq!(machine.online(), 2);
-        let fake = Fake::new();
-        fake.put("sys/devices/system/cpu/online", "0-5,7\n");
-        assert_eq!(fake.read(&[1, 3]).online(), 7);
-    }
-
-    #[test]
-    fn this_machine_has_a_cpu() {
-        let machine = Machine::discover();
-        assert!(!machine.cpus().is_empty());
-        assert!((1..=machine.allowed().len()).contains(&machine.cores()));
-    }
-
-    #[test]
-    fn cores_come_before_their_second_threads() {
-        let fake = Fake::new();
-        fake.cpu(0, "0-1")
-            .cpu(1, "0-1")
-            .cpu(2, "2-3\n")
-            .cpu(3, "2-3");
-        assert_eq!(fake.read(&[0, 1, 2, 3]).cpus(), [0, 2, 1, 3]);
-        assert_eq!(fake.read(&[0, 1, 2, 3]).cores(), 2);
-        let sparse = fake.read(&[1, 3]);
-        assert_eq!((sparse.cpus(), sparse.cores()), (vec![1, 3], 2));
-        assert_eq!(sparse.allowed()[0].core, 0);
-    }
-
-    #[test]
-    fn a_sparse_mask_is_never_widened_and_never_counted_through() {
-        let fake = Fake::new();
-        // Eight threads a core, as on POWER; the mask has holes, and a core with its first thread missing.
-        for cpu in 0..32 {
-            let first = cpu / 8 * 8;
-            fake.cpu(cpu, &format!("{first}-{}", first + 7));
-        }
-        let mask = [1, 3, 9, 24, 25, 31];
-        let machine = fake.read(&mask);
-        assert_eq!(machine.cpus(), [1, 9, 24, 3, 25, 31]);
-        assert_eq!(machine.cores(), 3);
-        for (percent, cpus) in [(10, &[1][..]), (200, &[1, 9]), (450, &[1, 9, 24, 3, 25])] {
-            fake.put("proc/self/cgroup", "0::/\n")
-                .put("sys/fs/cgroup/cpu.max", &format!("{percent}000 100000\n"));
-            assert_eq!(fake.read(&mask).cpus(), cpus, "{percent} %");
-        }
-        fake.put("sys/fs/cgroup/cpu.max", "9900000 100000\n");
-        assert_eq!(fake.read(&mask).cpus().len(), mask.len());
-    }
-
-    #[test]
-    fn packages_are_those_of_the_tables() {
-        let fake = Fake::new();
-        for (cpu, package) in [(0, "1\n"), (1, "0"), (2, "-1")] {
-            let table = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
-            fake.put(&table, package);
-        }
-        let machine = fake.read(&[0, 1, 2, 3]);
-        let packages: Vec<_> = machine.allowed().iter().map(|cpu| cpu.package).collect();
-        assert_eq!(packages, [Some(1), Some(0), None, None]);
-    }
-
-    #[test]
-    fn a_described_machine_is_used_like_one_that_was_read() {
-        let fake = Fake::new();
-        fake.cpu(0, "0,4").cpu(4, "0,4").cpu(1, "1,5").cpu(5, "1,5");
-        let read = fake.read(&[0, 1, 4, 5]);
-        let mut cpus = read.allowed().to_vec();
-        cpus.reverse();
-        cpus.iter_mut().for_each(|cpu| cpu.thread = 7);
-        let described = Machine::described(None, cpus, Vec::new(), Vec::new());
-        assert_eq!(described, read);
-        assert_eq!(described.cpus(), [0, 1, 4, 5]);
-    }
-
-    #[test]
-    fn the_quota_rounds_up_and_limits() {
-        let fake = Fake::new();
-        fake.put("proc/self/cgroup", "0::/job/step\n")
-            .put("sys/fs/cgroup/job/cpu.max", "150000 100000\n")
-            .put("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
-        let machine = fake.read(&[0, 1, 2, 3]);
-        assert_eq!(machine.quota(), Some(1.5));
-        assert_eq!(machine.cpus(), [0, 1]);
-        fake.put("sys/fs/cgroup/job/step/cpu.max", "1000 100000");
-        assert_eq!(fake.read(&[2, 3]).cpus(), [2]);
-    }
-
-    #[test]
-    fn the_old_hierarchy_counts_too() {
-        let fake = Fake::new();
-        fake.put(
-            "proc/self/cgroup",
-            "5:cpuset:/\n4:cpu,cpuacct:/docker/ab\n0::/\n",
-        )
-        .put(
-            "proc/self/mountinfo",
-            "30 20 0:1 /docker/ab /ctl\\040cpu rw - cgroup cgroup rw,cpu,cpuacct\n",
-        )
-        .put("ctl cpu/cpu.cfs_quota_us", "250000\n")
-        .put("ctl cpu/cpu.cfs_period_us", "100000\n");
-        assert_eq!(fake.read(&[0, 1, 2, 3]).quota(), Some(2.5));
-        fake.put("ctl cpu/cpu.cfs_quota_us", "-1\n");
-        assert_eq!(fake.read(&[0, 1, 2, 3]).quota(), None);
-    }
-
-    #[test]
-    fn nonsense_in_the_tables_is_no_limit() {
-        let fake = Fake::new();
-        fake.put("proc/self/cgroup", "0::/../..\nrubbish\n")
-            .put("sys/fs/cgroup/cpu.max", "many few")
-            .put("proc/self/mountinfo", "\n - \n 1 2 3 - cgroup2\n")
-            .cpu(0, "x-,9999999999999999999999");
-        let machine = fake.read(&[0]);
-        assert_eq!((machine.quota(), machine.cores()), (None, 1));
-    }
-
-    #[test]
-    fn caches_and_nodes_are_cut_to_the_allowed_cpus() {
-        let fake = Fake::new();
-        for (cpu, level, size, shared) in
-            [(0, 1, "32K", "0"), (0, 3, "8M", "0-3"), (2, 3, "8M", "0-3")]
-        {
-            let cache = format!("sys/devices/system/cpu/cpu{cpu}/cache/index{level}");
-            fake.put(&format!("{cache}/level"), &level.to_string())
-                .put(&format!("{cache}/type"), "Unified\n")
-                .put(&format!("{cache}/size"), size)
-                .put(&format!("{cache}/shared_cpu_list"), shared);
-        }
-        fake.put("sys/devices/system/node/node0/cpulist", "2-3\n")
-            .put(
-                "sys/devices/system/node/node0/meminfo",
-                "Node 0 MemTotal:  16 kB\n",
-            )
-            .put("sys/devices/system/node/node1/cpulist", "0-1\n")
-            .put("sys/devices/system/node/node7/cpulist", "\n")
-            .put("proc/cpuinfo", "processor : 0\nmodel name\t: A Chip\n");
-        let machine = fake.read(&[0, 2]);
-        assert_eq!(machine.model(), Some("A Chip"));
-        assert_eq!(machine.caches().len(), 2);
-        assert_eq!(machine.caches()[1].cpus, [0, 2]);
-        assert_eq!(machine.caches()[1].bytes, 8 << 20);
-        let nodes: Vec<_> = machine.nodes().iter().map(|n| (n.id, n.bytes)).collect();
-        assert_eq!(nodes, [(0, 16 << 10), (1, 0)]);
-        assert_eq!(machine.cpus(), [2, 0]);
-    }
-}
+mod tests;

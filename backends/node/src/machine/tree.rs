@@ -33,7 +33,11 @@ pub(super) fn online(root: &Path) -> usize {
     text(root, "sys/devices/system/cpu/online").map_or(0, |line| list(&line).len())
 }
 
-pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
+/// The core of a processor that no table names.
+const UNKNOWN: usize = usize::MAX;
+
+/// The processors, and those whose core no table names: each of them counts as a core.
+pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> (Vec<Cpu>, Vec<usize>) {
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     for &id in allowed {
         let topology = root.join(format!("sys/devices/system/cpu/cpu{id}/topology"));
@@ -41,6 +45,8 @@ pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
             .iter()
             .find_map(|name| text(&topology, name))
             .map(|line| list(&line))
+            // A table that does not name its own processor is damaged.
+            .filter(|siblings| siblings.contains(&id))
             .unwrap_or_default();
         let node = nodes.iter().find(|node| node.cpus.contains(&id));
         // -1 where the system does not know.
@@ -48,13 +54,19 @@ pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> Vec<Cpu> {
         cpus.push(Cpu {
             id,
             thread: 0,
-            core: siblings.iter().copied().min().unwrap_or(id),
+            core: siblings.iter().copied().min().unwrap_or(UNKNOWN),
             node: node.map(|node| node.id),
             package: package.and_then(|line| line.trim().parse().ok()),
         });
     }
+    let without = |cpu: &&mut Cpu| cpu.core == UNKNOWN;
+    let mut unknown = Vec::new();
+    for cpu in cpus.iter_mut().filter(without) {
+        cpu.core = cpu.id;
+        unknown.push(cpu.id);
+    }
     count_threads(&mut cpus);
-    cpus
+    (cpus, unknown)
 }
 
 /// Gives each processor its position among those of its core.

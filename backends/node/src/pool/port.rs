@@ -176,6 +176,8 @@ unsafe impl Unwind for Node {
         catch_unwind(AssertUnwindSafe(body))
     }
 
+    // Inlined, so that forks do not keep a port for it in a register.
+    #[inline]
     fn resume(&self, payload: Self::Payload) -> ! {
         resume_unwind(payload)
     }

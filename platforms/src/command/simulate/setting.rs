@@ -4,8 +4,9 @@ use crate::command::Failure;
 use crate::command::balancer::{Rules, whole};
 use clap::Args;
 use serde_json::json;
+use tautline::FileError;
 use tautline::glb::{Config, Glb, Graph};
-use tautline::machines::{self, Description, MachineError};
+use tautline::machines::{self, Description};
 use tautline_core::lifeline::Crew;
 use tautline_sim::{Machine, Shape};
 
@@ -95,7 +96,7 @@ impl Setting {
     pub(super) fn choose(&self, task_ns: u64) -> Result<(Config, Machine), Failure> {
         let described = machines::find(&self.machine).map_err(|error| match error {
             // The others begin with the file.
-            MachineError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
+            FileError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
             _ => Failure::Usage(error.to_string()),
         })?;
         let workers = self.workers.unwrap_or(described.workers);

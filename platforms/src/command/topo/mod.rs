@@ -9,8 +9,9 @@ use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tautline::Machine;
+use tautline::division::Division;
 use tautline::glb::Config;
-use tautline::machine::{Cache, Node};
+use tautline::machine::{Cache, Fallback, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::{Bind, Pinning, PlaceList};
@@ -34,7 +35,7 @@ runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Topo {
-    /// Another machine, in a file that `lstopo --of xml` wrote there (hwloc 1 or 2)
+    /// Another machine, in a file that `lstopo --of xml` wrote there (hwloc 1 to 3)
     #[arg(long, value_name = "FILE")]
     what_if: Option<PathBuf>,
     /// The places for workers, as in OMP_PLACES
@@ -57,6 +58,8 @@ struct Choice {
     /// The processor of each worker.
     cpus: Vec<usize>,
     platform: Platform,
+    /// All processors, in places of equally many workers.
+    division: Division,
     /// For as many tasks as processors.
     phasers: Rules,
     /// The degree that somebody asked for instead.
@@ -75,7 +78,11 @@ impl Topo {
             json(&choice)
         } else {
             let reasons = if self.explain {
-                let all = [reasons(&choice.config), phasers(&choice)];
+                let all = [
+                    fallbacks(&choice.machine),
+                    reasons(&choice.config),
+                    phasers(&choice),
+                ];
                 all.concat()
             } else {
                 Vec::new()
@@ -101,7 +108,11 @@ impl Topo {
         }
         let plan = builder.plan()?;
         let machine = builder.machine().clone();
-        let platform = Platform::pinned(&machine, &plan.pinning);
+        let described = match self.what_if {
+            None => Platform::from_environment(&machine)?,
+            Some(_) => None,
+        };
+        let platform = described.unwrap_or_else(|| Platform::pinned(&machine, &plan.pinning));
         let (site, elsewhere) = (Site::of(&machine), self.what_if.is_some());
         let degree = if elsewhere { None } else { phaser::asked()? };
         Ok(Choice {
@@ -110,10 +121,45 @@ impl Topo {
             config: plan.balancing,
             cpus: plan.cpus,
             elsewhere,
+            division: Division::of(&machine),
             platform,
             machine,
         })
     }
+}
+
+/// What is assumed of the machine, as rows of a table.
+fn fallbacks(machine: &Machine) -> Vec<(&'static str, String)> {
+    let row = |fallback: &Fallback| match fallback {
+        Fallback::Cores(cpus) => (
+            "cores",
+            format!("unknown for CPUs {}: each counts as a core", ranges(cpus)),
+        ),
+        Fallback::Caches(cpus) => (
+            "caches",
+            format!("unknown for CPUs {}: none is shared", ranges(cpus)),
+        ),
+        Fallback::Nodes(cpus) => (
+            "memory nodes",
+            format!("unknown for CPUs {}: one memory is assumed", ranges(cpus)),
+        ),
+        Fallback::Quota(text) => (
+            "CPU quota",
+            format!("{}: malformed, taken for no limit", text.escape_debug()),
+        ),
+        _ => ("fallback", format!("{fallback:?}")),
+    };
+    let mut rows: Vec<_> = machine.fallbacks().iter().map(row).collect();
+    if let Some(quota) = machine.quota() {
+        let workers = machine.cpus().len();
+        if workers < machine.allowed().len() {
+            rows.push((
+                "CPU quota",
+                format!("{quota:.3} CPUs: {}", plural(workers, "worker")),
+            ));
+        }
+    }
+    rows
 }
 
 fn phasers(choice: &Choice) -> Vec<(&'static str, String)> {
@@ -151,7 +197,7 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     row(
         "CPU quota",
         match machine.quota() {
-            Some(quota) => format!("{quota:.2} CPUs, by the control group"),
+            Some(quota) => format!("{quota:.3} CPUs, by the control group"),
             None => "none".to_owned(),
         },
     );
@@ -174,12 +220,38 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     }
     let (places, workers) = (choice.config.places, choice.config.workers);
     row("default", format!("{places} place x {workers} workers"));
+    for (name, value) in divided(&choice.division) {
+        row(name, value);
+    }
     row("pinned to CPUs", ranges(&choice.cpus));
     row("balancer", balancer::line(&choice.config));
     for (setting, why) in reasons {
         row(setting, why);
     }
     text
+}
+
+/// The places that all processors make, as rows of a table.
+fn divided(division: &Division) -> Vec<(&'static str, String)> {
+    let places = plural(division.places.len(), "place");
+    let whole = format!(
+        "{places} x {} workers: {}",
+        division.workers,
+        division.why()
+    );
+    let mut rows = vec![("all CPUs", whole)];
+    if division.places.len() > 1 {
+        rows.extend(division.places.iter().enumerate().map(|(place, cpus)| {
+            let mut cpus = cpus.clone();
+            cpus.sort_unstable();
+            ("", format!("place {place} on CPUs {}", ranges(&cpus)))
+        }));
+    }
+    rows
+}
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Caches of one level, kind and size in one line.
@@ -228,6 +300,13 @@ fn json(choice: &Choice) -> String {
         "sha_hardware": sha_hardware().filter(|_| !choice.elsewhere),
         "default_places": choice.config.places,
         "default_workers": choice.config.workers,
+        "division": {
+            "places": choice.division.places,
+            "workers": choice.division.workers,
+            "crossing": choice.division.crossing,
+            "shared": choice.division.shared,
+            "why": choice.division.why(),
+        },
         "config": balancer::json(&choice.config),
         "phaser": {
             "tasks": choice.machine.cpus().len(),

@@ -1,0 +1,232 @@
+//! Places that leave no processor idle, on machines with more processors than one place has workers.
+//!
+//! # Algorithm
+//! The processors that workers are pinned to by default ([`Machine::cpus`]) are laid out in the order of
+//! the machine: package, memory node, last-level cache, core. Up to [`Crew::MAX`] of them are one place.
+//! More are cut into places of consecutive processors. All places have the same number of workers, since
+//! the balancer has one number for all of them; of the divisors of the number of processors the first
+//! that fits is taken, the fewest places first:
+//!
+//! 1. no place crosses a border of memory nodes or last-level caches, with at most twice as many places
+//!    as are needed;
+//! 2. no place crosses a border of memory nodes, with at most four times as many;
+//! 3. even cuts, with at most four times as many;
+//! 4. otherwise (67 processors, say) as few places as possible. Their numbers of processors differ by one,
+//!    and in a place with one processor fewer two workers share its first processor.
+//!
+//! A place crosses no border if it lies within a part of the machine or consists of whole parts.
+#![forbid(unsafe_code)]
+
+use crate::pinning::ranges;
+use std::collections::BTreeSet;
+use tautline_core::lifeline::Crew;
+use tautline_node::Machine;
+use tautline_node::machine::Cpu;
+
+/// How many times more places than needed are made for the sake of memory nodes, and of caches.
+const MORE_FOR_NODES: usize = 4;
+const MORE_FOR_CACHES: usize = 2;
+
+/// What the borders between the places of a [`Division`] are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// There is no border: one place has all processors.
+    Whole,
+    /// Borders of memory nodes.
+    Nodes,
+    /// Borders of last-level caches, or of memory nodes.
+    Caches,
+    /// Some are within a cache, or within a node of which no cache is known.
+    Even,
+}
+
+/// The processors of a machine, divided into places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Division {
+    /// The processors of each place, one of each core first.
+    pub places: Vec<Vec<usize>>,
+    /// Workers of each place: as many as the largest has processors.
+    pub workers: usize,
+    /// What the cuts follow.
+    pub cut: Cut,
+    /// The places whose processors belong to memory nodes that they share with other places.
+    pub crossing: Vec<usize>,
+    /// The processors that two workers share, one of each place with a processor fewer.
+    pub shared: Vec<usize>,
+}
+
+impl Division {
+    /// Divides the processors that workers are pinned to by default.
+    pub fn of(machine: &Machine) -> Self {
+        let row = Row::of(machine);
+        let all = row.cpus.len();
+        let least = all.div_ceil(Crew::MAX);
+        let divisors = |more: usize| (least..=least * more).filter(|places| all % places == 0);
+        let even = |places: usize| vec![all / places; places];
+        let nodes = |places: &usize| row.crossing(&even(*places), &row.nodes).is_empty();
+        let caches = |places: &usize| row.crossing(&even(*places), &row.caches).is_empty();
+        let places = divisors(MORE_FOR_CACHES)
+            .find(|places| nodes(places) && caches(places))
+            .or_else(|| divisors(MORE_FOR_NODES).find(nodes))
+            .or_else(|| divisors(MORE_FOR_NODES).next());
+        row.cut(places.map_or_else(
+            || {
+                let one_more = |place| usize::from(place < all % least);
+                (0..least)
+                    .map(|place| all / least + one_more(place))
+                    .collect()
+            },
+            even,
+        ))
+    }
+
+    /// The processor of each worker, place by place.
+    pub fn seats(&self) -> Vec<usize> {
+        let of_place = |cpus: &Vec<usize>| -> Vec<usize> {
+            cpus.iter().copied().cycle().take(self.workers).collect()
+        };
+        self.places.iter().flat_map(of_place).collect()
+    }
+
+    /// Why the places are these, in one line.
+    pub fn why(&self) -> String {
+        let mut line = match self.cut {
+            Cut::Whole => "all processors fit in one place".to_owned(),
+            Cut::Nodes => "cut along memory nodes".to_owned(),
+            Cut::Caches => "cut along last-level caches".to_owned(),
+            Cut::Even => "even cuts".to_owned(),
+        };
+        if !self.crossing.is_empty() {
+            let places = ranges(&self.crossing);
+            line += &format!("; equal places cannot follow memory nodes, cut by places {places}");
+        }
+        if !self.shared.is_empty() {
+            let cpus = ranges(&self.shared);
+            line += &format!("; no equal division, so that two workers share CPU {cpus}");
+        }
+        line
+    }
+}
+
+/// The processors in the order of the machine, with the number of the part that each is in.
+struct Row {
+    cpus: Vec<Cpu>,
+    nodes: Vec<usize>,
+    caches: Vec<usize>,
+}
+
+impl Row {
+    fn of(machine: &Machine) -> Self {
+        let used: BTreeSet<usize> = machine.cpus().into_iter().collect();
+        let last = last_level(machine);
+        let cache = |cpu: &Cpu| {
+            let found = last.iter().position(|cpus| cpus.contains(&cpu.id));
+            found.unwrap_or(usize::MAX)
+        };
+        let allowed = machine.allowed().iter();
+        let mut row: Vec<(&Cpu, usize)> = allowed
+            .filter(|cpu| used.contains(&cpu.id))
+            .map(|cpu| (cpu, cache(cpu)))
+            .collect();
+        row.sort_by_key(|(cpu, cache)| {
+            (cpu.package, cpu.node, *cache, cpu.core, cpu.thread, cpu.id)
+        });
+        let node = |(cpu, _): &(&Cpu, _)| cpu.node;
+        let cache = |(_, cache): &(&Cpu, usize)| *cache;
+        Self {
+            nodes: numbered(row.iter().map(node)),
+            caches: numbered(row.iter().map(cache)),
+            cpus: row.into_iter().map(|(cpu, _)| cpu.clone()).collect(),
+        }
+    }
+
+    /// The places of these sizes that have a part of a part and something besides.
+    fn crossing(&self, sizes: &[usize], parts: &[usize]) -> Vec<usize> {
+        let (mut crossing, mut begin) = (Vec::new(), 0);
+        for (place, size) in sizes.iter().enumerate() {
+            let own = begin..begin + size;
+            let inside: BTreeSet<usize> = parts[own.clone()].iter().copied().collect();
+            let outside = parts[..own.start].iter().chain(&parts[own.end..]);
+            let divided = outside.into_iter().any(|part| inside.contains(part));
+            if inside.len() > 1 && divided {
+                crossing.push(place);
+            }
+            begin = own.end;
+        }
+        crossing
+    }
+
+    /// What the borders of places of these sizes are.
+    fn borders(&self, sizes: &[usize]) -> Cut {
+        let ends = sizes.iter().scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        });
+        let borders: Vec<usize> = ends.take(sizes.len() - 1).collect();
+        let along = |parts: &[usize]| borders.iter().all(|&at| parts[at - 1] != parts[at]);
+        let either = |&at: &usize| {
+            self.nodes[at - 1] != self.nodes[at] || self.caches[at - 1] != self.caches[at]
+        };
+        match borders.is_empty() {
+            true => Cut::Whole,
+            false if along(&self.nodes) => Cut::Nodes,
+            false if borders.iter().all(either) => Cut::Caches,
+            false => Cut::Even,
+        }
+    }
+
+    fn cut(self, sizes: Vec<usize>) -> Division {
+        let cut = self.borders(&sizes);
+        let workers = sizes.iter().copied().max().unwrap_or(1);
+        let crossing = self.crossing(&sizes, &self.nodes);
+        let mut rest = self.cpus.as_slice();
+        let (mut places, mut shared) = (Vec::new(), Vec::new());
+        for size in sizes {
+            let (own, after) = rest.split_at(size);
+            rest = after;
+            let mut own: Vec<&Cpu> = own.iter().collect();
+            own.sort_by_key(|cpu| (cpu.thread, cpu.id));
+            let cpus: Vec<usize> = own.iter().map(|cpu| cpu.id).collect();
+            shared.extend(cpus.iter().cycle().take(workers).skip(cpus.len()));
+            places.push(cpus);
+        }
+        Division {
+            places,
+            workers,
+            cut,
+            crossing,
+            shared,
+        }
+    }
+}
+
+/// The processors behind each cache of the last level, from the third on.
+fn last_level(machine: &Machine) -> Vec<&[usize]> {
+    let shared = machine.caches().iter();
+    let shared = shared.filter(|cache| cache.level >= 3 && cache.kind != "Instruction");
+    // A cache beside the memory is that of a memory node.
+    let of_node = |cpus: &[usize]| machine.nodes().iter().any(|node| node.cpus == cpus);
+    let last = shared
+        .clone()
+        .filter(|cache| !of_node(&cache.cpus))
+        .map(|cache| cache.level)
+        .max();
+    shared
+        .filter(|cache| Some(cache.level) == last)
+        .map(|cache| cache.cpus.as_slice())
+        .collect()
+}
+
+/// The number of each part, in the order in which they are found.
+fn numbered<T: PartialEq>(parts: impl Iterator<Item = T>) -> Vec<usize> {
+    let mut known = Vec::new();
+    let number = |part| match known.iter().position(|it| *it == part) {
+        Some(number) => number,
+        None => {
+            known.push(part);
+            known.len() - 1
+        }
+    };
+    parts.map(number).collect()
+}

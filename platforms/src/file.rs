@@ -1,0 +1,87 @@
+//! Descriptions in files: how they are read, and what their errors are.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// Why a file does not describe what it should describe.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// Neither the name of a built-in description nor a file.
+    #[error("{name}: no such {what}, and no such file; {known}")]
+    Unknown {
+        /// The name or path.
+        name: String,
+        /// The kind of description.
+        what: &'static str,
+        /// The names that are known, as a sentence.
+        known: String,
+    },
+    /// A file that cannot be read.
+    #[error("{file}: {source}")]
+    Unreadable {
+        /// Its path.
+        file: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A description with a mistake.
+    #[error("{file}:{line}:{column}: {message}")]
+    Malformed {
+        /// The file, or the name of a built-in description.
+        file: String,
+        /// The line of the mistake, from 1.
+        line: usize,
+        /// The character of the line, from 1.
+        column: usize,
+        /// What was found, and what is allowed.
+        message: String,
+    },
+}
+
+/// A mistake, and the byte at which it stands.
+#[derive(Debug)]
+pub(crate) struct Mistake {
+    pub at: usize,
+    pub message: String,
+}
+
+impl Mistake {
+    pub(crate) fn at(at: usize, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { at, message }
+    }
+}
+
+/// Returns the text of the file, which has at most `most` bytes.
+pub(crate) fn text(path: &Path, most: u64) -> Result<String, FileError> {
+    let unreadable = |source| FileError::Unreadable {
+        file: path.display().to_string(),
+        source,
+    };
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(most + 1).read_to_string(&mut text))
+        .map_err(unreadable)?;
+    if text.len() as u64 > most {
+        let long = format!("longer than {most} bytes");
+        return Err(unreadable(std::io::Error::other(long)));
+    }
+    Ok(text)
+}
+
+/// Adds the file, the line and the column to a mistake in `text`.
+pub(crate) fn locate<T>(file: &str, text: &str, read: Result<T, Mistake>) -> Result<T, FileError> {
+    read.map_err(|Mistake { at, message }| {
+        let before = text.get(..at).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        FileError::Malformed {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message,
+        }
+    })
+}

@@ -1,0 +1,141 @@
+//! Every allowed processor has a worker by default, near the memory of its place.
+
+mod shape;
+
+use shape::Shape;
+use std::collections::BTreeSet;
+use tautline::Machine;
+use tautline::division::{Cut, Division};
+
+/// Workers of one place, at most.
+const MOST: usize = 64;
+
+/// What holds of every machine.
+fn check(name: &str, machine: &Machine) -> Division {
+    let division = Division::of(machine);
+    let all: BTreeSet<usize> = machine.cpus().into_iter().collect();
+    let given = division.places.iter().flatten();
+    let distinct: BTreeSet<usize> = given.clone().copied().collect();
+    assert_eq!(distinct, all, "{name}: no processor is idle");
+    assert_eq!(given.count(), all.len(), "{name}: none is in two places");
+    let (places, workers) = (division.places.len(), division.workers);
+    assert!((1..=MOST).contains(&workers), "{name}");
+    let least = all.len().div_ceil(MOST);
+    assert!((least..=least * 4).contains(&places), "{name}: {places}");
+    assert_eq!(division.seats().len(), places * workers, "{name}");
+    // Every worker is on a processor of its place.
+    let seats = division.seats();
+    for (seats, cpus) in seats.chunks(workers).zip(&division.places) {
+        assert!(seats.iter().all(|cpu| cpus.contains(cpu)), "{name}");
+        assert!(cpus.len() + 1 >= workers, "{name}: at most one is shared");
+    }
+    let short = places * workers - all.len();
+    assert_eq!(division.shared.len(), short, "{name}");
+    // A place that has a part of a memory node has nothing else, or the reason is stated.
+    for (place, cpus) in division.places.iter().enumerate() {
+        let nodes = machine.nodes().iter();
+        let inside: Vec<_> = nodes
+            .filter(|node| node.cpus.iter().any(|cpu| cpus.contains(cpu)))
+            .collect();
+        let whole = |cpu: &usize| cpus.contains(cpu) || !all.contains(cpu);
+        let divided = inside.iter().any(|node| !node.cpus.iter().all(whole));
+        let crosses = inside.len() > 1 && divided;
+        assert_eq!(division.crossing.contains(&place), crosses, "{name}");
+    }
+    let why = division.why();
+    let stated = [
+        (!division.crossing.is_empty(), "cannot follow memory nodes"),
+        (!division.shared.is_empty(), "two workers share CPU"),
+    ];
+    for (applies, words) in stated {
+        assert_eq!(why.contains(words), applies, "{name}: {why}");
+    }
+    assert_eq!(why.lines().count(), 1, "{name}");
+    division
+}
+
+/// Places, workers of each, and what the cuts follow.
+fn row(shape: Shape) -> (usize, usize, Cut) {
+    let division = check("", &shape.machine());
+    (division.places.len(), division.workers, division.cut)
+}
+
+#[test]
+fn machines_of_today_are_cut_along_their_memories() {
+    assert_eq!(row(Shape::new(2, 1, 1, 64, 1)), (2, 64, Cut::Nodes));
+    // Two sockets of 96 cores with two threads, eight cores behind each of 24 caches.
+    assert_eq!(row(Shape::new(2, 1, 12, 8, 2)), (6, 64, Cut::Caches));
+    // 64 cores with four threads, a cache for every two.
+    assert_eq!(row(Shape::new(1, 1, 32, 2, 4)), (4, 64, Cut::Caches));
+    assert_eq!(row(Shape::new(1, 4, 8, 2, 4)), (4, 64, Cut::Nodes));
+    assert_eq!(row(Shape::new(1, 1, 1, 1, 1)), (1, 1, Cut::Whole));
+    assert_eq!(row(Shape::new(2, 1, 1, 32, 1)), (1, 64, Cut::Whole));
+    assert_eq!(row(Shape::new(2, 1, 1, 40, 1)), (2, 40, Cut::Nodes));
+    // Three nodes of 40: two places of 60 would cross a border.
+    assert_eq!(row(Shape::new(3, 1, 1, 40, 1)), (3, 40, Cut::Nodes));
+    // Caches of twelve processors: eleven places would be too many.
+    assert_eq!(row(Shape::new(1, 1, 11, 6, 2)), (3, 44, Cut::Even));
+    // A prime number of processors.
+    assert_eq!(row(Shape::new(1, 1, 1, 67, 1)), (2, 34, Cut::Even));
+    assert_eq!(row(Shape::new(1, 0, 1, 128, 1)), (2, 64, Cut::Even));
+}
+
+/// Sockets, nodes, caches, cores and threads of many machines, all processors or some of them.
+#[test]
+fn no_processor_of_any_shape_is_idle() {
+    type Mask = fn(usize) -> bool;
+    let masks: [(&str, Mask, Mask); 5] = [
+        ("all", |_| false, |_| true),
+        ("one offline", |cpu| cpu == 1, |_| true),
+        ("every fifth offline", |cpu| cpu % 5 == 2, |_| true),
+        (
+            "some not allowed",
+            |_| false,
+            |cpu| cpu % 7 != 3 || cpu == 3,
+        ),
+        ("both", |cpu| cpu % 16 == 9, |cpu| cpu % 3 != 1),
+    ];
+    let mut shapes = 0;
+    for packages in [1, 2, 3, 4, 8] {
+        for (nodes, caches, cores) in [(0, 1, 5), (1, 1, 24), (1, 4, 6), (2, 3, 7), (4, 2, 8)] {
+            for threads in [1, 2, 4] {
+                for (name, offline, allowed) in masks {
+                    let shape = Shape {
+                        offline,
+                        allowed,
+                        ..Shape::new(packages, nodes, caches, cores, threads)
+                    };
+                    let name =
+                        format!("{packages} x {nodes} x {caches} x {cores} x {threads}, {name}");
+                    check(&name, &shape.machine());
+                    shapes += 1;
+                }
+            }
+        }
+    }
+    assert!(shapes >= 68, "{shapes}");
+}
+
+#[test]
+fn every_number_of_processors_is_divided() {
+    for cores in (1..=600).chain([1021, 4096]) {
+        let name = cores.to_string();
+        check(&name, &Shape::new(1, 1, 1, cores, 1).machine());
+    }
+}
+
+#[test]
+fn asymmetric_nodes_are_crossed_only_with_a_reason() {
+    // A socket of 60 processors and one of 8.
+    let shape = Shape {
+        offline: |cpu| cpu >= 68,
+        ..Shape::new(2, 1, 1, 60, 1)
+    };
+    let division = check("60 + 8", &shape.machine());
+    assert_eq!((division.places.len(), division.workers), (2, 34));
+    assert_eq!(division.crossing, [1]);
+    assert_eq!(
+        division.why(),
+        "even cuts; equal places cannot follow memory nodes, cut by places 1"
+    );
+}
