@@ -1,64 +1,58 @@
-//! Variables of the environment. An empty one counts as unset.
+//! Variables of the environment: one that is empty counts as unset.
 #![forbid(unsafe_code)]
 
-use crate::plan::refuse;
 use crate::{Error, Result};
-use std::env;
-use std::env::VarError;
+use std::borrow::Cow;
 
-/// The value of `variable`, if it is set and not empty.
+/// The value of the variable, without blanks around it; `None` if it is unset or empty.
 ///
 /// # Errors
-/// It is not Unicode.
-pub(crate) fn text(variable: &'static str) -> Result<Option<String>> {
-    match env::var(variable) {
-        Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
-        Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(value)) => Err(Error::Setting {
-            setting: variable,
-            value: value.to_string_lossy().into_owned(),
-            allowed: "text in UTF-8".into(),
+/// A value that is not text.
+pub(crate) fn text(name: &'static str) -> Result<Option<String>> {
+    let Some(value) = std::env::var_os(name) else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Some(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        None => Err(Error::Setting {
+            setting: name,
+            value: value.to_string_lossy().escape_debug().to_string(),
+            allowed: Cow::from("text in UTF-8"),
         }),
     }
 }
 
-/// The number in `variable`; `allowed` says what it counts.
+/// The number in the variable, from `least` to `most`; `None` if it is unset or empty.
 ///
 /// # Errors
-/// It is not a whole number.
-pub(crate) fn number(variable: &'static str, allowed: &str) -> Result<Option<usize>> {
-    let Some(value) = text(variable)? else {
+/// Anything but such a number.
+pub(crate) fn number(name: &'static str, least: usize, most: usize) -> Result<Option<usize>> {
+    let Some(value) = text(name)? else {
         return Ok(None);
     };
-    match value.trim().parse() {
-        Ok(number) => Ok(Some(number)),
-        Err(_) => refuse(variable, value.escape_debug(), allowed.to_owned()),
+    let number = value.parse().ok();
+    match number.filter(|number| (least..=most).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(Error::Setting {
+            setting: name,
+            value: value.escape_debug().to_string(),
+            allowed: Cow::from(format!("a whole number from {least} to {most}")),
+        }),
     }
 }
 
-/// The number in `variable`, from `least` to `most`.
+/// Whether the variable is 1 or true; false if it is unset or empty.
 ///
 /// # Errors
-/// It is not such a number.
-pub(crate) fn bounded(variable: &'static str, least: usize, most: usize) -> Result<Option<usize>> {
-    let allowed = format!("a whole number from {least} to {most}");
-    match number(variable, &allowed)? {
-        Some(number) if !(least..=most).contains(&number) => refuse(variable, number, allowed),
-        number => Ok(number),
-    }
-}
-
-/// Whether `variable` is 1 or true.
-///
-/// # Errors
-/// It is neither this nor 0 or false.
-pub(crate) fn flag(variable: &'static str) -> Result<bool> {
-    let Some(value) = text(variable)? else {
-        return Ok(false);
-    };
-    match value.trim() {
-        "1" | "true" => Ok(true),
-        "0" | "false" => Ok(false),
-        _ => refuse(variable, value.escape_debug(), "1, true, 0 or false".into()),
+/// Neither this nor 0 or false.
+pub(crate) fn flag(name: &'static str) -> Result<bool> {
+    match text(name)?.as_deref() {
+        None | Some("0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(value) => Err(Error::Setting {
+            setting: name,
+            value: value.escape_debug().to_string(),
+            allowed: Cow::from("1, true, 0 or false"),
+        }),
     }
 }

@@ -5,6 +5,7 @@
 //! | `TAUTLINE_PLACES` | how many places: shares of the machine that exchange work by messages |
 //! | `TAUTLINE_WORKERS` | how many workers: of each place if their number is set, else in all |
 //! | `TAUTLINE_PIN`, else `OMP_PLACES` | which processors workers stay on ([`pinning`](crate::pinning)) |
+//! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`](crate::platform)) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //!
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 use crate::choice::{self, Choice};
+use crate::division::Division;
 use crate::environment;
 use crate::glb::Config;
 use crate::hierarchy::Hierarchy;
@@ -203,10 +205,20 @@ impl Builder {
             None if self.environment => Pinning::from_environment(&self.machine)?,
             None => Pinning::of(&self.machine),
         };
-        let tree = self.platform.as_ref().map(Platform::hierarchy);
+        let described = match &self.platform {
+            None if self.environment => Platform::from_environment(&self.machine)?,
+            platform => platform.clone(),
+        };
+        let tree = described.as_ref().map(Platform::hierarchy);
         let processors = pinning.processors().max(1);
-        let default = tree.map_or(processors, |tree| tree.workers() as usize);
-        let (places, workers) = self.shape(default)?;
+        let (shape, division) = match self.shape()? {
+            Some(shape) => (shape, None),
+            None => match tree {
+                Some(tree) => (cut(tree.workers() as usize), None),
+                None => self.divided(&pinning, processors),
+            },
+        };
+        let (places, workers) = shape;
         let phasers = match self.phasers {
             Some(phasers) => phasers,
             None if self.environment => phaser::config(&self.machine, None)?,
@@ -232,10 +244,10 @@ impl Builder {
             },
             most: self.most.max(all).max(processors).min(WORKERS_MAX),
             pinned,
-            cpus: if pinned {
-                self.cpus(&pinning, all)
-            } else {
-                Vec::new()
+            cpus: match (pinned, division) {
+                (false, _) => Vec::new(),
+                (true, Some(division)) => division.seats(),
+                (true, None) => cpus(described.as_ref(), &pinning, all),
             },
             pinning,
             tree: tree.expect("there is a worker"),
@@ -253,24 +265,44 @@ impl Builder {
         Ok(Runtime::start(self.plan()?))
     }
 
-    /// How many places, and how many workers each.
-    fn shape(&self, default: usize) -> Result<(u32, usize)> {
+    /// How many places, and how many workers each, if either was set.
+    fn shape(&self) -> Result<Option<(u32, usize)>> {
         let places = match self.places {
             Some(places) => Some(("places", places as usize)),
-            None => self.variable(PLACES_VARIABLE, PLACES_ALLOWED)?,
+            None => self.variable(PLACES_VARIABLE)?,
         };
         let workers = match self.workers {
             Some(workers) => Some(("workers", workers)),
-            None => self.variable(WORKERS_VARIABLE, WORKERS_ALLOWED)?,
+            None => self.variable(WORKERS_VARIABLE)?,
         };
-        let Some((setting, places)) = places else {
-            let (setting, all) = workers.unwrap_or(("workers", default.min(WORKERS_MAX)));
-            within(setting, all, WORKERS_MAX)?;
-            return Ok(cut(all));
+        match (places, workers) {
+            (None, None) => Ok(None),
+            (None, Some((setting, all))) => {
+                within(setting, all, WORKERS_MAX)?;
+                Ok(Some(cut(all)))
+            }
+            (Some((setting, places)), workers) => {
+                within(setting, places, WORKERS_MAX)?;
+                self.places_of(places, workers).map(Some)
+            }
+        }
+    }
+
+    fn places_of(
+        &self,
+        places: usize,
+        workers: Option<(&'static str, usize)>,
+    ) -> Result<(u32, usize)> {
+        let processors = match (&self.platform, &self.pinning) {
+            (Some(platform), _) => platform.hierarchy().workers() as usize,
+            (None, Some(pinning)) => pinning.processors(),
+            (None, None) if self.environment => {
+                Pinning::from_environment(&self.machine)?.processors()
+            }
+            (None, None) => Pinning::of(&self.machine).processors(),
         };
-        within(setting, places, WORKERS_MAX)?;
-        let (setting, workers) =
-            workers.unwrap_or(("workers", (default / places).clamp(1, Crew::MAX)));
+        let share = (processors / places).clamp(1, Crew::MAX);
+        let (setting, workers) = workers.unwrap_or(("workers", share));
         if !(1..=Crew::MAX).contains(&workers) {
             return refuse(setting, workers, format!("from 1 to {} a place", Crew::MAX));
         }
@@ -283,33 +315,35 @@ impl Builder {
         Ok((places as u32, workers))
     }
 
-    fn variable(
-        &self,
-        variable: &'static str,
-        allowed: &str,
-    ) -> Result<Option<(&'static str, usize)>> {
+    /// All processors, where neither places nor workers were set.
+    fn divided(&self, pinning: &Pinning, processors: usize) -> ((u32, usize), Option<Division>) {
+        if processors <= Crew::MAX || *pinning != Pinning::of(&self.machine) {
+            return (cut(processors.min(WORKERS_MAX)), None);
+        }
+        let division = Division::of(&self.machine);
+        let shape = (division.places.len() as u32, division.workers);
+        (shape, Some(division))
+    }
+
+    fn variable(&self, name: &'static str) -> Result<Option<(&'static str, usize)>> {
         if !self.environment {
             return Ok(None);
         }
-        let number = environment::number(variable, allowed)?;
-        Ok(number.map(|number| (variable, number)))
-    }
-
-    /// The processor of each of so many workers: the platform's, if it knows them all.
-    fn cpus(&self, pinning: &Pinning, workers: usize) -> Vec<usize> {
-        let known =
-            |platform: &Platform| (0..workers as u32).map_while(|w| platform.cpu(w)).collect();
-        let cpus: Vec<usize> = self.platform.as_ref().map_or_else(Vec::new, known);
-        if cpus.len() < workers {
-            pinning.cpus(workers)
-        } else {
-            cpus
-        }
+        let number = environment::number(name, 1, WORKERS_MAX)?;
+        Ok(number.map(|number| (name, number)))
     }
 }
 
-const PLACES_ALLOWED: &str = "a number of places; a list of processors is for TAUTLINE_PIN";
-const WORKERS_ALLOWED: &str = "a number of workers";
+/// The processor of each of so many workers: the platform's, if it knows them all.
+fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<usize> {
+    let known = |platform: &Platform| (0..workers as u32).map_while(|w| platform.cpu(w)).collect();
+    let cpus: Vec<usize> = platform.map_or_else(Vec::new, known);
+    if cpus.len() < workers {
+        pinning.cpus(workers)
+    } else {
+        cpus
+    }
+}
 
 /// As few places as `workers` need, all of one size.
 fn cut(workers: usize) -> (u32, usize) {

@@ -27,7 +27,6 @@
 //!
 //! # Not proved
 //! Loom does not explore load buffering.
-#![allow(unreachable_pub, reason = "the module is being divided anew")]
 
 #[cfg(feature = "baseline")]
 pub mod baseline;

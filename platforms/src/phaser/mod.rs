@@ -83,7 +83,7 @@ pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 /// which registers the others. More threads, or fewer, may take part.
 ///
 /// # Errors
-/// `TAUTLINE_PHASER_DEGREE` is set but invalid.
+/// A malformed [`DEGREE_VARIABLE`].
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
     let config = config(&Machine::discover(), Some(threads))?;
     Ok(Registration::create(rule::port(config), mode, config)?)
@@ -106,7 +106,7 @@ pub fn accumulator_for_threads<T: Element>(
 /// the environment overrides it.
 ///
 /// # Errors
-/// `TAUTLINE_PHASER_DEGREE` is set but invalid.
+/// A malformed [`DEGREE_VARIABLE`].
 pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     let rules = rule(&Site::of(machine), tasks);
     Ok(Config {
@@ -115,10 +115,10 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
-/// The degree set in the environment.
+/// The degree that [`DEGREE_VARIABLE`] sets.
 ///
 /// # Errors
-/// `TAUTLINE_PHASER_DEGREE` is set but invalid.
+/// A malformed [`DEGREE_VARIABLE`].
 pub fn asked() -> Result<Option<usize>> {
-    crate::environment::bounded(DEGREE_VARIABLE, 2, 1024)
+    crate::environment::number(DEGREE_VARIABLE, 2, 1024)
 }

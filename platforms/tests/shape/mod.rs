@@ -7,18 +7,18 @@ use tautline::platform::machine_from_xml;
 /// A machine whose parts are all alike, but for the processors that are missing.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    pub(crate) packages: usize,
+    pub packages: usize,
     /// Memory nodes of a package; with none the machine has one memory of which nothing is said.
-    pub(crate) nodes: usize,
+    pub nodes: usize,
     /// Last-level caches of a node.
-    pub(crate) caches: usize,
+    pub caches: usize,
     /// Cores of a cache.
-    pub(crate) cores: usize,
-    pub(crate) threads: usize,
+    pub cores: usize,
+    pub threads: usize,
     /// Processors that are in no object.
-    pub(crate) offline: fn(usize) -> bool,
+    pub offline: fn(usize) -> bool,
     /// Processors that may be used.
-    pub(crate) allowed: fn(usize) -> bool,
+    pub allowed: fn(usize) -> bool,
 }
 
 impl Shape {

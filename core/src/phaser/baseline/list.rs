@@ -59,7 +59,7 @@ pub(super) struct List {
 impl List {
     /// An empty list, whose first block has `seats` seats; each further block has twice as many as
     /// the one before.
-    pub fn new(seats: usize) -> Self {
+    pub(super) fn new(seats: usize) -> Self {
         Self {
             first: Block::new(seats.max(1)),
             used: AtomicUsize::new(0),
@@ -67,7 +67,7 @@ impl List {
     }
 
     /// Assigns a seat to a task that owes `start` first. `free` is the list's.
-    pub fn enter(&self, free: &mut Free, start: usize) -> Seat {
+    pub(super) fn enter(&self, free: &mut Free, start: usize) -> Seat {
         if let Some(seat) = free.0.pop() {
             self.signal(&seat, start);
             return seat;
@@ -101,7 +101,7 @@ impl List {
 
     /// Records that all phases below `signalled` are signalled.
     #[inline]
-    pub fn signal(&self, seat: &Seat, signalled: usize) {
+    pub(super) fn signal(&self, seat: &Seat, signalled: usize) {
         // SAFETY: seats are used with their list only, which is borrowed.
         let word = unsafe { seat.0.as_ref() };
         // ORDERING: Release, pairs with Acquire in gather (BL1).
@@ -109,18 +109,18 @@ impl List {
     }
 
     /// Ends the debts of the task.
-    pub fn leave(&self, seat: &Seat) {
+    pub(super) fn leave(&self, seat: &Seat) {
         self.signal(seat, GONE);
     }
 
     /// Frees the seat for a later task.
-    pub fn free(&self, free: &mut Free, seat: Seat) {
+    pub(super) fn free(&self, free: &mut Free, seat: Seat) {
         free.0.push(seat);
     }
 
     /// Waits for each task of the list to signal `phase`, in sequence.
     #[inline]
-    pub fn gather(&self, phase: usize, relax: &impl Relax) {
+    pub(super) fn gather(&self, phase: usize, relax: &impl Relax) {
         // ORDERING: Acquire, pairs with Release in enter (BL2).
         let mut left = self.used.load(Ordering::Acquire);
         let mut block = &self.first;

@@ -26,27 +26,27 @@ pub(super) struct Node {
 
 impl Node {
     /// Counts one more task.
-    pub fn enter(&self) {
+    pub(super) fn enter(&self) {
         // ORDERING: Relaxed: read-modify-writes continue the release sequence of tasks that left
         // before (BT3), and a newcomer is published by tiered.BT4.
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts one task less, which owes no more signals.
-    pub fn leave(&self) {
+    pub(super) fn leave(&self) {
         // ORDERING: Release, pairs with Acquire in is_active (BT3).
         self.active.fetch_sub(1, Ordering::Release);
     }
 
     /// Whether there is a task below.
     #[inline]
-    pub fn is_active(&self) -> bool {
+    pub(super) fn is_active(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in leave (BT3).
         self.active.load(Ordering::Acquire) > 0
     }
 
     /// Makes the caller the task that gathers here in `phase`, unless another does.
-    pub fn claim(&self, phase: usize) -> bool {
+    pub(super) fn claim(&self, phase: usize) -> bool {
         // ORDERING: Relaxed, on failure too: the choice says nothing about the signals.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let claim = self.claim.load(failure);
@@ -60,14 +60,14 @@ impl Node {
     /// Records that all tasks below have signalled `phase`. Called by the task that has claimed it:
     /// no task can have raised the node further, since the caller has its own seat below, or keeps
     /// the phase from ending.
-    pub fn raise(&self, phase: usize) {
+    pub(super) fn raise(&self, phase: usize) {
         // ORDERING: Release, pairs with Acquire in is_behind (BT2).
         self.gathered.store(phase + 1, Ordering::Release);
     }
 
     /// Whether, as far as this node knows, a task below has not signalled `phase`.
     #[inline]
-    pub fn is_behind(&self, phase: usize) -> bool {
+    pub(super) fn is_behind(&self, phase: usize) -> bool {
         // ORDERING: Acquire, pairs with Release in raise (BT2).
         self.gathered.load(Ordering::Acquire) <= phase
     }

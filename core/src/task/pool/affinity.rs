@@ -73,7 +73,13 @@ impl<T: Word> AffinityQueues<T> {
 
     /// Pushes a task that is bound to `domain`. `from` is the seat that the caller holds, if any, and whether it is below
     /// the domain.
-    pub(crate) fn push(&self, domain: Domain, from: Option<(usize, bool)>, task: T, relax: &impl Relax) {
+    pub(crate) fn push(
+        &self,
+        domain: Domain,
+        from: Option<(usize, bool)>,
+        task: T,
+        relax: &impl Relax,
+    ) {
         let queues = self.queues(domain);
         // ORDERING: AcqRel, pairs with AcqRel in has_tasks (Y2, Y3).
         queues.waiting.fetch_add(1, Ordering::AcqRel);
