@@ -31,30 +31,15 @@ pub enum Error {
     /// A tree of memories that cannot be built.
     #[error(transparent)]
     Hierarchy(#[from] tautline_core::hierarchy::Fault),
-    /// A file that does not describe a machine or a platform.
+    /// What one of the library's modules refused: a file, the parameters of a tree, a board, a graph, a list.
     #[error(transparent)]
-    File(#[from] crate::FileError),
-    /// A malformed list of places for workers.
-    #[error(transparent)]
-    Places(#[from] crate::pinning::ListError),
-    /// The parameters of a tree of the UTS benchmark are out of bounds.
-    #[error(transparent)]
-    Tree(#[from] crate::uts::ParamError),
-    /// A graph that cannot be made.
-    #[error(transparent)]
-    Graph(#[from] crate::bc::GraphError),
-    /// A set of cities that cannot be read or made.
-    #[error(transparent)]
-    Instance(#[from] crate::tsp::InstanceError),
-    /// A board of pentominoes that cannot be filled.
-    #[error(transparent)]
-    Board(#[from] crate::pentomino::BoardError),
-    /// A chessboard of a size that is not searched.
-    #[error(transparent)]
-    Size(#[from] crate::nqueens::SizeError),
-    /// A malformed distribution of a synthetic workload.
-    #[error(transparent)]
-    Form(#[from] crate::synthetic::FormError),
+    Invalid(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    pub(crate) fn invalid(refusal: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Invalid(Box::new(refusal))
+    }
 }
 
 /// What the facade's functions return.

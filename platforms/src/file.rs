@@ -41,6 +41,12 @@ pub enum FileError {
     },
 }
 
+impl From<FileError> for crate::Error {
+    fn from(refusal: FileError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 /// A mistake, and the byte at which it stands.
 #[derive(Debug)]
 pub(crate) struct Mistake {

@@ -33,6 +33,12 @@ pub struct Size(u16);
 #[error("{0} queens: from 0 to {max}", max = Size::MAX)]
 pub struct SizeError(u32);
 
+impl From<SizeError> for crate::Error {
+    fn from(refusal: SizeError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 impl Size {
     /// The most queens. A board of 27 took a year of many machines.
     pub const MAX: u32 = 32;

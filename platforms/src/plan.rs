@@ -15,13 +15,12 @@
 use crate::choice::{self, Choice};
 use crate::division::Division;
 use crate::environment;
-use crate::glb::Config;
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
 use crate::pinning::Pinning;
-use crate::runtime::Runtime;
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
+use tautline_core::glb::Config;
 use tautline_core::lifeline::Crew;
 use tautline_core::task::Outside;
 use tautline_node::pool;
@@ -36,7 +35,7 @@ pub const WORKERS_VARIABLE: &str = "TAUTLINE_WORKERS";
 /// The variable that lets the system move workers between processors.
 pub const NO_PIN_VARIABLE: &str = "TAUTLINE_NO_PIN";
 
-/// What a [`Runtime`] is made with.
+/// What a [`Runtime`](crate::Runtime) is made with.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is built before `build`"]
 pub struct Builder {
@@ -147,7 +146,7 @@ impl Builder {
     }
 
     /// Sets the number of workers: of each place if their number is set, else in all; the caller of
-    /// [`Runtime::run`] is one of them. Default: `TAUTLINE_WORKERS`, else the workers of the
+    /// [`Runtime::run`](crate::Runtime::run) is one of them. Default: `TAUTLINE_WORKERS`, else the workers of the
     /// [`platform`](Self::platform), else one for each processor that this process may use.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
@@ -254,15 +253,6 @@ impl Builder {
             outside: self.outside,
             phasers,
         })
-    }
-
-    /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and
-    /// a line on standard error says so.
-    ///
-    /// # Errors
-    /// As [`plan`](Self::plan).
-    pub fn build(&self) -> Result<Runtime> {
-        Ok(Runtime::start(self.plan()?))
     }
 
     /// How many places, and how many workers each, if either was set.

@@ -1,9 +1,10 @@
 //! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
 #![forbid(unsafe_code)]
 
-use crate::glb::{Bag, Glb, PlaceId};
 use crate::plan::refuse;
 use crate::{Error, Result};
+use tautline_core::PlaceId;
+use tautline_core::glb::Bag;
 use tautline_node::pool::{Node, Threads};
 
 pub use crate::plan::{Builder, Plan};
@@ -100,12 +101,6 @@ impl Runtime {
         balanced.expect("there is no scope around it that could be cancelled")
     }
 
-    /// A balanced computation on this runtime, to be set up: with a deadline, observers, or
-    /// parameters of its own.
-    pub fn glb(&self) -> Glb<'_> {
-        Glb::of(self)
-    }
-
     /// The settings that this runtime was built with.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -133,5 +128,16 @@ impl Runtime {
             source,
         };
         self.threads.set_workers(workers).map_err(refused)
+    }
+}
+
+impl Builder {
+    /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and
+    /// a line on standard error says so.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn build(&self) -> Result<Runtime> {
+        Ok(Runtime::start(self.plan()?))
     }
 }

@@ -203,6 +203,12 @@ impl Cost {
 #[error("{0}")]
 pub struct FormError(&'static str);
 
+impl From<FormError> for crate::Error {
+    fn from(refusal: FormError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 /// Two numbers, the first not above the second.
 fn range(text: &str, bounds: std::ops::RangeInclusive<u32>) -> Option<(u32, u32)> {
     let (least, most) = text.split_once('-')?;

@@ -98,10 +98,6 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uts --workers 0", ["--workers 0", "from 1 to 64"]),
         ("uts --workers 65", ["--workers 65", "from 1 to 64"]),
         ("uts --places 100 --workers 64", ["--workers 64", "4096"]),
-        (
-            "uts --places 3000 --workers 1 --fairness yield",
-            ["--workers 1", "6000"],
-        ),
         ("uts --places 99999999999", ["--places", "at most 4096"]),
         ("uts -n 1048577", ["--grain 1048577", "from 1 to 1048576"]),
         ("uts --grain 0", ["--grain 0", "from 1"]),
@@ -473,7 +469,7 @@ fn topo_names_the_processors_it_uses() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn threads_that_the_system_refuses_are_a_bad_request() {
+fn threads_that_the_system_refuses_are_done_without() {
     // 4096 stacks do not fit into 2 GB of addresses. The rest after the last one must not be so small that
     // a thread which has just begun finds no room for the stack of its signals.
     let output = Command::new("sh")
@@ -486,9 +482,9 @@ fn threads_that_the_system_refuses_are_a_bad_request() {
         .output()
         .unwrap();
     let line = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
-    assert!(line.contains("cannot start 4096 threads"), "{line}");
+    assert_eq!(output.status.code(), Some(0), "{line}");
+    let told = "4096 workers wanted, the system allows ";
+    assert!(line.contains(told), "{line}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! defines is the common vocabulary of the folder's files, which it also uses and re-exports.
 //! Exceptions are argued in ARCHITECTURE.md, which this job reads.
 
-use super::{RECUT, Verdict, judge};
+use super::{Verdict, judge};
 use crate::imports::{Import, imports};
 use crate::source::Source;
 use crate::tree::Tree;
@@ -19,18 +19,15 @@ use std::path::{Path, PathBuf};
 const SECTION: &str = "Circles of files";
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    let (findings, pending) = check(tree)?;
-    for circle in &pending {
-        println!("pending: {circle}");
-    }
+    let findings = check(tree)?;
     judge(findings, "")
 }
 
-/// What fails the job, and what is pending.
-fn check(tree: &Tree) -> Result<(Vec<String>, Vec<String>)> {
+/// The circles without an argument, and the exceptions that are not needed.
+fn check(tree: &Tree) -> Result<Vec<String>> {
     let exceptions = exceptions(&tree.read("ARCHITECTURE.md").unwrap_or_default())?;
     let mut needed = vec![false; exceptions.len()];
-    let (mut out, mut pending) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
     for folder in folders(tree) {
         let sources = tree.sources(&folder)?;
         let mut graph = Graph::new(&folder, &sources);
@@ -38,15 +35,7 @@ fn check(tree: &Tree) -> Result<(Vec<String>, Vec<String>)> {
             *needed |= graph.except(exception);
         }
         for circle in graph.circles() {
-            let is_pending = |file: &usize| {
-                let path = &sources[*file].path;
-                RECUT.iter().any(|folder| path.starts_with(folder))
-            };
-            let list = match circle.iter().all(is_pending) {
-                true => &mut pending,
-                false => &mut out,
-            };
-            list.push(graph.describe(&circle));
+            out.push(graph.describe(&circle));
         }
     }
     for (exception, needed) in exceptions.iter().zip(needed) {
@@ -58,7 +47,7 @@ fn check(tree: &Tree) -> Result<(Vec<String>, Vec<String>)> {
             ));
         }
     }
-    Ok((out, pending))
+    Ok(out)
 }
 
 /// The folders with the files of one crate each.
@@ -232,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_circle_is_described_import_by_import() {
-        let (found, _) = check(&Sample::new(CIRCLE)).unwrap();
+        let found = check(&Sample::new(CIRCLE)).unwrap();
         assert_eq!(found.len(), 1);
         for step in [
             "core/src/a.rs:1: crate::b::B of core/src/b.rs",
@@ -250,7 +239,7 @@ mod tests {
         tree.write("backends/x/src/main.rs", "mod p; mod q;");
         tree.write("backends/x/src/p.rs", "pub fn f() { super::q::g() }");
         tree.write("backends/x/src/q.rs", "pub fn g() { super::p::f() }");
-        let (found, _) = check(&tree).unwrap();
+        let found = check(&tree).unwrap();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].lines().count(), 2, "the shortest: {found:?}");
     }
@@ -265,20 +254,7 @@ mod tests {
                 "use super::A; use crate::Top; pub struct B;",
             ),
         ]);
-        assert_eq!(check(&tree).unwrap().0, [""; 0]);
-    }
-
-    #[test]
-    fn pending_folders_are_reported_apart() {
-        let folder = super::RECUT.first().copied().unwrap_or("core/src/x");
-        let (a, b) = (format!("{folder}/a.rs"), format!("{folder}/b.rs"));
-        let files = [
-            (a.as_str(), "use super::b::B; pub struct A;"),
-            (b.as_str(), "use super::a::A; pub struct B;"),
-        ];
-        let (found, pending) = check(&Sample::new(&files)).unwrap();
-        let expected = usize::from(super::RECUT.is_empty());
-        assert_eq!((found.len(), pending.len()), (expected, 1 - expected));
+        assert_eq!(check(&tree).unwrap(), [""; 0]);
     }
 
     #[test]
@@ -287,9 +263,9 @@ mod tests {
         let section = "# X\n- `no`\n## Circles of files\n";
         let listed = |item: &str| tree.write("ARCHITECTURE.md", &format!("{section}{item}\n"));
         listed("- `core/src/c.rs` → `core/src/a.rs`: they are twins");
-        assert_eq!(check(&tree).unwrap().0, [""; 0]);
+        assert_eq!(check(&tree).unwrap(), [""; 0]);
         listed("- `core/src/a.rs` → `core/src/c.rs`: they are twins");
-        let (found, _) = check(&tree).unwrap();
+        let found = check(&tree).unwrap();
         assert!(found[1].starts_with("ARCHITECTURE.md:4: ") && found.len() == 2);
         listed("- `core/src/c.rs` → `core/src/a.rs`: ");
         assert!(check(&tree).is_err());

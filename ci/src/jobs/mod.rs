@@ -23,10 +23,6 @@ mod words;
 use crate::tree::Tree;
 use anyhow::{Result, bail};
 
-/// Folders that are being divided anew: what `circles` and `orderings` find in them is reported, but
-/// does not fail these jobs.
-const RECUT: &[&str] = &["core/src/phaser", "core/src/task", "core/src/flow"];
-
 /// How a job that did not fail ended.
 #[derive(Debug)]
 pub(crate) enum Verdict {

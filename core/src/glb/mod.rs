@@ -16,16 +16,14 @@ mod config;
 mod protocol;
 mod run;
 mod stats;
-mod tasks;
 mod team;
 mod worker;
 
 pub use crate::finish::Reason;
-pub use bag::{Bag, Share};
+pub use bag::{Bag, Share, Task, Tasks};
 pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use run::{Collected, PlaceRun, Run, collect};
 pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
-pub use tasks::{Task, Tasks};
 pub use team::Team;
 pub use worker::{Account, Pile, Step, Worker};

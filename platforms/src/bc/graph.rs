@@ -52,6 +52,12 @@ pub enum GraphError {
     },
 }
 
+impl From<GraphError> for crate::Error {
+    fn from(refusal: GraphError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 /// The most edges drawn for each vertex of a recursive graph.
 pub(super) const EDGE_FACTOR_MAX: u32 = 1 << 10;
 

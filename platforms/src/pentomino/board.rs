@@ -39,6 +39,12 @@ pub struct BoardError {
     pieces: Pieces,
 }
 
+impl From<BoardError> for crate::Error {
+    fn from(refusal: BoardError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 /// The boards of the right area, each in one of its two directions.
 fn boards(pieces: Pieces) -> String {
     let area = pieces.area();

@@ -65,6 +65,12 @@ pub struct ListError {
     pub expected: String,
 }
 
+impl From<ListError> for crate::Error {
+    fn from(refusal: ListError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 impl FromStr for PlaceList {
     type Err = ListError;
 

@@ -39,6 +39,12 @@ pub enum InstanceError {
     },
 }
 
+impl From<InstanceError> for crate::Error {
+    fn from(refusal: InstanceError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 impl Instance {
     /// The most cities. A search to the end is feasible for some dozens.
     pub const CITIES_MAX: usize = 1024;

@@ -202,6 +202,12 @@ pub enum ParamError {
     },
 }
 
+impl From<ParamError> for crate::Error {
+    fn from(refusal: ParamError) -> Self {
+        Self::invalid(refusal)
+    }
+}
+
 /// A tree type as the number that the option takes, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindId(pub(super) Kind, pub(super) Shape);

@@ -13,6 +13,7 @@ pub(crate) enum Floor {
     Ground,
     Words,
     Protocols,
+    Drivers,
     Models,
 }
 
@@ -39,9 +40,9 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "relocate",
             "partition",
             "collective",
-            "glb",
         ],
     ),
+    (Floor::Drivers, &["glb"]),
     (Floor::Models, &["task", "loops", "global", "collect"]),
 ];
 

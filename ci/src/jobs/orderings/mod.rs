@@ -7,7 +7,7 @@
 
 mod ids;
 
-use super::{RECUT, Verdict, judge};
+use super::{Verdict, judge};
 use crate::source::{Skip, Source};
 use crate::syntax::Token;
 use crate::tree::Tree;
@@ -25,31 +25,25 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     for source in &sources(tree)? {
         seen += check(source, &mut findings);
     }
-    let (wrong, pending) = cited(tree)?;
+    let wrong = cited(tree)?;
     findings.extend(wrong);
-    for finding in pending {
-        println!("pending: {finding}");
-    }
     judge(findings, format!("{seen} orderings"))
 }
 
-/// What is wrong with the ids that comments cite, crate by crate; apart from it what is
-/// found in the folders that are being divided anew.
-fn cited(tree: &Tree) -> Result<(Vec<String>, Vec<String>)> {
+/// What is wrong with the ids that comments cite, crate by crate.
+fn cited(tree: &Tree) -> Result<Vec<String>> {
     let mut folders = vec!["core/src".to_owned()];
     let backends = tree.folders("backends");
     folders.extend(backends.iter().map(|name| format!("backends/{name}/src")));
     let mut out = Vec::new();
-    let mut pending = Vec::new();
     for folder in folders {
         let sources = tree.sources(folder)?;
         let tables = ids::Tables::of(&sources, &mut out);
         for source in &sources {
-            let is_pending = RECUT.iter().any(|folder| source.path.starts_with(folder));
-            tables.check(source, if is_pending { &mut pending } else { &mut out });
+            tables.check(source, &mut out);
         }
     }
-    Ok((out, pending))
+    Ok(out)
 }
 
 /// The files whose atomics are looked at.

@@ -17,21 +17,48 @@ const TURNS: u32 = 64;
 /// How many wake-ups' worth of time a poll lasts at least while others wait.
 const SLICE_WAKES: u64 = 8;
 
+/// What the workers of a computation have in common.
+pub(super) struct Crew<'a, 'p, B: Bag, P, F> {
+    pub(super) places: &'a Places<'p, B, P>,
+    pub(super) control: &'a Control,
+    /// In ticks of the clock.
+    pub(super) deadline: Option<u64>,
+    /// What is called in place of [`Bag::process`].
+    pub(super) process: &'a F,
+}
+
 /// Polls a worker of the balancer: steps until it has nothing to do, or until other tasks have
 /// waited for a while. Its place's `unpark` is the waker.
 pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
-    pub places: &'a Places<'p, B, P>,
-    pub place: PlaceId,
-    pub me: WorkerId,
-    pub control: &'a Control,
-    /// In ticks of the clock.
-    pub deadline: Option<u64>,
-    pub task: TaskCx<'scope, 'env, P>,
-    pub process: &'a F,
+    crew: &'a Crew<'a, 'p, B, P, F>,
+    seat: (PlaceId, WorkerId),
+    task: TaskCx<'scope, 'env, P>,
     /// Taken at the end.
-    pub worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, O>>,
-    pub account: &'a Lock<Option<Account<O>>>,
-    pub is_registered: bool,
+    worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, O>>,
+    account: &'a Lock<Option<Account<O>>>,
+    is_registered: bool,
+}
+
+impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
+    Member<'a, 'p, 'scope, 'env, B, P, O, F>
+{
+    pub(super) fn new(
+        crew: &'a Crew<'a, 'p, B, P, F>,
+        (place, worker): (PlaceId, WorkerId),
+        task: TaskCx<'scope, 'env, P>,
+        observer: O,
+        account: &'a Lock<Option<Account<O>>>,
+    ) -> Self {
+        let (team, here) = (crew.places.team(place), crew.places.at(place));
+        Self {
+            crew,
+            seat: (place, worker),
+            task,
+            worker: Some(Worker::new(team, worker, here, crew.control, observer)),
+            account,
+            is_registered: false,
+        }
+    }
 }
 
 /// The worker is moved, never borrowed, while the member stays where it is.
@@ -49,16 +76,17 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         if !this.is_registered {
-            this.places.register(this.place, this.me, cx.waker());
+            let (place, worker) = this.seat;
+            this.crew.places.register(place, worker, cx.waker());
             this.is_registered = true;
         }
         let Some(worker) = &mut this.worker else {
             return Poll::Ready(());
         };
-        let slice = Slice::begin(&this.task, this.me);
+        let slice = Slice::begin(&this.task);
         let mut turns = 0_u32;
         loop {
-            match worker.step_with(this.process) {
+            match worker.step_with(this.crew.process) {
                 Step::Parked => return Poll::Pending,
                 Step::Ended => {
                     let account = this.worker.take().map(Worker::close);
@@ -67,15 +95,19 @@ where
                 }
                 Step::Worked(_) => {
                     let port = this.task.port();
-                    if this.deadline.is_some_and(|deadline| port.now() >= deadline) {
-                        this.control.stop(Reason::Deadline);
+                    if this
+                        .crew
+                        .deadline
+                        .is_some_and(|deadline| port.now() >= deadline)
+                    {
+                        this.crew.control.stop(Reason::Deadline);
                     }
                     turns = turns.wrapping_add(1);
                     if turns % TURNS != 0 {
                         continue;
                     }
                     if let Some(reason) = this.task.cancelled() {
-                        this.control.stop(reason);
+                        this.crew.control.stop(reason);
                     }
                     if slice.is_over() {
                         cx.waker().wake_by_ref();
@@ -93,7 +125,7 @@ impl<B: Bag, P: Host, O, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
     /// computation: the others would wait for it in vain.
     fn drop(&mut self) {
         if self.worker.is_some() {
-            self.places.close();
+            self.crew.places.close();
         }
     }
 }
@@ -106,13 +138,13 @@ struct Slice<'t, 'scope, 'env: 'scope, P: Host> {
 }
 
 impl<'t, 'scope, 'env, P: Host> Slice<'t, 'scope, 'env, P> {
-    fn begin(task: &'t TaskCx<'scope, 'env, P>, me: WorkerId) -> Self {
+    fn begin(task: &'t TaskCx<'scope, 'env, P>) -> Self {
         let port = task.port();
-        let me = port.current().unwrap_or(me);
+        let patience = port.current().map_or(0, |worker| port.patience(worker));
         Self {
             task,
             began: port.now(),
-            ticks: SLICE_WAKES * port.patience(me),
+            ticks: SLICE_WAKES * patience,
         }
     }
 
