@@ -132,7 +132,7 @@ impl Barrier {
         let pinning = match &self.processors {
             Some(list) => Pinning::listed(machine, list, Bind::Close).map_err(|error| {
                 // The setting is `places` where a run is asked for.
-                Failure::Usage(error.to_string().replacen("places", "--processors", 1))
+                Failure::Usage(error.to_string().replacen("pin", "--processors", 1))
             })?,
             None => Pinning::from_environment(machine)?,
         };
