@@ -89,7 +89,9 @@ fn look(scene: &Scene) {
     }
     compute(Instant::now() + LOOK);
     assert_eq!(others(), before, "a dry place used the processor");
-    scene.seen.store(before.len(), SeqCst);
+    let me = std::thread::current();
+    let is_started = me.name().is_some_and(|name| name.starts_with("tautline-"));
+    scene.seen.store(before.len() + usize::from(is_started), SeqCst);
 }
 
 /// Small units that can be given away, and maybe the long one, which stays and is done after those
