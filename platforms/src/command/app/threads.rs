@@ -118,6 +118,10 @@ impl<A: App> Threads<A> {
         let stories = &self.output.stories;
         let unit = A::Problem::TASKS;
         let _progress = Progress::start(self.output.quiet, control, unit, problem.tasks());
+        if let Some(&cpu) = glb.plan()?.cpus.first() {
+            // This thread is the first worker. One that cannot be pinned runs anywhere.
+            _ = tautline::machine::pin(cpu);
+        }
         let run = glb.clone().observed(|_, _| stories.recorder(threads)).run(
             problem.bag(),
             |place| problem.shared(place),
