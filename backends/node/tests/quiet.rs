@@ -91,7 +91,9 @@ fn look(scene: &Scene) {
     assert_eq!(others(), before, "a dry place used the processor");
     let me = std::thread::current();
     let is_started = me.name().is_some_and(|name| name.starts_with("tautline-"));
-    scene.seen.store(before.len() + usize::from(is_started), SeqCst);
+    scene
+        .seen
+        .store(before.len() + usize::from(is_started), SeqCst);
 }
 
 /// Small units that can be given away, and maybe the long one, which stays and is done after those

@@ -93,18 +93,27 @@ impl<P: Host> Worker<P> {
     /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
     /// task inside `scope` from the overflow or the pool's queue. Returns false if there is none.
     pub(in crate::task) fn help_own(&self, help: &Help<'_, P>) -> bool {
-        let (pool, port) = (self.pool(), self.pool().port());
-        let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
-        let above = self.own().reaches(help.base);
-        if let Some(task) = above.then(|| self.pop()).flatten() {
-            self.run_if_inside(task, help);
+        if self.help_newest(help) {
             return true;
         }
+        let (pool, port) = (self.pool(), self.pool().port());
+        let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
         let beyond = self.overflow.pop_newest(port, is_inside);
         match beyond.or_else(|| pool.injected.pop_newest(port, is_inside)) {
             Some(task) => task.run(self, self.id),
             None => return false,
         }
+        true
+    }
+
+    /// Runs the newest own task if it is above `base`, or injects it if the wait must not run it. Returns false if there is
+    /// none. A future that yields is not there: other tasks come first.
+    pub(in crate::task) fn help_newest(&self, help: &Help<'_, P>) -> bool {
+        let above = self.own().reaches(help.base);
+        let Some(task) = above.then(|| self.pop()).flatten() else {
+            return false;
+        };
+        self.run_if_inside(task, help);
         true
     }
 
