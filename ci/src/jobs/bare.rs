@@ -86,11 +86,9 @@ fn install() -> Result<Option<String>> {
     if !is_root || !Path::new("/usr/bin/apt-get").exists() {
         return Ok(Some(why));
     }
-    let mut plan = apt(&["-s"], &packages)?;
-    if !plan.ok {
-        quiet(Command::new("apt-get").arg("update"))?;
-        plan = apt(&["-s"], &packages)?;
-    }
+    // Lists that are old name an older compiler than the code needs.
+    quiet(Command::new("apt-get").arg("update"))?;
+    let plan = apt(&["-s"], &packages)?;
     if !plan.ok || removed(&plan.out).any(|package| package != MAY_GO) {
         return Ok(Some(why));
     }

@@ -18,9 +18,12 @@ pub(super) struct Places<'p, B: Bag, P> {
     port: &'p P,
     teams: Vec<Team<B>>,
     /// By place and worker: `None` until the worker is polled first.
-    wakers: Box<[Box<[Lock<Option<Waker>>]>]>,
+    wakers: Vec<Box<[Slot]>>,
     closed: AtomicBool,
 }
+
+/// What wakes a worker, once it is known.
+type Slot = Lock<Option<Waker>>;
 
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
     pub(super) fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
@@ -69,7 +72,7 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         self.teams
     }
 
-    fn wake(&self, waker: &Lock<Option<Waker>>) {
+    fn wake(&self, waker: &Slot) {
         if let Some(waker) = &*waker.lock(self.port) {
             waker.wake_by_ref();
         }
