@@ -14,8 +14,8 @@ fn fib(cx: &mut Cx, n: u64) -> u64 {
 }
 
 fn main() -> tautline::Result<()> {
-    let (params, size) = (named::find("T3")?.params.clone(), Size::new(9)?);
-    let tree = || Tree::new(params.clone()).expect("a published tree");
+    let (params, size) = (named::find("T3")?.params, Size::new(9)?);
+    let tree = || Tree::new(params).expect("a published tree");
     let (nodes, queens, sum) = (Ddf::new(), Ddf::new(), AtomicU64::new(0));
     let (phases, mut text) = (AtomicU64::new(0), String::new());
     Runtime::new()?.run(|cx| {

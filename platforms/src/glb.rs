@@ -276,10 +276,10 @@ impl<'a, F> Glb<'a, F> {
                     within_place(workers)?;
                 }
                 if let Some(places) = self.setup.places {
-                    builder = Box::new(builder.places(places));
+                    *builder = builder.places(places);
                 }
                 if let Some(workers) = workers {
-                    builder = Box::new(builder.workers(workers));
+                    *builder = builder.workers(workers);
                 }
                 builder.plan()
             }
