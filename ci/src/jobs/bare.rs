@@ -49,6 +49,7 @@ const SAYS: &[&str] = &[
     "finish: 200000 tasks, sum 19999900000, ",
     "deep: 30000 forks in each other, ",
     "uts: anl, 2859057 nodes, 1430528 leaves, depth 1933, ",
+    "glb: anl by ",
     "PASS",
 ];
 

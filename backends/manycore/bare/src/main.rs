@@ -35,6 +35,7 @@ const PARTS: &[(&str, Part)] = &[
     ("finish", tasks::finish),
     ("deep", tasks::deep),
     ("uts", uts::anl),
+    ("glb", uts::balanced),
 ];
 
 #[global_allocator]

@@ -7,8 +7,10 @@
 use crate::Chip;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::Range;
 use sha1::block_api::compress;
+use tautline_core::glb::{Bag, Share};
 use tautline_core::task::Cx;
 
 const SEED: u32 = 559;
@@ -26,7 +28,7 @@ const ANL: Counts = Counts {
 /// Five words, most significant byte first in a block.
 type State = [u32; 5];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     nodes: u64,
     leaves: u64,
@@ -117,4 +119,70 @@ pub fn anl(cx: &mut Cx<'_, '_, Chip>) -> String {
         depth,
     } = seen;
     format!("anl, {nodes} nodes, {leaves} leaves, depth {depth}")
+}
+
+/// Nodes to be visited, each with its depth, and what has been counted.
+struct Nodes {
+    todo: Vec<(State, u32)>,
+    counts: Counts,
+}
+
+impl Bag for Nodes {
+    type Shared = ();
+    type Output = Counts;
+
+    fn process(&mut self, n: usize, (): &()) -> usize {
+        for done in 0..n {
+            let Some((node, depth)) = self.todo.pop() else {
+                return done;
+            };
+            let is_leaf = node[4] & (u32::MAX >> 1) >= LIMIT;
+            self.counts.nodes += 1;
+            self.counts.leaves += u64::from(is_leaf);
+            self.counts.depth = self.counts.depth.max(depth);
+            if !is_leaf {
+                let children = [0, 1].map(|index| (child(&node, index), depth + 1));
+                self.todo.extend(children);
+            }
+        }
+        n
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        let taken = share.of(self.todo.len());
+        let todo = self.todo.drain(..taken).collect();
+        let counts = Counts::default();
+        (taken > 0).then_some(Self { todo, counts })
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.todo.extend(other.todo);
+        self.counts = self.counts.and(other.counts);
+    }
+
+    fn len(&self) -> usize {
+        self.todo.len()
+    }
+
+    fn submit(self, output: &mut Counts) {
+        *output = output.and(self.counts);
+    }
+}
+
+/// Counts the same tree by global load balancing.
+pub fn balanced(cx: &mut Cx<'_, '_, Chip>) -> String {
+    let root = hash([0, 0, 0, 0, SEED]);
+    let todo = (0..ROOT_CHILDREN).map(|index| (child(&root, index), 1));
+    let counts = Counts {
+        nodes: 1,
+        ..Counts::default()
+    };
+    let nodes = Nodes {
+        todo: todo.collect(),
+        counts,
+    };
+    let seen = cx.balance(nodes, |_| (), Counts::default());
+    assert_eq!(seen, Ok(ANL));
+    let workers = cx.pool().balancing().workers;
+    format!("anl by {workers} workers of one place")
 }
