@@ -298,7 +298,12 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 fn close<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index) {
     let help = Help::of(scope, base);
     // While no other worker has a task of it, the scope costs its owner no atomic access. Bound tasks precede own ones.
-    while worker.pool().is_flat() && !scope.is_over() && worker.help_newest(&help) {}
+    let is_flat = worker.pool().is_flat();
+    while is_flat && !scope.is_over() && worker.help_newest(&help) {}
+    if is_flat && !scope.is_over() {
+        // Once: a future that yields is queued again, and then other tasks come first.
+        _ = worker.help_queued(&help);
+    }
     if !scope.is_over() && !scope.settle() {
         worker.wait(scope.counter(), help);
     }

@@ -93,9 +93,11 @@ impl<P: Host> Worker<P> {
     /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
     /// task inside `scope` from the overflow or the pool's queue. Returns false if there is none.
     pub(in crate::task) fn help_own(&self, help: &Help<'_, P>) -> bool {
-        if self.help_newest(help) {
-            return true;
-        }
+        self.help_newest(help) || self.help_queued(help)
+    }
+
+    /// Runs a task inside `scope` from the overflow or the pool's queue. Returns false if there is none.
+    pub(in crate::task) fn help_queued(&self, help: &Help<'_, P>) -> bool {
         let (pool, port) = (self.pool(), self.pool().port());
         let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
         let beyond = self.overflow.pop_newest(port, is_inside);
