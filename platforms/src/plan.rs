@@ -210,10 +210,11 @@ impl Builder {
         };
         let tree = described.as_ref().map(Platform::hierarchy);
         let processors = pinning.processors().max(1);
-        let (shape, division) = match self.shape()? {
+        let default = tree.map_or(processors, |tree| tree.workers() as usize);
+        let (shape, division) = match self.shape(default)? {
             Some(shape) => (shape, None),
             None => match tree {
-                Some(tree) => (cut(tree.workers() as usize), None),
+                Some(_) => (cut(default), None),
                 None => self.divided(&pinning, processors),
             },
         };
@@ -256,7 +257,7 @@ impl Builder {
     }
 
     /// How many places, and how many workers each, if either was set.
-    fn shape(&self) -> Result<Option<(u32, usize)>> {
+    fn shape(&self, default: usize) -> Result<Option<(u32, usize)>> {
         let places = match self.places {
             Some(places) => Some(("places", places as usize)),
             None => self.variable(PLACES_VARIABLE)?,
@@ -273,36 +274,9 @@ impl Builder {
             }
             (Some((setting, places)), workers) => {
                 within(setting, places, WORKERS_MAX)?;
-                self.places_of(places, workers).map(Some)
+                places_of(places, workers, default).map(Some)
             }
         }
-    }
-
-    fn places_of(
-        &self,
-        places: usize,
-        workers: Option<(&'static str, usize)>,
-    ) -> Result<(u32, usize)> {
-        let processors = match (&self.platform, &self.pinning) {
-            (Some(platform), _) => platform.hierarchy().workers() as usize,
-            (None, Some(pinning)) => pinning.processors(),
-            (None, None) if self.environment => {
-                Pinning::from_environment(&self.machine)?.processors()
-            }
-            (None, None) => Pinning::of(&self.machine).processors(),
-        };
-        let share = (processors / places).clamp(1, Crew::MAX);
-        let (setting, workers) = workers.unwrap_or(("workers", share));
-        if !(1..=Crew::MAX).contains(&workers) {
-            return refuse(setting, workers, format!("from 1 to {} a place", Crew::MAX));
-        }
-        let all = places * workers;
-        if all > WORKERS_MAX {
-            let allowed =
-                format!("at most {WORKERS_MAX} workers in all, and {places} places need {all}");
-            return refuse(setting, workers, allowed);
-        }
-        Ok((places as u32, workers))
     }
 
     /// All processors, where neither places nor workers were set.
@@ -333,6 +307,26 @@ fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<u
     } else {
         cpus
     }
+}
+
+/// How many places, and how many workers each: those asked for, else a share of `default`.
+fn places_of(
+    places: usize,
+    workers: Option<(&'static str, usize)>,
+    default: usize,
+) -> Result<(u32, usize)> {
+    let share = (default / places).clamp(1, Crew::MAX);
+    let (setting, workers) = workers.unwrap_or(("workers", share));
+    if !(1..=Crew::MAX).contains(&workers) {
+        return refuse(setting, workers, format!("from 1 to {} a place", Crew::MAX));
+    }
+    let all = places * workers;
+    if all > WORKERS_MAX {
+        let allowed =
+            format!("at most {WORKERS_MAX} workers in all, and {places} places need {all}");
+        return refuse(setting, workers, allowed);
+    }
+    Ok((places as u32, workers))
 }
 
 /// As few places as `workers` need, all of one size.

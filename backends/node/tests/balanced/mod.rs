@@ -15,19 +15,6 @@ pub(crate) fn run<B: Bag, O: Observer>(
     observe: impl FnMut(PlaceId, WorkerId) -> O,
 ) -> Run<B::Output, O> {
     let threads = Threads::start(&Plan::flat(config.places as usize * config.threads()));
-    run_on(&threads, config, bag, shared, output, control, observe)
-}
-
-/// The same on `threads`.
-pub(crate) fn run_on<B: Bag, O: Observer>(
-    threads: &Threads,
-    config: &Config,
-    bag: B,
-    shared: impl Fn(PlaceId) -> B::Shared,
-    output: B::Output,
-    control: &Control,
-    observe: impl FnMut(PlaceId, WorkerId) -> O,
-) -> Run<B::Output, O> {
     let balance = Balance {
         config: *config,
         control,

@@ -91,12 +91,12 @@ impl<P: Host> Worker<P> {
     }
 
     /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
-    /// task inside `scope` from the overflow or the pool's queue. Returns false if there is none.
+    /// task inside `scope` from the overflow or the pool's queue. Returns whether it ran one.
     pub(in crate::task) fn help_own(&self, help: &Help<'_, P>) -> bool {
         self.help_newest(help) || self.help_queued(help)
     }
 
-    /// Runs a task inside `scope` from the overflow or the pool's queue. Returns false if there is none.
+    /// Runs a task inside `scope` from the overflow or the pool's queue. Returns whether it ran one.
     pub(in crate::task) fn help_queued(&self, help: &Help<'_, P>) -> bool {
         let (pool, port) = (self.pool(), self.pool().port());
         let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);

@@ -1,4 +1,4 @@
-//! Searching for work, and parking while there is none.
+//! Searching for work, and parking when nothing is found.
 
 use super::Worker;
 use crate::id::WorkerId;
