@@ -3,8 +3,10 @@
 use crate::uts::hash::State;
 
 /// A node with children `low..high` still to be hashed; these are `high - low` tasks.
+///
+/// Aligned to its size, so that no interval lies on two cache lines wherever the allocator puts the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub(in crate::uts) struct Interval {
     pub state: State,
     pub low: u32,

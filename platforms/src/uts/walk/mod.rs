@@ -54,7 +54,11 @@ pub struct Uts {
 }
 
 /// Where a row is worked on.
+///
+/// Aligned to a page: wherever else the allocator put it, the walk took up to 4 % longer on an AMD EPYC, since a load
+/// waits for an earlier store to an address that agrees with its own in the low 12 bits.
 #[derive(Debug)]
+#[repr(align(4096))]
 struct Work {
     parents: [Interval; ROW],
     children: Row,
