@@ -10,7 +10,7 @@ use tautline_core::task::Wait;
 const INSIDE: &str = "TAUTLINE_TEST_BROKEN_MACHINE";
 
 /// What is said at the end.
-const WORD: &str = "a panic of the machine inside a wait";
+const WORD: &str = "a port panicked inside a wait";
 
 /// What is written if a wait was left by the machine's panic.
 const UNWOUND: &str = "the wait was unwound";
