@@ -66,7 +66,7 @@ fn chatterjee_12_early_get_and_second_put_are_errors() {
 }
 
 #[test]
-fn errors_are_one_line_that_says_what_is_allowed() {
+fn errors_are_one_line_with_what_is_allowed() {
     let lines = [
         AlreadyFull(1).to_string(),
         NotReady.to_string(),
@@ -128,7 +128,11 @@ fn each_registered_node_is_released_or_dropped_once() {
     cell.put(()).unwrap();
     assert_eq!(log.taken(), ["b", "drop b", "a", "drop a"]);
     let back = cell.register(named("late", &log)).unwrap_err();
-    assert_eq!(log.taken(), [""; 0], "full: the node is returned, not released");
+    assert_eq!(
+        log.taken(),
+        [""; 0],
+        "full: the node is returned, not released"
+    );
     drop(back);
     drop(cell);
     assert_eq!(log.taken(), ["drop late"]);
@@ -144,7 +148,7 @@ fn each_registered_node_is_released_or_dropped_once() {
 }
 
 #[test]
-fn what_waits_in_dropped_cells_is_dropped() {
+fn waiters_of_dropped_cells_are_dropped() {
     let log = Log::default();
     let cells = [Ddf::<u8>::new(), Ddf::new()];
     let (all, any) = (Named("all", log.clone()), Named("any", log.clone()));
@@ -164,7 +168,7 @@ fn what_waits_in_dropped_cells_is_dropped() {
 
 /// A panic of one waiter propagates to the put; the others are released regardless.
 #[test]
-fn a_panic_of_a_waiter_keeps_none_from_being_released() {
+fn a_panic_of_a_waiter_does_not_stop_the_release() {
     struct Bad;
     impl Waiter for Bad {
         fn released(_: NodeBox<Self>) {

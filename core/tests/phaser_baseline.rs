@@ -77,7 +77,7 @@ fn pass(task: &mut impl Member, me: usize, phases: Range<usize>, signalled: &Sig
 }
 
 #[test]
-fn nobody_leaves_a_phase_before_all_have_signalled() {
+fn no_task_leaves_a_phase_before_all_have_signalled() {
     for tasks in [1, 2, 5, 9] {
         barrier(Flat::create(Yield, Mode::SignalWait), tasks);
         for (tiers, degree) in [(1, 2), (2, 2), (2, 4), (3, 2), (3, 3)] {
@@ -127,9 +127,9 @@ fn a_tiered_phaser_refuses_tasks_that_only_signal() {
     assert_eq!(tiered(2, 2, asked).err(), Some(refused));
     let mut task = tiered(2, 2, Mode::SignalWait).unwrap();
     assert_eq!(task.register(asked).err(), Some(refused));
-    let said = refused.to_string();
+    let message = refused.to_string();
     assert_eq!(
-        said,
+        message,
         "a tiered phaser accepts tasks that wait, not signal-only"
     );
 }

@@ -56,7 +56,10 @@ fn full_fence_forbids_store_buffering() {
         }
     });
     let both = |misses: &AtomicUsize| misses.load(Ordering::Relaxed) == 2;
-    assert!(!misses.iter().any(both), "neither thread observed the other");
+    assert!(
+        !misses.iter().any(both),
+        "neither thread observed the other"
+    );
 }
 
 /// A word without synchronization of its own.

@@ -92,7 +92,7 @@ fn statements_and_plain_phases_alternate() {
 /// Fact 46: a panic propagates in the task that ran the statement, in all ways to wait; the others
 /// continue, in this phase and later.
 #[test]
-fn a_panic_reaches_the_one_who_ran_the_statement() {
+fn a_panic_reaches_the_task_that_ran_the_statement() {
     for way in [Way::Blocking, Way::Awaited] {
         let all = tasks(Yield, config(2, 0), &[SignalWaitSingle; 4]);
         let panics = on_threads(all, |_, mut task| {
@@ -113,7 +113,7 @@ fn a_panic_reaches_the_one_who_ran_the_statement() {
 
 /// Fact 46: if the last task to signal parks, it runs the statement, or wakes a task that holds it.
 #[test]
-fn one_who_knows_it_is_woken_for_the_statement() {
+fn a_holder_is_woken_for_the_statement() {
     let mut all = tasks(Yield, config(2, 0), &[SignalWaitSingle, Signal]);
     let ran = AtomicUsize::new(0);
     let (alarm, waker) = super::ports::alarm();
@@ -144,7 +144,7 @@ impl Wake for Bell {
 /// Fact 46: tasks without a statement do not wake each other repeatedly until the task with the
 /// statement runs: a worker that runs the task woken last first would never run that task.
 #[test]
-fn those_without_a_statement_let_the_one_who_has_it_come() {
+fn tasks_without_a_statement_do_not_wake_each_other_repeatedly() {
     let mut all = tasks(
         Yield,
         config(4, 0),
@@ -175,7 +175,7 @@ fn those_without_a_statement_let_the_one_who_has_it_come() {
 /// Fact 46: a statement whose task no longer waits is not waited for, whether that task stays
 /// registered or not.
 #[test]
-fn a_statement_that_is_given_up_holds_up_nobody() {
+fn a_dropped_statement_blocks_no_task() {
     for stays in [true, false] {
         let mut all = tasks(Yield, config(4, 0), &[SignalWaitSingle, SignalWait]);
         let (alarm, waker) = super::ports::alarm();
@@ -186,8 +186,8 @@ fn a_statement_that_is_given_up_holds_up_nobody() {
         // Otherwise the task with the statement would be the last, and run it.
         let mut third = all[0].register(Signal).unwrap();
         let mut given_up = all[0].next_single(|| unreachable!());
-        let mut nobody = Context::from_waker(Waker::noop());
-        assert!(Pin::new(&mut given_up).poll(&mut nobody).is_pending());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut given_up).poll(&mut context).is_pending());
         third.signal().unwrap();
         drop(given_up);
         drop(third);

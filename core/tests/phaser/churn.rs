@@ -169,7 +169,7 @@ fn churn<P: Port>(port: P, program: Program<'_>, seed: u64) -> Census {
 /// Fact 43: phase order and liveness under registration, growth, drops and early signals, in all
 /// ways to wait.
 #[test]
-fn nobody_leaves_a_phase_that_somebody_owes() {
+fn no_task_leaves_a_phase_that_another_owes() {
     let mut random = Random(0x7a07_11e5);
     let kinds: [&[Mode]; 3] = [
         &[SignalWait],
@@ -205,7 +205,7 @@ fn nobody_leaves_a_phase_that_somebody_owes() {
 /// Facts 43 and 50: the same where barrier lines carry phases when possible. Tasks stay on their
 /// threads.
 #[test]
-fn nobody_leaves_a_phase_that_somebody_owes_on_lines() {
+fn no_task_leaves_a_phase_that_another_owes_on_lines() {
     let mut random = Random(0x11e5);
     let ways = [Way::Blocking, Way::Blocking, Way::Blocking, Way::Parked];
     let modes = [SignalWait, SignalWait, SignalWait, Signal, Wait];

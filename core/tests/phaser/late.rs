@@ -16,7 +16,7 @@ use tautline_core::phaser::{Accumulator, Element, Mode, Op, Registration};
 /// Fact 43: a chain of newcomers, each of which registers the next one and signals, while others
 /// check for completion.
 #[test]
-fn who_is_registered_by_a_newcomer_is_waited_for() {
+fn a_task_registered_by_a_newcomer_is_waited_for() {
     const LONG: usize = 5000;
     for _ in 0..20 {
         let mut all = tasks(Yield, config(4, 0), &[Mode::SignalWait; LONG]);
@@ -45,7 +45,7 @@ fn who_is_registered_by_a_newcomer_is_waited_for() {
 /// Fact 43: a task that reuses the slot of a child of a producer far ahead is waited for from its
 /// own first phase on.
 #[test]
-fn the_place_of_one_far_ahead_is_good_for_one_who_is_not() {
+fn the_slot_of_a_task_far_ahead_is_reused_by_one_behind() {
     let mut all = tasks(Yield, config(2, 0), &[Mode::SignalWait, Mode::Signal]);
     let (mut ahead, mut first) = (all.pop().unwrap(), all.pop().unwrap());
     for _ in 0..1000 {
@@ -113,18 +113,18 @@ fn a_late_helper_does_not_change_a_result() {
         task.signal().unwrap();
     }
     drop(going);
-    let (tell, told) = mpsc::channel();
+    let (stop, stopped) = mpsc::channel();
     thread::scope(|s| {
         let sum = &sum;
         s.spawn(move || {
             sum.put(&mut held, Slow(1000)).unwrap();
             held.signal().unwrap();
             HELD.set(Some(&GO_ON));
-            tell.send(()).unwrap();
+            stop.send(()).unwrap();
             held.wait_blocking().unwrap();
             assert_eq!(sum.get(), Slow(1111));
         });
-        told.recv().unwrap();
+        stopped.recv().unwrap();
         old.wait_blocking().unwrap();
         new.wait_blocking().unwrap();
         assert_eq!(sum.get(), Slow(1111));
@@ -230,7 +230,7 @@ fn a_panic_in_the_statement_does_not_hold_up_others() {
 /// A task that was woken with the duty to wake others performs it even if it then waits in another
 /// way.
 #[test]
-fn who_was_woken_wakes_the_others_however_it_waits() {
+fn a_woken_task_wakes_the_others_however_it_waits() {
     use std::{future::Future, task::Context};
     let mut all = tasks(Yield, config(2, 0), &[Mode::SignalWait; 4]);
     let (alarm, waker) = super::ports::alarm();
@@ -250,7 +250,7 @@ fn who_was_woken_wakes_the_others_however_it_waits() {
 
 /// A wait that was stopped does not call `continues` again.
 #[test]
-fn no_is_no() {
+fn a_stopped_wait_stays_stopped() {
     let mut all = tasks(Yield, config(2, 1000), &[Mode::SignalWait; 2]);
     let mut asked = Vec::new();
     let over = all[0].next_while(|turn| {
@@ -305,7 +305,7 @@ fn has_panicked(call: impl FnOnce()) -> bool {
 /// The panic of a waker propagates in the task that signals last; all other tasks are woken, in all
 /// parts of the tree.
 #[test]
-fn a_waker_that_panics_takes_no_other_wake_up_with_it() {
+fn a_waker_that_panics_loses_no_other_wake_up() {
     for (degree, n) in [(8, 3), (2, 7), (3, 20)] {
         for bad in 0..n {
             let (mut all, mut last, called) = sleepers(degree, n, bad);

@@ -201,7 +201,7 @@ impl Child {
 /// Fact 50: an action that requires software moves the phaser to software in the same phase;
 /// afterwards a line carries it again.
 #[test]
-fn what_takes_software_gets_it_at_once() {
+fn an_action_in_software_leaves_the_line() {
     let modes = [Mode::Signal, Mode::Wait, Mode::SignalWait];
     let acts = modes.map(Act::Registers).into_iter();
     for act in acts.chain([Act::SignalsEarly, Act::Sleeps]) {
@@ -275,7 +275,7 @@ fn a_late_helper_opens_no_window() {
 /// Fact 50: a producer that is registered while the phase ends, by a task that then deregisters,
 /// keeps the phaser in software.
 #[test]
-fn a_producer_registered_by_one_who_leaves_is_waited_for() {
+fn a_producer_of_a_deregistered_parent_is_waited_for() {
     let machine = Lines::default();
     let mut all = tasks(machine.clone(), config(2, 0), &[Mode::SignalWait; 2]);
     let (late, leaver) = (all.pop().unwrap(), all.pop().unwrap());
@@ -317,7 +317,7 @@ fn members_leave_a_line() {
             let there = come
                 .iter()
                 .enumerate()
-                .filter(|(who, _)| phase < 10 * (who + 1));
+                .filter(|(index, _)| phase < 10 * (index + 1));
             there.for_each(|(_, c)| assert!(c.load(SeqCst) > phase));
         }
     });
@@ -327,7 +327,7 @@ fn members_leave_a_line() {
 
 /// Fact 50: accumulators and phasers with statements between two phases stay in software.
 #[test]
-fn what_needs_the_tree_stays_there() {
+fn phasers_that_need_the_tree_stay_in_software() {
     let machine = Lines::default();
     let mode = Mode::SignalWaitSingle;
     let mut single = Registration::create(machine.clone(), mode, config(2, 0)).unwrap();

@@ -57,7 +57,7 @@ fn wait_waits_unless_signal_only() {
 /// Fact 37, the column `next`: signals and waits, each if the mode permits it; blocking and as a
 /// future.
 #[test]
-fn next_signals_and_waits_as_the_mode_says() {
+fn next_signals_and_waits_by_mode() {
     for mode in Mode::ALL {
         let (mut task, mut other) = pair(mode);
         other.signal().unwrap();
@@ -101,7 +101,7 @@ fn next_single_is_for_single_only() {
 
 /// Fact 38: the capability rule for all sixteen pairs of modes. A refusal registers no task.
 #[test]
-fn nobody_gives_what_he_has_not() {
+fn no_task_registers_a_stronger_mode() {
     for held in Mode::ALL {
         let mut task = Registration::create(Yield, held, Config::default()).unwrap();
         for asked in Mode::ALL {
@@ -222,7 +222,7 @@ fn children_go_on_without_the_parent() {
 
 /// Fact 40: the second signal of a phase is ignored.
 #[test]
-fn a_second_signal_is_none() {
+fn a_second_signal_is_ignored() {
     for mode in [SignalWait, SignalWaitSingle] {
         let (mut task, mut other) = pair(mode);
         for phase in 0..5 {
@@ -244,7 +244,7 @@ fn a_second_signal_is_none() {
 #[test]
 fn work_between_signal_and_wait_overlaps() {
     for help_after in [0, Config::default().help_after] {
-        for who in 0..4 {
+        for early in 0..4 {
             let all = tasks(Yield, config(2, help_after), &[SignalWait; 4]);
             let masters: Vec<_> = all.iter().map(Registration::is_master).collect();
             assert_eq!(masters, [true, false, true, true]);
@@ -252,7 +252,7 @@ fn work_between_signal_and_wait_overlaps() {
             on_threads(all, |me, mut task| {
                 task.next_blocking().unwrap();
                 task.signal().unwrap();
-                while me == who && through.load(SeqCst) < 3 {
+                while me == early && through.load(SeqCst) < 3 {
                     thread::yield_now();
                 }
                 task.next_blocking().unwrap();
@@ -309,7 +309,7 @@ fn one_member_among_producers() {
 
 /// Once all tasks that signal have deregistered, consumers do not block.
 #[test]
-fn consumers_alone_wait_for_nobody() {
+fn consumers_alone_do_not_block() {
     let mut all = tasks(Yield, config(3, 0), &[SignalWait, Wait, Wait, Signal]);
     assert!(!is_released(&mut all[1]));
     all.pop();

@@ -207,7 +207,7 @@ fn newcomers_and_leavers_count_once() {
 
 /// Fact 47: the same for newcomers that stay for some phases.
 #[test]
-fn newcomers_who_stay_count_in_every_phase() {
+fn newcomers_that_stay_count_in_every_phase() {
     const STAY: u64 = 5;
     const PHASES: u64 = 100;
     let there = |phase: u64| phase.min(PHASES - 1) + 1 - phase.saturating_sub(STAY - 1);

@@ -152,7 +152,7 @@ fn masters_go_one_after_the_other() {
             let there = come
                 .iter()
                 .enumerate()
-                .filter(|(who, _)| phase < 50 * (who + 1));
+                .filter(|(index, _)| phase < 50 * (index + 1));
             there.for_each(|(_, c)| assert!(c.load(SeqCst) > phase));
         }
         assert!(me < N - 1 || task.is_master(), "alone, it has a node");
