@@ -18,16 +18,7 @@ const EXEMPT: &[&str] = &[
     "core/src/glb",
     "core/tests/glb",
     "core/tests/glb.rs",
-    "verify/MODELS.md",
     "verify/mutants.toml",
-    "verify/src/phased",
-    "verify/src/printed.rs",
-    "verify/tests/phased.rs",
-    "verify/tests/phaser",
-    "verify/tests/phaser.rs",
-    "verify/tests/printed",
-    "verify/tests/task",
-    "verify/tests/task.rs",
 ];
 
 /// Uses in another sense: a file, or the folder of files, and a part of the line.
