@@ -270,7 +270,7 @@ fn no_copy_is_refused() {
 fn a_second_root_is_refused() {
     let (at, wrong, line) = refused(Spec::new(Kind::Memory).workers(1).copies(2));
     assert_eq!((at, wrong), (vec![], Wrong::Root { copies: 2 }));
-    assert_eq!(line, "domain /: num 2: the root is there once");
+    assert_eq!(line, "domain /: num 2: there is one root");
 }
 
 #[test]
