@@ -122,9 +122,12 @@ impl Lines {
             }
             // ORDERING: Acquire, pairs with Release in give_back (B3).
             // ORDERING: failure Relaxed: tried again.
-            let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
             let with = claimed | 1 << line;
-            match self.claimed.compare_exchange_weak(claimed, with, yes, no) {
+            match self
+                .claimed
+                .compare_exchange_weak(claimed, with, success, failure)
+            {
                 Ok(_) => return Some(Line(line as u8)),
                 Err(now) => claimed = now,
             }
@@ -202,8 +205,8 @@ impl Lines {
             let after = to(Count::of(before)).word();
             // ORDERING: AcqRel: the last to arrive has seen all the others (B1, B2) and passes it on.
             // ORDERING: failure Relaxed: tried again.
-            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
-            match word.compare_exchange_weak(before, after, yes, no) {
+            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+            match word.compare_exchange_weak(before, after, success, failure) {
                 Ok(_) => return Count::of(before),
                 Err(now) => before = now,
             }

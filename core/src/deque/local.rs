@@ -1,9 +1,9 @@
-//! A deque of one thread: the owner works at the shallow end, loot leaves at the deep end.
+//! A deque of one thread: the owner works at the shallow end, loot is taken at the deep end.
 //!
 //! # Algorithm
 //! The task deque of a place (Saraswat 2011): depth-first at the shallow end keeps the cache warm,
-//! and the oldest items, at the deep end, are usually the biggest, so they are what travels.
-//! The ring is the standard library's.
+//! and the oldest items, at the deep end, are usually the largest, so they are given away. The ring
+//! is the standard library's.
 #![forbid(unsafe_code)]
 
 use alloc::collections::VecDeque;
@@ -16,14 +16,14 @@ pub struct Local<T> {
 }
 
 impl<T> Local<T> {
-    /// An empty deque. Allocates nothing.
+    /// Creates an empty deque. Allocates nothing.
     pub const fn new() -> Self {
         Self {
             items: VecDeque::new(),
         }
     }
 
-    /// An empty deque with room for `capacity` items.
+    /// Creates an empty deque with room for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             items: VecDeque::with_capacity(capacity),
@@ -57,19 +57,19 @@ impl<T> Local<T> {
         }
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no item.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The items, oldest first.
+    /// Returns the items, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         self.items.iter()
     }
@@ -87,7 +87,7 @@ impl<T> Default for Local<T> {
 }
 
 impl<T> From<Vec<T>> for Local<T> {
-    /// The last item of the vector is the newest.
+    /// Creates a deque in which the last item of the vector is the newest.
     fn from(items: Vec<T>) -> Self {
         Self {
             items: items.into(),
@@ -96,7 +96,7 @@ impl<T> From<Vec<T>> for Local<T> {
 }
 
 impl<T> From<Local<T>> for Vec<T> {
-    /// Oldest first.
+    /// Returns the items, oldest first.
     fn from(local: Local<T>) -> Self {
         local.items.into()
     }

@@ -11,10 +11,11 @@ use core::mem::{self, MaybeUninit};
 
 /// A data-driven future: empty, then full for ever (Chatterjee 2013, section 3.2.2).
 ///
-/// Besides the value it is two words.
+/// Its size is that of the value plus two words.
 ///
 /// ```
 /// use tautline_core::flow::{Ddf, NotReady};
+///
 /// static ANSWER: Ddf<u32> = Ddf::new();
 /// assert_eq!(ANSWER.get(), Err(NotReady));
 /// assert_eq!(ANSWER.put(42), Ok(()));
@@ -54,7 +55,7 @@ impl<T> Ddf<T> {
         }
     }
 
-    /// As without loom, where it is const.
+    /// Creates an empty cell: not `const`, since loom's constructors are not.
     #[cfg(tautline_loom)]
     pub fn new() -> Self {
         Self {
@@ -153,7 +154,7 @@ pub struct NotReady;
 
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the cell is empty: get comes after the put")
+        f.write_str("the cell is empty: `get` requires an earlier `put`")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Waiting: how a task may wait, what a worker can wait for, and frames that must not unwind.
+//! Wait modes, events that a worker can wait for, and frames that must not unwind.
 
 use crate::finish::Counter;
 use core::mem;
@@ -43,11 +43,11 @@ struct AbortOnUnwind;
 impl Drop for AbortOnUnwind {
     #[cold]
     fn drop(&mut self) {
-        // A panic out of a destructor during unwinding aborts. Loom reports its findings by a panic in a wait, after which
-        // nothing continues.
+        // A panic out of a destructor during unwinding aborts. Loom reports its findings by a panic
+        // in a wait, after which nothing continues.
         if !cfg!(any(tautline_loom, tautline_shuttle)) {
             panic!(
-                "a panic of the machine inside a wait: other threads may use the frames that it would unwind"
+                "a port panicked inside a wait: other threads may access the frames that unwinding would free"
             );
         }
     }

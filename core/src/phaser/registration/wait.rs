@@ -60,9 +60,8 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// As [`wait_blocking`](Self::wait_blocking) while `continues` returns true. It is called after
-    /// each failed poll, with the number of failed polls before. Once it returns false, the result
-    /// is false, and this or any other wait may follow, or none. The hardware does not carry the
-    /// phase.
+    /// each failed poll, with the number of failed polls before. Once it returns false, this
+    /// returns false; any wait may follow. Barrier lines are not used.
     ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
@@ -92,7 +91,7 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(over)
     }
 
-    /// As [`next_blocking`](Self::next_blocking), with the end of [`wait_while`](Self::wait_while).
+    /// As [`next_blocking`](Self::next_blocking), bounded as in [`wait_while`](Self::wait_while).
     ///
     /// # Errors
     /// As [`next_blocking`](Self::next_blocking).
@@ -110,7 +109,7 @@ impl<P: Relax + Barrier> Registration<P> {
         self.poll(waker, None)
     }
 
-    /// Ends a wait that [`poll_wait`](Self::poll_wait) began, if it is not to be polled again: the
+    /// Cancels a wait that [`poll_wait`](Self::poll_wait) began and that is not polled again: the
     /// task may have been woken with the duty to wake others.
     #[inline]
     pub fn cancel_wait(&mut self) {
@@ -127,7 +126,8 @@ impl<P: Relax + Barrier> Registration<P> {
         ReleasesSingle(self).0.cancel_wait();
     }
 
-    /// The signal of `next`; the wait that follows at once performs what is due after it.
+    /// Signals for `next`. The caller must wait next, which performs the checks that otherwise
+    /// follow a signal.
     #[inline]
     pub(super) fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {
@@ -187,7 +187,7 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         self.waited = phase + 1;
         if carried {
-            // The window stays as it is, and the task has shown that it blocks a thread.
+            // The window is unchanged, and the task has shown that it blocks a thread.
             return Ok(());
         }
         if self.mode == Mode::SignalWait && self.shared.tree.reduction.is_none() {
@@ -197,7 +197,7 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(())
     }
 
-    /// The phase to wait for.
+    /// Returns the phase to wait for.
     #[inline]
     fn due(&self) -> Result<usize, PhaserError> {
         if self.mode.signals() && self.progress.signalled() == self.waited {
@@ -275,7 +275,7 @@ impl<P: Relax + Barrier> Registration<P> {
         continues: &mut impl FnMut() -> bool,
     ) -> bool {
         let shared = &*self.shared;
-        // The last task to signal finds that out here: no other needs to examine the slots again.
+        // The last task to signal detects it here; no other needs to examine the slots again.
         shared.recheck(phase, visit);
         if shared.is_past(phase) {
             return true;
@@ -376,14 +376,14 @@ impl<P: Relax + Barrier> Shared<P> {
     }
 }
 
-/// The turn after `turn`, without overflow.
+/// Returns the turn after `turn`, without overflow.
 #[inline]
 fn following(turn: u32) -> u32 {
     turn.checked_add(1).unwrap_or(u32::MAX / 2)
 }
 
 /// Withdraws the task's request for a statement when dropped: by then the phase has ended, or the
-/// task has given it up.
+/// task has stopped waiting.
 struct ReleasesSingle<'a, P: Relax + Barrier>(&'a mut Registration<P>);
 
 impl<P: Relax + Barrier> Drop for ReleasesSingle<'_, P> {

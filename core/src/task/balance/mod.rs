@@ -1,14 +1,14 @@
 //! Balanced computations among the tasks of a pool.
 //!
 //! The workers of the balancer ([`glb`](crate::glb)) are futures of the pool's workers: each poll
-//! takes steps until the balancer's worker has nothing to do, and what would unpark a thread wakes
-//! the future. So no thread is started for a computation; a task that waits for one helps, with its
+//! takes steps until the balancer's worker has nothing to do, and an unpark of that worker wakes
+//! the future. So a computation starts no threads; a task that waits for one helps, with its
 //! workers and with other tasks; and several computations share the pool: a poll ends after a while
 //! if other tasks wait.
 //!
 //! # Not proved
-//! The workers of a place have their models (`verify/tests/glb.rs`), and so have the wake-ups of futures
-//! (`verify/tests/task.rs`); the two together run under ThreadSanitizer only.
+//! The workers of a place have their models (`verify/tests/glb.rs`), and so have the wake-ups of
+//! futures (`verify/tests/task.rs`); the two together run under ThreadSanitizer only.
 #![forbid(unsafe_code)]
 
 mod member;
@@ -24,26 +24,26 @@ use core::time::Duration;
 use member::{Crew, Member};
 use places::Places;
 
-/// How a balanced computation is run among tasks: the balancer's parameters, what may stop it, what
-/// watches it.
+/// The settings of a balanced computation among tasks: parameters, limits and observers.
 #[derive(Debug)]
 pub struct Balance<'c, F = Unobserved> {
     /// The balancer's parameters.
     pub config: Config,
-    /// Stops the computation, and shows its progress.
+    /// Stops the computation, and reports its progress.
     pub control: &'c Control,
-    /// Stops it for [`Reason::Deadline`](crate::finish::Reason::Deadline) if it has not ended so
-    /// long after its start. A worker checks the time after each grain.
+    /// The run time after which the computation is stopped for
+    /// [`Reason::Deadline`](crate::finish::Reason::Deadline). A worker checks the time after each
+    /// grain.
     pub deadline: Option<Duration>,
-    /// Called once for each worker before the start: makes the worker's observer.
+    /// Creates the observer of a worker. Called once for each worker before the start.
     pub observe: F,
 }
 
-/// No worker is observed.
+/// Observes no worker.
 pub type Unobserved = fn(PlaceId, WorkerId);
 
 impl<'c> Balance<'c> {
-    /// A computation with these parameters, not observed.
+    /// Creates settings with these parameters and without observers.
     pub fn new(config: Config, control: &'c Control) -> Self {
         fn unobserved(_: PlaceId, _: WorkerId) {}
         Self {
@@ -56,14 +56,15 @@ impl<'c> Balance<'c> {
 }
 
 impl<P: Host> Cx<'_, '_, P> {
-    /// Does all work of `bag` with the workers of this pool, and returns what its parts submitted
-    /// to `output`. This task waits; its worker works for the computation, and for others.
+    /// Processes all work of `bag` with the workers of this pool, and returns the result that its
+    /// parts submitted to `output`. This task waits; its worker works for the computation, and for
+    /// other tasks.
     ///
-    /// `shared` makes the value that the workers of a place share. The places and workers are those
-    /// of the pool ([`Pool::balancing`](super::Pool::balancing)).
+    /// `shared` creates the value that the workers of a place share. The places and workers are
+    /// those of the pool ([`Pool::balancing`](super::Pool::balancing)).
     ///
     /// # Errors
-    /// A scope around this task was cancelled.
+    /// If a scope around this task was cancelled.
     ///
     /// # Panics
     /// With the first panic of the bag, after all workers have stopped.
@@ -79,8 +80,8 @@ impl<P: Host> Cx<'_, '_, P> {
             .map(|run| run.output)
     }
 
-    /// As [`balance`](Self::balance), with parameters, observers and a control of its own, and with
-    /// all that was counted.
+    /// As [`balance`](Self::balance), with the given parameters, observers and control; returns the
+    /// statistics too.
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
@@ -97,8 +98,8 @@ impl<P: Host> Cx<'_, '_, P> {
         self.balance_by(balance, B::process, bag, shared, output)
     }
 
-    /// As [`balance_as`](Self::balance_as), with the task context for what the bag does: `process`
-    /// is called in place of [`Bag::process`], and may fork, spawn and wait.
+    /// As [`balance_as`](Self::balance_as), with the task context for the processing of the bag:
+    /// `process` is called in place of [`Bag::process`], and may fork, spawn and wait.
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
@@ -183,7 +184,7 @@ impl<P: Host> Cx<'_, '_, P> {
     }
 }
 
-/// The tick at which a computation that began at tick `began` has run for `after`.
+/// Returns the tick at which a computation that began at tick `began` has run for `after`.
 fn deadline(began: u64, after: Duration, clock: &impl Clock) -> u64 {
     let ticks = after.as_secs_f64() * clock.ticks_per_second();
     began.saturating_add(ticks as u64)

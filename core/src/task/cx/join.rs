@@ -49,9 +49,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// `join` in a separate frame. A caller that mostly returns without a fork then saves no registers for it, and its two
-    /// exits share no epilogue: on Intel's cores since Golden Cove a restored register costs some 20 cycles if its value was
-    /// stored sometimes just before and sometimes long before, as store forwarding is predicted by the load's address.
+    /// Joins in a separate frame. A caller that mostly returns without a fork then saves no
+    /// registers for it, and its two exits share no epilogue: on Intel's cores since Golden Cove a
+    /// restored register costs some 20 cycles if its value was stored sometimes just before and
+    /// sometimes long before, as store forwarding is predicted by the load's address.
     #[inline(never)]
     fn join_outlined<A, B, RA, RB>(&mut self, first: A, second: B) -> (RA, RB)
     where

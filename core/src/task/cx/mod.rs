@@ -280,9 +280,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are dropped, and
-    /// running ones can poll [`cancelled`](Self::cancelled). Only the first reason counts. Returns false if there is no
-    /// finish around it.
+    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not
+    /// begun are dropped, and running ones can poll [`cancelled`](Self::cancelled). Later reasons
+    /// are ignored. Returns false if there is no finish around it.
     pub fn cancel(&self, reason: Reason) -> bool {
         self.scope.cancel(reason)
     }

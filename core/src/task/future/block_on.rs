@@ -83,7 +83,8 @@ impl<P: Host> Awaited for Signal<P> {
     }
 
     fn sleep(&self) -> bool {
-        // ORDERING: Relaxed: of two read-modify-writes of one word the second observes the first; the reset acquires (V1).
+        // ORDERING: Relaxed: of two read-modify-writes of one word, the second observes the first;
+        // the reset acquires (V1).
         self.state.fetch_or(ASLEEP, Ordering::Relaxed) & WOKEN == 0
     }
 }
