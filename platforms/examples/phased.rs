@@ -2,6 +2,7 @@
 //! accumulator tells all of them when nothing changes any more.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tautline::phaser::{Op, PhaserError};
 use tautline::prelude::*;
 
 const PIECES: usize = 64;

@@ -1,6 +1,7 @@
 //! A token that goes round a ring of tasks: each waits for its left neighbour alone, and signals its right one alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline::phaser::PhaserError;
 use tautline::prelude::*;
 
 const TASKS: usize = 500;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use tautline::glb::Control;
+use tautline::glb::{Reason, Run};
 use tautline::prelude::*;
 use tautline::tsp::{
     Found, HELD_KARP_CITIES_MAX, Incumbent, Instance, Search, Tsp, held_karp, sequential, tsplib,

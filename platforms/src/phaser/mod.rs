@@ -4,6 +4,7 @@
 //! Among tasks a phaser belongs to a scope, and a waiting task occupies no worker:
 //!
 //! ```
+//! use tautline::phaser::{Op, PhaserError};
 //! use tautline::prelude::*;
 //!
 //! Runtime::new()?.run(|cx| {
