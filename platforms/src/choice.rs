@@ -40,6 +40,16 @@ pub struct Choice {
 }
 
 /// The settings of `config` that are chosen unless somebody asks for something else.
+///
+/// ```
+/// use tautline::choice::explain;
+/// use tautline::glb::Glb;
+///
+/// for choice in explain(&Glb::new().places(64).workers(1).config()?) {
+///     println!("{}: {}", choice.setting, choice.why);
+/// }
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub fn explain(config: &Config) -> Vec<Choice> {
     let places = config.places;
     let choice = |setting, chosen, why| Choice {

@@ -168,6 +168,13 @@ impl<'a, F> Glb<'a, F> {
     pub const GRAIN_MAX: usize = GRAIN_MAX;
 
     /// Sets the number of places, 1 to [`THREADS_MAX`](Self::THREADS_MAX). Default: the runtime's.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let run = Glb::new().places(3).workers(1).sum(0..100u64, |n, _| n)?;
+    /// assert_eq!((run.output, run.places.len()), (4950, 3));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn places(mut self, places: u32) -> Self {
         self.setup.renew();
         self.setup.places = Some(places);
@@ -203,6 +210,17 @@ impl<'a, F> Glb<'a, F> {
 
     /// Sets the tasks between two polls: a number from 1 to [`GRAIN_MAX`](Self::GRAIN_MAX), or a
     /// [`Tuning`]. Default: measured.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::glb::Tuning;
+    ///
+    /// let coarse = Glb::new().grain(1023);
+    /// let measured = Glb::new().grain(Tuning::default());
+    /// assert_eq!(coarse.config()?.grain.initial(), 1023);
+    /// # measured.config()?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn grain(mut self, grain: impl Into<Grain>) -> Self {
         self.setup.grain = grain.into();
         self
@@ -235,12 +253,42 @@ impl<'a, F> Glb<'a, F> {
     /// Stops the computation for [`Reason::Deadline`] if it has not ended so long after the call of
     /// [`run`](Self::run); the result is then what has been found until then. A worker checks the
     /// time after each grain.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use std::time::Duration;
+    /// use tautline::glb::Reason;
+    ///
+    /// // Work without an end.
+    /// let run = Glb::new().deadline(Duration::from_millis(20)).sum([0u64], |n, todo| {
+    ///     todo.push(n + 1);
+    ///     1
+    /// })?;
+    /// assert_eq!((run.complete, run.stopped), (false, Some(Reason::Deadline)));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn deadline(mut self, after: Duration) -> Self {
         self.setup.deadline = Some(after);
         self
     }
 
     /// Lets others stop the computation and see how far it is.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::glb::{Control, Reason};
+    ///
+    /// let control = Control::new();
+    /// let run = Glb::new().control(&control).sum([0u64], |n, todo| {
+    ///     if n == 1000 {
+    ///         control.stop(Reason::Found); // here by a task; any thread may
+    ///     }
+    ///     todo.push(n + 1);
+    ///     1
+    /// })?;
+    /// assert_eq!(run.stopped, Some(Reason::Found));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn control<'b>(self, control: &'b Control) -> Glb<'b, F>
     where
         'a: 'b,
@@ -253,6 +301,24 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Has every worker observed by what `observe` makes for it.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::glb::{Observer, State};
+    ///
+    /// /// Ticks that a worker computed.
+    /// struct Computing(u64);
+    ///
+    /// impl Observer for Computing {
+    ///     fn span(&mut self, state: State, from: u64, to: u64) {
+    ///         self.0 += if state == State::Computing { to - from } else { 0 };
+    ///     }
+    /// }
+    ///
+    /// let run = Glb::new().observed(|_place, _worker| Computing(0)).sum(0..1000u64, |n, _| n)?;
+    /// assert!(run.observers.iter().any(|(_, _, computing)| computing.0 > 0));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn observed<G>(self, observe: G) -> Glb<'a, G> {
         Glb {
             setup: self.setup,
@@ -287,6 +353,14 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// All parameters of the balancer, as they will be used.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// assert_eq!(Glb::new().places(4).workers(2).config()?.places, 4);
+    /// let error = Glb::new().grain(0).config().unwrap_err();
+    /// assert_eq!(error.to_string(), "grain 0: from 1 to 1048576");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -356,6 +430,16 @@ impl<'a, F> Glb<'a, F> {
     /// Runs `bag` to the end. `shared` makes what the workers of a place share, `output` is what the
     /// bags submit to.
     ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::nqueens::{Queens, Size};
+    ///
+    /// let size = Size::new(8)?;
+    /// let run = Glb::new().run(Queens::new(&size), |_place| size, Default::default())?;
+    /// assert_eq!(run.output.sum, 92);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A setting out of bounds; nothing has run then.
     ///
@@ -392,6 +476,18 @@ impl<'a, F> Glb<'a, F> {
 
     /// Does what [`run`](Self::run) does on another machine, in virtual time: every task is done here, for
     /// the time that it would take there, given that it takes `task_ns` nanoseconds here.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::nqueens::{Queens, Size};
+    ///
+    /// let (size, cluster) = (Size::new(8)?, tautline::machines::find("cluster")?);
+    /// let glb = Glb::new().places(64);
+    /// let outcome = glb.simulate(&cluster, 100, Queens::new(&size), |_place| size, Default::default())?;
+    /// assert_eq!(outcome.output.sum, 92);
+    /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A setting out of bounds, or more places than the machine has room for.
@@ -447,6 +543,14 @@ fn within_place(workers: usize) -> Result<()> {
 impl Runtime {
     /// A balanced computation on this runtime, to be set up: with a deadline, observers, or
     /// parameters of its own.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).build()?;
+    /// let run = rt.glb().seed(7).sum(0..100u64, |n, _| n)?;
+    /// assert_eq!(run.output, 4950);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn glb(&self) -> Glb<'_> {
         Glb::over(Ground::Lent(self))
     }

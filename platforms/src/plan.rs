@@ -36,6 +36,17 @@ pub const WORKERS_VARIABLE: &str = "TAUTLINE_WORKERS";
 pub const NO_PIN_VARIABLE: &str = "TAUTLINE_NO_PIN";
 
 /// What a [`Runtime`](crate::Runtime) is made with.
+///
+/// ```
+/// # use tautline::prelude::*;
+/// let rt = Runtime::builder()
+///     .workers(2) // default: one for each processor
+///     .at_most(8) // room for `Runtime::set_workers`
+///     .pinned(false) // the system may move them
+///     .build()?;
+/// assert_eq!(rt.workers(), 2);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is built before `build`"]
 pub struct Builder {
@@ -118,6 +129,16 @@ impl Builder {
     }
 
     /// The processors of `machine`, which need not be this one: the environment is not asked.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::runtime::Builder;
+    ///
+    /// // A machine with these processors. Nothing is started.
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(Builder::on(machine).plan()?.workers(), 4);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn on(machine: Machine) -> Self {
         Self {
             machine,
@@ -168,6 +189,18 @@ impl Builder {
 
     /// Sets the processors for workers. Default: as the environment asks for
     /// ([`pinning`](crate::pinning)).
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::Machine;
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = Machine::discover();
+    /// let pinning = Pinning::listed(&machine, &"cores".parse()?, Bind::Spread)?;
+    /// let plan = Runtime::builder().pinning(pinning).plan()?;
+    /// println!("on processors {:?}", plan.cpus);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.pinning = Some(pinning);
         self
@@ -176,6 +209,16 @@ impl Builder {
     /// Sets the domains that tasks can be bound to
     /// ([`Cx::spawn_in`](tautline_core::task::Cx::spawn_in)), and with them the order of victims.
     /// Default: one domain with all workers.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::Platform;
+    ///
+    /// let rt = Runtime::builder().platform(Platform::discover()).build()?;
+    /// let tree = &rt.plan().tree;
+    /// println!("{} domains, {} workers", tree.len(), tree.workers());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn platform(mut self, platform: Platform) -> Self {
         self.platform = Some(platform);
         self
@@ -189,6 +232,17 @@ impl Builder {
 
     /// Sets how phasers of tasks are built. Default: by the [rule](mod@phaser::rule), and as the
     /// environment asks for.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::phaser::Config;
+    ///
+    /// let config = Config { degree: 8, ..Config::default() };
+    /// let rt = Runtime::builder().phasers(config).build()?;
+    /// let degree = rt.run(|cx| Ok::<_, tautline::Error>(cx.phaser(Mode::SignalWait)?.phaser().config().degree));
+    /// assert_eq!(degree?, 8);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn phasers(mut self, config: phaser::Config) -> Self {
         self.phasers = Some(config);
         self

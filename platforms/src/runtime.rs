@@ -44,6 +44,13 @@ impl Runtime {
     /// A worker for each processor that this process may use, as the environment asks for
     /// ([`plan`](crate::plan)).
     ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// assert!(rt.workers() >= 1);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Builder::build`].
     pub fn new() -> Result<Self> {
@@ -51,6 +58,13 @@ impl Runtime {
     }
 
     /// A runtime to be set up.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).pinned(false).build()?;
+    /// assert_eq!(rt.workers(), 2);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -68,6 +82,15 @@ impl Runtime {
     /// Runs `body` as a task on the calling thread, which is one of the workers for so long, and returns when it
     /// and all that it spawned have ended. From within a task it is a scope of its own.
     ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// let words = ["taut", "line"];
+    /// let lengths = rt.run(|cx| cx.join(|_| words[0].len(), |_| words[1].len()));
+    /// assert_eq!(lengths, (4, 4));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
@@ -75,6 +98,18 @@ impl Runtime {
     }
 
     /// Runs the future that `body` gives and all that it spawns; the calling thread is a worker for so long.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// let cell = Ddf::new();
+    /// let sum = rt.block_on(async |task: TaskCx| {
+    ///     task.spawn(|_| cell.put(40).unwrap());
+    ///     *cell.wait().await + 2
+    /// });
+    /// assert_eq!(sum, 42);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -89,6 +124,16 @@ impl Runtime {
     /// to `output`. `shared` makes the value that the workers of a place share. From within a task
     /// use [`Cx::balance`](tautline_core::task::Cx::balance), which can be cancelled with it.
     ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::nqueens::{Queens, Size};
+    ///
+    /// let size = Size::new(8)?;
+    /// let found = Runtime::new()?.balance(Queens::new(&size), |_place| size, Default::default());
+    /// assert_eq!(found.sum, 92);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// With the first panic of the bag, after all workers have stopped.
     pub fn balance<B: Bag>(
@@ -102,6 +147,14 @@ impl Runtime {
     }
 
     /// The settings that this runtime was built with.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// for choice in Runtime::new()?.plan().explain() {
+    ///     println!("{}: {}", choice.setting, choice.why);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -114,6 +167,15 @@ impl Runtime {
 
     /// Changes the number of workers, at any time. Those that are too many rest as soon as they have nothing to
     /// do.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(1).at_most(4).build()?;
+    /// rt.set_workers(3)?;
+    /// assert_eq!(rt.workers(), 3);
+    /// assert!(rt.set_workers(5).is_err());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// No worker, or more than [`Builder::at_most`]; or the system refused a thread: then there are as many as it
@@ -134,6 +196,13 @@ impl Runtime {
 impl Builder {
     /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and
     /// a line on standard error says so.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let error = Runtime::builder().workers(0).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "workers 0: from 1 to 4096");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`plan`](Self::plan).

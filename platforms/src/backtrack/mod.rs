@@ -25,6 +25,14 @@ use crate::glb::{Bound, Reason};
 ///
 /// The walk calls [`branches`](Self::branches) at a position; for each branch it takes
 /// [`apply`](Self::apply), the same below, and [`undo`](Self::undo); then [`close`](Self::close).
+///
+/// ```
+/// use tautline::backtrack::sequential;
+/// use tautline::nqueens::{Matrix, Size};
+///
+/// assert_eq!(sequential::<Matrix>(&Size::new(6)?).sum, 4);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub trait Position: Sized + Send {
     /// What all workers of a place see, one value a place.
     type Shared: Sync;

@@ -72,11 +72,22 @@ const BUILT_IN: [(&str, &str); 11] = [
 ];
 
 /// The names of the built-in machines; the first is the usual one.
+///
+/// ```
+/// println!("{}", tautline::machines::names().collect::<Vec<_>>().join(", "));
+/// ```
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
 /// The built-in machine with this name, else the one that the file with this path describes.
+///
+/// ```
+/// let jaguar = tautline::machines::find("jaguar")?;
+/// assert_eq!((jaguar.nodes, jaguar.cores), (18_688, 16));
+/// assert!(tautline::machines::find("jaguah").is_err());
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, and a description with a mistake: its line and column,
@@ -100,6 +111,11 @@ pub fn find(name_or_path: &str) -> Result<Description, FileError> {
 
 /// The machine that `text` describes; `file` is what errors call it.
 ///
+/// ```
+/// let error = tautline::machines::parse("mine.toml", "name = \"mine\"").unwrap_err();
+/// assert!(error.to_string().starts_with("mine.toml:"));
+/// ```
+///
 /// # Errors
 /// [`FileError::Malformed`]
 pub fn parse(file: &str, text: &str) -> Result<Description, FileError> {
@@ -111,6 +127,13 @@ fn listed() -> String {
 }
 
 /// A described machine.
+///
+/// ```
+/// let cluster = tautline::machines::find("cluster")?;
+/// assert_eq!(cluster.all_cores(), u64::from(cluster.nodes) * 16);
+/// println!("a task of 50 ns takes {} ns there", cluster.task_ns(50));
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description {

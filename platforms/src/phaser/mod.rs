@@ -83,6 +83,18 @@ pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 /// Creates a phaser for `threads` threads of this machine, and returns the caller's registration,
 /// which registers the others. More threads, or fewer, may take part.
 ///
+/// ```
+/// use tautline::phaser::{self, Mode};
+///
+/// let mut main = phaser::for_threads(2, Mode::SignalWait)?;
+/// let mut other = main.register(Mode::SignalWait)?;
+/// std::thread::scope(|threads| {
+///     threads.spawn(move || other.next_blocking());
+///     main.next_blocking()
+/// })?;
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
@@ -92,6 +104,16 @@ pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
 
 /// Creates a phaser for `threads` threads that combines the values of a phase by `op`, and returns
 /// the caller's registration, signal-wait.
+///
+/// ```
+/// use tautline::phaser::{self, Op};
+///
+/// let (sum, mut task) = phaser::accumulator_for_threads::<u64>(1, Op::Sum)?;
+/// sum.put(&mut task, 42)?;
+/// task.next_blocking()?;
+/// assert_eq!(sum.get(), 42);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`for_threads`]; [`PhaserError::Operator`].
@@ -105,6 +127,13 @@ pub fn accumulator_for_threads<T: Element>(
 
 /// The configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
 /// the environment overrides it.
+///
+/// ```
+/// use tautline::{Machine, phaser};
+///
+/// println!("degree {}", phaser::config(&Machine::discover(), Some(8))?.degree);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].

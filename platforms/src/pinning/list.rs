@@ -20,6 +20,15 @@ const NUMBERS_MAX: usize = 1 << 20;
 /// Places for workers: a kind of part of the machine, or sets of processors.
 ///
 /// These are sets of processors as in OpenMP; they do not make places that exchange messages.
+///
+/// ```
+/// use tautline::pinning::PlaceList;
+///
+/// let list: PlaceList = "{0:4},{8:4}".parse()?;
+/// # _ = list;
+/// assert!("{0:".parse::<PlaceList>().is_err());
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceList {
     /// Each part of this kind, or the first so many of them.

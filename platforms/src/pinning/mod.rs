@@ -39,6 +39,16 @@ pub enum Bind {
 }
 
 /// Which processor each worker stays on.
+///
+/// ```
+/// use tautline::Machine;
+/// use tautline::pinning::{Bind, Pinning};
+///
+/// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+/// let two = Pinning::listed(&machine, &"{0,2},{1,3}".parse()?, Bind::Spread)?;
+/// assert_eq!(two.cpus(2), [0, 1]);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pinning {
     /// In the default pinning one place, in which each gets its own.

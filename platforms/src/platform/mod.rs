@@ -59,6 +59,14 @@ pub const VARIABLE: &str = "TAUTLINE_PLATFORM";
 const BYTES_MAX: u64 = 1 << 24;
 
 /// A node: its tree of memories, and the processors of its workers.
+///
+/// ```
+/// use tautline::Platform;
+///
+/// let platform = Platform::from_toml("two.toml", "[place]\ntype = \"mem\"\nworkers = 2\n")?;
+/// assert_eq!(platform.hierarchy().workers(), 2);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
     info: String,

@@ -20,6 +20,16 @@ pub use trace::{Trace, write_trace};
 use crate::glb::{Observer, PlaceId, Run, State, WorkerId};
 
 /// Watches one worker.
+///
+/// ```
+/// use tautline::glb::Glb;
+/// use tautline::story::{Clock, Life, Recorder};
+///
+/// let watch = |_place, _worker| Recorder { life: Some(Life::default()), trace: None };
+/// let run = Glb::new().observed(watch).sum(0..1000u64, |n, _| n)?;
+/// println!("{} workers for {} s", run.observers.len(), Clock::of(&run).seconds);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// The whole run, coarsely.

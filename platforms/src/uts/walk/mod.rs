@@ -38,6 +38,17 @@ impl Counts {
 /// A task is a node still to be hashed. With [`Params::count_last_level`](super::Params) the nodes
 /// of the last level are no tasks: they are counted along with their parents.
 ///
+/// ```
+/// use tautline::prelude::*;
+/// use tautline::uts::{Counts, Tree, Uts, named};
+///
+/// let params = named::find("T3")?.params;
+/// let tree = || Tree::new(params).expect("a published tree");
+/// let run = Glb::new().run(Uts::root(&tree()), |_place| tree(), Counts::default())?;
+/// assert_eq!(run.output.nodes, 4_112_897);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
 /// # Words
 ///
 /// `stack[..top]` holds the intervals, none empty, their depths never falling from the bottom
