@@ -120,7 +120,10 @@ fn a_line_waits_for_those_included_only() {
     at(1);
     chip.exclude(line);
     at(0);
-    assert!(!chip.is_done(line), "it waits for the hart that was included late");
+    assert!(
+        !chip.is_done(line),
+        "it waits for the hart that was included late"
+    );
     at(2);
     chip.exclude(line);
     at(0);

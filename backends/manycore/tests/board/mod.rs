@@ -73,7 +73,10 @@ unsafe impl Board for Threads {
             .changed
             .wait_timeout_while(is_set, within, |is_set| !*is_set);
         let (mut is_set, end) = waited.unwrap_or_else(PoisonError::into_inner);
-        assert!(!end.timed_out() || within.as_secs() < 60, "no hart wakes this one");
+        assert!(
+            !end.timed_out() || within.as_secs() < 60,
+            "no hart wakes this one"
+        );
         *is_set = false;
     }
 }
