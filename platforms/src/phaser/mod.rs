@@ -125,7 +125,7 @@ pub fn accumulator_for_threads<T: Element>(
     Ok(Accumulator::create(rule::port(config), op, None, config)?)
 }
 
-/// The configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
+/// Returns the configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
 /// the environment overrides it.
 ///
 /// ```
@@ -145,7 +145,7 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
-/// The degree that [`DEGREE_VARIABLE`] sets.
+/// Returns the degree that [`DEGREE_VARIABLE`] sets.
 ///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].
