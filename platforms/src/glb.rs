@@ -1,8 +1,8 @@
 //! Global load balancing on this machine: give a [`Bag`], call [`Glb::run`].
 //!
-//! A place is a share of the machine with workers of its own; places ask each other for work at
-//! random and then along lifelines. As few places as the machine needs are best on one machine; more
-//! show how the program would do on many.
+//! A place is a share of the machine with its own workers; places request work from each other at
+//! random and then along lifelines. On one machine as few places as possible are best; more places
+//! show how the program would perform on many machines.
 #![forbid(unsafe_code)]
 
 use crate::choice;
@@ -28,48 +28,27 @@ pub use tautline_core::lifeline::{Bound, Graph, Traffic};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_sim::Outcome;
 
-/// A balanced computation, being set up.
+/// The settings of a balanced computation.
 ///
-/// [`Runtime::glb`] makes one on a runtime, whose workers it shares with tasks. [`Glb::new`] has a
-/// runtime of its own, with what the [environment](crate::plan) asks for, else a worker for each
+/// [`Runtime::glb`] creates one on a runtime, whose workers it shares with tasks. [`Glb::new`] has a
+/// dedicated runtime with the settings of the [environment](crate::plan), by default a worker for each
 /// processor that this process may use; it is started at the first run, and kept for the next ones.
 ///
 /// ```
+/// use tautline::glb::{Fairness, Graph, Steal};
 /// use tautline::prelude::*;
 ///
-/// struct Countdown(Vec<u32>);
-///
-/// impl Bag for Countdown {
-///     type Shared = ();
-///     type Output = u64;
-///
-///     fn process(&mut self, n: usize, _: &()) -> usize {
-///         for done in 0..n {
-///             let Some(task) = self.0.pop() else { return done };
-///             self.0.extend((task > 0).then(|| task - 1));
-///         }
-///         n
-///     }
-///
-///     fn split(&mut self, share: Share) -> Option<Self> {
-///         let taken = share.of(self.0.len());
-///         (taken > 0).then(|| Self(self.0.drain(..taken).collect()))
-///     }
-///
-///     fn merge(&mut self, other: Self) {
-///         self.0.extend(other.0);
-///     }
-///
-///     fn len(&self) -> usize {
-///         self.0.len()
-///     }
-///
-///     fn submit(self, output: &mut u64) {
-///         *output += 1;
-///     }
-/// }
-///
-/// let run = Glb::new().workers(1).run(Countdown(vec![5; 100]), |_| (), 0)?;
+/// let glb = Glb::new()
+///     .places(2) // default: as few as the machine needs
+///     .workers(2) // of each place; default: all processors
+///     .steal(Steal::Count(7)) // default: half
+///     .lifelines(Graph::Ring) // default: by the number of places
+///     .random_steals(1)
+///     .fairness(Fairness::Inline)
+///     .seed(1)
+///     .pinned(false);
+/// let run = glb.sum(0..100u64, |n, _todo| n)?;
+/// assert_eq!(run.output, 4950);
 /// assert!(run.complete);
 /// # Ok::<(), tautline::Error>(())
 /// ```
@@ -81,7 +60,7 @@ pub struct Glb<'a, F = Unobserved> {
     observe: F,
 }
 
-/// All that is set but what watches the computation.
+/// All settings except the observers.
 #[derive(Clone, Debug)]
 struct Setup<'a> {
     ground: Ground<'a>,
@@ -116,18 +95,18 @@ impl Default for Glb<'_> {
 }
 
 impl<'a> Glb<'a> {
-    /// A computation on the processors that [`Machine::discover`] finds, as the environment asks
-    /// for.
+    /// Creates a computation on the processors that [`Machine::discover`] finds, with the settings of
+    /// the environment.
     pub fn new() -> Self {
         Self::with(Builder::new())
     }
 
-    /// A computation on the processors of `machine`.
+    /// Creates a computation on the processors of `machine`.
     pub fn on(machine: &Machine) -> Self {
         Self::with(Builder::on(machine.clone()))
     }
 
-    /// A computation on a runtime of its own, built as `builder` says.
+    /// Creates a computation on a dedicated runtime with the settings of `builder`.
     pub fn with(builder: Builder) -> Self {
         Self::over(Ground::Own(Box::new(builder), Arc::default()))
     }
@@ -160,9 +139,9 @@ impl<'a> Glb<'a> {
 }
 
 impl<'a, F> Glb<'a, F> {
-    /// Most workers of all places.
+    /// The maximum number of workers of all places.
     pub const THREADS_MAX: usize = crate::plan::WORKERS_MAX;
-    /// Most places of a simulation.
+    /// The maximum number of places of a simulation.
     pub const SIMULATED_MAX: u32 = 1 << 17;
     /// The longest time between two polls, in tasks: a fraction of a second if they are small.
     pub const GRAIN_MAX: usize = GRAIN_MAX;
@@ -189,7 +168,7 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// Sets how many places a dry one asks at random before it turns to its lifelines. Default:
+    /// Sets how many random requests a dry place makes before it uses its lifelines. Default:
     /// [`choice::random_steals`].
     pub fn random_steals(mut self, tries: usize) -> Self {
         self.setup.random_steals = Some(tries);
@@ -238,13 +217,13 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// Sets which processors the workers of its own runtime stay on; no effect on a lent one.
+    /// Sets the processors of the workers of its dedicated runtime; ignored on a shared one.
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.setup.rebuild(|builder| builder.pinning(pinning));
         self
     }
 
-    /// Whether the workers of its own runtime stay on one processor each; no effect on a lent one.
+    /// Sets whether the workers of its dedicated runtime are pinned; ignored on a shared one.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.setup.rebuild(|builder| builder.pinned(pinned));
         self
@@ -272,7 +251,7 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// Lets others stop the computation and see how far it is.
+    /// Lets any thread stop the computation and observe its progress.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -300,23 +279,15 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// Has every worker observed by what `observe` makes for it.
+    /// Creates an observer for every worker by `observe`.
     ///
     /// ```
     /// # use tautline::prelude::*;
-    /// use tautline::glb::{Observer, State};
+    /// use tautline::story::{Recorder, Trace};
     ///
-    /// /// Ticks that a worker computed.
-    /// struct Computing(u64);
-    ///
-    /// impl Observer for Computing {
-    ///     fn span(&mut self, state: State, from: u64, to: u64) {
-    ///         self.0 += if state == State::Computing { to - from } else { 0 };
-    ///     }
-    /// }
-    ///
-    /// let run = Glb::new().observed(|_place, _worker| Computing(0)).sum(0..1000u64, |n, _| n)?;
-    /// assert!(run.observers.iter().any(|(_, _, computing)| computing.0 > 0));
+    /// let observe = |_place, _worker| Recorder { life: None, trace: Some(Trace::new(1000)) };
+    /// let run = Glb::new().observed(observe).sum(0..1000u64, |n, _| n)?;
+    /// assert!(run.observers.iter().any(|(_, _, recorder)| recorder.trace.is_some()));
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn observed<G>(self, observe: G) -> Glb<'a, G> {
@@ -327,7 +298,7 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// The runtime's settings, as they will be used.
+    /// Returns the runtime's settings, as they will be used.
     ///
     /// # Errors
     /// As [`config`](Self::config).
@@ -352,7 +323,7 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// All parameters of the balancer, as they will be used.
+    /// Returns all parameters of the balancer, as they will be used.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -392,7 +363,7 @@ impl<'a, F> Glb<'a, F> {
         Ok(config)
     }
 
-    /// All parameters, as [`simulate`](Self::simulate) will use them.
+    /// Returns all parameters, as [`simulate`](Self::simulate) will use them.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -410,7 +381,7 @@ impl<'a, F> Glb<'a, F> {
         Ok(config)
     }
 
-    /// What was asked for, and what is chosen where nothing was.
+    /// Returns the requested parameters, and defaults for the others.
     fn chosen(&self, places: u32, workers: usize) -> Config {
         let setup = &self.setup;
         Config {
@@ -427,8 +398,8 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// Runs `bag` to the end. `shared` makes what the workers of a place share, `output` is what the
-    /// bags submit to.
+    /// Runs `bag` to the end. `shared` creates the value that the workers of a place share; the bags
+    /// submit to `output`.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -474,8 +445,8 @@ impl<'a, F> Glb<'a, F> {
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 
-    /// Does what [`run`](Self::run) does on another machine, in virtual time: every task is done here, for
-    /// the time that it would take there, given that it takes `task_ns` nanoseconds here.
+    /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
+    /// that it would take there, given that it takes `task_ns` nanoseconds here.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -541,8 +512,8 @@ fn within_place(workers: usize) -> Result<()> {
 }
 
 impl Runtime {
-    /// A balanced computation on this runtime, to be set up: with a deadline, observers, or
-    /// parameters of its own.
+    /// Creates a balanced computation on this runtime, with its own deadline, observers or
+    /// parameters.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -556,7 +527,7 @@ impl Runtime {
     }
 }
 
-/// Judges what holds wherever the computation runs.
+/// Checks the bounds that hold on threads and in simulations.
 fn check(config: &Config) -> Result<()> {
     let workers = config.workers;
     within_place(workers)?;

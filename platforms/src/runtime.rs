@@ -11,13 +11,15 @@ pub use crate::plan::{Builder, Plan};
 pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
 pub use tautline_core::task::{Cancelled, Outside, Wait};
 
-/// What a task is given on this machine; see [`task::Cx`](tautline_core::task::Cx).
+/// The context of a task on this machine; see [`task::Cx`](tautline_core::task::Cx).
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 
-/// What async code among tasks is given; see [`task::TaskCx`](tautline_core::task::TaskCx).
+/// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx).
 pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 
-/// Workers for tasks.
+/// The workers of a program: they run tasks, phasers and balanced computations.
+///
+/// Dropping it ends the worker threads.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -41,8 +43,8 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A worker for each processor that this process may use, as the environment asks for
-    /// ([`plan`](crate::plan)).
+    /// Creates a runtime with the settings of the environment ([`plan`](crate::plan)), by default a
+    /// worker for each processor that this process may use.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -57,7 +59,7 @@ impl Runtime {
         Self::builder().build()
     }
 
-    /// A runtime to be set up.
+    /// Returns a builder with the default settings.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -79,8 +81,8 @@ impl Runtime {
         Self { threads, plan }
     }
 
-    /// Runs `body` as a task on the calling thread, which is one of the workers for so long, and returns when it
-    /// and all that it spawned have ended. From within a task it is a scope of its own.
+    /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
+    /// and all tasks that it spawned have ended. Called from a task it is a nested scope.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -97,7 +99,7 @@ impl Runtime {
         self.threads.run(body)
     }
 
-    /// Runs the future that `body` gives and all that it spawns; the calling thread is a worker for so long.
+    /// Runs the future that `body` returns and all that it spawns; the calling thread is a worker meanwhile.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -121,7 +123,7 @@ impl Runtime {
     }
 
     /// Does all work of `bag` with the workers of this runtime, and returns what its parts submitted
-    /// to `output`. `shared` makes the value that the workers of a place share. From within a task
+    /// to `output`. `shared` creates the value that the workers of a place share. In a task
     /// use [`Cx::balance`](tautline_core::task::Cx::balance), which can be cancelled with it.
     ///
     /// ```
@@ -146,7 +148,7 @@ impl Runtime {
         balanced.expect("there is no scope around it that could be cancelled")
     }
 
-    /// The settings that this runtime was built with.
+    /// Returns the settings with which this runtime was built.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -159,14 +161,14 @@ impl Runtime {
         &self.plan
     }
 
-    /// How many workers there are, the caller of [`run`](Self::run) included. Fewer than were asked for if the
+    /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than requested if the
     /// system refused threads.
     pub fn workers(&self) -> usize {
         self.threads.workers()
     }
 
-    /// Changes the number of workers, at any time. Those that are too many rest as soon as they have nothing to
-    /// do.
+    /// Changes the number of workers, at any time. Surplus workers go on standby as soon as they find no
+    /// task.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -179,7 +181,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No worker, or more than [`Builder::at_most`]; or the system refused a thread: then there are as many as it
-    /// allowed.
+    /// permits.
     pub fn set_workers(&self, workers: usize) -> Result<()> {
         let most = self.threads.most();
         if !(1..=most).contains(&workers) {
@@ -195,7 +197,7 @@ impl Runtime {
 
 impl Builder {
     /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and
-    /// a line on standard error says so.
+    /// a line on standard error reports that.
     ///
     /// ```
     /// # use tautline::prelude::*;
