@@ -70,7 +70,7 @@ pub(super) fn victims(platform: &Platform) -> String {
             })
             .collect();
         let groups = match groups.is_empty() {
-            true => "nobody".to_owned(),
+            true => "none".to_owned(),
             false => groups.join("   "),
         };
         let _ = writeln!(text, "  w{worker:<4}  {groups}");
