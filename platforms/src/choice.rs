@@ -28,14 +28,14 @@ pub fn lifelines(places: u32) -> Graph {
 /// The share of a thief: half, the only amount that performs acceptably on every tree.
 pub const STEAL: Steal = Steal::Half;
 
-/// A setting with its reason.
+/// A setting, and why it is what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The setting.
     pub setting: &'static str,
-    /// Whether the value is the default chosen here.
+    /// Chosen here, or as asked for.
     pub chosen: bool,
-    /// The reason for the default.
+    /// The reason for what is chosen where nothing is asked for.
     pub why: String,
 }
 

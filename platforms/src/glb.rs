@@ -381,7 +381,7 @@ impl<'a, F> Glb<'a, F> {
         Ok(config)
     }
 
-    /// Returns the requested parameters, and defaults for the others.
+    /// What was asked for, and what is chosen where nothing was.
     fn chosen(&self, places: u32, workers: usize) -> Config {
         let setup = &self.setup;
         Config {

@@ -311,7 +311,7 @@ impl Builder {
         })
     }
 
-    /// Returns the numbers of places and of workers each, if either was set.
+    /// How many places, and how many workers each, if either was set.
     fn shape(&self, default: usize) -> Result<Option<(u32, usize)>> {
         let places = match self.places {
             Some(places) => Some(("places", places as usize)),
@@ -334,7 +334,7 @@ impl Builder {
         }
     }
 
-    /// Divides all processors, where neither places nor workers were set.
+    /// All processors, where neither places nor workers were set.
     fn divided(&self, pinning: &Pinning, processors: usize) -> ((u32, usize), Option<Division>) {
         if processors <= Crew::MAX || *pinning != Pinning::of(&self.machine) {
             return (cut(processors.min(WORKERS_MAX)), None);
@@ -364,7 +364,7 @@ fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<u
     }
 }
 
-/// Returns the numbers of places and of workers each: the requested ones, else a share of `default`.
+/// How many places, and how many workers each: those asked for, else a share of `default`.
 fn places_of(
     places: usize,
     workers: Option<(&'static str, usize)>,
@@ -384,7 +384,7 @@ fn places_of(
     Ok((places as u32, workers))
 }
 
-/// Returns as few places as `workers` require, all of one size.
+/// As few places as `workers` need, all of one size.
 fn cut(workers: usize) -> (u32, usize) {
     let places = workers.div_ceil(Crew::MAX);
     (places as u32, workers.div_ceil(places))

@@ -147,7 +147,7 @@ unsafe impl<B: Board> Thread for Manycore<B> {
     }
 }
 
-/// There is no unwinding: a panic ends the machine.
+/// There is no unwinding: a panic ends the board.
 // SAFETY: nothing unwinds.
 unsafe impl<B: Board> Unwind for Manycore<B> {
     type Payload = Infallible;

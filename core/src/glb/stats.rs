@@ -167,20 +167,6 @@ impl Tally {
 }
 
 /// Sees every stretch of time that a worker spends in one state.
-///
-/// ```
-/// # use tautline_core::glb::{Observer, State};
-/// /// Ticks that a worker computed.
-/// struct Computing(u64);
-///
-/// impl Observer for Computing {
-///     fn span(&mut self, state: State, from: u64, to: u64) {
-///         if state == State::Computing {
-///             self.0 += to - from;
-///         }
-///     }
-/// }
-/// ```
 pub trait Observer: Send {
     /// The worker was in `state` from tick `from` to tick `to`. Stretches come in order, without gaps.
     fn span(&mut self, state: State, from: u64, to: u64);

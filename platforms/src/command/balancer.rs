@@ -14,7 +14,7 @@ const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
 const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
-/// In less time a run has hardly begun.
+/// In less a run has hardly begun.
 const DEADLINE_MIN_NS: u64 = 1_000_000;
 /// Some three years.
 const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
@@ -75,7 +75,7 @@ pub(super) struct Rules {
     )]
     #[arg(value_parser = lifelines, hide_env_values = true)]
     lifelines: Lifelines,
-    /// Share of a thief: half, or a number of tasks
+    /// What a thief gets: half, or so many tasks
     #[arg(
         long,
         value_name = "half|K",
@@ -113,13 +113,13 @@ pub(super) struct Rules {
 #[derive(Clone, Copy, Debug)]
 struct Tries(Option<u32>);
 
-/// A graph, or how it is found once the number of places is known.
+/// A graph, or what it is found by once the number of places is known.
 #[derive(Clone, Copy, Debug)]
 enum Lifelines {
-    /// The best for the number of places.
+    /// What suits so many places.
     Auto,
     Graph(Graph),
-    /// The hypercube of this many dimensions.
+    /// The hypercube of so many dimensions.
     Dimensions(u32),
 }
 
@@ -206,8 +206,8 @@ impl Rules {
     }
 }
 
-/// Parses a non-negative number for a setting that allows `MOST`. A value that fits `T` is checked by the setting,
-/// which knows all its bounds; others are refused by the same bound.
+/// A number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the setting,
+/// which knows all its bounds; what does not is refused by the same bound.
 pub(super) fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| {
         match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

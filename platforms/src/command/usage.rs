@@ -9,7 +9,7 @@ use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
 use tautline::platform;
 
-/// The variables that correspond to no option.
+/// The variables that no option stands for.
 const OTHERS: [&str; 3] = [WARN_VARIABLE, DEGREE_VARIABLE, platform::VARIABLE];
 
 /// Prints help and version unchanged, and any error as one line that names option, value and what is

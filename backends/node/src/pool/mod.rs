@@ -23,7 +23,7 @@ const STACK_BYTES: usize = 64 << 20;
 /// Seats for threads from outside that enter the pool at the same time; others wait.
 const CALLERS: usize = 4;
 
-/// The settings with which threads are started.
+/// What threads are started with.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The number of workers, the caller of [`Threads::run`] included, at least 1.
@@ -101,12 +101,12 @@ impl Threads {
         threads
     }
 
-    /// Returns the pool.
+    /// The pool.
     pub fn pool(&self) -> &Pool<Node> {
         &self.pool
     }
 
-    /// Returns the number of workers, one caller included.
+    /// How many workers there are, one caller included.
     pub fn workers(&self) -> usize {
         let started = self.started().len();
         (self.pool.wanted() + 1)

@@ -38,7 +38,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Creates a port for `workers` workers.
+    /// A port for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
         static NODES: AtomicU64 = AtomicU64::new(0);
         Self {
