@@ -91,6 +91,14 @@ impl Plan {
     }
 
     /// Explains the settings that were chosen by default.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// for choice in Runtime::builder().plan()?.explain() {
+    ///     println!("{}: {}", choice.setting, choice.why);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn explain(&self) -> Vec<Choice> {
         choice::explain(&self.balancing)
     }
@@ -250,6 +258,13 @@ impl Builder {
     }
 
     /// Checks all settings and returns them, as [`build`](Self::build) will use them.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let plan = Runtime::builder().places(2).workers(3).plan()?; // nothing is started
+    /// assert_eq!((plan.balancing.places, plan.workers()), (2, 6));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A setting, or a variable of the environment, that is out of its bounds or malformed.

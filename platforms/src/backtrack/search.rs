@@ -72,6 +72,14 @@ pub struct Search<P: Position> {
 }
 
 /// Does a whole search on the calling thread.
+///
+/// ```
+/// use tautline::backtrack::sequential;
+/// use tautline::nqueens::{Matrix, Size};
+///
+/// assert_eq!(sequential::<Matrix>(&Size::new(8)?).sum, 92);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
     let mut search = Search::<P>::new(shared);
     search.process(usize::MAX, shared);

@@ -95,6 +95,13 @@ impl Platform {
     /// Reads a tree from a file: TOML if its name ends in `.toml`, else XML; a topology as `lstopo` writes
     /// it is read as the machine that it describes.
     ///
+    /// ```
+    /// use tautline::Platform;
+    ///
+    /// let error = Platform::from_file("/nowhere/tree.toml").unwrap_err();
+    /// assert!(error.to_string().starts_with("/nowhere/tree.toml: "));
+    /// ```
+    ///
     /// # Errors
     /// A file that cannot be read, and a description with a mistake.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, FileError> {

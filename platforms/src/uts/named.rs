@@ -105,6 +105,14 @@ pub const TREES: &[Named] = &[
 
 /// Returns the tree of that name, regardless of case.
 ///
+/// ```
+/// use tautline::uts::named;
+///
+/// assert_eq!(named::find("t1")?.nodes, 4_130_071);
+/// assert!(named::find("T9").is_err());
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// If there is none; the message lists all names.
