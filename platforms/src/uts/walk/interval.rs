@@ -1,4 +1,4 @@
-//! What the stack of a walk holds.
+//! The elements of the stack of a walk.
 
 use crate::uts::hash::State;
 
@@ -22,7 +22,7 @@ impl Interval {
         depth: 0,
     };
 
-    /// The words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
+    /// Returns the words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
     /// this is the order in memory.
     #[inline(always)]
     pub(crate) fn words(&self) -> [u32; 8] {
