@@ -14,15 +14,15 @@
 
 mod balance;
 mod counts;
+mod gossip;
 mod tree;
 mod visited;
-mod whisper;
 mod world;
 
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;
+pub use gossip::{Gossip, Slip};
 pub use tree::Tree;
-pub use whisper::{Slip, Whisper};
 
 use std::collections::HashMap;
 use std::fmt;

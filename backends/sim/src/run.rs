@@ -145,7 +145,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
             Step::Grew | Step::Divided => machine.split_ns,
             Step::Fed(_) | Step::Took(_) => machine.merge_ns,
             Step::Served | Step::Answered => machine.serve_ns,
-            Step::Started | Step::Whispered | Step::Left | Step::Parked | Step::Ended => 0,
+            Step::Started | Step::Announced | Step::Left | Step::Parked | Step::Ended => 0,
         }
     }
 
