@@ -156,7 +156,8 @@ fn values(finds: &[usize]) -> usize {
     finds.iter().max().copied().unwrap_or(0)
 }
 
-/// The best bound reaches every place, no place tells one twice, and the end waits for none.
+/// The best bound reaches every place, no place sends one twice, and termination does not wait for
+/// bounds.
 #[test]
 fn gossip() {
     const WIDE: Graph = Graph::Hypercube { radix: 3 };
@@ -198,7 +199,7 @@ fn a_slip_in_gossip_is_detected() {
     }
 }
 
-/// What becomes of the balancer under `fault`: a flaw of this kind, told as a story.
+/// What becomes of the balancer under `fault`: a flaw of this kind, with its history.
 fn breaks(places: u32, graph: Graph, tree: &str, fault: Fault, checks: Checks, flaw: Flaw) {
     let system = Balance::new(places, graph, 0, Steal::Half, Tree::new(tree));
     let explored = explore(&mut system.with_fault(fault, checks), LIMIT);

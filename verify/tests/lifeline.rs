@@ -63,7 +63,7 @@ fn reserve_take_part() {
             reserve.take(|_| None, &WAIT).unwrap_or(0)
         };
         let stolen = thief.join().unwrap();
-        // The lock of a reserve whose flag says empty is not taken.
+        // The lock of a reserve whose flag is `empty` is not acquired.
         let left = if reserve.is_empty() {
             None
         } else {

@@ -31,7 +31,7 @@ pub enum Slip {
 pub struct Gossip {
     graph: Graph,
     places: u32,
-    /// The improvements to come, in any order.
+    /// The remaining improvements, in any order.
     finds: Vec<usize>,
     slip: Slip,
     sites: Interner<Site>,
