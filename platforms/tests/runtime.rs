@@ -3,9 +3,11 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline::Platform;
+use tautline::glb::Reason;
 use tautline::hierarchy::Domain;
 use tautline::prelude::*;
 use tautline::runtime::Cancelled;
+use tautline::runtime::Wait;
 
 /// Set in a process of its own, to say what it finds.
 const INSIDE: &str = "TAUTLINE_TEST_INSIDE";
@@ -46,7 +48,7 @@ fn numbers_that_cannot_be_are_refused() {
     assert_eq!(rt.workers(), 2, "unchanged");
 }
 
-/// The workers can be changed up to what was asked for, and the same runtime goes on.
+/// The number of workers can be changed up to the requested maximum, and the same runtime continues.
 #[test]
 fn workers_are_changed_between_runs() {
     let rt = Runtime::builder()

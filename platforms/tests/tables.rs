@@ -1,5 +1,5 @@
-//! The orders that the tables of `platforms/tables` show, in miniature: who is faster, who asks in vain
-//! more often, what grows. The figures themselves are in the tables, with the commands that print them.
+//! The orders that the tables of `platforms/tables` show, in miniature: which is faster, which
+//! has more failed requests, what grows. The figures themselves are in the tables, with the commands that print them.
 
 use serde_json::Value;
 use std::process::Command;
@@ -147,7 +147,7 @@ fn the_measured_grain_is_nearest_to_the_best_in_a_short_run() {
 }
 
 /// A rank a core that serves between tasks, against a rank a node whose last core only serves, on nodes
-/// of so many cores.
+/// of this number of cores.
 fn ranks(nodes: u32, cores: u32, tree: Tree) -> [Reading; 2] {
     let mut machine = named("jaguar");
     machine.cores = cores;

@@ -10,6 +10,13 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// A deque that one thread owns and from which it gives loot away itself.
+///
+/// ```
+/// # use tautline_core::deque::Local;
+/// let mut todo: Local<u32> = (1..=5).collect();
+/// assert_eq!(todo.pop(), Some(5)); // the owner takes the newest
+/// assert_eq!(todo.steal(2), [1, 2]); // a thief the oldest
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local<T> {
     items: VecDeque<T>,

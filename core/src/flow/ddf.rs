@@ -103,6 +103,13 @@ impl<T> Ddf<T> {
     }
 
     /// Returns the value, if it was put. Drops the remaining waiters.
+    ///
+    /// ```
+    /// # use tautline_core::flow::Ddf;
+    /// let cell = Ddf::new();
+    /// cell.put(vec![1, 2]).unwrap();
+    /// assert_eq!(cell.into_inner(), Some(vec![1, 2]));
+    /// ```
     pub fn into_inner(mut self) -> Option<T> {
         let latch = mem::replace(&mut self.latch, Latch::new());
         // SAFETY: called only if the cell was full. Its latch was replaced by an empty one, so the value is moved out once.

@@ -31,6 +31,14 @@ pub use tuner::Tuner;
 pub const GRAIN_MAX: usize = 1 << 20;
 
 /// How a grain is tuned.
+///
+/// ```
+/// # use tautline_core::grain::{Rule, Tuning};
+/// let published = Tuning::thesis(Rule::MergeEmpty);
+/// let patient = Tuning { interval: 10_000_000, ..Tuning::default() };
+/// assert_eq!(published.initial, 10);
+/// # assert!(patient.interval > published.interval);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
     /// What the verdicts are based on.

@@ -14,6 +14,14 @@ use crate::sync::{AtomicUsize, Ordering};
 
 /// A bound that only decreases: the cost of the best solution known at a place. To maximize,
 /// negate.
+///
+/// ```
+/// # use tautline_core::lifeline::Bound;
+/// let shortest = Bound::default();
+/// assert!(shortest.improve(120));
+/// assert!(!shortest.improve(130));
+/// assert_eq!(shortest.get(), 120);
+/// ```
 #[derive(Debug)]
 pub struct Bound {
     value: AtomicUsize,

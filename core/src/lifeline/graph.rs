@@ -12,6 +12,12 @@
 use crate::id::PlaceId;
 
 /// A directed graph over the places; an edge p → q is a lifeline along which p sends requests to q.
+///
+/// ```
+/// # use tautline_core::lifeline::Graph;
+/// // 64 places in three dimensions: a cube of side 4.
+/// assert_eq!(Graph::of_dimensions(3, 64), Graph::Hypercube { radix: 4 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Graph {
     /// p → p + 1: one lifeline per place.

@@ -22,6 +22,13 @@ impl fmt::Display for Phase {
 }
 
 /// The configuration of a phaser.
+///
+/// ```
+/// # use tautline_core::phaser::Config;
+/// // Every task has a processor, and the nearest cache is shared by eight of them.
+/// let config = Config { degree: 8, ..Config::default() };
+/// assert_eq!(config.first.0, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Children of a node, 2 to 1024.

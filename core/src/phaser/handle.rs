@@ -15,17 +15,41 @@ use core::marker::PhantomData;
 
 impl<P: Relax + Barrier> Registration<P> {
     /// Returns the phaser on which the task is registered.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert_eq!(task.phaser().phase().0, 0);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn phaser(&self) -> Phaser<P> {
         Phaser(Arc::clone(self.shared()))
     }
 
     /// Whether the task is registered on `phaser`.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert!(task.is_on(&task.phaser()));
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn is_on(&self, phaser: &Phaser<P>) -> bool {
         Arc::ptr_eq(self.shared(), &phaser.0)
     }
 }
 
 /// A handle for queries, which is no registration.
+///
+/// ```
+/// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+/// let phaser = task.phaser();
+/// task.next_blocking()?;
+/// assert_eq!(phaser.phase().0, 1);
+/// assert_eq!(phaser.census().phases, 1);
+/// # Ok::<(), PhaserError>(())
+/// ```
 #[derive(Debug)]
 pub struct Phaser<P: Barrier>(Arc<Shared<P>>);
 
@@ -70,6 +94,18 @@ impl<P: Relax + Barrier> Phaser<P> {
 ///
 /// A clone for each task makes [`get`](Self::get) fastest: a handle remembers the one task that
 /// contributes values through it.
+///
+/// ```
+/// # use tautline_core::{phaser::{Accumulator, Config, Mode, Op, PhaserError}, port::Spin};
+/// let (sum, mut first) = Accumulator::<u64, _>::create(Spin, Op::Sum, None, Config::default())?;
+/// let mut second = first.register(Mode::SignalWait)?;
+/// sum.put(&mut first, 40)?;
+/// sum.put(&mut second, 2)?;
+/// second.signal()?;
+/// first.next_blocking()?;
+/// assert_eq!(sum.get(), 42);
+/// # Ok::<(), PhaserError>(())
+/// ```
 #[derive(Debug)]
 pub struct Accumulator<T, P: Barrier> {
     shared: Arc<Shared<P>>,

@@ -52,6 +52,12 @@ impl Mode {
 
     /// Whether a task in this mode may register a child as `child`: the child may do nothing that
     /// its parent may not.
+    ///
+    /// ```
+    /// # use tautline_core::phaser::Mode;
+    /// assert!(Mode::SignalWait.allows(Mode::Wait));
+    /// assert!(!Mode::Wait.allows(Mode::SignalWait));
+    /// ```
     pub const fn allows(self, child: Self) -> bool {
         (self.signals() || !child.signals())
             && (self.waits() || !child.waits())

@@ -4,6 +4,15 @@ use crate::finish::Counter;
 use core::mem;
 
 /// How a worker waits for the tasks of a scope.
+///
+/// ```
+/// # use tautline_core::{port::Host, task::{Cx, Wait}};
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>, lock: &std::sync::Mutex<u32>) {
+/// let guard = lock.lock().unwrap();
+/// cx.scope_with(Wait::Own, |cx| cx.spawn(|_| println!("a task that does not lock")));
+/// drop(guard);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
     /// Runs any task, for the most parallelism. If a lock is held during the wait, a task run by it may try to acquire

@@ -5,7 +5,7 @@ fn machine(name: &str) -> Description {
     find(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A description in which `old` has become `new`, and the line that says what is wrong.
+/// A description in which `old` has become `new`, and the error message.
 fn refusal(old: &str, new: &str) -> String {
     let (_, text) = BUILT_IN[0];
     assert!(text.contains(old), "no {old}");
@@ -36,7 +36,7 @@ fn every_built_in_machine_says_where_its_figures_come_from() {
 
 #[test]
 fn every_source_is_one_of_those_listed() {
-    // Some figures follow from a standard, or are known to everybody.
+    // Some figures follow from a standard, or are common knowledge.
     let common = ["Intrepid at Argonne", "the shortest frame"];
     for name in names() {
         let machine = machine(name);

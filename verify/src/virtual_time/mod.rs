@@ -5,8 +5,12 @@
 //! Each hardware thread is a task of shuttle. A scheduling point precedes every access through
 //! `tautline_core::sync`, and the task whose clock is least continues; the access is reported to
 //! [`Hardware`], which moves the clock to when it is done. So accesses are made in the order of
-//! virtual time, and the run is the same every time. What a thread computes between accesses takes
-//! no time but what it reports itself ([`Port::work`]).
+//! virtual time. What a thread computes between accesses takes no time but what it reports itself
+//! ([`Port::work`]).
+//!
+//! A run is the same every time if no two allocations share a line or an interleaved piece of
+//! memory, which the program's allocator has to provide (`verify/examples/cycles/aligned.rs`);
+//! otherwise it depends on the addresses of objects.
 
 mod port;
 mod traffic;

@@ -82,6 +82,13 @@ unsafe impl<P: Relax + Barrier + Send + Sync> Sync for Registration<P> {}
 impl<P: Relax + Barrier> Registration<P> {
     /// Creates a phaser, with the caller as its only registered task.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.next_blocking()?; // alone, so at once
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(port: P, mode: Mode, config: Config) -> Result<Self, PhaserError> {
@@ -129,6 +136,16 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Registers a child, which starts at this task's phase: it owes no phase that this task has
     /// signalled. The registration must be moved to the child before the child begins.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut first = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let mut second = first.register(Mode::SignalWait)?;
+    /// let other = std::thread::spawn(move || second.next_blocking());
+    /// first.next_blocking()?;
+    /// other.join().unwrap()?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PhaserError::Capability`], [`PhaserError::Accumulates`].
     pub fn register(&mut self, mode: Mode) -> Result<Self, PhaserError> {
@@ -148,11 +165,27 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Returns the mode of this registration.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut parent = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert_eq!(parent.register(Mode::Wait)?.mode(), Mode::Wait);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
     /// Returns the phase that this task signals next.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::Signal, Config::default())?;
+    /// task.signal()?;
+    /// task.signal()?;
+    /// assert_eq!(task.signalled().0, 2);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn signalled(&self) -> Phase {
         Phase(self.progress.signalled())
     }
@@ -191,6 +224,15 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// Signals the phase; does not wait. For a task that also waits, the second signal of a phase
     /// is ignored. Does nothing in mode [`Mode::Wait`].
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut producer = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let mut consumer = producer.register(Mode::Wait)?;
+    /// producer.signal()?;
+    /// consumer.wait_blocking()?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Overflow`].

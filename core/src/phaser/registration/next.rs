@@ -12,6 +12,16 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Waits until all tasks have signalled the phase.
     ///
     /// Yields the errors of [`wait_blocking`](Self::wait_blocking).
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # async fn f() -> Result<(), PhaserError> {
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.signal()?;
+    /// task.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait(&mut self) -> Next<'_, P> {
         Next::new(self, Stage::Wait, None)
     }
@@ -19,12 +29,30 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Signals and waits, each if the mode permits it.
     ///
     /// Yields the errors of [`next_blocking`](Self::next_blocking).
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # async fn f() -> Result<(), PhaserError> {
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> Next<'_, P> {
         Next::new(self, Stage::Signal, None)
     }
 
     /// As [`next_single_blocking`](Self::next_single_blocking), without blocking a thread.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # async fn f() -> Result<(), PhaserError> {
+    /// let mut task = Registration::create(Spin, Mode::SignalWaitSingle, Config::default())?;
+    /// task.next_single(|| println!("once in each phase")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
         Next::new(self, Stage::Signal, Some(statement))
     }

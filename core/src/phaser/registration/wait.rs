@@ -21,6 +21,15 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Blocks the thread until all tasks have signalled the phase. Does nothing in mode
     /// [`Mode::Signal`].
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.signal()?;
+    /// // Work that does not depend on the other tasks.
+    /// task.wait_blocking()?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PhaserError::DoubleWait`], [`PhaserError::Overflow`].
     pub fn wait_blocking(&mut self) -> Result<(), PhaserError> {
@@ -28,6 +37,17 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Signals and then blocks the thread in a wait, each if the mode permits it.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut main = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// std::thread::scope(|threads| {
+    ///     let mut other = main.register(Mode::SignalWait)?;
+    ///     threads.spawn(move || (0..100).try_for_each(|_| other.next_blocking()));
+    ///     (0..100).try_for_each(|_| main.next_blocking())
+    /// })?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Overflow`].
@@ -40,6 +60,15 @@ impl<P: Relax + Barrier> Registration<P> {
     /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all
     /// have signalled and before any resumes. All tasks registered in this mode must call it in the
     /// same phase, with the same statement.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWaitSingle, Config::default())?;
+    /// let mut swaps = 0;
+    /// task.next_single_blocking(|| swaps += 1)?;
+    /// assert_eq!(swaps, 1);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an
@@ -62,6 +91,17 @@ impl<P: Relax + Barrier> Registration<P> {
     /// As [`wait_blocking`](Self::wait_blocking) while `continues` returns true. It is called after
     /// each failed poll, with the number of failed polls before. Once it returns false, this
     /// returns false; any wait may follow. Barrier lines are not used.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let missing = task.register(Mode::SignalWait)?;
+    /// task.signal()?;
+    /// assert!(!task.wait_while(|polls| polls < 100)?); // the other task has not signalled
+    /// drop(missing);
+    /// assert!(task.wait_while(|_| true)?);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
@@ -93,6 +133,13 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// As [`next_blocking`](Self::next_blocking), bounded as in [`wait_while`](Self::wait_while).
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert!(task.next_while(|polls| polls < 100)?);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`next_blocking`](Self::next_blocking).
     pub fn next_while(&mut self, continues: impl FnMut(u32) -> bool) -> Result<bool, PhaserError> {
@@ -103,6 +150,18 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Waits until all tasks have signalled the phase, without blocking a thread. Once woken, the
     /// caller must poll again, or [`cancel_wait`](Self::cancel_wait).
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # use std::task::{Poll, Waker};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let missing = task.register(Mode::SignalWait)?;
+    /// task.signal()?;
+    /// assert!(task.poll_wait(Waker::noop()).is_pending());
+    /// drop(missing); // wakes the task
+    /// assert_eq!(task.poll_wait(Waker::noop()), Poll::Ready(Ok(())));
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
     pub fn poll_wait(&mut self, waker: &Waker) -> Poll<Result<(), PhaserError>> {
@@ -111,6 +170,17 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// Cancels a wait that [`poll_wait`](Self::poll_wait) began and that is not polled again: the
     /// task may have been woken with the duty to wake others.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # use std::task::Waker;
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let _missing = task.register(Mode::SignalWait)?;
+    /// task.signal()?;
+    /// assert!(task.poll_wait(Waker::noop()).is_pending());
+    /// task.cancel_wait();
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     #[inline]
     pub fn cancel_wait(&mut self) {
         if self.asleep {

@@ -63,6 +63,31 @@ impl<P: Host> Cx<'_, '_, P> {
     /// `shared` creates the value that the workers of a place share. The places and workers are
     /// those of the pool ([`Pool::balancing`](super::Pool::balancing)).
     ///
+    /// ```
+    /// # use tautline_core::{deque::Local, glb::{Task, Tasks}, port::Host, task::Cx};
+    /// /// Numbers below some limit, each of which leads to at most two larger ones.
+    /// struct Node(u32);
+    ///
+    /// impl Task for Node {
+    ///     type Shared = ();
+    ///     type Sum = u64;
+    ///
+    ///     fn run(self, todo: &mut Local<Self>, sum: &mut u64, (): &()) {
+    ///         *sum += 1;
+    ///         todo.extend([2 * self.0, 2 * self.0 + 1].into_iter().filter(|n| *n < 1000).map(Node));
+    ///     }
+    ///
+    ///     fn add(sum: &mut u64, other: u64) {
+    ///         *sum += other;
+    ///     }
+    /// }
+    ///
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let nodes = cx.balance(Tasks::from_iter([Node(1)]), |_| (), 0);
+    /// assert_eq!(nodes, Ok(999));
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// If a scope around this task was cancelled.
     ///
@@ -83,6 +108,18 @@ impl<P: Host> Cx<'_, '_, P> {
     /// As [`balance`](Self::balance), with the given parameters, observers and control; returns the
     /// statistics too.
     ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tautline_core::{glb::{Bag, Control}, port::Host, task::{Balance, Cx}};
+    /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
+    /// let control = Control::new();
+    /// let config = *cx.pool().balancing();
+    /// let balance = Balance { deadline: Some(Duration::from_secs(10)), ..Balance::new(config, &control) };
+    /// let run = cx.balance_as(balance, bag, |_| (), 0).expect("no scope around it is cancelled");
+    /// println!("{} after {:?}, complete: {}", run.output, run.elapsed, run.complete);
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`balance`](Self::balance).
     ///
@@ -100,6 +137,25 @@ impl<P: Host> Cx<'_, '_, P> {
 
     /// As [`balance_as`](Self::balance_as), with the task context for the processing of the bag:
     /// `process` is called in place of [`Bag::process`], and may fork, spawn and wait.
+    ///
+    /// ```
+    /// # use tautline_core::{glb::{Bag, Control}, port::Host, task::{Balance, Cx}};
+    /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
+    /// let control = Control::new();
+    /// let balance = Balance::new(*cx.pool().balancing(), &control);
+    /// let run = cx.balance_with(
+    ///     balance,
+    ///     |bag: &mut B, n, shared, cx| {
+    ///         cx.join(|_| println!("beside the work of the bag"), |_| ());
+    ///         bag.process(n, shared)
+    ///     },
+    ///     bag,
+    ///     |_| (),
+    ///     0,
+    /// );
+    /// assert!(run.is_ok());
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
