@@ -141,7 +141,7 @@ pub(crate) struct World {
     dead_reports: AtomicU64,
     /// The answers of places without threads, the last first; then nothing.
     pub answers: Mutex<Vec<Units>>,
-    /// How often the end was announced.
+    /// The number of announcements of the end.
     pub closes: AtomicUsize,
     /// Units processed.
     pub done: AtomicUsize,

@@ -32,9 +32,9 @@ pub enum Step {
     Worked(usize),
     /// Checked a reserve, and took work if there was any.
     Took(Pile),
-    /// Was dry and left.
+    /// Left, since it was dry.
     Left,
-    /// Has nothing to do until it is woken.
+    /// Found nothing to do until it is woken.
     Parked,
     /// The computation has ended.
     Ended,

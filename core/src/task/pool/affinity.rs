@@ -28,7 +28,7 @@ use core::ptr;
 /// The initial sizes of a deque: slots in the first bucket, buckets in the first map.
 const FIRST: (usize, usize) = (16, 4);
 
-/// Where a task is queued that is bound to a domain by a worker outside of it.
+/// The queue of a task that is bound to a domain by a worker outside of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
     /// In a deque of the binding worker, which the domain has for every worker.

@@ -59,9 +59,9 @@ pub struct Pool<P: Host> {
     wanted: AtomicUsize,
     closed: AtomicBool,
     visitors: AtomicUsize,
-    /// How phasers of tasks are built.
+    /// The configuration of phasers of tasks.
     phasers: phaser::Config,
-    /// How computations are balanced.
+    /// The parameters of balanced computations.
     balancing: glb::Config,
     scopes: AtomicUsize,
 }
