@@ -3,7 +3,7 @@
 use crate::finish::Counter;
 use core::mem;
 
-/// How a worker waits for the tasks of a scope.
+/// The mode in which a worker waits for the tasks of a scope.
 ///
 /// ```
 /// # use tautline_core::{port::Host, task::{Cx, Wait}};

@@ -48,7 +48,7 @@ pub(crate) struct Story<'a> {
 }
 
 impl Stories {
-    /// Opens the files that were asked for.
+    /// Opens the requested files.
     pub(crate) fn open(&self) -> Result<Files, Failure> {
         if self.life.is_some() && self.life == self.trace {
             let file = self.life.as_deref().unwrap_or(Path::new("")).display();
@@ -95,7 +95,7 @@ impl Files {
 }
 
 impl Pending {
-    /// Opens the file at `path`, if there is one, which `option` asks for.
+    /// Opens the file at `path`, if there is one, which `option` requests.
     pub(crate) fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let mut options = File::options();
@@ -125,7 +125,7 @@ impl Pending {
         mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     ) -> Outcome {
-        // From here on it holds what could be told, however little.
+        // From here on it contains all available data, however little.
         self.made = false;
         self.empty()
             .and_then(|()| {
