@@ -12,12 +12,16 @@ mod crew;
 mod data_driven;
 #[path = "task/domains.rs"]
 mod domains;
+#[path = "task/drops.rs"]
+mod drops;
 #[path = "task/ends.rs"]
 mod ends;
 #[path = "task/future_ends.rs"]
 mod future_ends;
 #[path = "task/futures.rs"]
 mod futures;
+#[path = "task/graphs.rs"]
+mod graphs;
 #[path = "task/layouts.rs"]
 mod layouts;
 #[path = "task/phased.rs"]
@@ -26,6 +30,8 @@ mod phased;
 mod trees;
 #[path = "task/waits.rs"]
 mod waits;
+#[path = "task/wakers.rs"]
+mod wakers;
 
 use crew::{Cx, on, wait_until};
 use std::sync::Mutex;
