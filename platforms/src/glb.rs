@@ -8,7 +8,7 @@
 use crate::choice;
 use crate::machines::Description;
 use crate::pinning::Pinning;
-use crate::plan::{Builder, Plan, refuse};
+use crate::plan::{Builder, Plan, places_of, refuse};
 use crate::runtime::Runtime;
 use crate::{Machine, Result};
 use std::sync::{Arc, OnceLock};
@@ -298,23 +298,22 @@ impl<'a, F> Glb<'a, F> {
         let Setup {
             places, workers, ..
         } = self.setup;
-        let all = plan.workers();
-        let Config {
-            places: planned,
-            workers: each,
-            ..
-        } = plan.balancing;
-        let places = places.unwrap_or(planned);
-        let share = match places == planned {
-            true => each,
-            false => (all / places.max(1) as usize).clamp(1, Crew::MAX),
+        let planned = plan.balancing;
+        let shape = match (places, workers) {
+            (None, None) => planned,
+            (Some(places), None) if places == planned.places => planned,
+            _ => {
+                let places = places.unwrap_or(planned.places);
+                let most = Self::THREADS_MAX;
+                if !(1..=most as u32).contains(&places) {
+                    return refuse("places", places, format!("from 1 to {most}"));
+                }
+                let workers = workers.map(|workers| ("workers", workers));
+                places_of(places as usize, workers, plan.workers())?
+            }
         };
-        let config = self.chosen(places, workers.unwrap_or(share));
+        let config = self.chosen(shape);
         check(&config)?;
-        let most = Self::THREADS_MAX as u32;
-        if !(1..=most).contains(&places) {
-            return refuse("places", places, format!("from 1 to {most}"));
-        }
         Ok(config)
     }
 
@@ -324,7 +323,11 @@ impl<'a, F> Glb<'a, F> {
     /// The first setting that is out of bounds.
     pub fn config_on(&self, machine: &Description) -> Result<Config> {
         let workers = self.setup.workers.unwrap_or(machine.workers as usize);
-        let config = self.chosen(self.setup.places.unwrap_or(1), workers);
+        let config = self.chosen(Config {
+            places: self.setup.places.unwrap_or(1),
+            workers,
+            ..Config::default()
+        });
         check(&config)?;
         let room = machine.places_max(config.workers as u32);
         let most = room.min(u64::from(Self::SIMULATED_MAX));
@@ -336,12 +339,10 @@ impl<'a, F> Glb<'a, F> {
         Ok(config)
     }
 
-    /// What was asked for, and what is chosen where nothing was.
-    fn chosen(&self, places: u32, workers: usize) -> Config {
-        let setup = &self.setup;
+    /// What was asked for, and what is chosen where nothing was, with the places and workers of `shape`.
+    fn chosen(&self, shape: Config) -> Config {
+        let (setup, places) = (&self.setup, shape.places);
         Config {
-            places,
-            workers,
             random_steals: setup
                 .random_steals
                 .unwrap_or_else(|| choice::random_steals(places)),
@@ -350,6 +351,7 @@ impl<'a, F> Glb<'a, F> {
             grain: setup.grain,
             fairness: setup.fairness,
             seed: setup.seed,
+            ..shape
         }
     }
 
@@ -470,7 +472,8 @@ fn check(config: &Config) -> Result<()> {
         let allowed = "ring, full, or hypercube:H with a radix H from 2".to_owned();
         return refuse("lifelines", format!("hypercube:{radix}"), allowed);
     }
-    if config.fairness == Fairness::OneCoreFree && workers == 1 {
+    if config.fairness == Fairness::OneCoreFree && config.all_workers() < 2 * config.places as usize
+    {
         let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
         return refuse("fairness", "one-core-free", allowed);
     }
@@ -530,7 +533,13 @@ mod tests {
     #[test]
     fn workers_are_the_processors_divided_among_the_places() {
         let machine = Machine::read("/nowhere".as_ref(), &[3, 4, 5, 6, 7, 8]);
-        let workers = |places| Glb::on(&machine).places(places).config().unwrap().workers;
-        assert_eq!([1, 2, 4, 7].map(workers), [6, 3, 1, 1]);
+        let workers = |places| {
+            Glb::on(&machine)
+                .places(places)
+                .config()
+                .unwrap()
+                .all_workers()
+        };
+        assert_eq!([1, 2, 4, 7].map(workers), [6, 6, 6, 7]);
     }
 }

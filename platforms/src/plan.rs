@@ -76,7 +76,7 @@ pub struct Plan {
 impl Plan {
     /// How many workers there are in all.
     pub fn workers(&self) -> usize {
-        self.balancing.places as usize * self.balancing.workers
+        self.balancing.all_workers()
     }
 
     /// What was chosen where nothing was set, and why.
@@ -218,7 +218,7 @@ impl Builder {
                 None => self.divided(&pinning, processors),
             },
         };
-        let (places, workers) = shape;
+        let (places, all) = (shape.places, shape.all_workers());
         let phasers = match self.phasers {
             Some(phasers) => phasers,
             None if self.environment => phaser::config(&self.machine, None)?,
@@ -231,16 +231,13 @@ impl Builder {
             Some(pinned) => pinned,
             None => !self.environment || !environment::flag(NO_PIN_VARIABLE)?,
         };
-        let all = places as usize * workers;
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
         Ok(Plan {
             balancing: Config {
-                places,
-                workers,
                 random_steals: choice::random_steals(places),
                 lifelines: choice::lifelines(places),
                 steal: choice::STEAL,
-                ..Config::default()
+                ..shape
             },
             most: self.most.max(all).max(processors).min(WORKERS_MAX),
             pinned,
@@ -256,8 +253,8 @@ impl Builder {
         })
     }
 
-    /// How many places, and how many workers each, if either was set.
-    fn shape(&self, default: usize) -> Result<Option<(u32, usize)>> {
+    /// How many places and workers there are, if either was set.
+    fn shape(&self, default: usize) -> Result<Option<Config>> {
         let places = match self.places {
             Some(places) => Some(("places", places as usize)),
             None => self.variable(PLACES_VARIABLE)?,
@@ -280,13 +277,12 @@ impl Builder {
     }
 
     /// All processors, where neither places nor workers were set.
-    fn divided(&self, pinning: &Pinning, processors: usize) -> ((u32, usize), Option<Division>) {
+    fn divided(&self, pinning: &Pinning, processors: usize) -> (Config, Option<Division>) {
         if processors <= Crew::MAX || *pinning != Pinning::of(&self.machine) {
             return (cut(processors.min(WORKERS_MAX)), None);
         }
         let division = Division::of(&self.machine);
-        let shape = (division.places.len() as u32, division.workers);
-        (shape, Some(division))
+        (division.config(), Some(division))
     }
 
     fn variable(&self, name: &'static str) -> Result<Option<(&'static str, usize)>> {
@@ -309,14 +305,16 @@ fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<u
     }
 }
 
-/// How many places, and how many workers each: those asked for, else a share of `default`.
-fn places_of(
+/// So many places with the workers asked for, else with their shares of `default`.
+pub(crate) fn places_of(
     places: usize,
     workers: Option<(&'static str, usize)>,
     default: usize,
-) -> Result<(u32, usize)> {
-    let share = (default / places).clamp(1, Crew::MAX);
-    let (setting, workers) = workers.unwrap_or(("workers", share));
+) -> Result<Config> {
+    let Some((setting, workers)) = workers else {
+        let all = default.clamp(places, places * Crew::MAX);
+        return Ok(Config::default().divided(places as u32, all.min(WORKERS_MAX)));
+    };
     if !(1..=Crew::MAX).contains(&workers) {
         return refuse(setting, workers, format!("from 1 to {} a place", Crew::MAX));
     }
@@ -326,13 +324,12 @@ fn places_of(
             format!("at most {WORKERS_MAX} workers in all, and {places} places need {all}");
         return refuse(setting, workers, allowed);
     }
-    Ok((places as u32, workers))
+    Ok(Config::default().divided(places as u32, all))
 }
 
-/// As few places as `workers` need, all of one size.
-fn cut(workers: usize) -> (u32, usize) {
-    let places = workers.div_ceil(Crew::MAX);
-    (places as u32, workers.div_ceil(places))
+/// As few places as `workers` need.
+fn cut(workers: usize) -> Config {
+    Config::default().divided(workers.div_ceil(Crew::MAX) as u32, workers)
 }
 
 fn within(setting: &'static str, value: usize, most: usize) -> Result<()> {

@@ -99,7 +99,7 @@ impl<B: Bag> Team<B> {
     /// # Panics
     /// No worker, or more than [`Crew::MAX`]; no place, or `here` outside them.
     pub fn new(here: PlaceId, config: &Config, shared: B::Shared) -> Self {
-        let crew = config.crew();
+        let crew = config.crew_of(here);
         let slot = |_| {
             CachePadded::new(Slot {
                 bag: Lock::new(None),

@@ -350,6 +350,23 @@ impl fmt::Display for Spelled<Fairness> {
     }
 }
 
+/// How many places of how many workers.
+pub(super) fn crews(config: &Config) -> String {
+    let Config {
+        places,
+        workers,
+        smaller,
+        ..
+    } = *config;
+    match smaller {
+        0 => format!("{places} x {workers}"),
+        _ => {
+            let larger = places - smaller;
+            format!("{larger} x {workers} + {smaller} x {}", workers - 1)
+        }
+    }
+}
+
 /// The settings in one line.
 pub(super) fn line(config: &Config) -> String {
     format!(

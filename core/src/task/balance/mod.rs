@@ -135,10 +135,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let config = balance.config;
         let port = self.inside().pool().port();
         let places = Places::<B, P>::new(&config, shared, port);
-        let seats: Vec<_> = (0..config.places)
-            .map(PlaceId)
-            .flat_map(|place| (0..config.threads() as u32).map(move |w| (place, WorkerId(w))))
-            .collect();
+        let seats: Vec<_> = config.seats().collect();
         let observers: Vec<O> = seats
             .iter()
             .map(|&(place, worker)| (balance.observe)(place, worker))
@@ -168,7 +165,7 @@ impl<P: Host> Cx<'_, '_, P> {
             let account = account.into_inner();
             account.expect("a worker that neither panicked nor was cancelled has ended")
         });
-        let found = collect(places.into_teams(), config.threads(), accounts, &mut output);
+        let found = collect(places.into_teams(), &config, accounts, &mut output);
         let ticks_per_second = port.ticks_per_second();
         Ok(Run {
             output,

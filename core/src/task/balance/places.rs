@@ -28,7 +28,7 @@ type Slot = Lock<Option<Waker>>;
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
     pub(super) fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
         let places = || (0..config.places).map(PlaceId);
-        let wakers = |_| (0..config.threads()).map(|_| Lock::new(None)).collect();
+        let wakers = |place| (0..config.threads_of(place)).map(|_| Lock::new(None)).collect();
         Self {
             port,
             teams: places()

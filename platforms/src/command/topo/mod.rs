@@ -218,8 +218,7 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     if !choice.elsewhere {
         row("SHA-1", sha_hardware().unwrap_or("software").to_owned());
     }
-    let (places, workers) = (choice.config.places, choice.config.workers);
-    row("default", format!("{places} place x {workers} workers"));
+    row("default", crews(&choice.config));
     for (name, value) in divided(&choice.division) {
         row(name, value);
     }
@@ -233,12 +232,7 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
 
 /// The places that all processors make, as rows of a table.
 fn divided(division: &Division) -> Vec<(&'static str, String)> {
-    let places = plural(division.places.len(), "place");
-    let whole = format!(
-        "{places} x {} workers: {}",
-        division.workers,
-        division.why()
-    );
+    let whole = format!("{}: {}", crews(&division.config()), division.why());
     let mut rows = vec![("all CPUs", whole)];
     if division.places.len() > 1 {
         rows.extend(division.places.iter().enumerate().map(|(place, cpus)| {
@@ -248,6 +242,15 @@ fn divided(division: &Division) -> Vec<(&'static str, String)> {
         }));
     }
     rows
+}
+
+/// How many places of how many workers, in words.
+fn crews(config: &Config) -> String {
+    let places = plural(config.places as usize, "place");
+    match config.smaller {
+        0 => format!("{places} x {} workers", config.workers),
+        _ => format!("{places}: {} workers", balancer::crews(config)),
+    }
 }
 
 fn plural(count: usize, word: &str) -> String {
@@ -300,11 +303,12 @@ fn json(choice: &Choice) -> String {
         "sha_hardware": sha_hardware().filter(|_| !choice.elsewhere),
         "default_places": choice.config.places,
         "default_workers": choice.config.workers,
+        "default_smaller_places": choice.config.smaller,
         "division": {
             "places": choice.division.places,
-            "workers": choice.division.workers,
+            "workers": choice.division.config().workers,
+            "smaller_places": choice.division.config().smaller,
             "crossing": choice.division.crossing,
-            "shared": choice.division.shared,
             "why": choice.division.why(),
         },
         "config": balancer::json(&choice.config),
