@@ -13,6 +13,10 @@
 //! In the steady state a turn costs a few plain loads of words that rarely change and one store to a
 //! line of the worker's own; the clock is read on a few turns only, and on none if the grain is fixed.
 
+mod step;
+
+pub use step::{Pile, Step};
+
 use crate::glb::team::put;
 use crate::glb::{
     Bag, Control, Fairness, Grain, Message, Meter, Observer, Share, State, Team, Times,
@@ -21,6 +25,7 @@ use crate::grain::{Pace, Sample};
 use crate::id::WorkerId;
 use crate::lifeline::Reserve;
 use crate::port::{Park, Port};
+use step::Next;
 
 /// Tasks after which a worker tells the [`Control`] how far it is: some milliseconds.
 const REPORT_AFTER: usize = 1 << 16;
@@ -49,62 +54,6 @@ pub struct Account<O> {
     pub times: Times,
     /// What saw it.
     pub observer: O,
-}
-
-/// The two reserves of a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pile {
-    /// For the workers of the place itself.
-    Intra,
-    /// For other places.
-    Inter,
-}
-
-/// What a worker did in one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
-    /// It was started.
-    Started,
-    /// It started another worker, with a part of its work if it could be divided.
-    Grew,
-    /// It divided its work to put a part into a reserve.
-    Divided,
-    /// It put that part in.
-    Fed(Pile),
-    /// It gave to recorded thieves.
-    Answered,
-    /// It told other places a better bound.
-    Whispered,
-    /// It served a message.
-    Served,
-    /// It is done with looking outside.
-    Looked,
-    /// It did so many tasks.
-    Worked(usize),
-    /// It looked into a reserve, and took work if there was any.
-    Took(Pile),
-    /// It ran dry and left.
-    Left,
-    /// It has nothing to do until it is woken.
-    Parked,
-    /// The computation is over.
-    Ended,
-}
-
-/// What a worker does next.
-enum Next<B> {
-    Aside,
-    Turn,
-    FeedIntra,
-    FeedInter,
-    Put(Pile, B),
-    Answer,
-    Whisper,
-    Serve,
-    StepBack,
-    Work,
-    Take(Pile),
-    Leave,
 }
 
 impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
