@@ -5,11 +5,12 @@
 //! show how the program would do on many.
 #![forbid(unsafe_code)]
 
-use crate::choice;
 use crate::machines::Description;
 use crate::pinning::Pinning;
 use crate::plan::{Builder, Plan, places_of, refuse};
+use crate::rules::{self, Rules};
 use crate::runtime::Runtime;
+use crate::spelling::Lifelines;
 use crate::{Machine, Result};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -87,12 +88,7 @@ struct Setup<'a> {
     ground: Ground<'a>,
     places: Option<u32>,
     workers: Option<usize>,
-    random_steals: Option<usize>,
-    lifelines: Option<Graph>,
-    steal: Steal,
-    grain: Grain,
-    fairness: Fairness,
-    seed: u64,
+    rules: Rules,
     deadline: Option<Duration>,
 }
 
@@ -133,24 +129,12 @@ impl<'a> Glb<'a> {
     }
 
     fn over(ground: Ground<'a>) -> Self {
-        let Config {
-            steal,
-            grain,
-            fairness,
-            seed,
-            ..
-        } = Config::default();
         Self {
             setup: Setup {
                 ground,
                 places: None,
                 workers: None,
-                random_steals: None,
-                lifelines: None,
-                steal,
-                grain,
-                fairness,
-                seed,
+                rules: Rules::default(),
                 deadline: None,
             },
             control: None,
@@ -183,40 +167,40 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Sets how many places a dry one asks at random before it turns to its lifelines. Default:
-    /// [`choice::random_steals`].
+    /// [`choice::random_steals`](crate::choice::random_steals).
     pub fn random_steals(mut self, tries: usize) -> Self {
-        self.setup.random_steals = Some(tries);
+        self.setup.rules.random_steals = Some(tries);
         self
     }
 
-    /// Sets the lifeline graph. Default: [`choice::lifelines`].
+    /// Sets the lifeline graph. Default: [`choice::lifelines`](crate::choice::lifelines).
     pub fn lifelines(mut self, graph: Graph) -> Self {
-        self.setup.lifelines = Some(graph);
+        self.setup.rules.lifelines = Some(Lifelines::Graph(graph));
         self
     }
 
     /// Sets how much is taken for another place.
     pub fn steal(mut self, steal: Steal) -> Self {
-        self.setup.steal = steal;
+        self.setup.rules.steal = Some(steal);
         self
     }
 
     /// Sets the tasks between two polls: a number from 1 to [`GRAIN_MAX`](Self::GRAIN_MAX), or a
     /// [`Tuning`]. Default: measured.
     pub fn grain(mut self, grain: impl Into<Grain>) -> Self {
-        self.setup.grain = grain.into();
+        self.setup.rules.grain = Some(grain.into());
         self
     }
 
     /// Sets which worker serves messages while all workers of a place are busy.
     pub fn fairness(mut self, fairness: Fairness) -> Self {
-        self.setup.fairness = fairness;
+        self.setup.rules.fairness = Some(fairness);
         self
     }
 
     /// Sets the seed of the choice of victims.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.setup.seed = seed;
+        self.setup.rules.seed = Some(seed);
         self
     }
 
@@ -312,9 +296,7 @@ impl<'a, F> Glb<'a, F> {
                 places_of(places as usize, workers, plan.workers())?
             }
         };
-        let config = self.chosen(shape);
-        check(&config)?;
-        Ok(config)
+        checked(self.setup.rules.or(&plan.rules).over(shape))
     }
 
     /// All parameters, as [`simulate`](Self::simulate) will use them.
@@ -323,12 +305,15 @@ impl<'a, F> Glb<'a, F> {
     /// The first setting that is out of bounds.
     pub fn config_on(&self, machine: &Description) -> Result<Config> {
         let workers = self.setup.workers.unwrap_or(machine.workers as usize);
-        let config = self.chosen(Config {
+        let rules = match &self.setup.ground {
+            Ground::Lent(runtime) => runtime.plan().rules,
+            Ground::Own(builder, _) => builder.rules()?,
+        };
+        let config = checked(self.setup.rules.or(&rules).over(Config {
             places: self.setup.places.unwrap_or(1),
             workers,
             ..Config::default()
-        });
-        check(&config)?;
+        }))?;
         let room = machine.places_max(config.workers as u32);
         let most = room.min(u64::from(Self::SIMULATED_MAX));
         if !(1..=most).contains(&u64::from(config.places)) {
@@ -337,22 +322,6 @@ impl<'a, F> Glb<'a, F> {
             return refuse("places", config.places as usize, allowed);
         }
         Ok(config)
-    }
-
-    /// What was asked for, and what is chosen where nothing was, with the places and workers of `shape`.
-    fn chosen(&self, shape: Config) -> Config {
-        let (setup, places) = (&self.setup, shape.places);
-        Config {
-            random_steals: setup
-                .random_steals
-                .unwrap_or_else(|| choice::random_steals(places)),
-            lifelines: setup.lifelines.unwrap_or_else(|| choice::lifelines(places)),
-            steal: setup.steal,
-            grain: setup.grain,
-            fairness: setup.fairness,
-            seed: setup.seed,
-            ..shape
-        }
     }
 
     /// Runs `bag` to the end. `shared` makes what the workers of a place share, `output` is what the
@@ -454,30 +423,13 @@ impl Runtime {
     }
 }
 
-/// Judges what holds wherever the computation runs.
-fn check(config: &Config) -> Result<()> {
-    let workers = config.workers;
-    within_place(workers)?;
-    let grain = config.grain.initial();
-    if !(1..=GRAIN_MAX).contains(&grain) {
-        return refuse("grain", grain, format!("from 1 to {GRAIN_MAX}"));
+/// These parameters, if they may be used wherever the computation runs.
+fn checked(config: Config) -> Result<Config> {
+    within_place(config.workers)?;
+    match rules::check(&config) {
+        Ok(()) => Ok(config),
+        Err((setting, value, allowed)) => refuse(setting, value, allowed),
     }
-    if config.steal == Steal::Count(0) {
-        return refuse("steal", 0, "half, or a count from 1".to_owned());
-    }
-    if let Graph::Hypercube {
-        radix: radix @ 0..2,
-    } = config.lifelines
-    {
-        let allowed = "ring, full, or hypercube:H with a radix H from 2".to_owned();
-        return refuse("lifelines", format!("hypercube:{radix}"), allowed);
-    }
-    if config.fairness == Fairness::OneCoreFree && config.all_workers() < 2 * config.places as usize
-    {
-        let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
-        return refuse("fairness", "one-core-free", allowed);
-    }
-    Ok(())
 }
 
 /// Splits a bag's deque: removes `share` of the tasks, the oldest ones, and returns them. `None` if

@@ -8,16 +8,22 @@
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`](crate::platform)) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
+//! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
 //!
-//! A setter of the [`Builder`] wins over the variable. An empty variable counts as unset.
+//! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) wins over the variable. An empty variable counts
+//! as unset; a malformed one is an error that names it, its value, and what is allowed. [`Plan::explain`]
+//! lists every setting with its source.
 #![forbid(unsafe_code)]
 
-use crate::choice::{self, Choice};
+use crate::choice::{Choice, Source};
 use crate::division::Division;
 use crate::environment;
+use crate::explain::Facts;
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
-use crate::pinning::Pinning;
+use crate::pinning::{self, Pinning};
+use crate::platform;
+use crate::rules::{self, Rules};
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
 use tautline_core::glb::Config;
@@ -71,6 +77,9 @@ pub struct Plan {
     pub outside: Outside,
     /// How phasers of tasks are built.
     pub phasers: phaser::Config,
+    /// The balancer's rules that the environment asks for.
+    pub rules: Rules,
+    choices: Vec<Choice>,
 }
 
 impl Plan {
@@ -79,9 +88,10 @@ impl Plan {
         self.balancing.all_workers()
     }
 
-    /// What was chosen where nothing was set, and why.
-    pub fn explain(&self) -> Vec<Choice> {
-        choice::explain(&self.balancing)
+    /// Every setting, with its value, where that came from, and what the runtime chooses where
+    /// nothing is asked for.
+    pub fn explain(&self) -> &[Choice] {
+        &self.choices
     }
 
     /// What users may not expect of this plan, in one line.
@@ -199,11 +209,7 @@ impl Builder {
     /// # Errors
     /// A setting, or a variable of the environment, that is out of its bounds or malformed.
     pub fn plan(&self) -> Result<Plan> {
-        let pinning = match &self.pinning {
-            Some(pinning) => pinning.clone(),
-            None if self.environment => Pinning::from_environment(&self.machine)?,
-            None => Pinning::of(&self.machine),
-        };
+        let pinning = self.planned_pinning()?;
         let described = match &self.platform {
             None if self.environment => Platform::from_environment(&self.machine)?,
             platform => platform.clone(),
@@ -218,39 +224,116 @@ impl Builder {
                 None => self.divided(&pinning, processors),
             },
         };
-        let (places, all) = (shape.places, shape.all_workers());
-        let phasers = match self.phasers {
-            Some(phasers) => phasers,
-            None if self.environment => phaser::config(&self.machine, None)?,
-            None => {
-                let site = phaser::rule::Site::of(&self.machine);
-                phaser::rule::rule(&site, None).config
-            }
-        };
+        let rules = self.rules()?;
+        let balancing = rules.over(shape);
+        if let Err((setting, value, allowed)) = rules::check(&balancing) {
+            return refuse(rules::variable(setting).unwrap_or(setting), value, allowed);
+        }
+        let all = balancing.all_workers();
+        let phasers = self.planned_phasers()?;
         let pinned = match self.pinned {
             Some(pinned) => pinned,
             None => !self.environment || !environment::flag(NO_PIN_VARIABLE)?,
         };
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
-        Ok(Plan {
-            balancing: Config {
-                random_steals: choice::random_steals(places),
-                lifelines: choice::lifelines(places),
-                steal: choice::STEAL,
-                ..shape
+        let cpus = match (pinned, &division) {
+            (false, _) => Vec::new(),
+            (true, Some(division)) => division.seats(),
+            (true, None) => cpus(described.as_ref(), &pinning, all),
+        };
+        let choices = Facts {
+            machine: &self.machine,
+            balancing: &balancing,
+            rules: &rules,
+            places: self.source(self.places.is_some(), PLACES_VARIABLE)?,
+            workers: match self.source(self.workers.is_some(), WORKERS_VARIABLE)? {
+                Source::Rule => Source::Detected,
+                source => source,
             },
+            division: division.as_ref().map(Division::why),
+            cpus: &cpus,
+            pinning: self.pinning_source(&pinning, pinned)?,
+            surprises: self.surprises(&pinning, all, pinned)?,
+            platform: described.as_ref().map(Platform::info),
+            described: self.source(self.platform.is_some(), platform::VARIABLE)?,
+            phasers,
+            degree: self.source(self.phasers.is_some(), phaser::DEGREE_VARIABLE)?,
+        }
+        .choices();
+        Ok(Plan {
+            balancing,
             most: self.most.max(all).max(processors).min(WORKERS_MAX),
             pinned,
-            cpus: match (pinned, division) {
-                (false, _) => Vec::new(),
-                (true, Some(division)) => division.seats(),
-                (true, None) => cpus(described.as_ref(), &pinning, all),
-            },
+            cpus,
             pinning,
             tree: tree.expect("there is a worker"),
             outside: self.outside,
             phasers,
+            rules,
+            choices,
         })
+    }
+
+    fn planned_pinning(&self) -> Result<Pinning> {
+        match &self.pinning {
+            Some(pinning) => Ok(pinning.clone()),
+            None if self.environment => Pinning::from_environment(&self.machine),
+            None => Ok(Pinning::of(&self.machine)),
+        }
+    }
+
+    fn planned_phasers(&self) -> Result<phaser::Config> {
+        match self.phasers {
+            Some(phasers) => Ok(phasers),
+            None if self.environment => phaser::config(&self.machine, None),
+            None => {
+                let site = phaser::rule::Site::of(&self.machine);
+                Ok(phaser::rule::rule(&site, None).config)
+            }
+        }
+    }
+
+    /// The balancer's rules that the environment asks for.
+    pub(crate) fn rules(&self) -> Result<Rules> {
+        match self.environment {
+            true => environment::rules(),
+            false => Ok(Rules::default()),
+        }
+    }
+
+    /// Where a setting came from that has a setter, which was called or not, and a variable.
+    fn source(&self, is_set: bool, variable: &'static str) -> Result<Source> {
+        Ok(match is_set {
+            true => Source::Asked,
+            false if self.environment && environment::text(variable)?.is_some() => {
+                Source::Variable(variable)
+            }
+            false => Source::Rule,
+        })
+    }
+
+    fn pinning_source(&self, pinning: &Pinning, pinned: bool) -> Result<Source> {
+        if !pinned {
+            return self.source(self.pinned.is_some(), NO_PIN_VARIABLE);
+        }
+        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
+        Ok(match source {
+            Source::Rule if *pinning != Pinning::of(&self.machine) => {
+                Source::Variable(pinning::OPENMP_VARIABLE)
+            }
+            source => source,
+        })
+    }
+
+    /// What users do not expect of the placement, and a list of OpenMP's that was passed over.
+    fn surprises(&self, pinning: &Pinning, workers: usize, pinned: bool) -> Result<Vec<String>> {
+        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
+        let passed_over = match source {
+            Source::Rule if self.environment => Pinning::passed_over(&self.machine),
+            _ => None,
+        };
+        let surprise = pinning.surprise(workers, pinned);
+        Ok(passed_over.into_iter().chain(surprise).collect())
     }
 
     /// How many places and workers there are, if either was set.

@@ -1,6 +1,8 @@
 //! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
 #![forbid(unsafe_code)]
 
+use crate::choice::{Choice, Source};
+use crate::pinning::Claim;
 use crate::plan::refuse;
 use crate::{Error, Result};
 use tautline_core::PlaceId;
@@ -38,6 +40,7 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 pub struct Runtime {
     threads: Threads,
     plan: Plan,
+    processors: Claim,
 }
 
 impl Runtime {
@@ -57,12 +60,17 @@ impl Runtime {
 
     pub(crate) fn start(plan: Plan) -> Self {
         plan.warn();
+        let processors = Claim::new(&plan.cpus);
         let threads = Threads::start(&plan.threads());
         let (wanted, started) = (plan.workers(), threads.workers());
         if started < wanted {
             eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
         }
-        Self { threads, plan }
+        Self {
+            threads,
+            plan,
+            processors,
+        }
     }
 
     /// Runs `body` as a task on the calling thread, which is one of the workers for so long, and returns when it
@@ -99,6 +107,33 @@ impl Runtime {
     ) -> B::Output {
         let balanced = self.run(|cx| cx.balance(bag, shared, output));
         balanced.expect("there is no scope around it that could be cancelled")
+    }
+
+    /// Every setting of this runtime, with its value, where that came from, and what is chosen
+    /// where nothing is asked for.
+    ///
+    /// ```
+    /// let runtime = tautline::Runtime::builder().workers(2).build()?;
+    /// for choice in runtime.explain() {
+    ///     println!("{}: {choice}", choice.setting);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn explain(&self) -> Vec<Choice> {
+        let (wanted, started) = (self.plan.workers(), self.workers());
+        let mut choices = self.plan.explain().to_vec();
+        let workers = choices
+            .iter_mut()
+            .find(|choice| choice.setting == "workers");
+        if let Some(choice) = workers.filter(|_| started < wanted) {
+            choice.value = started.to_string();
+            choice.why = format!("{started}: the system refused threads for {wanted}");
+        }
+        let shared = self.processors.shared();
+        choices.extend(
+            shared.map(|line| Choice::chosen("placement", &line, Source::Detected, line.clone())),
+        );
+        choices
     }
 
     /// The settings that this runtime was built with.

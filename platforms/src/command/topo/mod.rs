@@ -2,7 +2,6 @@
 
 mod tree;
 
-use super::balancer::reasons;
 use super::number::{bytes, ranges};
 use super::{Failure, Outcome, balancer, deliver, sha_hardware};
 use clap::Args;
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use tautline::Machine;
 use tautline::division::Division;
 use tautline::glb::Config;
-use tautline::machine::{Cache, Fallback, Node};
+use tautline::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::{Bind, Pinning, PlaceList};
@@ -41,7 +40,7 @@ pub(super) struct Topo {
     /// The places for workers, as in OMP_PLACES
     #[arg(long, value_name = "LIST", value_parser = list)]
     pin: Option<PlaceList>,
-    /// Say why the balancer is set as it is
+    /// Show where each setting came from, and why it is chosen
     #[arg(long)]
     explain: bool,
     /// One JSON object instead of a table
@@ -55,6 +54,7 @@ struct Choice {
     /// It is another one.
     elsewhere: bool,
     config: Config,
+    choices: Vec<tautline::choice::Choice>,
     /// The processor of each worker.
     cpus: Vec<usize>,
     platform: Platform,
@@ -78,12 +78,8 @@ impl Topo {
             json(&choice)
         } else {
             let reasons = if self.explain {
-                let all = [
-                    fallbacks(&choice.machine),
-                    reasons(&choice.config),
-                    phasers(&choice),
-                ];
-                all.concat()
+                let phasers = choice.phasers.explain(choice.degree);
+                balancer::rows([choice.choices.clone(), phasers].concat())
             } else {
                 Vec::new()
             };
@@ -119,6 +115,7 @@ impl Topo {
             phasers: rule(&site, Some(site.processors)),
             degree,
             config: plan.balancing,
+            choices: plan.explain().to_vec(),
             cpus: plan.cpus,
             elsewhere,
             division: Division::of(&machine),
@@ -126,52 +123,6 @@ impl Topo {
             machine,
         })
     }
-}
-
-/// What is assumed of the machine, as rows of a table.
-fn fallbacks(machine: &Machine) -> Vec<(&'static str, String)> {
-    let row = |fallback: &Fallback| match fallback {
-        Fallback::Cores(cpus) => (
-            "cores",
-            format!("unknown for CPUs {}: each counts as a core", ranges(cpus)),
-        ),
-        Fallback::Caches(cpus) => (
-            "caches",
-            format!("unknown for CPUs {}: none is shared", ranges(cpus)),
-        ),
-        Fallback::Nodes(cpus) => (
-            "memory nodes",
-            format!("unknown for CPUs {}: one memory is assumed", ranges(cpus)),
-        ),
-        Fallback::Quota(text) => (
-            "CPU quota",
-            format!("{}: malformed, taken for no limit", text.escape_debug()),
-        ),
-        _ => ("fallback", format!("{fallback:?}")),
-    };
-    let mut rows: Vec<_> = machine.fallbacks().iter().map(row).collect();
-    if let Some(quota) = machine.quota() {
-        let workers = machine.cpus().len();
-        if workers < machine.allowed().len() {
-            rows.push((
-                "CPU quota",
-                format!("{quota:.3} CPUs: {}", plural(workers, "worker")),
-            ));
-        }
-    }
-    rows
-}
-
-fn phasers(choice: &Choice) -> Vec<(&'static str, String)> {
-    let asked = choice.degree;
-    let row = |choice: tautline::choice::Choice| match asked.filter(|_| !choice.chosen) {
-        Some(degree) => (
-            choice.setting,
-            format!("{degree}, as asked; else {}", choice.why),
-        ),
-        None => (choice.setting, choice.why),
-    };
-    choice.phasers.explain(asked).into_iter().map(row).collect()
 }
 
 fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
@@ -293,6 +244,12 @@ fn json(choice: &Choice) -> String {
         .nodes()
         .iter()
         .map(|node| serde_json::json!({"id": node.id, "bytes": node.bytes, "cpus": node.cpus}));
+    let choices = choice.choices.iter().map(|choice| {
+        serde_json::json!({
+            "setting": choice.setting, "value": choice.value,
+            "source": choice.source.to_string(), "why": choice.why,
+        })
+    });
     let object = serde_json::json!({
         "model": machine.model(),
         "cpus": cpus.collect::<Vec<_>>(),
@@ -312,6 +269,7 @@ fn json(choice: &Choice) -> String {
             "why": choice.division.why(),
         },
         "config": balancer::json(&choice.config),
+        "choices": choices.collect::<Vec<_>>(),
         "phaser": {
             "tasks": choice.machine.cpus().len(),
             "degree": choice.degree.unwrap_or(choice.phasers.config.degree),
