@@ -6,9 +6,13 @@
 //! workers and with other tasks; and several computations share the pool: a poll ends after a while
 //! if other tasks wait.
 //!
+//! # Proved
+//! Two places on two workers (`balance_*` in `verify/tests/task.rs`): loot and the end reach a worker that is suspended, and
+//! a panic reaches the owner.
+//!
 //! # Not proved
-//! The workers of a place have their models (`verify/tests/glb.rs`), and so have the wake-ups of futures
-//! (`verify/tests/task.rs`); the two together run under ThreadSanitizer only.
+//! The atomics of the crate `async-task` are invisible to these models: what a poll observes does not rely on them, but on the
+//! lock of its worker's slot.
 #![forbid(unsafe_code)]
 
 mod member;
