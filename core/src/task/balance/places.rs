@@ -18,12 +18,12 @@ use core::task::Waker;
 pub(super) struct Places<'p, B: Bag, P> {
     port: &'p P,
     teams: Vec<Team<B>>,
-    /// By place and worker: `None` until the worker is polled first.
+    /// By place and worker: the waker, `None` until the worker is polled first.
     wakers: Vec<Box<[Slot]>>,
     closed: AtomicBool,
 }
 
-/// What wakes a worker, once it is known.
+/// The waker of a worker, once it is known.
 type Slot = Lock<Option<Waker>>;
 
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
@@ -48,7 +48,7 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         &self.teams[place.index()]
     }
 
-    /// What `place` sees of the computation.
+    /// Returns the view that `place` has of the computation.
     pub(super) fn at(&self, place: PlaceId) -> Here<'_, 'p, B, P> {
         Here {
             places: self,
