@@ -17,7 +17,7 @@ use crate::sync::{AtomicUsize, Ordering};
 /// ```
 /// # use tautline_core::glb::{Config, Steal};
 /// let config = Config { places: 4, workers: 2, steal: Steal::Count(7), ..Config::default() };
-/// assert_eq!(config.places as usize * config.threads(), 8);
+/// assert_eq!(config.all_threads(), 8);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
