@@ -8,6 +8,7 @@
 use crate::finish::Reason;
 use crate::glb::Share;
 use crate::grain::Tuning;
+use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::Graph;
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -16,14 +17,17 @@ use crate::sync::{AtomicUsize, Ordering};
 /// ```
 /// # use tautline_core::glb::{Config, Steal};
 /// let config = Config { places: 4, workers: 2, steal: Steal::Count(7), ..Config::default() };
-/// assert_eq!(config.places as usize * config.threads(), 8);
+/// assert_eq!(config.all_threads(), 8);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Places, at least 1.
     pub places: u32,
-    /// Workers a place, 1 to [`Crew::MAX`](crate::lifeline::Crew::MAX).
+    /// Workers of each place, 1 to [`Crew::MAX`](crate::lifeline::Crew::MAX).
     pub workers: usize,
+    /// How many places, the last ones, have one worker fewer: fewer than [`places`](Self::places), and 0 if
+    /// there is one worker a place.
+    pub smaller: u32,
     /// Random steals before a dry place turns to its lifelines (w).
     pub random_steals: usize,
     /// The lifelines.
@@ -39,11 +43,32 @@ pub struct Config {
 }
 
 impl Config {
-    /// Workers of a place that do tasks.
-    pub(super) fn crew(&self) -> usize {
+    /// Divides `workers` among `places` so that no place has two workers more than another.
+    #[must_use]
+    pub const fn divided(mut self, places: u32, workers: usize) -> Self {
+        self.places = places;
+        self.workers = workers.div_ceil(places as usize);
+        self.smaller = (self.workers * places as usize - workers) as u32;
+        self
+    }
+
+    /// The workers of one place.
+    pub const fn workers_of(&self, place: PlaceId) -> usize {
+        let is_smaller = place.0 >= self.places.saturating_sub(self.smaller);
+        self.workers - is_smaller as usize
+    }
+
+    /// The workers of all places.
+    pub const fn all_workers(&self) -> usize {
+        self.workers * self.places as usize - self.smaller as usize
+    }
+
+    /// The workers of a place that do tasks.
+    pub(super) fn crew_of(&self, place: PlaceId) -> usize {
+        let workers = self.workers_of(place);
         match self.fairness {
-            Fairness::OneCoreFree => self.workers.saturating_sub(1).max(1),
-            _ => self.workers,
+            Fairness::OneCoreFree => workers.saturating_sub(1).max(1),
+            _ => workers,
         }
     }
 
@@ -53,8 +78,24 @@ impl Config {
     }
 
     /// Threads of a place: its crew, and the steward if there is one.
-    pub fn threads(&self) -> usize {
-        self.crew() + usize::from(self.has_steward())
+    pub fn threads_of(&self, place: PlaceId) -> usize {
+        self.crew_of(place) + usize::from(self.has_steward())
+    }
+
+    /// Threads of all places.
+    pub fn all_threads(&self) -> usize {
+        let last = PlaceId(self.places.saturating_sub(1));
+        let larger = self.places.saturating_sub(self.smaller) as usize;
+        larger * self.threads_of(PlaceId::HOME) + self.smaller as usize * self.threads_of(last)
+    }
+
+    /// All threads, place by place.
+    pub fn seats(&self) -> impl Iterator<Item = (PlaceId, WorkerId)> + use<> {
+        let config = *self;
+        (0..config.places).map(PlaceId).flat_map(move |place| {
+            let workers = 0..config.threads_of(place) as u32;
+            workers.map(move |worker| (place, WorkerId(worker)))
+        })
     }
 }
 
@@ -64,6 +105,7 @@ impl Default for Config {
         Self {
             places: 1,
             workers: 1,
+            smaller: 0,
             random_steals: 1,
             lifelines: Graph::Hypercube { radix: 2 },
             steal: Steal::Half,
