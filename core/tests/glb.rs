@@ -225,7 +225,7 @@ fn workers_double_every_turn() {
         ..two_places(WORKERS, Fairness::Inline)
     };
     let world = World::new(&config, 1, hooks);
-    assert_eq!(config.threads(), WORKERS);
+    assert_eq!(config.all_threads(), WORKERS);
     assert_eq!(world.run(10_000), 10_000);
     assert_eq!(started.lock().unwrap().len(), WORKERS);
     assert!(live.load(SeqCst) <= WORKERS);

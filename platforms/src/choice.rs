@@ -5,6 +5,8 @@
 //! microseconds to the 35 of Ethernet, changes the best settings less than the seed does.
 #![forbid(unsafe_code)]
 
+use crate::spelling::Spelled;
+use std::fmt;
 use tautline_core::glb::{Config, Grain, Steal};
 use tautline_core::grain::Rule;
 use tautline_core::lifeline::Graph;
@@ -28,33 +30,97 @@ pub fn lifelines(places: u32) -> Graph {
 /// The share of a thief: half, the only amount that performs acceptably on every tree.
 pub const STEAL: Steal = Steal::Half;
 
-/// A setting, and why it is what it is.
+/// A setting, its value, where that came from, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The setting.
     pub setting: &'static str,
-    /// Chosen here, or as requested.
-    pub chosen: bool,
-    /// The reason for the default.
+    /// Its value.
+    pub value: String,
+    /// Where the value came from.
+    pub source: Source,
+    /// The default, and its reason.
     pub why: String,
 }
 
-/// Explains the settings of `config` that have defaults here.
+/// Where the value of a setting came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A rule of the runtime.
+    Rule,
+    /// Detected on this machine.
+    Detected,
+    /// The program, or an option.
+    Asked,
+    /// This variable of the environment.
+    Variable(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rule => "rule",
+            Self::Detected => "detected",
+            Self::Asked => "as asked",
+            Self::Variable(name) => name,
+        })
+    }
+}
+
+impl Choice {
+    /// A value that nothing was asked about: the text of `why` begins with it.
+    pub fn chosen(
+        setting: &'static str,
+        value: impl ToString,
+        source: Source,
+        why: String,
+    ) -> Self {
+        Self {
+            setting,
+            value: value.to_string(),
+            source,
+            why,
+        }
+    }
+
+    /// Whether no value was requested, so that the runtime chose it.
+    pub fn is_chosen(&self) -> bool {
+        matches!(self.source, Source::Rule | Source::Detected)
+    }
+}
+
+/// The reason, and the source; of a requested value, the value, the source, and what would be chosen
+/// otherwise.
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            value, source, why, ..
+        } = self;
+        match self.is_chosen() {
+            true => write!(f, "{why} [{source}]"),
+            false if why.is_empty() => write!(f, "{value} [{source}]"),
+            false => write!(f, "{value} [{source}]; else {why}"),
+        }
+    }
+}
+
+/// Explains the rules of `config`, with [`Source::Asked`] where another value than the chosen one is set.
 ///
 /// ```
 /// use tautline::choice::explain;
 /// use tautline::glb::Glb;
 ///
 /// for choice in explain(&Glb::new().places(64).workers(1).config()?) {
-///     println!("{}: {}", choice.setting, choice.why);
+///     println!("{}: {choice}", choice.setting);
 /// }
 /// # Ok::<(), tautline::Error>(())
 /// ```
 pub fn explain(config: &Config) -> Vec<Choice> {
     let places = config.places;
-    let choice = |setting, chosen, why| Choice {
+    let choice = |setting, value: String, chosen, why| Choice {
         setting,
-        chosen,
+        value,
+        source: if chosen { Source::Rule } else { Source::Asked },
         why,
     };
     let Graph::Hypercube { radix } = lifelines(places) else {
@@ -64,6 +130,7 @@ pub fn explain(config: &Config) -> Vec<Choice> {
     vec![
         choice(
             "random steals",
+            config.random_steals.to_string(),
             config.random_steals == random_steals(places),
             format!(
                 "{}, one for each doubling of the places ({places}): with 1, simulated trees on 1024 places lose up \
@@ -73,6 +140,7 @@ pub fn explain(config: &Config) -> Vec<Choice> {
         ),
         choice(
             "lifelines",
+            Spelled(config.lifelines).to_string(),
             config.lifelines == lifelines(places),
             format!(
                 "hypercube:{radix}: 2 has the highest efficiency on 1024 places; 8 above {BINARY_PLACES} places \
@@ -81,6 +149,7 @@ pub fn explain(config: &Config) -> Vec<Choice> {
         ),
         choice(
             "steal",
+            Spelled(config.steal).to_string(),
             config.steal == STEAL,
             "half: on 1024 places 7 tasks are better by 4 points of efficiency where the work is near the \
              root, and worse by 14 where it is not"
@@ -88,6 +157,7 @@ pub fn explain(config: &Config) -> Vec<Choice> {
         ),
         choice(
             "grain",
+            Spelled(config.grain).to_string(),
             measured,
             "measured at each place: an empty look outside takes one part in 64 of the time at most, more \
              only where workers wait for work"
@@ -123,7 +193,7 @@ mod tests {
             grain: 511.into(),
             ..Config::default()
         };
-        let chosen: Vec<_> = explain(&config).iter().map(|it| it.chosen).collect();
+        let chosen: Vec<_> = explain(&config).iter().map(Choice::is_chosen).collect();
         assert_eq!(chosen, [true, true, true, false]);
     }
 }

@@ -3,22 +3,24 @@
 //! # Algorithm
 //! The processors that workers are pinned to by default ([`Machine::cpus`]) are laid out in the order of
 //! the machine: package, memory node, last-level cache, core. Up to [`Crew::MAX`] of them are one place.
-//! More are cut into places of consecutive processors. All places have the same number of workers, since
-//! the balancer has one number for all of them; of the divisors of the number of processors the first
-//! that fits is taken, the fewest places first:
+//! More are cut into places of consecutive processors, whose numbers differ by one at most; every processor
+//! has one worker. The first cut that fits is taken, the fewest places first, and of two with as many
+//! places the one that begins with the larger places:
 //!
 //! 1. no place crosses a border of memory nodes or last-level caches, with at most twice as many places
 //!    as are needed;
 //! 2. no place crosses a border of memory nodes, with at most four times as many;
-//! 3. even cuts, with at most four times as many;
-//! 4. otherwise (67 processors, say) as few places as possible. Their numbers of processors differ by one,
-//!    and in a place with one processor fewer two workers share its first processor.
+//! 3. as few places as possible.
 //!
-//! A place crosses no border if it lies within a part of the machine or consists of whole parts.
+//! A place crosses no border if it lies within a part of the machine or consists of whole parts. The places
+//! with a processor more come first in the result, as in [`Config::smaller`].
 #![forbid(unsafe_code)]
 
 use crate::pinning::ranges;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::iter;
+use tautline_core::glb::Config;
 use tautline_core::lifeline::Crew;
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
@@ -44,16 +46,12 @@ pub enum Cut {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Division {
-    /// The processors of each place, one of each core first.
+    /// The processors of each place, one of each core first. The last places may have one fewer.
     pub places: Vec<Vec<usize>>,
-    /// Workers of each place: as many as the largest has processors.
-    pub workers: usize,
     /// What the cuts follow.
     pub cut: Cut,
     /// The places whose processors belong to memory nodes that they share with other places.
     pub crossing: Vec<usize>,
-    /// The processors that two workers share, one of each place with a processor fewer.
-    pub shared: Vec<usize>,
 }
 
 impl Division {
@@ -61,32 +59,26 @@ impl Division {
     pub fn of(machine: &Machine) -> Self {
         let row = Row::of(machine);
         let all = row.cpus.len();
-        let least = all.div_ceil(Crew::MAX);
-        let divisors = |more: usize| (least..=least * more).filter(|places| all % places == 0);
-        let even = |places: usize| vec![all / places; places];
-        let nodes = |places: &usize| row.crossing(&even(*places), &row.nodes).is_empty();
-        let caches = |places: &usize| row.crossing(&even(*places), &row.caches).is_empty();
-        let places = divisors(MORE_FOR_CACHES)
-            .find(|places| nodes(places) && caches(places))
-            .or_else(|| divisors(MORE_FOR_NODES).find(nodes))
-            .or_else(|| divisors(MORE_FOR_NODES).next());
-        row.cut(places.map_or_else(
-            || {
-                let one_more = |place| usize::from(place < all % least);
-                (0..least)
-                    .map(|place| all / least + one_more(place))
-                    .collect()
-            },
-            even,
-        ))
+        let least = all.div_ceil(Crew::MAX).max(1);
+        let up_to = |times: usize| (least..=least * times).flat_map(|places| cuts(all, places));
+        let follows = |sizes: &Vec<usize>, parts: &[usize]| row.crossing(sizes, parts).is_empty();
+        let nodes = |sizes: &Vec<usize>| follows(sizes, &row.nodes);
+        let sizes = up_to(MORE_FOR_CACHES)
+            .find(|sizes| nodes(sizes) && follows(sizes, &row.caches))
+            .or_else(|| up_to(MORE_FOR_NODES).find(nodes))
+            .or_else(|| up_to(1).next());
+        row.cut(sizes.expect("there is a number of places"))
+    }
+
+    /// How many places there are, and how many processors in all of them.
+    pub fn config(&self) -> Config {
+        let processors = self.places.iter().map(Vec::len).sum();
+        Config::default().divided(self.places.len() as u32, processors)
     }
 
     /// The processor of each worker, place by place.
     pub fn seats(&self) -> Vec<usize> {
-        let of_place = |cpus: &Vec<usize>| -> Vec<usize> {
-            cpus.iter().copied().cycle().take(self.workers).collect()
-        };
-        self.places.iter().flat_map(of_place).collect()
+        self.places.concat()
     }
 
     /// Why the places are these, in one line.
@@ -99,11 +91,7 @@ impl Division {
         };
         if !self.crossing.is_empty() {
             let places = ranges(&self.crossing);
-            line += &format!("; equal places cannot follow memory nodes, cut by places {places}");
-        }
-        if !self.shared.is_empty() {
-            let cpus = ranges(&self.shared);
-            line += &format!("; no equal division, so that two workers share CPU {cpus}");
+            line += &format!("; even places cannot follow memory nodes, cut by places {places}");
         }
         line
     }
@@ -178,27 +166,38 @@ impl Row {
 
     fn cut(self, sizes: Vec<usize>) -> Division {
         let cut = self.borders(&sizes);
-        let workers = sizes.iter().copied().max().unwrap_or(1);
         let crossing = self.crossing(&sizes, &self.nodes);
         let mut rest = self.cpus.as_slice();
-        let (mut places, mut shared) = (Vec::new(), Vec::new());
-        for size in sizes {
+        let mut places = Vec::with_capacity(sizes.len());
+        for (place, size) in sizes.into_iter().enumerate() {
             let (own, after) = rest.split_at(size);
             rest = after;
             let mut own: Vec<&Cpu> = own.iter().collect();
             own.sort_by_key(|cpu| (cpu.thread, cpu.id));
             let cpus: Vec<usize> = own.iter().map(|cpu| cpu.id).collect();
-            shared.extend(cpus.iter().cycle().take(workers).skip(cpus.len()));
-            places.push(cpus);
+            places.push((cpus, crossing.contains(&place)));
         }
+        // Stable: otherwise in the order of the machine.
+        places.sort_by_key(|(cpus, _)| Reverse(cpus.len()));
+        let crosses = |(place, (_, crosses)): (usize, &(_, bool))| crosses.then_some(place);
         Division {
-            places,
-            workers,
             cut,
-            crossing,
-            shared,
+            crossing: places.iter().enumerate().filter_map(crosses).collect(),
+            places: places.into_iter().map(|(cpus, _)| cpus).collect(),
         }
     }
+}
+
+/// The sizes of this number of places, which differ by one at most: the larger ones first, or last.
+fn cuts(all: usize, places: usize) -> impl Iterator<Item = Vec<usize>> {
+    let larger = all % places;
+    let sizes = move |is_larger: fn(usize, usize, usize) -> bool| {
+        let size = |place| all / places + usize::from(is_larger(place, places, larger));
+        (0..places).map(size).collect::<Vec<_>>()
+    };
+    let first = sizes(|place, _, larger| place < larger);
+    let last = sizes(|place, places, larger| place >= places - larger);
+    iter::once(first).chain((larger > 0).then_some(last))
 }
 
 /// The processors behind each cache of the last level, from the third on.

@@ -1,6 +1,8 @@
 //! Environment variables: an empty one counts as unset.
 #![forbid(unsafe_code)]
 
+use crate::rules::{self, Rules};
+use crate::spelling;
 use crate::{Error, Result};
 use std::borrow::Cow;
 
@@ -39,6 +41,42 @@ pub(crate) fn number(name: &'static str, least: usize, most: usize) -> Result<Op
             allowed: Cow::from(format!("a whole number from {least} to {most}")),
         }),
     }
+}
+
+/// Returns the value of the variable, as `parse` reads it; `None` if it is unset or empty.
+///
+/// # Errors
+/// What `parse` refuses, with what it allows.
+fn parsed<T>(
+    name: &'static str,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>> {
+    let Some(value) = text(name)? else {
+        return Ok(None);
+    };
+    match parse(&value) {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(allowed) => Err(Error::Setting {
+            setting: name,
+            value: value.escape_debug().to_string(),
+            allowed: Cow::from(allowed),
+        }),
+    }
+}
+
+/// Returns the balancer's rules that variables set.
+///
+/// # Errors
+/// A malformed variable.
+pub(crate) fn rules() -> Result<Rules> {
+    Ok(Rules {
+        random_steals: parsed(rules::RANDOM_STEALS_VARIABLE, spelling::random_steals)?.flatten(),
+        lifelines: parsed(rules::LIFELINES_VARIABLE, spelling::lifelines)?.flatten(),
+        steal: parsed(rules::STEAL_VARIABLE, spelling::steal)?,
+        grain: parsed(rules::GRAIN_VARIABLE, spelling::grain)?,
+        fairness: parsed(rules::FAIRNESS_VARIABLE, spelling::fairness)?,
+        seed: parsed(rules::SEED_VARIABLE, spelling::seed)?,
+    })
 }
 
 /// Returns whether the variable is 1 or true; false if it is unset or empty.

@@ -5,11 +5,12 @@
 //! show how the program would perform on many machines.
 #![forbid(unsafe_code)]
 
-use crate::choice;
 use crate::machines::Description;
 use crate::pinning::Pinning;
-use crate::plan::{Builder, Plan, refuse};
+use crate::plan::{Builder, Plan, places_of, refuse};
+use crate::rules::{self, Rules};
 use crate::runtime::Runtime;
+use crate::spelling::Lifelines;
 use crate::{Machine, Result};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -66,12 +67,7 @@ struct Setup<'a> {
     ground: Ground<'a>,
     places: Option<u32>,
     workers: Option<usize>,
-    random_steals: Option<usize>,
-    lifelines: Option<Graph>,
-    steal: Steal,
-    grain: Grain,
-    fairness: Fairness,
-    seed: u64,
+    rules: Rules,
     deadline: Option<Duration>,
 }
 
@@ -112,24 +108,12 @@ impl<'a> Glb<'a> {
     }
 
     fn over(ground: Ground<'a>) -> Self {
-        let Config {
-            steal,
-            grain,
-            fairness,
-            seed,
-            ..
-        } = Config::default();
         Self {
             setup: Setup {
                 ground,
                 places: None,
                 workers: None,
-                random_steals: None,
-                lifelines: None,
-                steal,
-                grain,
-                fairness,
-                seed,
+                rules: Rules::default(),
                 deadline: None,
             },
             control: None,
@@ -169,21 +153,21 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Sets how many random requests a dry place makes before it uses its lifelines. Default:
-    /// [`choice::random_steals`].
+    /// [`choice::random_steals`](crate::choice::random_steals).
     pub fn random_steals(mut self, tries: usize) -> Self {
-        self.setup.random_steals = Some(tries);
+        self.setup.rules.random_steals = Some(tries);
         self
     }
 
-    /// Sets the lifeline graph. Default: [`choice::lifelines`].
+    /// Sets the lifeline graph. Default: [`choice::lifelines`](crate::choice::lifelines).
     pub fn lifelines(mut self, graph: Graph) -> Self {
-        self.setup.lifelines = Some(graph);
+        self.setup.rules.lifelines = Some(Lifelines::Graph(graph));
         self
     }
 
     /// Sets how much is taken for another place.
     pub fn steal(mut self, steal: Steal) -> Self {
-        self.setup.steal = steal;
+        self.setup.rules.steal = Some(steal);
         self
     }
 
@@ -201,19 +185,19 @@ impl<'a, F> Glb<'a, F> {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn grain(mut self, grain: impl Into<Grain>) -> Self {
-        self.setup.grain = grain.into();
+        self.setup.rules.grain = Some(grain.into());
         self
     }
 
     /// Sets which worker serves messages while all workers of a place are busy.
     pub fn fairness(mut self, fairness: Fairness) -> Self {
-        self.setup.fairness = fairness;
+        self.setup.rules.fairness = Some(fairness);
         self
     }
 
     /// Sets the seed of the choice of victims.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.setup.seed = seed;
+        self.setup.rules.seed = Some(seed);
         self
     }
 
@@ -343,24 +327,21 @@ impl<'a, F> Glb<'a, F> {
         let Setup {
             places, workers, ..
         } = self.setup;
-        let all = plan.workers();
-        let Config {
-            places: planned,
-            workers: each,
-            ..
-        } = plan.balancing;
-        let places = places.unwrap_or(planned);
-        let share = match places == planned {
-            true => each,
-            false => (all / places.max(1) as usize).clamp(1, Crew::MAX),
+        let planned = plan.balancing;
+        let shape = match (places, workers) {
+            (None, None) => planned,
+            (Some(places), None) if places == planned.places => planned,
+            _ => {
+                let places = places.unwrap_or(planned.places);
+                let most = Self::THREADS_MAX;
+                if !(1..=most as u32).contains(&places) {
+                    return refuse("places", places, format!("from 1 to {most}"));
+                }
+                let workers = workers.map(|workers| ("workers", workers));
+                places_of(places as usize, workers, plan.workers())?
+            }
         };
-        let config = self.chosen(places, workers.unwrap_or(share));
-        check(&config)?;
-        let most = Self::THREADS_MAX as u32;
-        if !(1..=most).contains(&places) {
-            return refuse("places", places, format!("from 1 to {most}"));
-        }
-        Ok(config)
+        checked(self.setup.rules.or(&plan.rules).over(shape))
     }
 
     /// Returns all parameters, as [`simulate`](Self::simulate) will use them.
@@ -369,8 +350,15 @@ impl<'a, F> Glb<'a, F> {
     /// The first setting that is out of bounds.
     pub fn config_on(&self, machine: &Description) -> Result<Config> {
         let workers = self.setup.workers.unwrap_or(machine.workers as usize);
-        let config = self.chosen(self.setup.places.unwrap_or(1), workers);
-        check(&config)?;
+        let rules = match &self.setup.ground {
+            Ground::Lent(runtime) => runtime.plan().rules,
+            Ground::Own(builder, _) => builder.rules()?,
+        };
+        let config = checked(self.setup.rules.or(&rules).over(Config {
+            places: self.setup.places.unwrap_or(1),
+            workers,
+            ..Config::default()
+        }))?;
         let room = machine.places_max(config.workers as u32);
         let most = room.min(u64::from(Self::SIMULATED_MAX));
         if !(1..=most).contains(&u64::from(config.places)) {
@@ -379,23 +367,6 @@ impl<'a, F> Glb<'a, F> {
             return refuse("places", config.places as usize, allowed);
         }
         Ok(config)
-    }
-
-    /// The requested parameters, with the defaults of the others.
-    fn chosen(&self, places: u32, workers: usize) -> Config {
-        let setup = &self.setup;
-        Config {
-            places,
-            workers,
-            random_steals: setup
-                .random_steals
-                .unwrap_or_else(|| choice::random_steals(places)),
-            lifelines: setup.lifelines.unwrap_or_else(|| choice::lifelines(places)),
-            steal: setup.steal,
-            grain: setup.grain,
-            fairness: setup.fairness,
-            seed: setup.seed,
-        }
     }
 
     /// Runs `bag` to the end. `shared` creates the value that the workers of a place share; the bags
@@ -527,29 +498,13 @@ impl Runtime {
     }
 }
 
-/// Checks the bounds that hold on threads and in simulations.
-fn check(config: &Config) -> Result<()> {
-    let workers = config.workers;
-    within_place(workers)?;
-    let grain = config.grain.initial();
-    if !(1..=GRAIN_MAX).contains(&grain) {
-        return refuse("grain", grain, format!("from 1 to {GRAIN_MAX}"));
+/// Returns these parameters, if they may be used on threads and in simulations.
+fn checked(config: Config) -> Result<Config> {
+    within_place(config.workers)?;
+    match rules::check(&config) {
+        Ok(()) => Ok(config),
+        Err((setting, value, allowed)) => refuse(setting, value, allowed),
     }
-    if config.steal == Steal::Count(0) {
-        return refuse("steal", 0, "half, or a count from 1".to_owned());
-    }
-    if let Graph::Hypercube {
-        radix: radix @ 0..2,
-    } = config.lifelines
-    {
-        let allowed = "ring, full, or hypercube:H with a radix H from 2".to_owned();
-        return refuse("lifelines", format!("hypercube:{radix}"), allowed);
-    }
-    if config.fairness == Fairness::OneCoreFree && workers == 1 {
-        let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
-        return refuse("fairness", "one-core-free", allowed);
-    }
-    Ok(())
 }
 
 /// Splits a bag's deque: removes `share` of the tasks, the oldest ones, and returns them. `None` if
@@ -605,7 +560,13 @@ mod tests {
     #[test]
     fn workers_are_the_processors_divided_among_the_places() {
         let machine = Machine::read("/nowhere".as_ref(), &[3, 4, 5, 6, 7, 8]);
-        let workers = |places| Glb::on(&machine).places(places).config().unwrap().workers;
-        assert_eq!([1, 2, 4, 7].map(workers), [6, 3, 1, 1]);
+        let workers = |places| {
+            Glb::on(&machine)
+                .places(places)
+                .config()
+                .unwrap()
+                .all_workers()
+        };
+        assert_eq!([1, 2, 4, 7].map(workers), [6, 6, 6, 7]);
     }
 }

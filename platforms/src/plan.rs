@@ -8,16 +8,22 @@
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`](crate::platform)) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
+//! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
 //!
-//! A setter of the [`Builder`] overrides the variable. An empty variable counts as unset.
+//! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
+//! as unset; a malformed one is an error that names it, its value, and what is allowed. [`Plan::explain`]
+//! lists every setting with its source.
 #![forbid(unsafe_code)]
 
-use crate::choice::{self, Choice};
+use crate::choice::{Choice, Source};
 use crate::division::Division;
 use crate::environment;
+use crate::explain::Facts;
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
-use crate::pinning::Pinning;
+use crate::pinning::{self, Pinning};
+use crate::platform;
+use crate::rules::{self, Rules};
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
 use tautline_core::glb::Config;
@@ -82,25 +88,28 @@ pub struct Plan {
     pub outside: Outside,
     /// How phasers of tasks are built.
     pub phasers: phaser::Config,
+    /// The balancer's rules that the environment requests.
+    pub rules: Rules,
+    choices: Vec<Choice>,
 }
 
 impl Plan {
     /// Returns the number of workers of all places.
     pub fn workers(&self) -> usize {
-        self.balancing.places as usize * self.balancing.workers
+        self.balancing.all_workers()
     }
 
-    /// Explains the settings that were chosen by default.
+    /// Returns every setting, with its value, its source, and what the runtime chooses by default.
     ///
     /// ```
     /// # use tautline::prelude::*;
     /// for choice in Runtime::builder().plan()?.explain() {
-    ///     println!("{}: {}", choice.setting, choice.why);
+    ///     println!("{}: {choice}", choice.setting);
     /// }
     /// # Ok::<(), tautline::Error>(())
     /// ```
-    pub fn explain(&self) -> Vec<Choice> {
-        choice::explain(&self.balancing)
+    pub fn explain(&self) -> &[Choice] {
+        &self.choices
     }
 
     /// Warns of unexpected effects of this plan, in one line.
@@ -269,11 +278,7 @@ impl Builder {
     /// # Errors
     /// A setting, or a variable of the environment, that is out of its bounds or malformed.
     pub fn plan(&self) -> Result<Plan> {
-        let pinning = match &self.pinning {
-            Some(pinning) => pinning.clone(),
-            None if self.environment => Pinning::from_environment(&self.machine)?,
-            None => Pinning::of(&self.machine),
-        };
+        let pinning = self.planned_pinning()?;
         let described = match &self.platform {
             None if self.environment => Platform::from_environment(&self.machine)?,
             platform => platform.clone(),
@@ -288,46 +293,120 @@ impl Builder {
                 None => self.divided(&pinning, processors),
             },
         };
-        let (places, workers) = shape;
-        let phasers = match self.phasers {
-            Some(phasers) => phasers,
-            None if self.environment => phaser::config(&self.machine, None)?,
-            None => {
-                let site = phaser::rule::Site::of(&self.machine);
-                phaser::rule::rule(&site, None).config
-            }
-        };
+        let rules = self.rules()?;
+        let balancing = rules.over(shape);
+        if let Err((setting, value, allowed)) = rules::check(&balancing) {
+            return refuse(rules::variable(setting).unwrap_or(setting), value, allowed);
+        }
+        let all = balancing.all_workers();
+        let phasers = self.planned_phasers()?;
         let pinned = match self.pinned {
             Some(pinned) => pinned,
             None => !self.environment || !environment::flag(NO_PIN_VARIABLE)?,
         };
-        let all = places as usize * workers;
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
-        Ok(Plan {
-            balancing: Config {
-                places,
-                workers,
-                random_steals: choice::random_steals(places),
-                lifelines: choice::lifelines(places),
-                steal: choice::STEAL,
-                ..Config::default()
+        let cpus = match (pinned, &division) {
+            (false, _) => Vec::new(),
+            (true, Some(division)) => division.seats(),
+            (true, None) => cpus(described.as_ref(), &pinning, all),
+        };
+        let choices = Facts {
+            machine: &self.machine,
+            balancing: &balancing,
+            rules: &rules,
+            places: self.source(self.places.is_some(), PLACES_VARIABLE)?,
+            workers: match self.source(self.workers.is_some(), WORKERS_VARIABLE)? {
+                Source::Rule => Source::Detected,
+                source => source,
             },
+            division: division.as_ref().map(Division::why),
+            cpus: &cpus,
+            pinning: self.pinning_source(&pinning, pinned)?,
+            surprises: self.surprises(&pinning, all, pinned)?,
+            platform: described.as_ref().map(Platform::info),
+            described: self.source(self.platform.is_some(), platform::VARIABLE)?,
+            phasers,
+            degree: self.source(self.phasers.is_some(), phaser::DEGREE_VARIABLE)?,
+        }
+        .choices();
+        Ok(Plan {
+            balancing,
             most: self.most.max(all).max(processors).min(WORKERS_MAX),
             pinned,
-            cpus: match (pinned, division) {
-                (false, _) => Vec::new(),
-                (true, Some(division)) => division.seats(),
-                (true, None) => cpus(described.as_ref(), &pinning, all),
-            },
+            cpus,
             pinning,
             tree: tree.expect("there is a worker"),
             outside: self.outside,
             phasers,
+            rules,
+            choices,
         })
     }
 
-    /// How many places, and how many workers each, if either was set.
-    fn shape(&self, default: usize) -> Result<Option<(u32, usize)>> {
+    fn planned_pinning(&self) -> Result<Pinning> {
+        match &self.pinning {
+            Some(pinning) => Ok(pinning.clone()),
+            None if self.environment => Pinning::from_environment(&self.machine),
+            None => Ok(Pinning::of(&self.machine)),
+        }
+    }
+
+    fn planned_phasers(&self) -> Result<phaser::Config> {
+        match self.phasers {
+            Some(phasers) => Ok(phasers),
+            None if self.environment => phaser::config(&self.machine, None),
+            None => {
+                let site = phaser::rule::Site::of(&self.machine);
+                Ok(phaser::rule::rule(&site, None).config)
+            }
+        }
+    }
+
+    /// The balancer's rules that the environment requests.
+    pub(crate) fn rules(&self) -> Result<Rules> {
+        match self.environment {
+            true => environment::rules(),
+            false => Ok(Rules::default()),
+        }
+    }
+
+    /// Where a setting came from that has a setter, which was called or not, and a variable.
+    fn source(&self, is_set: bool, variable: &'static str) -> Result<Source> {
+        Ok(match is_set {
+            true => Source::Asked,
+            false if self.environment && environment::text(variable)?.is_some() => {
+                Source::Variable(variable)
+            }
+            false => Source::Rule,
+        })
+    }
+
+    fn pinning_source(&self, pinning: &Pinning, pinned: bool) -> Result<Source> {
+        if !pinned {
+            return self.source(self.pinned.is_some(), NO_PIN_VARIABLE);
+        }
+        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
+        Ok(match source {
+            Source::Rule if *pinning != Pinning::of(&self.machine) => {
+                Source::Variable(pinning::OPENMP_VARIABLE)
+            }
+            source => source,
+        })
+    }
+
+    /// What users do not expect of the placement, and a list of OpenMP's that was passed over.
+    fn surprises(&self, pinning: &Pinning, workers: usize, pinned: bool) -> Result<Vec<String>> {
+        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
+        let passed_over = match source {
+            Source::Rule if self.environment => Pinning::passed_over(&self.machine),
+            _ => None,
+        };
+        let surprise = pinning.surprise(workers, pinned);
+        Ok(passed_over.into_iter().chain(surprise).collect())
+    }
+
+    /// How many places and workers there are, if either was set.
+    fn shape(&self, default: usize) -> Result<Option<Config>> {
         let places = match self.places {
             Some(places) => Some(("places", places as usize)),
             None => self.variable(PLACES_VARIABLE)?,
@@ -350,13 +429,12 @@ impl Builder {
     }
 
     /// All processors, where neither places nor workers were set.
-    fn divided(&self, pinning: &Pinning, processors: usize) -> ((u32, usize), Option<Division>) {
+    fn divided(&self, pinning: &Pinning, processors: usize) -> (Config, Option<Division>) {
         if processors <= Crew::MAX || *pinning != Pinning::of(&self.machine) {
             return (cut(processors.min(WORKERS_MAX)), None);
         }
         let division = Division::of(&self.machine);
-        let shape = (division.places.len() as u32, division.workers);
-        (shape, Some(division))
+        (division.config(), Some(division))
     }
 
     fn variable(&self, name: &'static str) -> Result<Option<(&'static str, usize)>> {
@@ -379,14 +457,16 @@ fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<u
     }
 }
 
-/// How many places, and how many workers each: as requested, else a share of `default`.
-fn places_of(
+/// Returns `places` places with the requested workers, else with their shares of `default`.
+pub(crate) fn places_of(
     places: usize,
     workers: Option<(&'static str, usize)>,
     default: usize,
-) -> Result<(u32, usize)> {
-    let share = (default / places).clamp(1, Crew::MAX);
-    let (setting, workers) = workers.unwrap_or(("workers", share));
+) -> Result<Config> {
+    let Some((setting, workers)) = workers else {
+        let all = default.clamp(places, places * Crew::MAX);
+        return Ok(Config::default().divided(places as u32, all.min(WORKERS_MAX)));
+    };
     if !(1..=Crew::MAX).contains(&workers) {
         return refuse(setting, workers, format!("from 1 to {} a place", Crew::MAX));
     }
@@ -396,13 +476,12 @@ fn places_of(
             format!("at most {WORKERS_MAX} workers in all, and {places} places need {all}");
         return refuse(setting, workers, allowed);
     }
-    Ok((places as u32, workers))
+    Ok(Config::default().divided(places as u32, all))
 }
 
-/// As few places as `workers` need, all of one size.
-fn cut(workers: usize) -> (u32, usize) {
-    let places = workers.div_ceil(Crew::MAX);
-    (places as u32, workers.div_ceil(places))
+/// As few places as `workers` need.
+fn cut(workers: usize) -> Config {
+    Config::default().divided(workers.div_ceil(Crew::MAX) as u32, workers)
 }
 
 fn within(setting: &'static str, value: usize, most: usize) -> Result<()> {

@@ -1,6 +1,8 @@
 //! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
 #![forbid(unsafe_code)]
 
+use crate::choice::{Choice, Source};
+use crate::pinning::Claim;
 use crate::plan::refuse;
 use crate::{Error, Result};
 use tautline_core::PlaceId;
@@ -40,6 +42,7 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 pub struct Runtime {
     threads: Threads,
     plan: Plan,
+    processors: Claim,
 }
 
 impl Runtime {
@@ -73,12 +76,17 @@ impl Runtime {
 
     pub(crate) fn start(plan: Plan) -> Self {
         plan.warn();
+        let processors = Claim::new(&plan.cpus);
         let threads = Threads::start(&plan.threads());
         let (wanted, started) = (plan.workers(), threads.workers());
         if started < wanted {
             eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
         }
-        Self { threads, plan }
+        Self {
+            threads,
+            plan,
+            processors,
+        }
     }
 
     /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
@@ -148,12 +156,39 @@ impl Runtime {
         balanced.expect("there is no scope around it that could be cancelled")
     }
 
+    /// Returns every setting of this runtime, with its value, its source, and what is chosen by
+    /// default.
+    ///
+    /// ```
+    /// let runtime = tautline::Runtime::builder().workers(2).build()?;
+    /// for choice in runtime.explain() {
+    ///     println!("{}: {choice}", choice.setting);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn explain(&self) -> Vec<Choice> {
+        let (wanted, started) = (self.plan.workers(), self.workers());
+        let mut choices = self.plan.explain().to_vec();
+        let workers = choices
+            .iter_mut()
+            .find(|choice| choice.setting == "workers");
+        if let Some(choice) = workers.filter(|_| started < wanted) {
+            choice.value = started.to_string();
+            choice.why = format!("{started}: the system refused threads for {wanted}");
+        }
+        let shared = self.processors.shared();
+        choices.extend(
+            shared.map(|line| Choice::chosen("placement", &line, Source::Detected, line.clone())),
+        );
+        choices
+    }
+
     /// Returns the settings with which this runtime was built.
     ///
     /// ```
     /// # use tautline::prelude::*;
     /// for choice in Runtime::new()?.plan().explain() {
-    ///     println!("{}: {}", choice.setting, choice.why);
+    ///     println!("{}: {choice}", choice.setting);
     /// }
     /// # Ok::<(), tautline::Error>(())
     /// ```

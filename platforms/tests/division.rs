@@ -6,6 +6,8 @@ use shape::Shape;
 use std::collections::BTreeSet;
 use tautline::Machine;
 use tautline::division::{Cut, Division};
+use tautline::glb::PlaceId;
+use tautline::runtime::Builder;
 
 /// Workers of one place, at most.
 const MOST: usize = 64;
@@ -18,19 +20,17 @@ fn check(name: &str, machine: &Machine) -> Division {
     let distinct: BTreeSet<usize> = given.clone().copied().collect();
     assert_eq!(distinct, all, "{name}: no processor is idle");
     assert_eq!(given.count(), all.len(), "{name}: none is in two places");
-    let (places, workers) = (division.places.len(), division.workers);
-    assert!((1..=MOST).contains(&workers), "{name}");
+    let config = division.config();
+    let places = division.places.len();
+    assert!((1..=MOST).contains(&config.workers), "{name}");
     let least = all.len().div_ceil(MOST);
     assert!((least..=least * 4).contains(&places), "{name}: {places}");
-    assert_eq!(division.seats().len(), places * workers, "{name}");
-    // Every worker is on a processor of its place.
-    let seats = division.seats();
-    for (seats, cpus) in seats.chunks(workers).zip(&division.places) {
-        assert!(seats.iter().all(|cpu| cpus.contains(cpu)), "{name}");
-        assert!(cpus.len() + 1 >= workers, "{name}: at most one is shared");
-    }
-    let short = places * workers - all.len();
-    assert_eq!(division.shared.len(), short, "{name}");
+    // Every processor has one worker, which belongs to the place of that processor.
+    assert_eq!(config.all_workers(), all.len(), "{name}: none is shared");
+    assert_eq!(division.seats(), division.places.concat(), "{name}");
+    let sizes = division.places.iter().map(Vec::len);
+    let workers = (0..config.places).map(|place| config.workers_of(PlaceId(place)));
+    assert!(workers.eq(sizes), "{name}: {config:?}");
     // A place that has a part of a memory node has nothing else, or the reason is stated.
     for (place, cpus) in division.places.iter().enumerate() {
         let nodes = machine.nodes().iter();
@@ -43,21 +43,21 @@ fn check(name: &str, machine: &Machine) -> Division {
         assert_eq!(division.crossing.contains(&place), crosses, "{name}");
     }
     let why = division.why();
-    let stated = [
-        (!division.crossing.is_empty(), "cannot follow memory nodes"),
-        (!division.shared.is_empty(), "two workers share CPU"),
-    ];
-    for (applies, words) in stated {
-        assert_eq!(why.contains(words), applies, "{name}: {why}");
-    }
+    let crosses = !division.crossing.is_empty();
+    let stated = why.contains("cannot follow memory nodes");
+    assert_eq!(stated, crosses, "{name}: {why}");
     assert_eq!(why.lines().count(), 1, "{name}");
     division
 }
 
-/// Places, workers of each, and what the cuts follow.
+/// Places, workers of the largest, and what the cuts follow.
 fn row(shape: Shape) -> (usize, usize, Cut) {
     let division = check("", &shape.machine());
-    (division.places.len(), division.workers, division.cut)
+    (
+        division.places.len(),
+        division.config().workers,
+        division.cut,
+    )
 }
 
 #[test]
@@ -78,6 +78,49 @@ fn machines_of_today_are_cut_along_their_memories() {
     // A prime number of processors.
     assert_eq!(row(Shape::new(1, 1, 1, 67, 1)), (2, 34, Cut::Even));
     assert_eq!(row(Shape::new(1, 0, 1, 128, 1)), (2, 64, Cut::Even));
+}
+
+/// Nodes with 63 and 64 processors: the larger place is the first one.
+#[test]
+fn nodes_that_differ_by_one_are_places() {
+    let shape = Shape {
+        offline: |cpu| cpu == 5,
+        ..Shape::new(2, 1, 1, 64, 1)
+    };
+    let division = check("63 + 64", &shape.machine());
+    assert_eq!(division.cut, Cut::Nodes);
+    let sizes: Vec<_> = division.places.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [64, 63]);
+    assert!(division.places[1].contains(&0));
+}
+
+/// The plan of a runtime has a worker for each processor, pinned to it.
+#[test]
+fn a_plan_has_one_worker_for_each_processor() {
+    for cores in [1, 2, 63, 64, 65, 67, 130, 257] {
+        let machine = Shape::new(1, 1, 1, cores, 1).machine();
+        let all: BTreeSet<usize> = machine.cpus().into_iter().collect();
+        let plan = Builder::on(machine).plan().unwrap();
+        assert_eq!(plan.workers(), cores);
+        assert_eq!(plan.cpus.len(), cores);
+        let distinct: BTreeSet<usize> = plan.cpus.iter().copied().collect();
+        assert_eq!(distinct, all, "{cores}");
+    }
+}
+
+/// Places or workers that do not divide the processors evenly.
+#[test]
+fn settings_are_divided_evenly() {
+    let machine = Shape::new(1, 1, 1, 67, 1).machine();
+    let plan = |set: fn(Builder) -> Builder| {
+        let config = set(Builder::on(machine.clone())).plan().unwrap().balancing;
+        (config.places, config.workers, config.smaller)
+    };
+    assert_eq!(plan(|builder| builder.places(3)), (3, 23, 2));
+    assert_eq!(plan(|builder| builder.places(100)), (100, 1, 0));
+    assert_eq!(plan(|builder| builder.workers(65)), (2, 33, 1));
+    assert_eq!(plan(|builder| builder.workers(5)), (1, 5, 0));
+    assert_eq!(plan(|builder| builder.places(2).workers(5)), (2, 5, 0));
 }
 
 /// Sockets, nodes, caches, cores and threads of many machines, all processors or some of them.
@@ -126,16 +169,16 @@ fn every_number_of_processors_is_divided() {
 
 #[test]
 fn asymmetric_nodes_are_crossed_only_with_a_reason() {
-    // A socket of 60 processors and one of 8.
+    // A socket of 100 processors and one of 7.
     let shape = Shape {
-        offline: |cpu| cpu >= 68,
-        ..Shape::new(2, 1, 1, 60, 1)
+        offline: |cpu| cpu >= 107,
+        ..Shape::new(2, 1, 1, 100, 1)
     };
-    let division = check("60 + 8", &shape.machine());
-    assert_eq!((division.places.len(), division.workers), (2, 34));
+    let division = check("100 + 7", &shape.machine());
+    assert_eq!((division.places.len(), division.config().workers), (2, 54));
     assert_eq!(division.crossing, [1]);
     assert_eq!(
         division.why(),
-        "even cuts; equal places cannot follow memory nodes, cut by places 1"
+        "even cuts; even places cannot follow memory nodes, cut by places 1"
     );
 }

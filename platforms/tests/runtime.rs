@@ -193,3 +193,21 @@ fn runtimes_nest_through_futures() {
         assert_eq!(ran.load(SeqCst), 3 << DEPTH, "round {round}");
     }
 }
+
+/// A second runtime on the processors of the first one reports that.
+#[test]
+fn a_second_runtime_on_the_same_processors_is_explained() {
+    let shares = |runtime: &Runtime| {
+        let choices = runtime.explain();
+        let mut lines = choices
+            .iter()
+            .filter(|choice| choice.setting == "placement");
+        lines.any(|choice| choice.value.contains("have workers of another runtime"))
+    };
+    let first = Runtime::builder().workers(1).build().unwrap();
+    let second = Runtime::builder().workers(1).build().unwrap();
+    assert!(shares(&second));
+    let unpinned = Runtime::builder().workers(1).pinned(false).build().unwrap();
+    assert!(!shares(&unpinned));
+    drop(first);
+}

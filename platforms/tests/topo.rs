@@ -46,7 +46,7 @@ fn what_would_be_chosen_on_another_machine() {
     assert_eq!(topo["phaser"], phaser);
     assert_eq!(topo["config"]["lifelines"], "hypercube:2");
     assert_eq!(topo["cpus"][9]["package"], 0);
-    let places = topo["hierarchy"]["places"].as_array().unwrap();
+    let places = topo["hierarchy"]["domains"].as_array().unwrap();
     assert_eq!(places.len(), 11);
     assert_eq!(places[2]["parent"], 0);
     assert_eq!(places[2]["workers"], serde_json::json!([8, 15]));
@@ -54,9 +54,9 @@ fn what_would_be_chosen_on_another_machine() {
     let workers = topo["hierarchy"]["workers"].as_array().unwrap();
     assert_eq!((workers.len(), &workers[1]["cpu"]), (16, &8.into()));
     assert_eq!(workers[1]["leaf"], 3);
-    let nearest = serde_json::json!({"place": 3, "workers": [[0, 0]]});
+    let nearest = serde_json::json!({"domain": 3, "workers": [[0, 0]]});
     assert_eq!(workers[1]["victims"][0], nearest);
-    let next = serde_json::json!({"place": 1, "workers": [[3, 7], [2, 2]]});
+    let next = serde_json::json!({"domain": 1, "workers": [[3, 7], [2, 2]]});
     assert_eq!(workers[1]["victims"][1], next);
 }
 
@@ -77,7 +77,7 @@ fn the_table_shows_tree_workers_and_victims() {
     assert!(!table.contains("random steals    "), "{table}");
     let (_, explained, _) = output(tautline(XEON).arg("--explain"));
     for part in [
-        "phaser degree    8, of the 8 processors that share L3\n",
+        "phaser degree    8, of the 8 processors that share L3 [rule]\n",
         "phaser help      after 1000 polls, ",
         "phaser words     anywhere: ",
     ] {
@@ -121,7 +121,7 @@ fn the_degree_of_phasers_can_be_asked_for() {
     let (code, explained, talk) = with("3", "topo --explain");
     assert_eq!((code, talk.as_str()), (Some(0), ""));
     assert!(
-        explained.contains("phaser degree    3, as asked; else "),
+        explained.contains("phaser degree    3 [TAUTLINE_PHASER_DEGREE]; else "),
         "{explained}"
     );
     let (code, _, talk) = with("1", "topo");
@@ -138,7 +138,7 @@ fn this_machine_has_a_tree_too() {
     let pinned = topo["pinning"].as_array().unwrap().len();
     let tree = &topo["hierarchy"];
     assert_eq!(tree["workers"].as_array().unwrap().len(), pinned);
-    assert_eq!(tree["places"][0]["parent"], Value::Null);
+    assert_eq!(tree["domains"][0]["parent"], Value::Null);
     let (_, table, _) = output(&mut tautline("topo"));
     assert!(table.contains("\n  d0 mem "), "{table}");
 }
@@ -149,7 +149,7 @@ fn a_list_chooses_processors() {
     let cores = topo("cores(3)");
     assert_eq!(cores["pinning"], serde_json::json!([0, 8, 1, 9, 2, 10]));
     assert_eq!(cores["default_workers"], 6);
-    assert_eq!(cores["hierarchy"]["places"].as_array().unwrap().len(), 4);
+    assert_eq!(cores["hierarchy"]["domains"].as_array().unwrap().len(), 4);
     assert_eq!(topo("{3},{7},{99}")["pinning"], serde_json::json!([3, 7]));
     let own = json(tautline("topo --json").env("TAUTLINE_PIN", "threads(1)"));
     assert_eq!(own["default_workers"], 1);
@@ -291,6 +291,114 @@ fn a_malformed_variable_is_one_line_with_its_name_and_value() {
         let start = format!("tautline: TAUTLINE_{name} {value}: {allowed}");
         assert!(line.starts_with(&start), "{line}");
     }
+}
+
+/// The setting in what `tautline topo --json` explains: its value, and where that came from.
+fn explained(topo: &Value, setting: &str) -> (String, String) {
+    let choices = topo["choices"].as_array().unwrap();
+    let found = choices.iter().find(|it| it["setting"] == setting);
+    let found = found.unwrap_or_else(|| panic!("no {setting} in {choices:?}"));
+    let text = |key: &str| found[key].as_str().unwrap().to_owned();
+    (text("value"), text("source"))
+}
+
+#[test]
+fn every_setting_has_a_source() {
+    let plain = json(&mut tautline("topo --json"));
+    for setting in [
+        "places",
+        "pinned to",
+        "memories",
+        "task phasers",
+        "random steals",
+    ] {
+        assert_eq!(explained(&plain, setting).1, "rule", "{setting}");
+    }
+    assert_eq!(explained(&plain, "workers").1, "detected");
+    for (setting, name, value, shown) in [
+        ("places", "PLACES", "1", "1"),
+        ("workers", "WORKERS", "1", "1"),
+        ("pinned to", "PIN", "{0}", "0"),
+        ("pinned to", "NO_PIN", "1", "not pinned"),
+        ("task phasers", "PHASER_DEGREE", "5", "degree 5"),
+        ("random steals", "RANDOM_STEALS", "9", "9"),
+        ("lifelines", "LIFELINES", "ring", "ring"),
+        ("steal", "STEAL", "7", "7"),
+        ("grain", "GRAIN", "frozen:511", "frozen:511"),
+        ("fairness", "FAIRNESS", "never", "never"),
+        ("seed", "SEED", "42", "42"),
+    ] {
+        let name = format!("TAUTLINE_{name}");
+        let topo = json(tautline("topo --json").env(&name, value));
+        assert_eq!(explained(&topo, setting), (shown.to_owned(), name));
+    }
+    let openmp = json(tautline("topo --json").env("OMP_PLACES", "{0}"));
+    let found = explained(&openmp, "pinned to");
+    let all = json(tautline("topo --json").env("OMP_PLACES", "threads"));
+    assert_eq!(found.0, "0");
+    assert!(found.1 == "OMP_PLACES" || openmp["pinning"] == all["pinning"]);
+    let asked = json(tautline("topo --json --pin {0}").env("TAUTLINE_PIN", "threads"));
+    assert_eq!(explained(&asked, "pinned to").1, "as asked");
+}
+
+/// The variables of the balancer's rules hold for programs that use the library, as for the command.
+#[test]
+fn rules_hold_for_the_library_too() {
+    for (name, value, key) in [
+        ("RANDOM_STEALS", "9", "random_steals"),
+        ("LIFELINES", "ring", "lifelines"),
+        ("STEAL", "7", "steal"),
+        ("GRAIN", "511", "grain"),
+        ("FAIRNESS", "never", "fairness"),
+        ("SEED", "42", "seed"),
+    ] {
+        let name = format!("TAUTLINE_{name}");
+        // `topo` has no such options: it shows what the library plans.
+        let topo = json(tautline("topo --json").env(&name, value));
+        let run = json(tautline("uts D6 --baseline none --json --quiet").env(&name, value));
+        assert_eq!(topo["config"][key], run["config"][key], "{name}");
+        assert_eq!(topo["config"][key].to_string().trim_matches('"'), value);
+    }
+    for (name, value, allowed) in [
+        (
+            "RANDOM_STEALS",
+            "-1",
+            "auto, or a whole number, not negative",
+        ),
+        ("LIFELINES", "star", "auto, ring, full, hypercube:H"),
+        ("LIFELINES", "hypercube:1", "ring, full, or hypercube:H"),
+        ("STEAL", "0", "half, or a count from 1"),
+        ("GRAIN", "fine", "auto, merge-empty, split-merge, a number"),
+        ("GRAIN", "0", "from 1 to 1048576"),
+        ("FAIRNESS", "none", "inline, yield, one-core-free, or never"),
+        ("SEED", "0x1", "a whole number, not negative"),
+    ] {
+        let name = format!("TAUTLINE_{name}");
+        let line = refusal(tautline("topo").env(&name, value));
+        let start = format!("tautline: {name} {value}: {allowed}");
+        assert!(line.starts_with(&start), "{line}");
+    }
+}
+
+/// A list that is passed over, and more workers than processors, are shown with the reason.
+#[test]
+fn fall_backs_are_explained() {
+    let placement = |table: &str, words: &str| {
+        let found = table.lines().find(|line| line.contains(words));
+        found.is_some_and(|line| line.starts_with("placement") && line.ends_with("[detected]"))
+    };
+    let mut ignored = tautline("topo --explain");
+    ignored.env("OMP_PLACES", "gpus").env("TAUTLINE_WARN", "0");
+    let (code, table, _) = output(&mut ignored);
+    assert_eq!(code, Some(0));
+    assert!(
+        placement(&table, "OMP_PLACES gpus: passed over, "),
+        "{table}"
+    );
+    let mut crowded = tautline("topo --explain");
+    crowded.env("TAUTLINE_PLACES", "4000");
+    let (_, table, _) = output(&mut crowded);
+    assert!(placement(&table, "4000 workers take turns on "), "{table}");
 }
 
 #[test]

@@ -149,6 +149,7 @@ pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
                             grain,
                             fairness,
                             seed: all.len() as u64,
+                            ..Config::default()
                         });
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
-use tautline_core::glb::{Bag, Config, Control, Reason, Share};
+use tautline_core::glb::{Bag, Config, Control, Fairness, Reason, Share};
 use tautline_core::task::Balance;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::pool::{Plan, Threads};
@@ -123,6 +123,36 @@ fn workers_of_a_computation_take_turns() {
         let run = run.expect("nothing cancels it");
         assert!(run.complete);
         assert_eq!(run.output, SUM, "{places} places of {workers}");
+    }
+}
+
+/// Places whose numbers of workers differ by one.
+#[test]
+fn unequal_places() {
+    let threads = Threads::start(&Plan::flat(2));
+    for (places, all, fairness) in [
+        (2, 3, Fairness::Inline),
+        (3, 4, Fairness::Yield),
+        (3, 8, Fairness::OneCoreFree),
+    ] {
+        let control = Control::new();
+        let config = Config {
+            fairness,
+            ..config(1, 1).divided(places, all)
+        };
+        let seats: Vec<_> = config.seats().collect();
+        assert_eq!(seats.len(), config.all_threads());
+        let balance = Balance {
+            config,
+            control: &control,
+            deadline: None,
+            observe: |_: PlaceId, _: WorkerId| (),
+        };
+        let run = threads.run(|cx| cx.balance_as(balance, Numbers::up_to(N), |_| (), 0));
+        let run = run.expect("nothing cancels it");
+        assert_eq!(run.output, SUM, "{all} workers in {places} places");
+        let observed: Vec<_> = run.observers.iter().map(|&(p, w, ())| (p, w)).collect();
+        assert_eq!(observed, seats);
     }
 }
 

@@ -172,7 +172,7 @@ fn dry_places_sleep() {
         let control = Control::new();
         let run = run(&config, bag, |here| (here, scene), (), &control, |_, _| ());
         assert!(run.complete);
-        let threads = PLACES as usize * config.threads();
+        let threads = config.all_threads();
         assert_eq!(scene.seen.load(SeqCst), threads - 1, "{fairness:?}");
         for place in &run.places[1..] {
             assert!(

@@ -68,9 +68,13 @@ impl Simulation {
     /// Creates a simulation of this configuration on this machine.
     ///
     /// # Panics
-    /// No place, no worker, or a fixed grain of 0.
+    /// No place, no worker, places with different numbers of workers, or a fixed grain of 0.
     pub fn new(config: Config, machine: Machine) -> Self {
         assert!(config.places > 0, "no place");
+        assert!(
+            config.smaller == 0,
+            "a simulated place is as large as another"
+        );
         assert!(config.workers > 0, "no worker");
         assert!(config.grain.initial() > 0, "a grain of 0 does nothing");
         Self {

@@ -30,7 +30,7 @@ pub(crate) fn run<B: Bag, O: Observer>(
     mut observe: impl FnMut(PlaceId, WorkerId) -> O,
 ) -> Outcome<B::Output, O> {
     let config = &simulation.config;
-    let threads = config.threads();
+    let threads = config.threads_of(PlaceId::HOME);
     let world = World::new(simulation.machine, config.places, threads, config.seed);
     let control = Control::new();
     let places = || (0..config.places).map(PlaceId);
@@ -98,7 +98,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
 
     /// Takes steps of this thread until another event comes first, or it sleeps.
     fn go_on(&mut self, thread: u32) {
-        let place = thread as usize / self.simulation.config.threads();
+        let place = thread as usize / self.simulation.config.threads_of(PlaceId::HOME);
         loop {
             if let Some(free) = self.waits(thread, place) {
                 return self.world.network.borrow_mut().step(free, thread);
@@ -182,7 +182,7 @@ impl<B: Bag, O> Remains<B, O> {
             complete,
             places,
             observers,
-        } = collect(self.teams, config.threads(), self.accounts, &mut output);
+        } = collect(self.teams, config, self.accounts, &mut output);
         let network = self.world.network.into_inner();
         assert!(
             self.stopped.is_some() || network.is_idle(),

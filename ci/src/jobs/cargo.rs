@@ -38,8 +38,9 @@ pub(super) fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     for words in [
         "clippy --workspace --all-targets -- -D warnings",
-        // The workspace enables the core's features, so its smallest form is checked apart.
+        // The workspace enables all features, so the smallest forms are checked apart.
         "clippy -p tautline-core --no-default-features -- -D warnings",
+        "clippy -p tautline --lib --no-default-features -- -D warnings",
     ] {
         run(&mut cargo(tree, words.split(' ')))?;
     }

@@ -1,13 +1,12 @@
-//! What can be set about a balanced computation, before and while it runs.
+//! The parameters of a balanced computation, and its control while it runs.
 //!
 //! # Words
-//! [`Control`]: `stopped`, set once by anyone, with the reason; `done`, to which workers add what they have done since
-//! they last added. Both are watched; nothing is read through them, so no ordering is needed (models
-//! `stop_*` in `verify/tests/glb.rs`).
+//! [`Control`]: `stopped`, set once by any thread, with the reason; `done`, to which workers add their progress. Both are polled; nothing is read through them, so no ordering is required (models `stop_*` in `verify/tests/glb.rs`).
 
 use crate::finish::Reason;
 use crate::glb::Share;
 use crate::grain::Tuning;
+use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::Graph;
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -16,54 +15,96 @@ use crate::sync::{AtomicUsize, Ordering};
 /// ```
 /// # use tautline_core::glb::{Config, Steal};
 /// let config = Config { places: 4, workers: 2, steal: Steal::Count(7), ..Config::default() };
-/// assert_eq!(config.places as usize * config.threads(), 8);
+/// assert_eq!(config.all_threads(), 8);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Places, at least 1.
     pub places: u32,
-    /// Workers a place, 1 to [`Crew::MAX`](crate::lifeline::Crew::MAX).
+    /// Workers of each place, 1 to [`Crew::MAX`](crate::lifeline::Crew::MAX).
     pub workers: usize,
-    /// Random steals before a dry place turns to its lifelines (w).
+    /// The number of places, the last ones, that have one worker fewer: less than
+    /// [`places`](Self::places), and 0 if there is one worker per place.
+    pub smaller: u32,
+    /// Random steals of a dry place before it uses its lifelines (w).
     pub random_steals: usize,
     /// The lifelines.
     pub lifelines: Graph,
-    /// How much is taken for another place.
+    /// The amount taken for another place.
     pub steal: Steal,
-    /// Tasks between two looks outside (n).
+    /// Tasks between two polls (n).
     pub grain: Grain,
-    /// Who serves messages while all workers of a place are busy.
+    /// The thread that serves messages while all workers of a place are busy.
     pub fairness: Fairness,
-    /// Seed of the choice of victims.
+    /// The seed of the choice of victims.
     pub seed: u64,
 }
 
 impl Config {
-    /// Workers of a place that do tasks.
-    pub(super) fn crew(&self) -> usize {
+    /// Divides `workers` among `places` so that no place has two workers more than another.
+    #[must_use]
+    pub const fn divided(mut self, places: u32, workers: usize) -> Self {
+        self.places = places;
+        self.workers = workers.div_ceil(places as usize);
+        self.smaller = (self.workers * places as usize - workers) as u32;
+        self
+    }
+
+    /// Returns the workers of one place.
+    pub const fn workers_of(&self, place: PlaceId) -> usize {
+        let is_smaller = place.0 >= self.places.saturating_sub(self.smaller);
+        self.workers - is_smaller as usize
+    }
+
+    /// Returns the workers of all places.
+    pub const fn all_workers(&self) -> usize {
+        self.workers * self.places as usize - self.smaller as usize
+    }
+
+    /// Returns the workers of a place that process tasks.
+    pub(super) fn crew_of(&self, place: PlaceId) -> usize {
+        let workers = self.workers_of(place);
         match self.fairness {
-            Fairness::OneCoreFree => self.workers.saturating_sub(1).max(1),
-            _ => self.workers,
+            Fairness::OneCoreFree => workers.saturating_sub(1).max(1),
+            _ => workers,
         }
     }
 
-    /// A place has a thread, the steward, that serves messages and does no tasks.
-    fn has_steward(&self) -> bool {
+    /// Whether a place has a server thread, which serves messages and processes no tasks.
+    fn has_server(&self) -> bool {
         matches!(self.fairness, Fairness::OneCoreFree | Fairness::Yield)
     }
 
-    /// Threads of a place: its crew, and the steward if there is one.
-    pub fn threads(&self) -> usize {
-        self.crew() + usize::from(self.has_steward())
+    /// Returns the threads of a place: its crew, and the server thread if there is one.
+    pub fn threads_of(&self, place: PlaceId) -> usize {
+        self.crew_of(place) + usize::from(self.has_server())
+    }
+
+    /// Returns the threads of all places.
+    pub fn all_threads(&self) -> usize {
+        let last = PlaceId(self.places.saturating_sub(1));
+        let larger = self.places.saturating_sub(self.smaller) as usize;
+        larger * self.threads_of(PlaceId::HOME) + self.smaller as usize * self.threads_of(last)
+    }
+
+    /// Returns all threads, place by place.
+    pub fn seats(&self) -> impl Iterator<Item = (PlaceId, WorkerId)> + use<> {
+        let config = *self;
+        (0..config.places).map(PlaceId).flat_map(move |place| {
+            let workers = 0..config.threads_of(place) as u32;
+            workers.map(move |worker| (place, WorkerId(worker)))
+        })
     }
 }
 
 impl Default for Config {
-    /// One place, one worker, one random steal, the binary hypercube, half, a grain that is measured.
+    /// Returns one place with one worker, one random steal, the binary hypercube, half, and a tuned
+    /// grain.
     fn default() -> Self {
         Self {
             places: 1,
             workers: 1,
+            smaller: 0,
             random_steals: 1,
             lifelines: Graph::Hypercube { radix: 2 },
             steal: Steal::Half,
@@ -74,7 +115,7 @@ impl Default for Config {
     }
 }
 
-/// How many tasks a worker does between two looks outside.
+/// The number of tasks that a worker processes between two polls.
 ///
 /// ```
 /// # use tautline_core::glb::Grain;
@@ -84,9 +125,9 @@ impl Default for Config {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Grain {
-    /// Always so many, at least 1. 511 or 1023 suit tree search (Saraswat 2011).
+    /// This number, at least 1. 511 or 1023 suit tree search (Saraswat 2011).
     Fixed(usize),
-    /// As the tuner of each place sees fit.
+    /// Determined by the tuner of each place.
     Tuned(Tuning),
 }
 
@@ -109,7 +150,7 @@ impl From<Tuning> for Grain {
 }
 
 impl Grain {
-    /// The tasks of the first turn.
+    /// Returns the tasks of the first turn.
     pub const fn initial(&self) -> usize {
         match self {
             Self::Fixed(tasks) => *tasks,
@@ -118,8 +159,8 @@ impl Grain {
     }
 }
 
-/// How much a thief gets. Half suits trees whose subtrees are alike (binomial), a small number those
-/// whose work is near the root (geometric; 7 in the source).
+/// The amount that a thief gets. Half suits trees whose subtrees are alike (binomial), a small
+/// number those whose work is near the root (geometric; 7 in the source).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Steal {
     /// Half.
@@ -138,21 +179,21 @@ impl From<Steal> for Share {
     }
 }
 
-/// Who serves the messages of a place whose workers are all busy (Finnerty).
+/// The thread that serves the messages of a place whose workers are all busy (Finnerty).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
     /// A worker serves them itself between two grains.
     #[default]
     Inline,
-    /// One worker steps back between two grains until a message has been served by another thread.
+    /// One worker yields between two grains until a message has been served by another thread.
     Yield,
-    /// One worker fewer, but at least one: a thread does nothing but serve.
+    /// One worker fewer, but at least one: a dedicated thread serves.
     OneCoreFree,
-    /// Nobody, until a worker runs dry. For comparison.
+    /// No thread, until a worker is dry. For comparison.
     Never,
 }
 
-/// Stops a computation early, and tells how far it is.
+/// Stops a computation early, and reports its progress.
 ///
 /// ```
 /// # use tautline_core::glb::{Control, Reason};
@@ -160,7 +201,7 @@ pub enum Fairness {
 /// // Any thread:
 /// control.stop(Reason::Interrupted);
 /// control.stop(Reason::Deadline);
-/// assert_eq!(control.reason(), Some(Reason::Interrupted)); // the first reason counts
+/// assert_eq!(control.reason(), Some(Reason::Interrupted)); // later reasons are ignored
 /// ```
 #[derive(Debug)]
 pub struct Control {
@@ -176,7 +217,7 @@ impl Default for Control {
 }
 
 impl Control {
-    /// Not stopped, nothing done.
+    /// Creates a control that is not stopped.
     pub fn new() -> Self {
         Self {
             stopped: AtomicUsize::new(0),
@@ -184,37 +225,38 @@ impl Control {
         }
     }
 
-    /// Every place stops at its next look outside; the result is then partial. The first reason counts.
+    /// Stops every place at its next poll; the result is then partial. Later reasons are ignored.
     pub fn stop(&self, reason: Reason) {
         let code = 1 + reason as usize;
-        // ORDERING: Relaxed both ways: the word itself is the message.
+        // ORDERING: Relaxed both ways: the word publishes nothing else.
         let _ = self
             .stopped
             .compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// [`stop`](Self::stop) was called.
+    /// Whether [`stop`](Self::stop) was called.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        // ORDERING: Relaxed: the word itself is the message.
+        // ORDERING: Relaxed: the word publishes nothing else.
         self.stopped.load(Ordering::Relaxed) != 0
     }
 
-    /// Why it was stopped, if it was.
+    /// Returns the reason for the stop, if it was stopped.
     pub fn reason(&self) -> Option<Reason> {
-        // ORDERING: Relaxed: the word itself is the message.
+        // ORDERING: Relaxed: the word publishes nothing else.
         let code = self.stopped.load(Ordering::Relaxed);
         Reason::ALL.get(code.wrapping_sub(1)).copied()
     }
 
-    /// Tasks done so far. A worker adds its own when it has done 65 536 of them or runs dry.
+    /// Returns the number of tasks processed so far. A worker adds its own after 65 536 of them, or
+    /// when it is dry.
     pub fn done(&self) -> usize {
-        // ORDERING: Relaxed: a number to look at.
+        // ORDERING: Relaxed: a statistic.
         self.done.load(Ordering::Relaxed)
     }
 
     pub(super) fn add_done(&self, tasks: usize) {
-        // ORDERING: Relaxed: a number to look at.
+        // ORDERING: Relaxed: a statistic.
         self.done.fetch_add(tasks, Ordering::Relaxed);
     }
 }

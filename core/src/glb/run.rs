@@ -1,7 +1,7 @@
 //! The outcome of a balanced computation, collected from its places and workers.
 
 use crate::finish::Reason;
-use crate::glb::{Account, Bag, Tally, Team, Times};
+use crate::glb::{Account, Bag, Config, Tally, Team, Times};
 use crate::id::{PlaceId, WorkerId};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -47,11 +47,11 @@ pub struct Collected<O> {
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
 
-/// Lets every bag of `teams` submit to `output`, and adds up the accounts of their workers, which
-/// come place by place, `workers` for each.
+/// Lets every bag of `teams` submit to `output`, and adds up the `accounts` of their workers, which
+/// come in the order of [`seats`](Config::seats).
 pub fn collect<B: Bag, O>(
     teams: Vec<Team<B>>,
-    workers: usize,
+    config: &Config,
     accounts: impl IntoIterator<Item = Account<O>>,
     output: &mut B::Output,
 ) -> Collected<O> {
@@ -66,13 +66,12 @@ pub fn collect<B: Bag, O>(
         let times = Times::default();
         places.push(PlaceRun { tally, times });
     }
-    let mut observers = Vec::with_capacity(places.len() * workers);
-    for (seat, account) in accounts.into_iter().enumerate() {
-        let (place, worker) = (seat / workers, seat % workers);
-        places[place].tally.tasks += account.tasks;
-        places[place].times.merge(&account.times);
-        let seat = (PlaceId(place as u32), WorkerId(worker as u32));
-        observers.push((seat.0, seat.1, account.observer));
+    let mut observers = Vec::with_capacity(config.all_threads());
+    for ((place, worker), account) in config.seats().zip(accounts) {
+        let counted = &mut places[place.index()];
+        counted.tally.tasks += account.tasks;
+        counted.times.merge(&account.times);
+        observers.push((place, worker, account.observer));
     }
     Collected {
         complete,

@@ -100,7 +100,7 @@ impl<B: Bag> Team<B> {
     /// If there is no worker, or more than [`Crew::MAX`]; if there is no place, or `here` is not
     /// one of them.
     pub fn new(here: PlaceId, config: &Config, shared: B::Shared) -> Self {
-        let crew = config.crew();
+        let crew = config.crew_of(here);
         let slot = |_| {
             CachePadded::new(Slot {
                 bag: Lock::new(None),

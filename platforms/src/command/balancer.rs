@@ -1,19 +1,18 @@
 //! The options of the balancer, for every command that runs it.
 
 use clap::{Args, ValueEnum};
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 use tautline::choice;
-use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Rule, Steal, Tuning};
+use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Steal};
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline::runtime::Builder;
+use tautline::spelling::{self, Lifelines, Spelled, grain, steal};
 use tautline_core::lifeline::Crew;
+
+pub(super) use tautline::spelling::whole;
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
-const RANDOM_STEALS_MAX: u64 = u32::MAX as u64;
-const GRAIN_MAX: u64 = <Glb>::GRAIN_MAX as u64;
 /// In less a run has hardly begun.
 const DEADLINE_MIN_NS: u64 = 1_000_000;
 /// Some three years.
@@ -63,7 +62,7 @@ pub(super) struct Rules {
         env = "TAUTLINE_RANDOM_STEALS",
         default_value = "auto"
     )]
-    #[arg(value_parser = random_steals, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = tries, allow_negative_numbers = true, hide_env_values = true)]
     random_steals: Tries,
     /// Lifeline graph: by the number of places (auto), ring, full, hypercube:H with radix H, or dimension:Z, the hypercube of Z
     /// dimensions with the least radix
@@ -73,8 +72,8 @@ pub(super) struct Rules {
         env = "TAUTLINE_LIFELINES",
         default_value = "auto"
     )]
-    #[arg(value_parser = lifelines, hide_env_values = true)]
-    lifelines: Lifelines,
+    #[arg(value_parser = graph, hide_env_values = true)]
+    lifelines: Lines,
     /// What a thief gets: half, or this number of tasks
     #[arg(
         long,
@@ -105,23 +104,17 @@ pub(super) struct Rules {
     fairness: Service,
     /// Seed of the choice of victims
     #[arg(long, value_name = "N", env = "TAUTLINE_SEED", default_value = "1")]
-    #[arg(value_parser = whole::<u64, { u64::MAX }>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = spelling::seed, allow_negative_numbers = true, hide_env_values = true)]
     seed: u64,
 }
 
 /// Returns the requested number of random steals, if any.
 #[derive(Clone, Copy, Debug)]
-struct Tries(Option<u32>);
+struct Tries(Option<usize>);
 
-/// A graph, or what it is found by once the number of places is known.
+/// The lifelines, if requested.
 #[derive(Clone, Copy, Debug)]
-enum Lifelines {
-    /// What suits this number of places.
-    Auto,
-    Graph(Graph),
-    /// The hypercube of this number of dimensions.
-    Dimensions(u32),
-}
+struct Lines(Option<Lifelines>);
 
 /// [`Fairness`] in the spelling of the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -183,16 +176,13 @@ impl Rules {
     /// Returns the number of random steals, for `places` places.
     pub(super) fn random_steals(&self, places: u32) -> usize {
         let Tries(asked) = self.random_steals;
-        asked.map_or_else(|| choice::random_steals(places), |tries| tries as usize)
+        asked.unwrap_or_else(|| choice::random_steals(places))
     }
 
     /// Returns the lifelines, for `places` places.
     pub(super) fn lifelines(&self, places: u32) -> Graph {
-        match self.lifelines {
-            Lifelines::Auto => choice::lifelines(places),
-            Lifelines::Graph(graph) => graph,
-            Lifelines::Dimensions(dimensions) => Graph::of_dimensions(dimensions, places),
-        }
+        let Lines(asked) = self.lifelines;
+        asked.map_or_else(|| choice::lifelines(places), |lines| lines.of(places))
     }
 
     /// Returns which thread serves messages while all workers of a place are busy.
@@ -206,84 +196,21 @@ impl Rules {
     }
 }
 
-/// A number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the setting,
-/// which knows all its bounds; what does not is refused by the same bound.
-pub(super) fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| {
-        match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => format!("at most {MOST}"),
-            false => "a whole number, not negative".to_owned(),
-        }
-    })
-}
-
 fn places(text: &str) -> Result<u32, String> {
     whole::<u32, PLACES_MAX>(text)
+}
+
+fn tries(text: &str) -> Result<Tries, String> {
+    spelling::random_steals(text).map(Tries)
+}
+
+fn graph(text: &str) -> Result<Lines, String> {
+    spelling::lifelines(text).map(Lines)
 }
 
 fn list(text: &str) -> Result<PlaceList, String> {
     text.parse()
         .map_err(|error: tautline::pinning::ListError| error.to_string())
-}
-
-fn random_steals(text: &str) -> Result<Tries, String> {
-    match text {
-        "auto" => Ok(Tries(None)),
-        _ => match whole::<u32, RANDOM_STEALS_MAX>(text) {
-            Ok(tries) => Ok(Tries(Some(tries))),
-            Err(reason) if reason.starts_with("at most") => Err(reason),
-            Err(_) => Err("auto, or a whole number, not negative".to_owned()),
-        },
-    }
-}
-
-fn lifelines(text: &str) -> Result<Lifelines, String> {
-    if text == "auto" {
-        return Ok(Lifelines::Auto);
-    }
-    let graph = match text.split_once(':') {
-        None if text == "ring" => Some(Graph::Ring),
-        None if text == "full" => Some(Graph::Full),
-        // The radix itself is checked with all other settings.
-        Some(("hypercube", radix)) => radix.parse().ok().map(|radix| Graph::Hypercube { radix }),
-        _ => None,
-    };
-    let dimensions = text.strip_prefix("dimension:");
-    let dimensions = dimensions.and_then(|z| z.parse().ok()).filter(|&z| z > 0);
-    graph
-        .map(Lifelines::Graph)
-        .or(dimensions.map(Lifelines::Dimensions))
-        .ok_or_else(|| {
-            "auto, ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1".to_owned()
-        })
-}
-
-fn grain(text: &str) -> Result<Grain, String> {
-    let tasks = |text: &str| {
-        whole::<usize, GRAIN_MAX>(text).map_err(|reason| match reason.starts_with("at most") {
-            true => reason,
-            false => "auto, merge-empty, split-merge, a number from 1, or frozen:N".to_owned(),
-        })
-    };
-    Ok(match text {
-        "auto" => Grain::default(),
-        "merge-empty" => Tuning::thesis(Rule::MergeEmpty).into(),
-        "split-merge" => Tuning::thesis(Rule::SplitMerge).into(),
-        _ => match text.strip_prefix("frozen:") {
-            Some(fixed) => Tuning::frozen(tasks(fixed)?).into(),
-            None => tasks(text)?.into(),
-        },
-    })
-}
-
-fn steal(text: &str) -> Result<Steal, String> {
-    match text {
-        "half" => Ok(Steal::Half),
-        _ => text
-            .parse()
-            .map(Steal::Count)
-            .map_err(|_| "half, or a count from 1".to_owned()),
-    }
 }
 
 /// Parses a time of at least `LEAST` nanoseconds, given in seconds.
@@ -299,54 +226,20 @@ pub(super) fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> 
         })
 }
 
-/// A setting in the spelling of the command line.
-pub(super) struct Spelled<T>(pub T);
-
-impl fmt::Display for Spelled<Graph> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Graph::Ring => f.write_str("ring"),
-            Graph::Full => f.write_str("full"),
-            Graph::Hypercube { radix } => write!(f, "hypercube:{radix}"),
+/// Returns the number of places and of their workers.
+pub(super) fn crews(config: &Config) -> String {
+    let Config {
+        places,
+        workers,
+        smaller,
+        ..
+    } = *config;
+    match smaller {
+        0 => format!("{places} x {workers}"),
+        _ => {
+            let larger = places - smaller;
+            format!("{larger} x {workers} + {smaller} x {}", workers - 1)
         }
-    }
-}
-
-impl fmt::Display for Spelled<Steal> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Steal::Half => f.write_str("half"),
-            Steal::Count(tasks) => write!(f, "{tasks}"),
-        }
-    }
-}
-
-impl fmt::Display for Spelled<Grain> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Grain::Fixed(tasks) => write!(f, "{tasks}"),
-            Grain::Tuned(Tuning {
-                frozen: true,
-                initial,
-                ..
-            }) => write!(f, "frozen:{initial}"),
-            Grain::Tuned(tuning) => f.write_str(match tuning.rule {
-                Rule::Direct => "auto",
-                Rule::MergeEmpty => "merge-empty",
-                Rule::SplitMerge => "split-merge",
-            }),
-        }
-    }
-}
-
-impl fmt::Display for Spelled<Fairness> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Fairness::Inline => "inline",
-            Fairness::Yield => "yield",
-            Fairness::OneCoreFree => "one-core-free",
-            Fairness::Never => "never",
-        })
     }
 }
 
@@ -365,11 +258,13 @@ pub(super) fn line(config: &Config) -> String {
 
 /// Returns the settings and their reasons, as rows of a table.
 pub(super) fn reasons(config: &Config) -> Vec<(&'static str, String)> {
-    let row = |choice: choice::Choice| {
-        let how = if choice.chosen { "" } else { "as asked; else " };
-        (choice.setting, format!("{how}{}", choice.why))
-    };
-    choice::explain(config).into_iter().map(row).collect()
+    rows(choice::explain(config))
+}
+
+/// Choices as rows of a table.
+pub(super) fn rows(choices: Vec<choice::Choice>) -> Vec<(&'static str, String)> {
+    let row = |choice: choice::Choice| (choice.setting, choice.to_string());
+    choices.into_iter().map(row).collect()
 }
 
 /// Returns the settings as data.

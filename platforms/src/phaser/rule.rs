@@ -7,9 +7,9 @@
 //! bench barrier --degree`.
 #![forbid(unsafe_code)]
 
-use super::Config;
+use super::{Config, DEGREE_VARIABLE};
 use crate::Platform;
-use crate::choice::Choice;
+use crate::choice::{Choice, Source};
 use tautline_core::hierarchy::{Domain, Kind};
 use tautline_node::{Machine, SpinThenYield};
 
@@ -189,16 +189,27 @@ impl Rules {
             ),
             _ => format!("{spins} polls, then yields"),
         };
-        let choice = |setting, chosen, why: &str| Choice {
-            setting,
-            chosen,
-            why: why.to_owned(),
+        let choice = |setting, value: usize, why: &str| {
+            Choice::chosen(setting, value, Source::Rule, why.to_owned())
+        };
+        let degree = choice("phaser degree", self.config.degree, &self.degree);
+        let help = self.config.help_after as usize;
+        let words = match &self.placement {
+            Placement::Anywhere => "anywhere",
+            Placement::Scratch(name) => name,
         };
         vec![
-            choice("phaser degree", asked.is_none(), &self.degree),
-            choice("phaser help", true, &self.help),
-            choice("phaser spin", true, &spin),
-            choice("phaser words", true, &placement),
+            match asked {
+                Some(asked) => Choice {
+                    value: asked.to_string(),
+                    source: Source::Variable(DEGREE_VARIABLE),
+                    ..degree
+                },
+                None => degree,
+            },
+            choice("phaser help", help, &self.help),
+            choice("phaser spin", spins as usize, &spin),
+            Choice::chosen("phaser words", words, Source::Rule, placement),
         ]
     }
 }

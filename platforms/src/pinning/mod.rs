@@ -11,8 +11,10 @@
 //! it has free processors, so that none is shared while another is free.
 #![forbid(unsafe_code)]
 
+mod claim;
 mod list;
 
+pub(crate) use claim::Claim;
 pub use list::{ListError, Part, PlaceList};
 
 use crate::{Error, Result, environment};
@@ -23,6 +25,8 @@ use tautline_node::machine::Cpu;
 
 /// The variable that lists the processors for workers.
 pub const VARIABLE: &str = "TAUTLINE_PIN";
+/// The variable of OpenMP that lists them where ours is unset.
+pub const OPENMP_VARIABLE: &str = "OMP_PLACES";
 /// The variable that silences warnings, if it is `0`.
 pub const WARN_VARIABLE: &str = "TAUTLINE_WARN";
 
@@ -91,15 +95,17 @@ impl Pinning {
 
     /// Returns the pinning that the variables of OpenMP request, else [`of`](Self::of).
     pub fn from_openmp(machine: &Machine) -> Self {
-        let (pinning, warning) = openmp(machine, |name| {
-            let value = std::env::var_os(name)?;
-            Some(value.to_string_lossy().into_owned())
-        });
+        let (pinning, warning) = openmp(machine, variable);
         static ONCE: Once = Once::new();
         if let Some(line) = warning {
             warn(&ONCE, &line);
         }
         pinning
+    }
+
+    /// Why the list in OpenMP's variable is ignored, if it is.
+    pub(crate) fn passed_over(machine: &Machine) -> Option<String> {
+        openmp(machine, variable).1
     }
 
     fn asked(
@@ -209,13 +215,19 @@ impl Pinning {
     }
 }
 
+/// Returns a variable of the environment as text.
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?;
+    Some(value.to_string_lossy().into_owned())
+}
+
 /// Returns what the variables of OpenMP request, and a warning.
 fn openmp(
     machine: &Machine,
     variable: impl Fn(&str) -> Option<String>,
 ) -> (Pinning, Option<String>) {
     let default = || Pinning::of(machine);
-    let Some(value) = variable("OMP_PLACES").filter(|value| !value.trim().is_empty()) else {
+    let Some(value) = variable(OPENMP_VARIABLE).filter(|value| !value.trim().is_empty()) else {
         return (default(), None);
     };
     // A value for each level of nesting; the first one applies.
@@ -232,7 +244,7 @@ fn openmp(
         .parse::<PlaceList>()
         .map_err(|error| error.to_string());
     let asked = asked.and_then(|list| {
-        let pinning = Pinning::asked(machine, "OMP_PLACES", &list, bind);
+        let pinning = Pinning::asked(machine, OPENMP_VARIABLE, &list, bind);
         pinning.map_err(|_| "none of these processors is allowed".to_owned())
     });
     match asked {

@@ -37,6 +37,7 @@ impl Point {
             grain,
             fairness,
             seed,
+            ..
         } = self.0;
         Glb::new()
             .places(places)
@@ -86,6 +87,7 @@ pub(crate) fn sample(n: usize) -> Vec<Point> {
             grain: grains[i].into(),
             fairness: fairness[i],
             seed: i as u64,
+            ..Config::default()
         })
     };
     (0..n).map(point).collect()

@@ -14,7 +14,7 @@ pub(crate) fn run<B: Bag, O: Observer>(
     control: &Control,
     observe: impl FnMut(PlaceId, WorkerId) -> O,
 ) -> Run<B::Output, O> {
-    let threads = Threads::start(&Plan::flat(config.places as usize * config.threads()));
+    let threads = Threads::start(&Plan::flat(config.all_threads()));
     let balance = Balance {
         config: *config,
         control,

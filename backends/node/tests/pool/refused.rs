@@ -73,7 +73,16 @@ fn refused_stack_ends_no_wait() {
     let run = || {
         let threads = Threads::start(&Plan::flat(2));
         threads.run(|cx| {
-            // Both have touched what they use.
+            // Both workers have allocated: the allocator maps an arena for a thread's first allocation, twice
+            // as large as what it keeps, which must not be measured as in use.
+            let stolen = AtomicBool::new(false);
+            cx.join(
+                |_| wait_until("it is stolen", || stolen.load(SeqCst)),
+                |_| {
+                    drop(black_box(vec![0u8; 1 << 10]));
+                    stolen.store(true, SeqCst);
+                },
+            );
             assert_eq!(fib(cx, 15), 610);
             bound_address_space(8 << 20);
             for _ in 0..3 {

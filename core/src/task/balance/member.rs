@@ -36,7 +36,6 @@ pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
     /// Taken when the worker ends.
     worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, O>>,
     account: &'a Lock<Option<Account<O>>>,
-    is_registered: bool,
 }
 
 impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
@@ -56,7 +55,6 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
             task,
             worker: Some(Worker::new(team, worker, here, crew.control, observer)),
             account,
-            is_registered: false,
         }
     }
 }
@@ -75,11 +73,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        if !this.is_registered {
-            let (place, worker) = this.seat;
-            this.crew.places.register(place, worker, cx.waker());
-            this.is_registered = true;
-        }
+        this.crew.places.register(this.seat, cx.waker());
         let Some(worker) = &mut this.worker else {
             return Poll::Ready(());
         };

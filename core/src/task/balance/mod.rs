@@ -6,9 +6,13 @@
 //! workers and with other tasks; and several computations share the pool: a poll ends after a while
 //! if other tasks wait.
 //!
+//! # Proved
+//! Two places on two workers (`balance_*` in `verify/tests/task.rs`): loot and the end reach a worker that is suspended, and
+//! a panic reaches the owner.
+//!
 //! # Not proved
-//! The workers of a place have their models (`verify/tests/glb.rs`), and so have the wake-ups of
-//! futures (`verify/tests/task.rs`); the two together run under ThreadSanitizer only.
+//! The atomics of the crate `async-task` are invisible to these models: what a poll observes does not rely on them, but on the
+//! lock of its worker's slot.
 #![forbid(unsafe_code)]
 
 mod member;
@@ -192,10 +196,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let config = balance.config;
         let port = self.inside().pool().port();
         let places = Places::<B, P>::new(&config, shared, port);
-        let seats: Vec<_> = (0..config.places)
-            .map(PlaceId)
-            .flat_map(|place| (0..config.threads() as u32).map(move |w| (place, WorkerId(w))))
-            .collect();
+        let seats: Vec<_> = config.seats().collect();
         let observers: Vec<O> = seats
             .iter()
             .map(|&(place, worker)| (balance.observe)(place, worker))
@@ -225,7 +226,7 @@ impl<P: Host> Cx<'_, '_, P> {
             let account = account.into_inner();
             account.expect("a worker that neither panicked nor was cancelled has ended")
         });
-        let found = collect(places.into_teams(), config.threads(), accounts, &mut output);
+        let found = collect(places.into_teams(), &config, accounts, &mut output);
         let ticks_per_second = port.ticks_per_second();
         Ok(Run {
             output,

@@ -14,6 +14,7 @@ use core::task::Waker;
 /// | id | release side | acquire side | what becomes visible | model |
 /// |---|---|---|---|---|
 /// | PL1 | `close` | `is_closed` | what led to the end | none: see `close` |
+/// | PL2 | `wake` unlocks a slot | `register` locks it | what the worker is woken for | `balance_*` in `verify/tests/task.rs` |
 pub(super) struct Places<'p, B: Bag, P> {
     port: &'p P,
     teams: Vec<Team<B>>,
@@ -28,7 +29,11 @@ type Slot = Lock<Option<Waker>>;
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
     pub(super) fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
         let places = || (0..config.places).map(PlaceId);
-        let wakers = |_| (0..config.threads()).map(|_| Lock::new(None)).collect();
+        let wakers = |place| {
+            (0..config.threads_of(place))
+                .map(|_| Lock::new(None))
+                .collect()
+        };
         Self {
             port,
             teams: places()
@@ -51,11 +56,15 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         }
     }
 
-    /// Registers the waker of a worker, before its first step. An `unpark` that precedes it finds
-    /// no waker, but the first step observes its reason, since both take the lock.
-    pub(super) fn register(&self, place: PlaceId, worker: WorkerId, waker: &Waker) {
-        let slot = &self.wakers[place.index()][worker.index()];
-        *slot.lock(self.port) = Some(waker.clone());
+    /// Registers how to wake a worker, before the steps of each poll. Both this and `unpark` take the
+    /// lock of the slot: either these steps observe what the `unpark` was for, or it finds the waker
+    /// (PL2).
+    pub(super) fn register(&self, (place, worker): (PlaceId, WorkerId), waker: &Waker) {
+        let mut slot = self.wakers[place.index()][worker.index()].lock(self.port);
+        match &mut *slot {
+            Some(known) => known.clone_from(waker),
+            unknown => *unknown = Some(waker.clone()),
+        }
     }
 
     /// Ends the computation and wakes all workers.

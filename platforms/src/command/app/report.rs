@@ -42,19 +42,17 @@ impl Report<'_> {
 
     /// Returns the places and workers, and their processors.
     fn crew(&self) -> String {
-        let Config {
-            places, workers, ..
-        } = self.config;
         let pinned = match self.pinned.as_slice() {
             [] => "not pinned".to_owned(),
             cpus => format!("pinned to CPUs {}", ranges(cpus)),
         };
-        let threads = places as usize * workers;
+        let threads = self.config.all_workers();
         let crowded = match threads > self.processors {
             true => format!(", {threads} threads on {} CPUs", self.processors),
             false => String::new(),
         };
-        format!("{places} x {workers}, {pinned}{crowded}")
+        let crews = balancer::crews(&self.config);
+        format!("{crews}, {pinned}{crowded}")
     }
 
     /// Returns the problem and how it was run.
@@ -143,6 +141,7 @@ impl Report<'_> {
             ("peak_memory_kib", self.peak_memory_kib.into()),
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
+            ("smaller_places", self.config.smaller.into()),
             ("config", config),
             ("per_place", place::json(self.places)),
         ] {

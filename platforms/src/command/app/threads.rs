@@ -62,7 +62,7 @@ impl<A: App> Runs for Threads<A> {
         let peak_memory_kib = peak_memory_kib();
         let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
         let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, run.stopped);
-        let threads = config.places as usize * config.workers;
+        let threads = config.all_workers();
         let plan = glb.plan()?;
         let processors = plan.pinning.processors().min(threads);
         let cpus = plan.cpus;
@@ -114,7 +114,7 @@ impl<A: App> Threads<A> {
         control: &Arc<Control>,
     ) -> Result<Run<Submitted<A>, Recorder>, Failure> {
         let config = glb.config()?;
-        let threads = config.places as usize * config.threads();
+        let threads = config.all_threads();
         let stories = &self.output.stories;
         let unit = A::Problem::TASKS;
         let _progress = Progress::start(self.output.quiet, control, unit, problem.tasks());

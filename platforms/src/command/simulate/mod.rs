@@ -97,7 +97,7 @@ impl<A: App> Runs for Virtual<A> {
         let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
         let began = Instant::now();
-        let threads = on.0.places as usize * on.0.threads();
+        let threads = on.0.all_threads();
         let recorder = || self.output.stories.recorder(threads);
         let run = engine::run(&problem, on, self.output.deadline, recorder);
         let name = self.setting.machine();

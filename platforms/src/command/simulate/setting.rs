@@ -5,7 +5,7 @@ use crate::command::balancer::{Rules, whole};
 use clap::Args;
 use serde_json::json;
 use tautline::FileError;
-use tautline::glb::{Config, Glb, Graph};
+use tautline::glb::{Config, Glb, Graph, PlaceId};
 use tautline::machines::{self, Description};
 use tautline_core::lifeline::Crew;
 use tautline_sim::{Machine, Shape};
@@ -114,11 +114,11 @@ impl Setting {
         config.places = places;
         config.lifelines = self.rules.lifelines(places);
         config.random_steals = self.rules.random_steals(places);
-        let threads = places as usize * config.threads();
+        let threads = config.all_threads();
         if threads > THREADS_MAX {
             return Err(Failure::Usage(format!(
                 "--places {places}: at most {THREADS_MAX} threads in all, and {} a place make {threads}",
-                config.threads()
+                config.threads_of(PlaceId::HOME)
             )));
         }
         let machine = described.machine(places, workers, described.task_ns(task_ns));

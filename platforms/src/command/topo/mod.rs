@@ -2,7 +2,6 @@
 
 mod tree;
 
-use super::balancer::reasons;
 use super::number::{bytes, ranges};
 use super::{Failure, Outcome, balancer, deliver, sha_hardware};
 use clap::Args;
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use tautline::Machine;
 use tautline::division::Division;
 use tautline::glb::Config;
-use tautline::machine::{Cache, Fallback, Node};
+use tautline::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::{Bind, Pinning, PlaceList};
@@ -41,7 +40,7 @@ pub(super) struct Topo {
     /// The places for workers, as in OMP_PLACES
     #[arg(long, value_name = "LIST", value_parser = list)]
     pin: Option<PlaceList>,
-    /// Explain the settings of the balancer
+    /// Explain each setting: its source, and the reason
     #[arg(long)]
     explain: bool,
     /// One JSON object instead of a table
@@ -55,6 +54,7 @@ struct Choice {
     /// It is another one.
     elsewhere: bool,
     config: Config,
+    choices: Vec<tautline::choice::Choice>,
     /// The processor of each worker.
     cpus: Vec<usize>,
     platform: Platform,
@@ -78,12 +78,8 @@ impl Topo {
             json(&choice)
         } else {
             let reasons = if self.explain {
-                let all = [
-                    fallbacks(&choice.machine),
-                    reasons(&choice.config),
-                    phasers(&choice),
-                ];
-                all.concat()
+                let phasers = choice.phasers.explain(choice.degree);
+                balancer::rows([choice.choices.clone(), phasers].concat())
             } else {
                 Vec::new()
             };
@@ -119,6 +115,7 @@ impl Topo {
             phasers: rule(&site, Some(site.processors)),
             degree,
             config: plan.balancing,
+            choices: plan.explain().to_vec(),
             cpus: plan.cpus,
             elsewhere,
             division: Division::of(&machine),
@@ -126,52 +123,6 @@ impl Topo {
             machine,
         })
     }
-}
-
-/// What is assumed of the machine, as rows of a table.
-fn fallbacks(machine: &Machine) -> Vec<(&'static str, String)> {
-    let row = |fallback: &Fallback| match fallback {
-        Fallback::Cores(cpus) => (
-            "cores",
-            format!("unknown for CPUs {}: each counts as a core", ranges(cpus)),
-        ),
-        Fallback::Caches(cpus) => (
-            "caches",
-            format!("unknown for CPUs {}: none is shared", ranges(cpus)),
-        ),
-        Fallback::Nodes(cpus) => (
-            "memory nodes",
-            format!("unknown for CPUs {}: one memory is assumed", ranges(cpus)),
-        ),
-        Fallback::Quota(text) => (
-            "CPU quota",
-            format!("{}: malformed, taken for no limit", text.escape_debug()),
-        ),
-        _ => ("fallback", format!("{fallback:?}")),
-    };
-    let mut rows: Vec<_> = machine.fallbacks().iter().map(row).collect();
-    if let Some(quota) = machine.quota() {
-        let workers = machine.cpus().len();
-        if workers < machine.allowed().len() {
-            rows.push((
-                "CPU quota",
-                format!("{quota:.3} CPUs: {}", plural(workers, "worker")),
-            ));
-        }
-    }
-    rows
-}
-
-fn phasers(choice: &Choice) -> Vec<(&'static str, String)> {
-    let asked = choice.degree;
-    let row = |choice: tautline::choice::Choice| match asked.filter(|_| !choice.chosen) {
-        Some(degree) => (
-            choice.setting,
-            format!("{degree}, as asked; else {}", choice.why),
-        ),
-        None => (choice.setting, choice.why),
-    };
-    choice.phasers.explain(asked).into_iter().map(row).collect()
 }
 
 fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
@@ -218,8 +169,7 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
     if !choice.elsewhere {
         row("SHA-1", sha_hardware().unwrap_or("software").to_owned());
     }
-    let (places, workers) = (choice.config.places, choice.config.workers);
-    row("default", format!("{places} place x {workers} workers"));
+    row("default", crews(&choice.config));
     for (name, value) in divided(&choice.division) {
         row(name, value);
     }
@@ -233,12 +183,7 @@ fn table(choice: &Choice, reasons: Vec<(&'static str, String)>) -> String {
 
 /// The places that all processors make, as rows of a table.
 fn divided(division: &Division) -> Vec<(&'static str, String)> {
-    let places = plural(division.places.len(), "place");
-    let whole = format!(
-        "{places} x {} workers: {}",
-        division.workers,
-        division.why()
-    );
+    let whole = format!("{}: {}", crews(&division.config()), division.why());
     let mut rows = vec![("all CPUs", whole)];
     if division.places.len() > 1 {
         rows.extend(division.places.iter().enumerate().map(|(place, cpus)| {
@@ -248,6 +193,15 @@ fn divided(division: &Division) -> Vec<(&'static str, String)> {
         }));
     }
     rows
+}
+
+/// How many places of how many workers, in words.
+fn crews(config: &Config) -> String {
+    let places = plural(config.places as usize, "place");
+    match config.smaller {
+        0 => format!("{places} x {} workers", config.workers),
+        _ => format!("{places}: {} workers", balancer::crews(config)),
+    }
 }
 
 fn plural(count: usize, word: &str) -> String {
@@ -290,6 +244,12 @@ fn json(choice: &Choice) -> String {
         .nodes()
         .iter()
         .map(|node| serde_json::json!({"id": node.id, "bytes": node.bytes, "cpus": node.cpus}));
+    let choices = choice.choices.iter().map(|choice| {
+        serde_json::json!({
+            "setting": choice.setting, "value": choice.value,
+            "source": choice.source.to_string(), "why": choice.why,
+        })
+    });
     let object = serde_json::json!({
         "model": machine.model(),
         "cpus": cpus.collect::<Vec<_>>(),
@@ -300,14 +260,16 @@ fn json(choice: &Choice) -> String {
         "sha_hardware": sha_hardware().filter(|_| !choice.elsewhere),
         "default_places": choice.config.places,
         "default_workers": choice.config.workers,
+        "default_smaller_places": choice.config.smaller,
         "division": {
             "places": choice.division.places,
-            "workers": choice.division.workers,
+            "workers": choice.division.config().workers,
+            "smaller_places": choice.division.config().smaller,
             "crossing": choice.division.crossing,
-            "shared": choice.division.shared,
             "why": choice.division.why(),
         },
         "config": balancer::json(&choice.config),
+        "choices": choices.collect::<Vec<_>>(),
         "phaser": {
             "tasks": choice.machine.cpus().len(),
             "degree": choice.degree.unwrap_or(choice.phasers.config.degree),

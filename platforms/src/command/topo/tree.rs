@@ -9,54 +9,54 @@ use tautline::hierarchy::{Domain, Group, Hierarchy};
 /// Of more workers only some are shown.
 const SHOWN: u32 = 4;
 
-/// Formats the places of the tree, indented below their parents, with the processors of their workers.
+/// Formats the domains of the tree, indented below their parents, with the processors of their workers.
 pub(super) fn table(platform: &Platform) -> String {
     let mut text = String::from("\nmemories, numbered breadth first; workers from left to right\n");
     below(platform, platform.hierarchy().root(), &mut text);
     text
 }
 
-fn below(platform: &Platform, place: Domain, text: &mut String) {
+fn below(platform: &Platform, domain: Domain, text: &mut String) {
     let tree = platform.hierarchy();
-    let indent = 2 * tree.level(place) as usize;
-    let name = format!("{:indent$}{place} {}", "", tree.kind(place));
-    let mut about = match tree.label(place) {
+    let indent = 2 * tree.level(domain) as usize;
+    let name = format!("{:indent$}{domain} {}", "", tree.kind(domain));
+    let mut about = match tree.label(domain) {
         "" => platform.info().to_owned(),
         label => label.to_owned(),
     };
-    if tree.bytes(place) > 0 {
-        let _ = write!(about, ", {}", bytes(tree.bytes(place)));
+    if tree.bytes(domain) > 0 {
+        let _ = write!(about, ", {}", bytes(tree.bytes(domain)));
     }
-    let mark = if tree.is_tuning(place) {
+    let mark = if tree.is_tuning(domain) {
         ", tuning"
     } else {
         ""
     };
-    let workers = workers(tree, place);
-    let on = match tree.is_leaf(place) {
-        true => format!(" on CPUs {}", ranges(&cpus(platform, place))),
+    let workers = workers(tree, domain);
+    let on = match tree.is_leaf(domain) {
+        true => format!(" on CPUs {}", ranges(&cpus(platform, domain))),
         false => String::new(),
     };
     let _ = writeln!(text, "  {name:<18}  {workers}{on}   {about}{mark}");
-    for child in tree.children(place) {
+    for child in tree.children(domain) {
         below(platform, child, text);
     }
 }
 
-fn workers(tree: &Hierarchy, place: Domain) -> String {
-    let workers = tree.subtree(place);
+fn workers(tree: &Hierarchy, domain: Domain) -> String {
+    let workers = tree.subtree(domain);
     match workers.len() {
         1 => format!("w{}", workers.start),
         _ => format!("w{}-{}", workers.start, workers.end - 1),
     }
 }
 
-fn cpus(platform: &Platform, place: Domain) -> Vec<usize> {
-    let workers = platform.hierarchy().subtree(place);
+fn cpus(platform: &Platform, domain: Domain) -> Vec<usize> {
+    let workers = platform.hierarchy().subtree(domain);
     workers.filter_map(|worker| platform.cpu(worker)).collect()
 }
 
-/// Formats the victims of some workers, the nearest first: the common place, and its other workers in order.
+/// Formats the victims of some workers, the nearest first: the common domain, and its other workers in order.
 pub(super) fn victims(platform: &Platform) -> String {
     let tree = platform.hierarchy();
     let mut text = String::from("\nvictims, the nearest first\n");
@@ -89,23 +89,23 @@ fn groups(tree: &Hierarchy, worker: u32) -> Vec<Group> {
 /// Returns the tree as data. Ranges are pairs of the first and the last.
 pub(super) fn json(platform: &Platform) -> Value {
     let tree = platform.hierarchy();
-    let place = |place: Domain| {
-        let workers = tree.subtree(place);
+    let domain = |domain: Domain| {
+        let workers = tree.subtree(domain);
         json!({
-            "place": place.0,
-            "parent": tree.parent(place).map(|parent| parent.0),
-            "level": tree.level(place),
-            "kind": tree.kind(place).name(),
-            "name": tree.label(place),
-            "bytes": tree.bytes(place),
-            "tuning": tree.is_tuning(place),
+            "domain": domain.0,
+            "parent": tree.parent(domain).map(|parent| parent.0),
+            "level": tree.level(domain),
+            "kind": tree.kind(domain).name(),
+            "name": tree.label(domain),
+            "bytes": tree.bytes(domain),
+            "tuning": tree.is_tuning(domain),
             "workers": [workers.start, workers.end - 1],
         })
     };
     let group = |group: &Group| {
         let ranges = group.ranges.iter().filter(|range| !range.is_empty());
         let ranges: Vec<_> = ranges.map(|range| [range.start, range.end - 1]).collect();
-        json!({"place": group.domain.0, "workers": ranges})
+        json!({"domain": group.domain.0, "workers": ranges})
     };
     let worker = |worker: u32| {
         let groups = groups(tree, worker);
@@ -117,7 +117,7 @@ pub(super) fn json(platform: &Platform) -> Value {
         })
     };
     json!({
-        "places": tree.domains().map(place).collect::<Vec<_>>(),
+        "domains": tree.domains().map(domain).collect::<Vec<_>>(),
         "workers": (0..tree.workers()).map(worker).collect::<Vec<_>>(),
     })
 }

@@ -1,0 +1,192 @@
+//! The balancer's rules as options and variables spell them.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::str::FromStr;
+use tautline_core::glb::{Fairness, Grain, Steal};
+use tautline_core::grain::{GRAIN_MAX, Rule, Tuning};
+use tautline_core::lifeline::Graph;
+
+/// A graph, or what determines it once the number of places is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifelines {
+    /// This graph.
+    Graph(Graph),
+    /// The hypercube of this number of dimensions with the least radix.
+    Dimensions(u32),
+}
+
+impl Lifelines {
+    /// The graph of this number of places.
+    pub fn of(self, places: u32) -> Graph {
+        match self {
+            Self::Graph(graph) => graph,
+            Self::Dimensions(dimensions) => Graph::of_dimensions(dimensions, places),
+        }
+    }
+}
+
+/// Parses a number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the
+/// setting, which knows all its bounds; what does not is refused by the same bound.
+///
+/// # Errors
+/// What is allowed.
+pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| {
+        match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => format!("at most {MOST}"),
+            false => "a whole number, not negative".to_owned(),
+        }
+    })
+}
+
+/// Parses the number of random steals; `None` is `auto`.
+///
+/// # Errors
+/// What is allowed.
+pub fn random_steals(text: &str) -> Result<Option<usize>, String> {
+    const MOST: u64 = u32::MAX as u64;
+    match text {
+        "auto" => Ok(None),
+        _ => match whole::<u32, MOST>(text) {
+            Ok(tries) => Ok(Some(tries as usize)),
+            Err(reason) if reason.starts_with("at most") => Err(reason),
+            Err(_) => Err("auto, or a whole number, not negative".to_owned()),
+        },
+    }
+}
+
+/// Parses a lifeline graph; `None` is `auto`.
+///
+/// # Errors
+/// What is allowed.
+pub fn lifelines(text: &str) -> Result<Option<Lifelines>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    let graph = match text.split_once(':') {
+        None if text == "ring" => Some(Graph::Ring),
+        None if text == "full" => Some(Graph::Full),
+        // The radix itself is checked with all other settings.
+        Some(("hypercube", radix)) => radix.parse().ok().map(|radix| Graph::Hypercube { radix }),
+        _ => None,
+    };
+    let dimensions = text.strip_prefix("dimension:");
+    let dimensions = dimensions.and_then(|z| z.parse().ok()).filter(|&z| z > 0);
+    let lifelines = graph.map(Lifelines::Graph);
+    let lifelines = lifelines.or(dimensions.map(Lifelines::Dimensions));
+    lifelines.map(Some).ok_or_else(|| {
+        "auto, ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1".to_owned()
+    })
+}
+
+/// Parses what a thief gets.
+///
+/// # Errors
+/// What is allowed.
+pub fn steal(text: &str) -> Result<Steal, String> {
+    let count = || text.parse().map(Steal::Count);
+    match text {
+        "half" => Ok(Steal::Half),
+        _ => count().map_err(|_| "half, or a count from 1".to_owned()),
+    }
+}
+
+/// Parses the tasks between two polls.
+///
+/// # Errors
+/// What is allowed.
+pub fn grain(text: &str) -> Result<Grain, String> {
+    const MOST: u64 = GRAIN_MAX as u64;
+    let tasks = |text: &str| {
+        whole::<usize, MOST>(text).map_err(|reason| match reason.starts_with("at most") {
+            true => reason,
+            false => "auto, merge-empty, split-merge, a number from 1, or frozen:N".to_owned(),
+        })
+    };
+    Ok(match text {
+        "auto" => Grain::default(),
+        "merge-empty" => Tuning::thesis(Rule::MergeEmpty).into(),
+        "split-merge" => Tuning::thesis(Rule::SplitMerge).into(),
+        _ => match text.strip_prefix("frozen:") {
+            Some(fixed) => Tuning::frozen(tasks(fixed)?).into(),
+            None => tasks(text)?.into(),
+        },
+    })
+}
+
+/// Parses which worker serves messages.
+///
+/// # Errors
+/// What is allowed.
+pub fn fairness(text: &str) -> Result<Fairness, String> {
+    let known = [
+        Fairness::Inline,
+        Fairness::Yield,
+        Fairness::OneCoreFree,
+        Fairness::Never,
+    ];
+    let named = |fairness: &Fairness| Spelled(*fairness).to_string() == text;
+    let found = known.into_iter().find(named);
+    found.ok_or_else(|| "inline, yield, one-core-free, or never".to_owned())
+}
+
+/// Parses a seed.
+///
+/// # Errors
+/// What is allowed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    whole::<u64, { u64::MAX }>(text)
+}
+
+/// A setting as options and variables spell it.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelled<T>(pub T);
+
+impl fmt::Display for Spelled<Graph> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Graph::Ring => f.write_str("ring"),
+            Graph::Full => f.write_str("full"),
+            Graph::Hypercube { radix } => write!(f, "hypercube:{radix}"),
+        }
+    }
+}
+
+impl fmt::Display for Spelled<Steal> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Steal::Half => f.write_str("half"),
+            Steal::Count(tasks) => write!(f, "{tasks}"),
+        }
+    }
+}
+
+impl fmt::Display for Spelled<Grain> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Grain::Fixed(tasks) => write!(f, "{tasks}"),
+            Grain::Tuned(Tuning {
+                frozen: true,
+                initial,
+                ..
+            }) => write!(f, "frozen:{initial}"),
+            Grain::Tuned(tuning) => f.write_str(match tuning.rule {
+                Rule::Direct => "auto",
+                Rule::MergeEmpty => "merge-empty",
+                Rule::SplitMerge => "split-merge",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Spelled<Fairness> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Fairness::Inline => "inline",
+            Fairness::Yield => "yield",
+            Fairness::OneCoreFree => "one-core-free",
+            Fairness::Never => "never",
+        })
+    }
+}
