@@ -152,7 +152,11 @@ impl World {
         let teams: Vec<_> = (0..living)
             .map(|p| Team::new(PlaceId(p), config, stage))
             .collect();
-        let permits = |_: &Team<_>| (0..config.threads_of(PlaceId::HOME)).map(|_| Permit::default()).collect();
+        let permits = |_: &Team<_>| {
+            (0..config.threads_of(PlaceId::HOME))
+                .map(|_| Permit::default())
+                .collect()
+        };
         let world: &'static Self = Box::leak(Box::new(Self {
             permits: teams.iter().map(permits).collect(),
             teams,
