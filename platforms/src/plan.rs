@@ -279,10 +279,7 @@ impl Builder {
     /// A setting, or a variable of the environment, that is out of its bounds or malformed.
     pub fn plan(&self) -> Result<Plan> {
         let pinning = self.planned_pinning()?;
-        let described = match &self.platform {
-            None if self.environment => Platform::from_environment(&self.machine)?,
-            platform => platform.clone(),
-        };
+        let described = self.described()?;
         let tree = described.as_ref().map(Platform::hierarchy);
         let processors = pinning.processors().max(1);
         let default = tree.map_or(processors, |tree| tree.workers() as usize);
@@ -300,10 +297,7 @@ impl Builder {
         }
         let all = balancing.all_workers();
         let phasers = self.planned_phasers()?;
-        let pinned = match self.pinned {
-            Some(pinned) => pinned,
-            None => !self.environment || !environment::flag(NO_PIN_VARIABLE)?,
-        };
+        let pinned = self.is_pinned()?;
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
         let cpus = match (pinned, &division) {
             (false, _) => Vec::new(),
@@ -348,6 +342,20 @@ impl Builder {
             Some(pinning) => Ok(pinning.clone()),
             None if self.environment => Pinning::from_environment(&self.machine),
             None => Ok(Pinning::of(&self.machine)),
+        }
+    }
+
+    fn is_pinned(&self) -> Result<bool> {
+        match self.pinned {
+            Some(pinned) => Ok(pinned),
+            None => Ok(!self.environment || !environment::flag(NO_PIN_VARIABLE)?),
+        }
+    }
+
+    fn described(&self) -> Result<Option<Platform>> {
+        match &self.platform {
+            None if self.environment => Platform::from_environment(&self.machine),
+            platform => Ok(platform.clone()),
         }
     }
 
