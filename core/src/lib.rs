@@ -1,6 +1,6 @@
 //! The core of Tautline: mechanism without machine.
 //!
-//! From the ground up: [`sync`] and [`port`], then words ([`deque`], [`phaser`]), the grain tuner ([`grain`]) and
+//! From the ground up: [`sync`], [`port`] and [`watch`], then words ([`deque`], [`phaser`]), the grain tuner ([`grain`]) and
 //! the tree of memories ([`hierarchy`]), then protocols as state machines without I/O ([`lifeline`],
 //! [`finish`], [`flow`]), then the drivers that programs are written
 //! against ([`glb`]). A module imports only from lower floors.
@@ -30,5 +30,6 @@ pub mod port;
 pub mod sync;
 #[cfg(feature = "alloc")]
 pub mod task;
+pub mod watch;
 
 pub use id::{PlaceId, WorkerId};

@@ -85,6 +85,12 @@ impl<M> Inbox<M> {
         self.pending.load(Ordering::Relaxed) == 0
     }
 
+    /// The number of messages a moment ago.
+    pub fn len(&self) -> usize {
+        // ORDERING: Relaxed, a hint (I1).
+        self.pending.load(Ordering::Relaxed)
+    }
+
     /// Whether there is no message, settled against every push by the lock: a push that this look does not see
     /// sees what the caller did before.
     pub fn is_settled_empty(&self, relax: &impl Relax) -> bool {

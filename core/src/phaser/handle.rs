@@ -19,6 +19,11 @@ impl<P: Relax + Barrier> Registration<P> {
         Phaser(Arc::clone(self.shared()))
     }
 
+    /// The port of the phaser.
+    pub fn port(&self) -> &P {
+        &self.shared().port
+    }
+
     /// Whether the task is registered on `phaser`.
     pub fn is_on(&self, phaser: &Phaser<P>) -> bool {
         Arc::ptr_eq(self.shared(), &phaser.0)

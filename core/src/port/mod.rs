@@ -16,6 +16,7 @@ mod thread;
 mod transport;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod unwind;
+mod watch;
 
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
@@ -24,6 +25,7 @@ pub use relax::{Relax, Spin};
 pub use thread::Thread;
 pub use transport::Transport;
 pub use unwind::Unwind;
+pub use watch::Watch;
 
 /// All that a machine lends to one place of a computation whose messages are `M`. Nothing in it
 /// blocks: the driver of a worker decides what a worker without work does.
@@ -32,6 +34,6 @@ pub trait Port<M>: Clock + Relax + Transport<M> + Unpark {}
 impl<M, P: Clock + Relax + Transport<M> + Unpark> Port<M> for P {}
 
 /// All that a machine lends to the workers of one pool of tasks.
-pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static {}
+pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Watch + Sync + 'static {}
 
-impl<P: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static> Host for P {}
+impl<P: Clock + Fence + Park + Relax + Thread + Unwind + Watch + Sync + 'static> Host for P {}

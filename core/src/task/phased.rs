@@ -8,6 +8,7 @@
 
 use super::cx::Cx;
 use super::future::TaskCx;
+use super::pool::{Pool, Suspends};
 use super::scope::ScopeId;
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
 use crate::port::{Barrier, Host, Relax};
@@ -18,25 +19,25 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// The port of a scope's phasers: waits as the pool's port does, without barrier lines.
-pub struct PoolPort<'scope, P>(&'scope P);
+pub struct PoolPort<'scope, P: Host>(&'scope Pool<P>);
 
-impl<P> fmt::Debug for PoolPort<'_, P> {
+impl<P: Host> fmt::Debug for PoolPort<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PoolPort")
     }
 }
 
-impl<P: Relax> Relax for PoolPort<'_, P> {
+impl<P: Host> Relax for PoolPort<'_, P> {
     fn relax(&self, turn: u32) {
-        self.0.relax(turn);
+        self.0.port().relax(turn);
     }
 
     fn yield_now(&self, turn: u32) {
-        self.0.yield_now(turn);
+        self.0.port().yield_now(turn);
     }
 }
 
-impl<P> Barrier for PoolPort<'_, P> {}
+impl<P: Host> Barrier for PoolPort<'_, P> {}
 
 /// A registration on a phaser that was created in a scope. It registers tasks of that scope only.
 #[derive(Debug)]
@@ -92,6 +93,55 @@ impl<Q: Relax + Barrier> Deref for Member<'_, Q> {
 impl<Q: Relax + Barrier> DerefMut for Member<'_, Q> {
     fn deref_mut(&mut self) -> &mut Registration<Q> {
         &mut self.registration
+    }
+}
+
+/// The waits of [`Registration`], reported for [`Pool::inspect`]: blocking ones as a state of the
+/// worker that they occupy, the others by their number.
+impl<'p, P: Host> Member<'_, PoolPort<'p, P>> {
+    /// As [`Registration::wait`].
+    pub fn wait(&mut self) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'p, P> {
+        let pool = self.registration.port().0;
+        Suspends::new(pool, self.registration.wait())
+    }
+
+    /// As [`Registration::next`].
+    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
+    pub fn next(&mut self) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'p, P> {
+        let pool = self.registration.port().0;
+        Suspends::new(pool, self.registration.next())
+    }
+
+    /// As [`Registration::wait_blocking`].
+    ///
+    /// # Errors
+    /// As [`Registration::wait_blocking`].
+    pub fn wait_blocking(&mut self) -> Result<(), PhaserError> {
+        self.blocking(Registration::wait_blocking)
+    }
+
+    /// As [`Registration::next_blocking`].
+    ///
+    /// # Errors
+    /// As [`Registration::next_blocking`].
+    pub fn next_blocking(&mut self) -> Result<(), PhaserError> {
+        self.blocking(Registration::next_blocking)
+    }
+
+    /// As [`Registration::next_single_blocking`].
+    ///
+    /// # Errors
+    /// As [`Registration::next_single_blocking`].
+    ///
+    /// # Panics
+    /// As [`Registration::next_single_blocking`].
+    pub fn next_single_blocking(&mut self, statement: impl FnOnce()) -> Result<(), PhaserError> {
+        self.blocking(|registration| registration.next_single_blocking(statement))
+    }
+
+    fn blocking<R>(&mut self, wait: impl FnOnce(&mut Registration<PoolPort<'p, P>>) -> R) -> R {
+        let pool = self.registration.port().0;
+        pool.in_phase_wait(|| wait(&mut self.registration))
     }
 }
 
@@ -173,8 +223,9 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::wait`]: the first.
     pub async fn wait(&mut self) -> Result<(), PhaserError> {
+        let pool = self.cx.of_child().pool();
         for member in &mut self.members {
-            member.wait().await?;
+            Suspends::new(pool, member.registration.wait()).await?;
         }
         Ok(())
     }
@@ -184,8 +235,9 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::next`]: the first.
     pub async fn next(&mut self) -> Result<(), PhaserError> {
+        let pool = self.cx.of_child().pool();
         if let [member] = &mut self.members[..] {
-            return member.next().await;
+            return Suspends::new(pool, member.registration.next()).await;
         }
         self.signal()?;
         self.wait().await
@@ -216,7 +268,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Deref for Phased<'scope, 'env, P
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     fn pool_port(&self) -> PoolPort<'scope, P> {
-        PoolPort(self.of_child().pool().port())
+        PoolPort(self.of_child().pool())
     }
 
     /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.

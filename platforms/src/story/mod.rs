@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod life;
+mod output;
 mod picture;
 mod plot;
 mod scale;
 mod trace;
 
 pub use life::Life;
+pub use output::Output;
 pub use picture::Picture;
 pub use plot::{Axis, Plot, Series};
 pub use trace::{Trace, write_trace};

@@ -289,6 +289,12 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     /// Whether there seem to be items that thieves cannot take yet. Reads a line that the owner writes all the time.
     #[inline]
     pub fn has_private(&self) -> bool {
+        self.private() > 0
+    }
+
+    /// How many items seem to be there that thieves cannot take yet. Reads the same line.
+    #[inline]
+    pub fn private(&self) -> usize {
         // ORDERING: Relaxed: a hint.
         let seen = self.shared(Ordering::Relaxed);
         let public = if seen.is_requested() {
@@ -297,7 +303,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             seen.split()
         };
         // ORDERING: Relaxed: as above.
-        ahead(public, self.own.bottom.load(Ordering::Relaxed) as Index) > 0
+        ahead(public, self.own.bottom.load(Ordering::Relaxed) as Index).max(0) as usize
     }
 }
 

@@ -1,12 +1,14 @@
 //! A worker of the balancer as a task.
 
 use super::places::{Here, Places};
+use super::relay::{Relay, report};
 use crate::finish::Reason;
 use crate::glb::{Account, Bag, Control, Observer, Step, Worker};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::Lock;
 use crate::task::TaskCx;
+use crate::watch::State;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -34,7 +36,7 @@ pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
     seat: (PlaceId, WorkerId),
     task: TaskCx<'scope, 'env, P>,
     /// Taken at the end.
-    worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, O>>,
+    worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>>,
     account: &'a Lock<Option<Account<O>>>,
     is_registered: bool,
 }
@@ -50,6 +52,7 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
         account: &'a Lock<Option<Account<O>>>,
     ) -> Self {
         let (team, here) = (crew.places.team(place), crew.places.at(place));
+        let observer = Relay::new(crew.places.port(), observer);
         Self {
             crew,
             seat: (place, worker),
@@ -74,6 +77,7 @@ where
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let _reset = Reset(self.crew.places.port());
         let this = &mut *self;
         if !this.is_registered {
             let (place, worker) = this.seat;
@@ -90,6 +94,11 @@ where
                 Step::Parked => return Poll::Pending,
                 Step::Ended => {
                     let account = this.worker.take().map(Worker::close);
+                    let account = account.map(|ended| Account {
+                        tasks: ended.tasks,
+                        times: ended.times,
+                        observer: ended.observer.into_inner(),
+                    });
                     *this.account.lock(this.task.port()) = account;
                     return Poll::Ready(());
                 }
@@ -126,6 +135,18 @@ impl<B: Bag, P: Host, O, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
     fn drop(&mut self) {
         if self.worker.is_some() {
             self.crew.places.close();
+        }
+    }
+}
+
+/// Reports at the end of a poll that the worker of the pool continues with other tasks.
+struct Reset<'p, P: Host>(&'p P);
+
+impl<P: Host> Drop for Reset<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.is_watching() {
+            report(self.0, State::Computing);
         }
     }
 }

@@ -13,6 +13,7 @@
 
 mod member;
 mod places;
+mod relay;
 
 use super::{Cancelled, Cx};
 use crate::glb::{Bag, Config, Control, Observer, Run, collect};
