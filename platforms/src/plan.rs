@@ -8,6 +8,7 @@
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`](crate::platform)) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
+//! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
 //!
 //! A setter of the [`Builder`] wins over the variable. An empty variable counts as unset.
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ use crate::environment;
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
 use crate::pinning::Pinning;
+use crate::watch::Observe;
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
 use tautline_core::glb::Config;
@@ -50,6 +52,7 @@ pub struct Builder {
     platform: Option<Platform>,
     outside: Outside,
     phasers: Option<phaser::Config>,
+    pub(crate) observe: Option<Observe>,
 }
 
 /// All settings of a runtime, checked: what [`Builder::build`] starts.
@@ -71,6 +74,8 @@ pub struct Plan {
     pub outside: Outside,
     /// How phasers of tasks are built.
     pub phasers: phaser::Config,
+    /// What is recorded of the workers.
+    pub observe: Observe,
 }
 
 impl Plan {
@@ -98,6 +103,7 @@ impl Plan {
             cpus: self.cpus.clone(),
             phasers: self.phasers,
             balancing: self.balancing,
+            watcher: None,
         }
     }
 }
@@ -130,6 +136,7 @@ impl Builder {
             platform: None,
             outside: Outside::default(),
             phasers: None,
+            observe: None,
         }
     }
 
@@ -253,7 +260,18 @@ impl Builder {
             tree: tree.expect("there is a worker"),
             outside: self.outside,
             phasers,
+            observe: self.observed()?,
         })
+    }
+
+    /// What is recorded of the workers.
+    fn observed(&self) -> Result<Observe> {
+        let observe = self.observe.clone().unwrap_or_default();
+        let environment = match self.environment {
+            true => Observe::from_environment()?,
+            false => Observe::default(),
+        };
+        observe.or(environment).check()
     }
 
     /// How many places, and how many workers each, if either was set.

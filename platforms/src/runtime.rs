@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 use crate::plan::refuse;
+use crate::watch::{Record, Watch};
 use crate::{Error, Result};
 use tautline_core::PlaceId;
 use tautline_core::glb::Bag;
-use tautline_node::pool::{Node, Threads};
+use tautline_node::pool::{self, Node, Threads};
 
 pub use crate::plan::{Builder, Plan};
 pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
@@ -36,8 +37,16 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    threads: Threads,
+    pub(crate) threads: Threads,
+    /// Dropped after the threads have ended, when it writes what was recorded.
+    pub(crate) watch: Watch,
     plan: Plan,
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.watch.detach();
+    }
 }
 
 impl Runtime {
@@ -55,14 +64,23 @@ impl Runtime {
         Builder::new()
     }
 
-    pub(crate) fn start(plan: Plan) -> Self {
+    pub(crate) fn start(plan: Plan) -> Result<Self> {
         plan.warn();
-        let threads = Threads::start(&plan.threads());
+        let mut watch = Watch::open(&plan)?;
+        let threads = Threads::start(&pool::Plan {
+            watcher: watch.record().map(Record::watcher),
+            ..plan.threads()
+        });
+        watch.attach(&plan, &threads)?;
         let (wanted, started) = (plan.workers(), threads.workers());
         if started < wanted {
             eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
         }
-        Self { threads, plan }
+        Ok(Self {
+            threads,
+            watch,
+            plan,
+        })
     }
 
     /// Runs `body` as a task on the calling thread, which is one of the workers for so long, and returns when it
@@ -136,8 +154,8 @@ impl Builder {
     /// a line on standard error says so.
     ///
     /// # Errors
-    /// As [`plan`](Self::plan).
+    /// As [`plan`](Self::plan); or a file of [`observe`](Self::observe) that cannot be written.
     pub fn build(&self) -> Result<Runtime> {
-        Ok(Runtime::start(self.plan()?))
+        Runtime::start(self.plan()?)
     }
 }

@@ -24,14 +24,14 @@ const STACK_BYTES: usize = 64 << 20;
 /// Seats for threads from outside that enter the pool at the same time; others wait.
 const CALLERS: usize = 4;
 
-/// Receives the changes of state of all workers: the worker, its state, and the tick. `None` stands
+/// Receives the changes of state of all workers: the worker, and its state from then on. `None` stands
 /// for a worker whose thread has left. Called by the worker's thread; must not block.
 #[derive(Clone)]
-pub struct Watcher(Arc<dyn Fn(WorkerId, Option<State>, u64) + Send + Sync>);
+pub struct Watcher(Arc<dyn Fn(WorkerId, Option<State>) + Send + Sync>);
 
 impl Watcher {
     /// Calls `changed` at each change.
-    pub fn new(changed: impl Fn(WorkerId, Option<State>, u64) + Send + Sync + 'static) -> Self {
+    pub fn new(changed: impl Fn(WorkerId, Option<State>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(changed))
     }
 }
@@ -133,6 +133,11 @@ impl Threads {
 
     /// The pool.
     pub fn pool(&self) -> &Pool<Node> {
+        &self.pool
+    }
+
+    /// The pool, to be kept by a thread that inspects it.
+    pub fn shared(&self) -> &Arc<Pool<Node>> {
         &self.pool
     }
 

@@ -181,7 +181,7 @@ impl Watch for Node {
     #[inline]
     fn enter(&self, worker: WorkerId, state: Option<State>) {
         if let Some(Watcher(changed)) = &self.watcher {
-            changed(worker, state, self.now());
+            changed(worker, state);
         }
     }
 }

@@ -1,0 +1,86 @@
+//! What every worker does, as text.
+
+use std::fmt;
+use tautline_core::WorkerId;
+use tautline_core::port::Host;
+use tautline_core::task::{Inspection, Pool};
+use tautline_core::watch::{Doing, State};
+use tautline_node::pool::Threads;
+
+/// What the workers of a runtime did at one moment. Displayed as a line for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dump {
+    /// The workers, by seat: first those of the threads that call [`run`](crate::Runtime::run).
+    pub workers: Vec<Inspection>,
+    /// Queued tasks that belong to no worker.
+    pub injected: usize,
+}
+
+impl Dump {
+    pub(super) fn of<P: Host>(pool: &Pool<P>) -> Self {
+        Self {
+            workers: pool.inspect().collect(),
+            injected: pool.injected(),
+        }
+    }
+
+    /// Returns the number of tasks that are suspended in a wait for a phase.
+    pub fn suspended(&self) -> usize {
+        let counts = self.workers.iter().map(|w| w.suspended);
+        // Workers are read one after the other, so that a task which moves meanwhile may count less than once.
+        (counts.fold(0, usize::wrapping_add) as isize).max(0) as usize
+    }
+}
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            _ => format!("{count} {what}s"),
+        };
+        let shown = |w: &&Inspection| w.doing.state.is_some() || queued(w) > 0;
+        let shown: Vec<_> = self.workers.iter().filter(shown).collect();
+        writeln!(
+            f,
+            "tautline: {}; {} of no worker; {} suspended in a wait for the end of a phase",
+            of(shown.len(), "worker"),
+            of(self.injected, "queued task"),
+            of(self.suspended(), "task"),
+        )?;
+        for w in shown {
+            let parked = if w.parked { ", parked" } else { "" };
+            writeln!(
+                f,
+                "{}: {}{parked}; queued: {} public, {} private, {} overflow",
+                name(w.worker),
+                phrase(w.doing),
+                w.public,
+                w.private,
+                w.overflow,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn queued(worker: &Inspection) -> usize {
+    worker.public + worker.private + worker.overflow
+}
+
+/// Returns the name of the worker with the seat, as tables and traces have it.
+fn name(seat: WorkerId) -> String {
+    match seat.index() {
+        0 => "worker 0".to_owned(),
+        seat if seat < Threads::CALLERS => format!("further caller {seat}"),
+        seat => format!("worker {}", seat - Threads::CALLERS + 1),
+    }
+}
+
+fn phrase(doing: Doing) -> String {
+    let state = doing.state.map_or("without a thread", State::name);
+    match (doing.state, doing.awaits) {
+        (_, None) => state.to_owned(),
+        (Some(State::Waiting), Some(awaits)) => format!("{state} for {}", awaits.name()),
+        (_, Some(awaits)) => format!("{state}, in a wait for {}", awaits.name()),
+    }
+}
