@@ -29,6 +29,9 @@ pub(super) struct Crew<'a, 'p, B: Bag, P, F> {
     pub(super) process: &'a F,
 }
 
+/// A worker of the balancer.
+type Balancing<'a, 'p, B, P, O> = Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>;
+
 /// Polls a worker of the balancer: steps until it has nothing to do, or until other tasks have
 /// waited for a while. Its place's `unpark` is the waker.
 pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
@@ -36,7 +39,7 @@ pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
     seat: (PlaceId, WorkerId),
     task: TaskCx<'scope, 'env, P>,
     /// Taken at the end.
-    worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>>,
+    worker: Option<Balancing<'a, 'p, B, P, O>>,
     account: &'a Lock<Option<Account<O>>>,
     is_registered: bool,
 }

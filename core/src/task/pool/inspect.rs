@@ -35,7 +35,7 @@ impl<P: Host> Pool<P> {
         let parked = |worker| self.idle.is_asleep(worker);
         self.workers
             .iter()
-            .map(move |worker| worker.inspect(&parked))
+            .map(move |worker| worker.inspect(parked))
     }
 
     /// Returns the number of queued tasks that belong to no worker: from other threads, or passed on
