@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::plan::refuse;
-use crate::watch::{Record, Watch};
+use crate::watch::Watch;
 use crate::{Error, Result};
 use tautline_core::PlaceId;
 use tautline_core::glb::Bag;
@@ -68,7 +68,7 @@ impl Runtime {
         plan.warn();
         let mut watch = Watch::open(&plan)?;
         let threads = Threads::start(&pool::Plan {
-            watcher: watch.record().map(Record::watcher),
+            watcher: watch.watcher(&plan),
             ..plan.threads()
         });
         watch.attach(&plan, &threads)?;

@@ -190,15 +190,11 @@ async fn until(go: &AtomicBool) {
     .await;
 }
 
-/// A program that is stuck in a wait for a phase, or in any other wait, is found to be.
+/// A program that is stuck in a blocking wait for a phase is found to be.
 #[test]
 fn a_dump_names_the_wait_of_a_program_that_is_stuck() {
     let rt = runtime(2, Observe::default());
     let go = AtomicBool::new(false);
-    let free = |dump: Dump| {
-        go.store(true, SeqCst);
-        dump.to_string()
-    };
     thread::scope(|scope| {
         let stuck = scope.spawn(|| {
             rt.run(|cx| {
@@ -213,12 +209,19 @@ fn a_dump_names_the_wait_of_a_program_that_is_stuck() {
                 ph.next_blocking().unwrap();
             });
         });
-        let text = free(dump_until(&rt, |dump| awaits(dump, Awaits::Phase)));
+        let text = dump_until(&rt, |dump| awaits(dump, Awaits::Phase)).to_string();
+        go.store(true, SeqCst);
         assert!(text.contains("waiting for the end of a phase"), "{text}");
         stuck.join().unwrap();
     });
+    assert_eq!(rt.dump().suspended(), None, "not counted");
+}
 
-    go.store(false, SeqCst);
+/// A task that is suspended in a wait occupies no worker, and is counted.
+#[test]
+fn a_dump_counts_suspended_tasks() {
+    let rt = runtime(2, Observe::new());
+    let go = AtomicBool::new(false);
     thread::scope(|scope| {
         let stuck = scope.spawn(|| {
             rt.run(|cx| {
@@ -233,12 +236,19 @@ fn a_dump_names_the_wait_of_a_program_that_is_stuck() {
                 }
             });
         });
-        let text = free(dump_until(&rt, |dump| dump.suspended() == 1));
+        let text = dump_until(&rt, |dump| dump.suspended() == Some(1)).to_string();
+        go.store(true, SeqCst);
         assert!(text.contains("1 task suspended in a wait"), "{text}");
         stuck.join().unwrap();
     });
-    assert_eq!(rt.dump().suspended(), 0);
+    assert_eq!(rt.dump().suspended(), Some(0));
+}
 
+/// The waits for tasks are named, also if nothing is observed.
+#[test]
+fn a_dump_names_what_a_blocked_worker_waits_for() {
+    let rt = runtime(2, Observe::default());
+    let go = AtomicBool::new(false);
     for what in [Awaits::Scope, Awaits::Future, Awaits::Fork] {
         go.store(false, SeqCst);
         let begun = AtomicBool::new(false);
@@ -285,7 +295,8 @@ fn a_dump_names_the_wait_of_a_program_that_is_stuck() {
                     }
                 });
             });
-            let text = free(dump_until(&rt, |dump| awaits(dump, what)));
+            let text = dump_until(&rt, |dump| awaits(dump, what)).to_string();
+            go.store(true, SeqCst);
             assert!(text.contains(what.name()), "{text}");
             stuck.join().unwrap();
         });

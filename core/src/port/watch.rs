@@ -9,7 +9,8 @@ use crate::watch::State;
 /// fork, a join or a spawn. Must not block and must not call back; orders nothing. Both provided:
 /// nothing is observed, at no cost.
 pub trait Watch {
-    /// Returns whether the changes of state are observed. Does not change while a pool uses the port.
+    /// Returns whether the changes of state are observed, and the tasks counted that are suspended in a
+    /// wait for a phase. Does not change while a pool uses the port.
     #[inline(always)]
     fn is_watching(&self) -> bool {
         false

@@ -14,6 +14,7 @@ pub struct Dump {
     pub workers: Vec<Inspection>,
     /// Queued tasks that belong to no worker.
     pub injected: usize,
+    counts_suspended: bool,
 }
 
 impl Dump {
@@ -21,14 +22,18 @@ impl Dump {
         Self {
             workers: pool.inspect().collect(),
             injected: pool.injected(),
+            counts_suspended: pool.counts_suspended(),
         }
     }
 
-    /// Returns the number of tasks that are suspended in a wait for a phase.
-    pub fn suspended(&self) -> usize {
+    /// Returns the number of tasks that are suspended in a wait for a phase; `None` if the runtime was
+    /// built without [`Observe`](super::Observe) and variables of the [environment](super): then they
+    /// are not counted.
+    pub fn suspended(&self) -> Option<usize> {
         let counts = self.workers.iter().map(|w| w.suspended);
-        // Workers are read one after the other, so that a task which moves meanwhile may count less than once.
-        (counts.fold(0, usize::wrapping_add) as isize).max(0) as usize
+        // Workers are read one after the other, so that a task that moves meanwhile may be missed.
+        let sum = counts.fold(0, usize::wrapping_add) as isize;
+        self.counts_suspended.then_some(sum.max(0) as usize)
     }
 }
 
@@ -40,13 +45,17 @@ impl fmt::Display for Dump {
         };
         let shown = |w: &&Inspection| w.doing.state.is_some() || queued(w) > 0;
         let shown: Vec<_> = self.workers.iter().filter(shown).collect();
-        writeln!(
-            f,
-            "tautline: {}; {} of no worker; {} suspended in a wait for the end of a phase",
-            of(shown.len(), "worker"),
-            of(self.injected, "queued task"),
-            of(self.suspended(), "task"),
-        )?;
+        let (workers, injected) = (shown.len(), self.injected);
+        let (workers, injected) = (of(workers, "worker"), of(injected, "queued task"));
+        write!(f, "tautline: {workers}; {injected} of no worker")?;
+        if let Some(suspended) = self.suspended() {
+            let suspended = of(suspended, "task");
+            write!(
+                f,
+                "; {suspended} suspended in a wait for the end of a phase"
+            )?;
+        }
+        writeln!(f)?;
         for w in shown {
             let parked = if w.parked { ", parked" } else { "" };
             writeln!(

@@ -10,7 +10,8 @@
 //! The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
 //! [`Builder::observe`] sets the same in the program, and the setter wins over the variable.
-//! [`Runtime::dump`] needs no preparation.
+//! [`Runtime::dump`] needs no preparation, except that tasks suspended in a wait for a phase are
+//! counted only if one of these is set.
 //!
 //! A worker reports where it begins or ends a search for tasks, a sleep, or a wait that occupies it:
 //! never at a fork, a join or a spawn. What a worker does between two reports is `computing`. If
@@ -37,7 +38,7 @@ mod times;
 
 pub use dump::Dump;
 pub use observe::Observe;
-pub(crate) use record::Record;
+use record::Record;
 pub use tautline_core::task::Inspection;
 pub use tautline_core::watch::{Awaits, Doing, Observer, State, Times};
 pub use times::{TimeTable, WorkerTimes};
@@ -46,7 +47,7 @@ use crate::Result;
 use crate::plan::{Builder, Plan};
 use crate::runtime::Runtime;
 use std::sync::Arc;
-use tautline_node::pool::Threads;
+use tautline_node::pool::{Threads, Watcher};
 
 /// The variable that names the file for the trace.
 pub const TRACE_VARIABLE: &str = "TAUTLINE_TRACE";
@@ -96,8 +97,11 @@ impl Watch {
         })
     }
 
-    pub(crate) fn record(&self) -> Option<&Record> {
-        self.record.as_ref()
+    /// Returns what receives the changes of state, if anything does.
+    pub(crate) fn watcher(&self, plan: &Plan) -> Option<Watcher> {
+        let record = self.record.as_ref().map(Record::watcher);
+        // Without a record the pool still counts suspended tasks, for dumps.
+        record.or_else(|| plan.observe.is_dumped.then(|| Watcher::new(|_, _| ())))
     }
 
     /// Begins to observe what happens from outside.

@@ -3,6 +3,7 @@
 use super::Pool;
 use crate::id::WorkerId;
 use crate::port::Host;
+use crate::task::worker::Worker;
 use crate::watch::{Awaits, Doing, State};
 use core::future::Future;
 use core::pin::Pin;
@@ -44,31 +45,48 @@ impl<P: Host> Pool<P> {
         self.injected.len()
     }
 
+    /// Returns whether tasks that wait for a phase are counted: only if the port is watching, since
+    /// that costs some instructions for each wait.
+    pub fn counts_suspended(&self) -> bool {
+        self.port.is_watching()
+    }
+
     /// Calls `wait`, which blocks the calling worker until the end of a phase.
     pub(in crate::task) fn in_phase_wait<R>(&self, wait: impl FnOnce() -> R) -> R {
-        let Some(worker) = self.port.current() else {
-            return wait();
-        };
-        let _computing = Computing(self, worker);
-        self.worker(worker).awaiting(Awaits::Phase, || {
-            self.worker(worker).rest();
-            wait()
-        })
+        let worker = self.port.current().map(|worker| self.worker(worker));
+        let _waiting = worker.map(|worker| Waiting::begin(worker, Awaits::Phase));
+        wait()
     }
 }
 
-/// Reports at the end of a wait, also by a panic, that the worker runs its task.
-struct Computing<'p, P: Host>(&'p Pool<P>, WorkerId);
+/// Reports at the end of a wait, also by a panic, what the worker did before.
+struct Waiting<'w, P: Host> {
+    worker: &'w Worker<P>,
+    before: Doing,
+}
 
-impl<P: Host> Drop for Computing<'_, P> {
+impl<'w, P: Host> Waiting<'w, P> {
+    fn begin(worker: &'w Worker<P>, awaits: Awaits) -> Self {
+        let before = worker.doing();
+        worker.report(Doing {
+            state: Some(State::Waiting),
+            awaits: Some(awaits),
+        });
+        Self { worker, before }
+    }
+}
+
+impl<P: Host> Drop for Waiting<'_, P> {
     fn drop(&mut self) {
-        self.0.worker(self.1).enter(State::Computing);
+        self.worker.report(self.before);
     }
 }
 
-/// A wait for a phase that counts its task as suspended while it is.
+/// A wait for a phase that counts its task as suspended while it is, if the pool
+/// [counts](Pool::counts_suspended) such tasks.
 pub(in crate::task) struct Suspends<'p, P: Host, F> {
-    pool: &'p Pool<P>,
+    /// The pool, while the task is counted or may be.
+    pool: Option<&'p Pool<P>>,
     wait: F,
     is_suspended: bool,
 }
@@ -76,16 +94,17 @@ pub(in crate::task) struct Suspends<'p, P: Host, F> {
 impl<'p, P: Host, F> Suspends<'p, P, F> {
     pub(in crate::task) fn new(pool: &'p Pool<P>, wait: F) -> Self {
         Self {
-            pool,
+            pool: pool.counts_suspended().then_some(pool),
             wait,
             is_suspended: false,
         }
     }
 
-    fn record(&mut self, suspended: bool) {
+    #[cold]
+    fn record(&mut self, pool: &Pool<P>, suspended: bool) {
         // A thread that is no worker of the pool drops a future only if the pool is not used any more.
-        if let Some(worker) = self.pool.port.current() {
-            let worker = self.pool.worker(worker);
+        if let Some(worker) = pool.port.current() {
+            let worker = pool.worker(worker);
             match suspended {
                 true => worker.suspend(),
                 false => worker.resume(),
@@ -101,8 +120,10 @@ impl<P: Host, F: Future + Unpin> Future for Suspends<'_, P, F> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let polled = Pin::new(&mut self.wait).poll(cx);
-        if polled.is_pending() != self.is_suspended {
-            self.record(polled.is_pending());
+        if let Some(pool) = self.pool {
+            if polled.is_pending() != self.is_suspended {
+                self.record(pool, polled.is_pending());
+            }
         }
         polled
     }
@@ -110,8 +131,8 @@ impl<P: Host, F: Future + Unpin> Future for Suspends<'_, P, F> {
 
 impl<P: Host, F> Drop for Suspends<'_, P, F> {
     fn drop(&mut self) {
-        if self.is_suspended {
-            self.record(false);
+        if let (Some(pool), true) = (self.pool, self.is_suspended) {
+            self.record(pool, false);
         }
     }
 }

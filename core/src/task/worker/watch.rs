@@ -22,7 +22,7 @@ impl<P: Host> Worker<P> {
     }
 
     /// Records that the worker has parked, or polls for long: in a wait, or without work.
-    pub(in crate::task) fn rest(&self) {
+    pub(super) fn rest(&self) {
         let state = match self.activity.get().awaits {
             Some(_) => State::Waiting,
             None => State::Idle,
@@ -42,9 +42,17 @@ impl<P: Host> Worker<P> {
         result
     }
 
-    fn report(&self, doing: Doing) {
+    /// Records what the worker does from now on. Called by the holder of the seat.
+    #[inline]
+    pub(in crate::task) fn report(&self, doing: Doing) {
         self.activity.set(doing);
         self.pool().port().enter(self.id, doing.state);
+    }
+
+    /// Returns what the worker does, as a hint. Any thread.
+    #[inline]
+    pub(in crate::task) fn doing(&self) -> Doing {
+        self.activity.get()
     }
 
     /// Inspects the worker, of which `parked` knows whether it is. Any thread.
