@@ -1,6 +1,8 @@
 //! Barriers on machines in virtual time, by hand and shipped: the orders that the machines were seen to have, and that a run is exact.
 #![cfg(tautline_shuttle)]
 
+#[path = "../examples/cycles/aligned.rs"]
+mod aligned;
 #[path = "../examples/cycles/barriers.rs"]
 mod barriers;
 #[path = "virtual_time/orders.rs"]

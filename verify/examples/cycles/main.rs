@@ -5,6 +5,8 @@
 //! ```
 
 #[cfg(tautline_shuttle)]
+mod aligned;
+#[cfg(tautline_shuttle)]
 mod barriers;
 #[cfg(tautline_shuttle)]
 mod phasers;

@@ -3,8 +3,12 @@
 //! # Algorithm
 //! Each hardware thread is a task of shuttle. A scheduling point comes before every access through the door of the core,
 //! and the task whose clock is least goes on; the access is told to [`Hardware`], which moves the clock to when it is
-//! done. So accesses are made in the order of virtual time, and the run is the same every time. What a thread computes
-//! between accesses takes no time but what it says itself ([`Port::work`]).
+//! done. So accesses are made in the order of virtual time. What a thread computes between accesses takes no time but what
+//! it says itself ([`Port::work`]).
+//!
+//! A run is the same every time if no two allocations share a line or an interleaved piece of memory, which the
+//! program's allocator has to provide (`verify/examples/cycles/aligned.rs`); otherwise it depends on where the allocator
+//! puts objects.
 
 mod port;
 mod traffic;

@@ -115,3 +115,24 @@ fn a_ring_of_tasks() {
     assert!(interrupts < words, "{words} {interrupts}");
     told("a_ring_of_tasks_on_phasers", 8, start);
 }
+
+/// What else the process has allocated does not count: objects lie as far apart as the allocator of this test says.
+#[test]
+fn a_reading_does_not_follow_the_allocator() {
+    let start = Instant::now();
+    let machines = [
+        Virtual::new(CYCLOPS64).place_all(Region::OffChip),
+        Virtual::new(POWER7).patient(),
+    ];
+    for machine in machines {
+        let first = measure(&machine, Kind::Tree(4), 48, EPISODES);
+        for bytes in [8, 24, 72] {
+            let held: Vec<_> = (0..100).map(|_| vec![0_u8; bytes]).collect();
+            // Holes between blocks that stay, for the run to fill.
+            let left: Vec<_> = held.into_iter().step_by(2).collect();
+            let again = measure(&machine, Kind::Tree(4), 48, EPISODES);
+            assert_eq!(first, again, "{} blocks of {bytes} bytes", left.len());
+        }
+    }
+    told("a_reading_does_not_follow_the_allocator", 8, start);
+}
