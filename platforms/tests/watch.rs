@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use tautline::prelude::*;
 use tautline::watch::{Awaits, Dump, Observe, Observer, State, WorkerTimes};
@@ -156,9 +156,17 @@ fn observers_are_made_for_each_worker() {
     drop(rt);
     assert!(seen.iter().any(|state| state == State::Computing));
 
-    let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let observe = Observe::default().each(move |_, _| _ = count.fetch_add(1, SeqCst));
+    let rt = runtime(2, observe);
     program(&rt);
     assert_eq!(rt.times(), None);
+    assert_eq!(
+        made.load(SeqCst),
+        0,
+        "observers of a runtime that is not observed"
+    );
 }
 
 /// Reads dumps until one is as `wanted`.

@@ -18,6 +18,8 @@ const CHECKED: &[&str] = &[
     "core/src/finish",
     "core/src/hierarchy",
     "core/src/id.rs",
+    "core/src/watch",
+    "platforms/src/watch",
     "ci",
     "verify",
     "benches",

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use tautline_core::watch::Observer;
 use tautline_core::{PlaceId, WorkerId};
 
-/// What is recorded of the workers of a runtime, beside the time in each state.
+/// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state, the
+/// default nothing, unless a method or the environment asks for it.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is observed before it is given to a builder"]
 pub struct Observe {
@@ -20,8 +21,8 @@ pub struct Observe {
     pub(super) is_printed: bool,
     pub(super) is_dumped: bool,
     pub(super) each: Option<Each>,
-    /// Whether anything is recorded.
-    pub(super) is_on: bool,
+    /// Whether the time in each state is recorded, even if nothing else is.
+    is_on: bool,
 }
 
 /// A file, and the setting that named it.
@@ -95,7 +96,7 @@ impl Observe {
 
     /// Whether anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
-        self.is_on
+        self.is_on || self.trace.is_some() || self.life.is_some() || self.is_printed
     }
 
     /// Returns what the environment asks for.
@@ -104,15 +105,13 @@ impl Observe {
             let path = environment::text(setting)?.map(PathBuf::from);
             Ok::<_, Error>(path.map(|path| Target { setting, path }))
         };
-        let mut this = Self {
+        Ok(Self {
             trace: file(TRACE_VARIABLE)?,
             life: file(LIFE_VARIABLE)?,
             is_printed: environment::flag(TIMES_VARIABLE)?,
             is_dumped: environment::flag(DUMP_VARIABLE)?,
             ..Self::default()
-        };
-        this.is_on = this.trace.is_some() || this.life.is_some() || this.is_printed;
-        Ok(this)
+        })
     }
 
     /// Returns this, or else `environment`, for each part.
