@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::plan::refuse;
-use crate::watch::Watch;
+use crate::watch::{Dump, TimeTable, Watch};
 use crate::{Error, Result};
 use tautline_core::PlaceId;
 use tautline_core::glb::Bag;
@@ -37,9 +37,9 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    pub(crate) threads: Threads,
+    threads: Threads,
     /// Dropped after the threads have ended, when it writes what was recorded.
-    pub(crate) watch: Watch,
+    watch: Watch,
     plan: Plan,
 }
 
@@ -117,6 +117,18 @@ impl Runtime {
     ) -> B::Output {
         let balanced = self.run(|cx| cx.balance(bag, shared, output));
         balanced.expect("there is no scope around it that could be cancelled")
+    }
+
+    /// Returns the time that each worker has spent in each state until now; `None` if the runtime is
+    /// not [observed](Builder::observe).
+    pub fn times(&self) -> Option<TimeTable> {
+        self.watch.times()
+    }
+
+    /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
+    /// worker, so it serves to find out why a program does not continue.
+    pub fn dump(&self) -> Dump {
+        Dump::of(self.threads.pool())
     }
 
     /// The settings that this runtime was built with.

@@ -16,8 +16,8 @@ mod thread;
 mod transport;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod unwind;
-mod watch;
 
+pub use crate::watch::Watch;
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
 pub use park::{Clock, Park, Unpark};
@@ -25,7 +25,6 @@ pub use relax::{Relax, Spin};
 pub use thread::Thread;
 pub use transport::Transport;
 pub use unwind::Unwind;
-pub use watch::Watch;
 
 /// All that a machine lends to one place of a computation whose messages are `M`. Nothing in it
 /// blocks: the driver of a worker decides what a worker without work does.

@@ -225,7 +225,11 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     pub async fn wait(&mut self) -> Result<(), PhaserError> {
         let pool = self.cx.of_child().pool();
         for member in &mut self.members {
-            Suspends::new(pool, member.registration.wait()).await?;
+            if pool.counts_suspended() {
+                Suspends::new(pool, member.registration.wait()).await?;
+            } else {
+                member.registration.wait().await?;
+            }
         }
         Ok(())
     }
@@ -237,7 +241,11 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     pub async fn next(&mut self) -> Result<(), PhaserError> {
         let pool = self.cx.of_child().pool();
         if let [member] = &mut self.members[..] {
-            return Suspends::new(pool, member.registration.next()).await;
+            return if pool.counts_suspended() {
+                Suspends::new(pool, member.registration.next()).await
+            } else {
+                member.registration.next().await
+            };
         }
         self.signal()?;
         self.wait().await

@@ -124,21 +124,3 @@ impl Activity {
             .store(count.wrapping_add(change), Ordering::Relaxed);
     }
 }
-
-#[cfg(all(test, not(any(tautline_loom, tautline_shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_combination_survives_packing() {
-        let states = State::ALL.map(Some).into_iter().chain([None]);
-        for state in states {
-            for awaits in Awaits::ALL.map(Some).into_iter().chain([None]) {
-                let activity = Activity::new();
-                let doing = Doing { state, awaits };
-                activity.set(doing);
-                assert_eq!(activity.get(), doing);
-            }
-        }
-    }
-}

@@ -8,8 +8,8 @@
 //! | [`Activity`], [`Doing`] | the latest state of a worker, for any thread to read |
 //!
 //! The same states serve the workers of a balanced computation ([`glb`](crate::glb)) and those of a
-//! pool of tasks ([`task`](crate::task)), which report their changes to
-//! [`port::Watch`](crate::port::Watch). A worker reports nothing between two tasks, forks or joins
+//! pool of tasks ([`task`](crate::task)), which report their changes to their port, as [`Watch`].
+//! A worker reports nothing between two tasks, forks or joins
 //! of its own: only where it has found no task, or before it parks.
 #![forbid(unsafe_code)]
 
@@ -17,10 +17,12 @@
 mod accounts;
 mod activity;
 mod meter;
+mod port;
 mod state;
 
 #[cfg(feature = "alloc")]
 pub use accounts::Accounts;
 pub use activity::{Activity, Awaits, Doing};
 pub use meter::{Meter, Observer};
+pub use port::Watch;
 pub use state::{State, Times};

@@ -18,7 +18,7 @@ pub struct Dump {
 }
 
 impl Dump {
-    pub(super) fn of<P: Host>(pool: &Pool<P>) -> Self {
+    pub(crate) fn of<P: Host>(pool: &Pool<P>) -> Self {
         Self {
             workers: pool.inspect().collect(),
             injected: pool.injected(),

@@ -10,7 +10,7 @@
 //! The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
 //! [`Builder::observe`] sets the same in the program, and the setter wins over the variable.
-//! [`Runtime::dump`] needs no preparation, except that tasks suspended in a wait for a phase are
+//! [`Runtime::dump`](crate::Runtime::dump) needs no preparation, except that tasks suspended in a wait for a phase are
 //! counted only if one of these is set.
 //!
 //! A worker reports where it begins or ends a search for tasks, a sleep, or a wait that occupies it:
@@ -45,7 +45,6 @@ pub use times::{TimeTable, WorkerTimes};
 
 use crate::Result;
 use crate::plan::{Builder, Plan};
-use crate::runtime::Runtime;
 use std::sync::Arc;
 use tautline_node::pool::{Threads, Watcher};
 
@@ -66,20 +65,6 @@ impl Builder {
     }
 }
 
-impl Runtime {
-    /// Returns the time that each worker has spent in each state until now; `None` if the runtime is
-    /// not [observed](Builder::observe).
-    pub fn times(&self) -> Option<TimeTable> {
-        self.watch.record.as_ref().map(Record::times)
-    }
-
-    /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
-    /// worker, so it serves to find out why a program does not continue.
-    pub fn dump(&self) -> Dump {
-        Dump::of(self.threads.pool())
-    }
-}
-
 /// What observes a runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
@@ -95,6 +80,11 @@ impl Watch {
             record: Record::open(plan)?,
             ..Self::default()
         })
+    }
+
+    /// Returns the time that each worker has spent in each state until now, if it is recorded.
+    pub(crate) fn times(&self) -> Option<TimeTable> {
+        self.record.as_ref().map(Record::times)
     }
 
     /// Returns what receives the changes of state, if anything does.

@@ -2,7 +2,6 @@
 
 use super::{DUMP_VARIABLE, LIFE_VARIABLE, TIMES_VARIABLE, TRACE_VARIABLE};
 use crate::environment;
-use crate::plan::refuse;
 use crate::{Error, Result};
 use std::borrow::Cow;
 use std::fmt;
@@ -129,11 +128,11 @@ impl Observe {
     /// Refuses one file for two purposes.
     pub(crate) fn check(self) -> Result<Self> {
         match (&self.trace, &self.life) {
-            (Some(trace), Some(life)) if trace.path == life.path => refuse(
-                trace.setting,
-                trace.path.display(),
-                format!("another file than that of {}", life.setting),
-            ),
+            (Some(trace), Some(life)) if trace.path == life.path => Err(Error::Setting {
+                setting: trace.setting,
+                value: trace.path.display().to_string(),
+                allowed: Cow::from(format!("another file than that of {}", life.setting)),
+            }),
             _ => Ok(self),
         }
     }

@@ -1,7 +1,7 @@
-//! Observation of the workers.
+//! The port: what a machine does with the changes of state of its workers.
 
+use super::state::State;
 use crate::id::WorkerId;
-use crate::watch::State;
 
 /// Observing what the workers of a pool do.
 ///
