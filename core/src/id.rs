@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-/// A place: a share of the machine with a memory of its own; 0 is the home of a computation.
+/// A place: a share of the machine with its own memory; 0 is the home of a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlaceId(pub u32);
 
@@ -11,7 +11,7 @@ impl PlaceId {
     /// The place where computations start and end.
     pub const HOME: Self = Self(0);
 
-    /// The place's position among all places.
+    /// Returns the place's position among all places.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -29,7 +29,7 @@ impl fmt::Display for PlaceId {
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
-    /// The worker's position among the workers of its place.
+    /// Returns the worker's position among the workers of its place.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -1,9 +1,9 @@
-//! The core of Tautline: mechanism without machine.
+//! The core of Tautline: `no_std`, generic over the machine.
 //!
-//! From the ground up: [`sync`], [`port`] and [`watch`], then words ([`deque`], [`phaser`]), the grain tuner ([`grain`]) and
-//! the tree of memories ([`hierarchy`]), then protocols as state machines without I/O ([`lifeline`],
-//! [`finish`], [`flow`]), then the drivers that programs are written
-//! against ([`glb`]). A module imports only from lower floors.
+//! From the bottom up: [`sync`], [`port`] and [`watch`]; the lock-free structures ([`deque`], [`phaser`]); the
+//! grain tuner ([`grain`]) and the tree of memories ([`hierarchy`]); protocols as state machines
+//! without I/O ([`lifeline`], [`finish`], [`flow`]); and the drivers that programs are written
+//! against ([`task`], [`glb`]). A module imports only from layers below its own.
 #![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
     clippy::std_instead_of_core,

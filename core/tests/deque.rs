@@ -10,7 +10,7 @@ use tautline_core::deque::{
     Steal, ThiefEnd, WorkDeque,
 };
 
-/// Marsaglia's xorshift: enough for choosing operations.
+/// Marsaglia's xorshift, to select operations.
 struct XorShift(u64);
 
 impl XorShift {
@@ -22,7 +22,7 @@ impl XorShift {
     }
 }
 
-/// Where indices start: at both ends of `usize`, and where their sign would change.
+/// Start indices: at both ends of `usize`, and where their sign would change.
 const STARTS: [usize; 6] = [
     0,
     1,
@@ -32,7 +32,8 @@ const STARTS: [usize; 6] = [
     isize::MAX as usize - 5,
 ];
 
-/// Runs a function on a deque of each kind whose indices start anywhere; those that grow start small.
+/// Runs a function on a deque of each kind, with various start indices; deques that grow start
+/// small.
 macro_rules! on_every_deque {
     ($start:expr, |$deque:ident| $work:expr) => {{
         let start = $start;
@@ -47,14 +48,14 @@ macro_rules! on_every_deque {
     }};
 }
 
-/// Random pushes, pops and steals do what a VecDeque of at most `limit` items does.
+/// Random pushes, pops and steals have the results of a VecDeque of at most `limit` items.
 fn against_model(deque: &impl WorkDeque<usize>, limit: Option<usize>, seed: u64) {
-    let owner = deque.owner().expect("nobody owns it yet");
+    let owner = deque.owner().expect("the deque has no owner yet");
     let thief = deque.thief();
     let mut model = VecDeque::new();
     let mut random = XorShift(seed);
     for item in 0..3_000 {
-        // Phases of growth and of shrinking, so that both full and empty are met.
+        // Phases of growth and of shrinking, so that both a full and an empty deque occur.
         let bias = if item / 100 % 2 == 0 { 6 } else { 3 };
         match random.below(10) {
             choice if choice < bias => {
@@ -97,7 +98,7 @@ fn every_deque_does_what_the_model_does() {
     }
 }
 
-/// The owner does not know yet that its item is gone, so its pop goes the long way.
+/// The owner has not observed yet that its item was stolen, so its pop takes the slow path.
 fn empty(deque: &impl WorkDeque<usize>) {
     let owner = deque.owner().unwrap();
     assert_eq!(owner.pop(), None);
@@ -227,8 +228,9 @@ fn references_and_numbers_are_words() {
     assert_eq!(owner.pop(), Some(u32::MAX));
 }
 
-/// Every item of `0..items` comes out exactly once, whole, while thieves steal all the time once there
-/// are `first` items. The owner pops one time in `pops`. Returns how often it was refused.
+/// Every item of `0..items` is taken exactly once, intact, while thieves steal continuously once
+/// there are `first` items. The owner pops after one push in `pops`. Returns the number of refused
+/// pushes.
 fn stress(
     deque: &impl WorkDeque<Box<usize>>,
     (first, items): (usize, usize),
@@ -276,7 +278,7 @@ fn stress(
     refused
 }
 
-/// Few items under Miri.
+/// Returns fewer items under Miri.
 const fn items(full: usize) -> usize {
     if cfg!(miri) { 300 } else { full }
 }
@@ -303,7 +305,7 @@ fn chatterjee_5_fixed_deque() {
     assert_eq!(owner.push(Box::new(64)), Err(Full(Box::new(64))));
 }
 
-/// Chatterjee, acceptance fact 6: the slot of an item stays where it is, however the deque grows.
+/// Chatterjee, acceptance fact 6: the slot of an item keeps its address while the deque grows.
 #[test]
 fn chatterjee_6_items_stay() {
     let deque = BucketDeque::with_buckets(4, 1);
@@ -324,7 +326,7 @@ fn chatterjee_6_items_stay() {
     }
 }
 
-/// Chatterjee, acceptance fact 6: a million pushes from one bucket, with thieves at work.
+/// Chatterjee, acceptance fact 6: a million pushes from one bucket, with concurrent thieves.
 #[test]
 fn chatterjee_6_a_million_pushes() {
     let deque = BucketDeque::with_buckets(64, 1);
@@ -335,7 +337,7 @@ fn chatterjee_6_a_million_pushes() {
 }
 
 /// Chatterjee, acceptance fact 7: after two buckets the older one drains; the third virtual bucket
-/// sits where the first one was (Fig. 5.9).
+/// takes the place of the first one (Fig. 5.9).
 #[test]
 fn chatterjee_7_positions_are_reused() {
     let deque = BucketDeque::with_buckets(4, 4);
@@ -350,7 +352,7 @@ fn chatterjee_7_positions_are_reused() {
     }
     owner.push(8);
     assert_eq!(of([0, 1, 2]), [None, Some(1), Some(0)]);
-    // However long it goes on, two buckets are enough for so few items.
+    // Two buckets are enough for so few items, after any number of pushes.
     for item in 9..1_000 {
         owner.push(item);
         assert_eq!(deque.thief().steal(), Steal::Taken(item - 5));

@@ -14,7 +14,8 @@ fn counter_ends_once() {
     assert!(finish.is_done());
 }
 
-/// The last to end is told that the owner sleeps; an owner that comes too late does not sleep.
+/// The last activity to end learns whether the owner sleeps; an owner that is too late does not
+/// sleep.
 #[test]
 fn counter_wakes_its_owner() {
     let finish = Counter::new();
@@ -37,7 +38,7 @@ fn ledger_sends_only_what_changed() {
             number: 1,
             counts: vec![(PlaceId(2), 2)]
         },
-        "zeros do not travel"
+        "zeros are not sent"
     );
     ledger.ended();
     assert_eq!(
@@ -49,7 +50,7 @@ fn ledger_sends_only_what_changed() {
     );
 }
 
-/// A spawn that is known later than its end leaves the finish open, in either order.
+/// A spawn that is reported after its end keeps the finish open, in either order.
 #[test]
 fn home_waits_for_both_sides() {
     let root = Report {
@@ -72,7 +73,7 @@ fn home_waits_for_both_sides() {
     }
 }
 
-/// The history told at the head of the module: later reports cancel while u still runs at place 3.
+/// The history at the head of the module: later reports cancel out while u still runs at place 3.
 #[test]
 fn overtaking_reports_do_not_end_early() {
     let at = PlaceId;

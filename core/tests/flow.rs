@@ -1,4 +1,4 @@
-//! Data-driven cells: facts 12 to 14 of Chatterjee, bad input, and what a cell costs.
+//! Data-driven cells: facts 12 to 14 of Chatterjee, invalid arguments, and the memory of a cell.
 #![cfg(not(tautline_loom))]
 
 #[path = "flow/futures.rs"]
@@ -15,7 +15,7 @@ use tautline_core::flow::{
     when_any_scoped,
 };
 
-/// What waiters did, in order.
+/// The actions of waiters, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -29,7 +29,7 @@ impl Log {
     }
 }
 
-/// Says its name when it is released, and another word when it is dropped.
+/// Logs its name when it is released, and another word when it is dropped.
 struct Named(&'static str, Log);
 
 impl Waiter for Named {
@@ -58,7 +58,7 @@ fn chatterjee_12_early_get_and_second_put_are_errors() {
     assert_eq!(
         second,
         Err(AlreadyFull("second".into())),
-        "the value comes back"
+        "the value is returned"
     );
     assert_eq!(cell.get().map(String::as_str), Ok("first"));
     assert_eq!(cell.into_inner().as_deref(), Some("first"));
@@ -66,7 +66,7 @@ fn chatterjee_12_early_get_and_second_put_are_errors() {
 }
 
 #[test]
-fn errors_are_one_line_that_says_what_is_allowed() {
+fn errors_are_one_line_with_what_is_allowed() {
     let lines = [
         AlreadyFull(1).to_string(),
         NotReady.to_string(),
@@ -128,7 +128,11 @@ fn each_registered_node_is_released_or_dropped_once() {
     cell.put(()).unwrap();
     assert_eq!(log.taken(), ["b", "drop b", "a", "drop a"]);
     let back = cell.register(named("late", &log)).unwrap_err();
-    assert_eq!(log.taken(), [""; 0], "full: it comes back, unreleased");
+    assert_eq!(
+        log.taken(),
+        [""; 0],
+        "full: the node is returned, not released"
+    );
     drop(back);
     drop(cell);
     assert_eq!(log.taken(), ["drop late"]);
@@ -144,7 +148,7 @@ fn each_registered_node_is_released_or_dropped_once() {
 }
 
 #[test]
-fn what_waits_in_dropped_cells_is_dropped() {
+fn waiters_of_dropped_cells_are_dropped() {
     let log = Log::default();
     let cells = [Ddf::<u8>::new(), Ddf::new()];
     let (all, any) = (Named("all", log.clone()), Named("any", log.clone()));
@@ -162,9 +166,9 @@ fn what_waits_in_dropped_cells_is_dropped() {
     assert_eq!(dropped, ["drop all", "drop any"]);
 }
 
-/// A panic of one waiter reaches the put; the others are released all the same.
+/// A panic of one waiter propagates to the put; the others are released regardless.
 #[test]
-fn a_panic_of_a_waiter_keeps_none_from_being_released() {
+fn a_panic_of_a_waiter_does_not_stop_the_release() {
     struct Bad;
     impl Waiter for Bad {
         fn released(_: NodeBox<Self>) {
@@ -205,7 +209,7 @@ fn of_many_puts_one_wins_and_the_others_get_their_value_back() {
         let put = |n: usize| match cell.put(Box::new(n)) {
             Ok(()) => Some(n),
             Err(AlreadyFull(back)) => {
-                assert_eq!(*back, n, "another's value came back");
+                assert_eq!(*back, n, "another put's value was returned");
                 None
             }
         };

@@ -26,8 +26,8 @@ impl Bench {
         }
     }
 
-    /// A millisecond in which so much happened; the grain after it. `full`: per cent of the time with
-    /// all workers at work.
+    /// Feeds a millisecond with these events; returns the grain after it. `full`: per cent of the
+    /// time with all workers running.
     fn tick(&mut self, fed: u64, split: u64, emptied: u64, full: u64) -> usize {
         self.log.fed += fed;
         self.log.split += split;
@@ -38,7 +38,7 @@ impl Bench {
         self.tuner.grain()
     }
 
-    /// A millisecond of eight workers in which turns were timed; the grain after it.
+    /// Feeds a millisecond of eight workers with timed turns; returns the grain after it.
     fn measure(&mut self, sample: Sample, idle_percent: u64) -> usize {
         self.log.sample += sample;
         self.log.utilization.idle += 8 * MS * idle_percent / 100;
@@ -49,7 +49,7 @@ impl Bench {
     }
 }
 
-/// Ten turns of `grain` tasks of 10 ticks each, and so long a look outside.
+/// Returns ten turns of `grain` tasks of 10 ticks each, with `looking` ticks spent on polling.
 fn turns(grain: usize, looking: u64) -> Sample {
     Sample {
         turns: 10,
@@ -73,7 +73,7 @@ fn the_settings_are_the_thesis() {
         } = Tuning::thesis(rule);
         assert_eq!((initial, interval, frozen), (10, MS, false));
     }
-    // Each trigger from both sides, twice as a verdict needs.
+    // Each trigger from both sides, twice as a verdict requires.
     let twice = |rule, fed, split, emptied, full| {
         let mut bench = Bench::new(Tuning::thesis(rule));
         bench.tick(fed, split, emptied, full);
@@ -90,7 +90,7 @@ fn the_settings_are_the_thesis() {
     assert_eq!(split_merge(0, 0), 10, "no sign");
 }
 
-/// Each row: what happened in a millisecond, and the grain after it by hand.
+/// Each row: the events of a millisecond, and the grain after it, computed by hand.
 #[test]
 fn merge_empty_follows_a_trace() {
     let mut bench = Bench::new(Tuning::thesis(Rule::MergeEmpty));
@@ -146,7 +146,7 @@ fn a_grain_stays_within_its_bounds() {
     assert_eq!(bench.tuner.grain(), GRAIN_MAX);
 }
 
-/// Readings from a time without work say nothing about the grain.
+/// Readings from a time without work have no influence on the grain.
 #[test]
 fn a_rest_is_no_sign() {
     for rule in [Rule::MergeEmpty, Rule::SplitMerge] {
@@ -170,13 +170,13 @@ fn a_frozen_grain_stays() {
     }
 }
 
-/// An empty look of 40 ticks and tasks of 10: at most one part in 64, aimed at one in 128.
+/// An empty poll of 40 ticks and tasks of 10: at most one part in 64, aimed at one in 128.
 #[test]
 fn a_grain_is_measured() {
     let mut bench = Bench::new(Tuning::default());
     assert_eq!(bench.measure(turns(1, 40), 0), 1);
     assert_eq!(bench.measure(turns(1, 40), 0), 512);
-    // From all that is allowed down to a sixteenth of it nothing changes.
+    // Nothing changes between the limit and a sixteenth of it.
     for grain in [512, 256, 4096] {
         for _ in 0..3 {
             assert_eq!(bench.measure(turns(grain, 40), 0), 512);
@@ -186,7 +186,7 @@ fn a_grain_is_measured() {
     assert_eq!(bench.measure(turns(4097, 40), 0), 256);
 }
 
-/// Serving others may take one part in 16; no look that found something counts as empty.
+/// Serving others may take one part in 16; a poll that found something is not counted as empty.
 #[test]
 fn much_service_lengthens_the_turn() {
     let serving = |grain, ticks: u64| Sample {
@@ -204,7 +204,7 @@ fn much_service_lengthens_the_turn() {
     }
 }
 
-/// A default tuner that begins with this grain.
+/// Creates a default tuner with this initial grain.
 fn from(initial: usize) -> Bench {
     Bench::new(Tuning {
         initial,
@@ -212,23 +212,27 @@ fn from(initial: usize) -> Bench {
     })
 }
 
-/// Workers that wait for work make looking worth while: up to a quarter of what they lose.
+/// Workers that wait for work justify more polling: up to a quarter of the time that they lose.
 #[test]
 fn idle_workers_shorten_the_turn() {
     // Half idle: one part in 8 is allowed, so one in 64 may become more.
     let mut bench = from(256);
     assert_eq!(bench.measure(turns(256, 40), 50), 256);
-    assert_eq!(bench.measure(turns(256, 40), 50), 64, "twice what will do");
+    assert_eq!(
+        bench.measure(turns(256, 40), 50),
+        64,
+        "twice the required grain"
+    );
     for _ in 0..6 {
         assert_eq!(bench.measure(turns(64, 40), 50), 64, "one part in 16");
     }
-    // A grain far off gets there in steps.
+    // A grain far off is corrected in steps.
     let mut far = from(4096);
     far.measure(turns(4096, 40), 50);
     assert_eq!(far.measure(turns(4096, 40), 50), 512, "an eighth at most");
 }
 
-/// A place that runs short for a moment is left alone; one that does so again and again is not.
+/// A place that lacks work for a moment is left unchanged; one that does so repeatedly is not.
 #[test]
 fn idle_workers_are_remembered() {
     let mut bench = from(1000);
@@ -243,12 +247,12 @@ fn idle_workers_are_remembered() {
         let grain = bench.tuner.grain();
         bench.measure(turns(grain, 40), if round % 4 == 0 { 100 } else { 0 });
     }
-    // A quarter idle: one part in 16 is enough for 64 tasks, four times that is left alone.
+    // A quarter idle: one part in 16 is enough for 64 tasks, four times that is left unchanged.
     let grain = bench.tuner.grain();
     assert!((64..=256).contains(&grain), "{grain}");
 }
 
-/// Turns that end because there is no task left do not call for more tasks a turn.
+/// Turns that end because no task is left do not call for more tasks per turn.
 #[test]
 fn turns_that_run_dry_do_not_ask_for_more() {
     let dry = Sample {
@@ -261,7 +265,7 @@ fn turns_that_run_dry_do_not_ask_for_more() {
     }
     let mut bench = from(200);
     assert_eq!(bench.measure(dry, 50), 200);
-    // A full turn of half of that would look too often.
+    // A full turn of half of that would poll too often.
     for _ in 0..4 {
         assert_eq!(bench.measure(dry, 50), 64);
     }
@@ -279,12 +283,13 @@ fn the_gauge_adds_up_workers_while_there_is_work() {
         idle: 50,
     };
     assert_eq!(gauge.read(200).1, utilization);
-    // A clock that is behind takes nothing back.
+    // A clock that is behind removes nothing.
     gauge.crew(0, 2, 170);
     assert_eq!(gauge.read(200).1, utilization);
 }
 
-/// Short turns are skipped, long ones are all timed, and the sums come at intervals that double.
+/// Short turns are skipped, long ones are all timed, and the sums are reported at intervals that
+/// double.
 #[test]
 fn a_pace_times_some_turns() {
     for (turn, most_reads) in [(100, 100), (100_000, 400)] {
@@ -304,7 +309,7 @@ fn a_pace_times_some_turns() {
             pace.did(7, false);
             now += turn - turn / 10;
         }
-        assert!(reads <= most_reads * 10, "{reads} looks at the clock");
+        assert!(reads <= most_reads * 10, "{reads} readings of the clock");
         assert!((15..=40).contains(&reports), "{reports} reports");
         assert_eq!(sum.tasks, 7 * sum.turns);
         assert_eq!(sum.looking, sum.turns * (turn / 10));

@@ -1,4 +1,4 @@
-//! The tree of memories of a node, against what brute force says of it.
+//! The tree of memories of a node, against brute force.
 
 use std::collections::VecDeque;
 use tautline_core::hierarchy::{
@@ -14,8 +14,8 @@ fn xeon() -> Hierarchy {
     Spec::new(Kind::Memory).child(socket).build().unwrap()
 }
 
-/// Chatterjee, acceptance fact 8: two sockets with four cores each make 15 domains, breadth first; p3
-/// serves w0 and w1, p7 serves w0 only.
+/// Chatterjee, acceptance fact 8: two sockets with four cores each make 15 domains, breadth first;
+/// p3 serves w0 and w1, p7 serves w0 only.
 #[test]
 fn chatterjee_8_two_sockets_are_15_places_breadth_first() {
     let tree = xeon();
@@ -36,7 +36,7 @@ fn chatterjee_8_two_sockets_are_15_places_breadth_first() {
     assert_eq!(tree.num_workers(Domain(1)), 4);
 }
 
-/// Chatterjee, acceptance fact 9: where nothing is described, one domain has all workers.
+/// Chatterjee, acceptance fact 9: without a description, one domain serves all workers.
 #[test]
 fn chatterjee_9_without_a_description_one_place_has_all_workers() {
     for workers in [1, 2, 64, WORKERS_MAX] {
@@ -56,7 +56,7 @@ fn the_nearest_are_robbed_first_and_not_all_rob_the_same() {
     assert_eq!(victims(0), [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(victims(1), [0, 3, 2, 5, 6, 7, 4]);
     assert_eq!(victims(7), [6, 5, 4, 3, 0, 1, 2]);
-    // In a tree with equal halves everybody is the first victim of one worker at each distance.
+    // In a tree with equal halves every worker is the first victim of one other at each distance.
     let mut first = vec![Vec::new(); 4];
     for worker in 0..8 {
         let mut victims = tree.victims(worker);
@@ -75,14 +75,14 @@ fn the_nearest_are_robbed_first_and_not_all_rob_the_same() {
     assert_eq!(Hierarchy::single(1).unwrap().victims(0).count(), 0);
 }
 
-/// A tree as brute force keeps it: a domain knows its kind, its children and its workers.
+/// A tree for brute force: a domain with its kind, its children and its workers.
 struct Plain {
     kind: Kind,
     children: Vec<Plain>,
     workers: u32,
 }
 
-/// Numbers that are never the same twice in a row.
+/// A pseudo-random generator.
 struct Dice(u64);
 
 impl Dice {
@@ -95,7 +95,7 @@ impl Dice {
     }
 }
 
-/// A description of random form, and all that its copies make.
+/// Returns a random description, and the domains of all its copies.
 fn random(dice: &mut Dice, depth: u32) -> (Spec, Vec<Plain>) {
     let kind = [Kind::Cache, Kind::Core, Kind::Other("die".into())][dice.below(3) as usize].clone();
     let copies = if depth == 0 { 1 } else { 1 + dice.below(3) };
@@ -126,7 +126,7 @@ fn random(dice: &mut Dice, depth: u32) -> (Spec, Vec<Plain>) {
     (spec, (0..copies).map(copy).collect())
 }
 
-/// What brute force says of every domain, breadth first: kind, level, parent, workers.
+/// Returns the kind, level, parent and workers of every domain by brute force, breadth first.
 fn breadth_first(root: &Plain) -> Vec<(Kind, u32, Option<u32>, Vec<u32>)> {
     fn workers(of: &Plain, next: &mut u32, into: &mut Vec<(*const Plain, Vec<u32>)>) -> Vec<u32> {
         let mut all: Vec<u32> = (*next..*next + of.workers).collect();
@@ -157,7 +157,7 @@ fn breadth_first(root: &Plain) -> Vec<(Kind, u32, Option<u32>, Vec<u32>)> {
 }
 
 #[test]
-fn random_trees_are_what_brute_force_says() {
+fn random_trees_agree_with_brute_force() {
     let mut largest = 0;
     for seed in 0..200 {
         let (spec, plain) = random(&mut Dice(seed), 0);
@@ -179,7 +179,7 @@ fn random_trees_are_what_brute_force_says() {
             assert_eq!(tree.is_leaf(domain), children.is_empty());
         }
         for worker in 0..tree.workers() {
-            // Who serves the worker, the smallest first, are the domains of its path.
+            // The domains that serve the worker, the smallest first, are its path.
             let mut serving: Vec<_> = expected
                 .iter()
                 .zip(0..)
@@ -221,9 +221,9 @@ fn victims_of_random_trees_are_all_others_by_distance() {
     }
 }
 
-/// What is wrong, where, and the line that says so.
+/// Returns the position and the kind of the error, and its message.
 fn refused(spec: Spec) -> (Vec<usize>, Wrong, String) {
-    let fault = spec.build().expect_err("it is wrong");
+    let fault = spec.build().expect_err("the description is invalid");
     let line = fault.to_string();
     assert_eq!(line.lines().count(), 1);
     (fault.at, fault.wrong, line)
@@ -270,7 +270,7 @@ fn no_copy_is_refused() {
 fn a_second_root_is_refused() {
     let (at, wrong, line) = refused(Spec::new(Kind::Memory).workers(1).copies(2));
     assert_eq!((at, wrong), (vec![], Wrong::Root { copies: 2 }));
-    assert_eq!(line, "domain /: num 2: the root is there once");
+    assert_eq!(line, "domain /: num 2: there is one root");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn copies_of_copies_that_overflow_are_refused() {
     assert!(line.contains("num 4294967295") && line.contains("at most 1048576"));
     let (at, ..) = refused(Spec::new(Kind::Memory).child(socket(u32::MAX)));
     assert_eq!(at, [0, 0]);
-    // The root makes one domain more than there may be.
+    // The root is one domain more than allowed.
     let full = |copies| Spec::new(Kind::Memory).child(leaf(copies));
     assert_eq!(full(DOMAINS_MAX - 1).build().unwrap().len(), 1 << 20);
     assert_eq!(refused(full(DOMAINS_MAX)).0, []);

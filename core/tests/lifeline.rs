@@ -1,4 +1,4 @@
-//! The lifeline graphs, the place machine and the words, on one thread.
+//! The lifeline graphs, the state machine of a place, and the lock-free structures, on one thread.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use tautline_core::lifeline::{
@@ -7,7 +7,7 @@ use tautline_core::lifeline::{
 use tautline_core::port::Spin;
 use tautline_core::{PlaceId, WorkerId};
 
-/// h^(z-1) < places ≤ h^z.
+/// Returns z with h^(z-1) < places ≤ h^z.
 fn dimensions(places: u32, radix: u32) -> u32 {
     let (mut z, mut labels) = (0, 1u64);
     while labels < places.into() {
@@ -17,7 +17,7 @@ fn dimensions(places: u32, radix: u32) -> u32 {
     z
 }
 
-/// Whether place 0 reaches every place along the edges of `next`.
+/// Returns whether every place is reachable from place 0 along the edges of `next`.
 fn reaches_all(places: u32, next: impl Fn(PlaceId) -> Neighbours) -> bool {
     let mut seen = vec![false; places as usize];
     let mut stack = vec![PlaceId(0)];
@@ -32,8 +32,8 @@ fn reaches_all(places: u32, next: impl Fn(PlaceId) -> Neighbours) -> bool {
     seen.into_iter().all(|s| s)
 }
 
-/// Place 0 reaches everybody and everybody reaches place 0; degrees at most `degree`; the reverse
-/// edges are the reverse of the edges.
+/// Asserts that place 0 reaches all places and is reachable from all, that degrees are at most
+/// `degree`, and that the reverse edges are the reverse of the edges.
 fn check_graph(graph: Graph, places: u32, degree: u32) {
     let (mut edges, mut reverse) = (0, 0);
     for p in (0..places).map(PlaceId) {
@@ -84,7 +84,7 @@ fn hypercube_connected_every_size_and_radix() {
 
 /// Saraswat 2011 gives z and P: the radix is the least that has room for P places.
 #[test]
-fn the_least_radix_gives_no_more_dimensions_than_asked_for() {
+fn the_least_radix_gives_no_more_dimensions_than_requested() {
     for z in 1..=12 {
         for places in (1..600).chain([4_095, 4_096, 4_097, 131_072, u32::MAX]) {
             let Graph::Hypercube { radix } = Graph::of_dimensions(z, places) else {
@@ -102,8 +102,8 @@ fn the_least_radix_gives_no_more_dimensions_than_asked_for() {
     assert_eq!(radix(1, 64), Graph::Hypercube { radix: 64 });
 }
 
-/// Saraswat, acceptance fact 2, for sizes up to 4096: radix 2, and one other radix that differs from
-/// size to size. All pairs: [`hypercube_connected_every_radix_up_to_4096`].
+/// Saraswat, acceptance fact 2, for sizes up to 4096: radix 2, and one other radix that varies with
+/// the size. All pairs: [`hypercube_connected_every_radix_up_to_4096`].
 #[test]
 fn hypercube_connected_up_to_4096() {
     for places in (3..=512)
@@ -120,8 +120,9 @@ fn hypercube_connected_up_to_4096() {
     }
 }
 
-/// Whether place 0 reaches all places and as many lifelines enter each place as leave it, at most
-/// `degree`. Such a graph is strongly connected: no set of places can be entered but not left.
+/// Returns whether place 0 reaches all places and as many lifelines enter each place as leave it,
+/// at most `degree`. Such a graph is strongly connected: no set of places can be entered but not
+/// left.
 fn is_balanced(graph: Graph, places: u32, degree: usize, room: &mut Room) -> bool {
     room.entered.clear();
     room.entered.resize(places as usize, 0);
@@ -144,7 +145,7 @@ fn is_balanced(graph: Graph, places: u32, degree: usize, room: &mut Room) -> boo
     reached == places && fits && room.entered == room.left
 }
 
-/// Edges of each place, and the places to visit.
+/// The edges of each place, and the places to visit.
 #[derive(Default)]
 struct Room {
     entered: Vec<u8>,
@@ -152,7 +153,8 @@ struct Room {
     stack: Vec<PlaceId>,
 }
 
-/// Saraswat, acceptance fact 2, to the letter: every size up to 4096 with every radix, 8.4 million graphs.
+/// Saraswat, acceptance fact 2, in full: every size up to 4096 with every radix, 8.4 million
+/// graphs.
 #[test]
 #[ignore = "cargo ci deep: minutes, with --release"]
 fn hypercube_connected_every_radix_up_to_4096() {
@@ -214,7 +216,7 @@ fn ring_and_full() {
     assert_eq!(Graph::Full.outgoing(PlaceId(1), 4).count(), 3);
 }
 
-/// Everything a place does, written down; work to spare is a number of units.
+/// Records all actions of a place; the work to spare is a number of units.
 #[derive(Default)]
 struct Log {
     units: usize,
@@ -257,14 +259,14 @@ impl Actions<usize> for Log {
     }
 }
 
-/// Plays `events` to a place and returns what it did.
+/// Passes an event to a place and returns its actions.
 fn play(place: &mut Place, log: &mut Log, event: Event<usize>) -> String {
     log.done.clear();
     place.on(event, log);
     log.done.join(", ")
 }
 
-/// Saraswat, attemptSteal: w random places, then the lifelines in turn, then quiet. Finnerty,
+/// Saraswat, attemptSteal: w random places, then the lifelines in order, then quiet. Finnerty,
 /// acceptance fact 9: at most one request outstanding along a lifeline.
 #[test]
 fn search_order() {
@@ -279,7 +281,7 @@ fn search_order() {
     assert_eq!(
         play(&mut place, &mut log, Event::Dry),
         "",
-        "dry once is enough"
+        "a place is dry only once"
     );
     assert_eq!(play(&mut place, &mut log, none(1)), "ask 1 random");
     assert_eq!(play(&mut place, &mut log, none(1)), "ask 1 lifeline");
@@ -287,7 +289,8 @@ fn search_order() {
     assert_eq!(play(&mut place, &mut log, none(2)), "ended");
     assert_eq!(place.phase(), Phase::Quiet);
 
-    // A lifeline brings loot; dry again, the place asks only along the lifeline that was met.
+    // A lifeline delivers loot; dry again, the place sends a request only along the lifeline that
+    // was satisfied.
     let loot = Event::Loot {
         from: PlaceId(2),
         loot: 5,
@@ -300,7 +303,7 @@ fn search_order() {
     assert_eq!(play(&mut place, &mut log, none(2)), "ended");
 }
 
-/// Loot that comes while an answer is outstanding starts the place; the answer is taken later.
+/// Loot that arrives while an answer is outstanding starts the place; the answer is taken later.
 #[test]
 fn loot_overtakes_answer() {
     let (mut place, mut log) = (Place::new(PlaceId(0), 2, Graph::Ring, 0), Log::default());
@@ -314,7 +317,8 @@ fn loot_overtakes_answer() {
         "ended, work 3",
         "an activity is running already"
     );
-    // Dry again while the answer is out: wait for it, then ask anew.
+    // Dry again while the answer is outstanding: the place waits for it, and then sends another
+    // request.
     assert_eq!(play(&mut place, &mut log, Event::Dry), "");
     assert_eq!(
         play(
@@ -329,11 +333,12 @@ fn loot_overtakes_answer() {
     );
 }
 
-/// A thief that asks along a lifeline is remembered, one that asks at random is not; shares are equal.
+/// A thief that sends a request along a lifeline is recorded, one that sends it to a random place
+/// is not; shares are equal.
 #[test]
 fn thieves_are_served() {
     let (mut place, mut log) = (Place::new(PlaceId(0), 4, Graph::Full, 0), Log::default());
-    // Before the start everybody but the home has asked along its lifelines.
+    // Before the start all places but the home have sent requests along their lifelines.
     assert_eq!(place.thieves().count(), 3);
     log.units = 100;
     assert_eq!(
@@ -352,7 +357,7 @@ fn thieves_are_served() {
     assert_eq!(
         play(&mut place, &mut log, Event::Surplus),
         "",
-        "one unit is nothing to share"
+        "one unit cannot be shared"
     );
     log.units = 10;
     assert_eq!(
@@ -362,7 +367,8 @@ fn thieves_are_served() {
     assert_eq!(play(&mut place, &mut log, Event::Surplus), "give 1 2");
 }
 
-/// A place that is not active spawns nothing, whatever it is asked (requirement F-1 of the finish).
+/// A place that is not active spawns nothing, regardless of requests (requirement F-1 of the
+/// finish).
 #[test]
 fn quiet_place_gives_nothing() {
     let (mut place, mut log) = (
@@ -382,7 +388,7 @@ fn quiet_place_gives_nothing() {
     assert_eq!(
         play(&mut place, &mut log, Event::Dry),
         "",
-        "a quiet place searches no more"
+        "a quiet place does not search"
     );
 }
 
@@ -403,7 +409,7 @@ fn reserve_keeps_units() {
     assert_eq!(
         reserve.take(one, &Spin),
         Some(1),
-        "what cannot be divided goes whole"
+        "an indivisible reserve is taken whole"
     );
     assert!(reserve.is_empty());
     assert_eq!(reserve.into_inner().0, None);
@@ -429,18 +435,18 @@ fn crew_counts() {
     assert!(!crew.leave(WorkerId(1)));
     assert_eq!(crew.any_idle(), Some(WorkerId(1)));
     assert!(!crew.leave(WorkerId(0)));
-    assert!(crew.leave(WorkerId(2)), "the last to leave is told so");
+    assert!(crew.leave(WorkerId(2)), "the last one to leave is reported");
     assert!(crew.is_dry());
     assert_eq!(Crew::new(Crew::MAX).size(), Crew::MAX);
 }
 
 #[test]
 #[should_panic(expected = "0 workers in a place: 1 to")]
-fn crew_of_nobody() {
+fn crew_without_workers() {
     Crew::new(0);
 }
 
-/// Finnerty, acceptance fact 13: never two behind the gate; any activity that ends lets go.
+/// Finnerty, acceptance fact 13: never two behind the gate; any activity that ends opens it.
 #[test]
 fn gate_holds_one() {
     let gate = Gate::new();
@@ -451,8 +457,8 @@ fn gate_holds_one() {
     assert!(!gate.is_held_by(WorkerId(1)));
 }
 
-/// Saraswat, acceptance fact 3, at run time: a second request along one lifeline is caught where it
-/// arrives.
+/// Saraswat, acceptance fact 3, at run time: a second request along one lifeline is detected at the
+/// receiver.
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "asked twice along one lifeline")]
@@ -462,11 +468,11 @@ fn a_second_request_is_caught() {
         from: PlaceId(1),
         lifeline: true,
     };
-    // The first was there before the start.
+    // The first one is present before the start.
     play(&mut place, &mut log, ask());
 }
 
-/// Saraswat, acceptance fact 3, at run time: so is an answer to a request that was never made.
+/// Saraswat, acceptance fact 3, at run time: an answer without a request is detected, too.
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "an answer without a request")]

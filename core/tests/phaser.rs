@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline_core::phaser::{Accumulator, Config, Mode, Op, Registration};
 
 #[test]
-fn nobody_leaves_a_phase_before_all_have_signalled() {
+fn no_task_leaves_a_phase_before_all_have_signalled() {
     for help_after in [0, 100, 100_000] {
         for n in [1, 2, 3, 5, 9] {
             let config = Config {

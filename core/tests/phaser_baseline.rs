@@ -1,4 +1,4 @@
-//! The phasers that the tree is measured against, on real threads.
+//! The reference phasers, on real threads.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -34,10 +34,11 @@ fn tiered(tiers: usize, degree: usize, mode: Mode) -> Result<Tiered<Yield>, Base
 const PHASES: usize = 300;
 const MIDDLE: usize = PHASES / 2;
 
-/// How many phases each task has signalled; who is not there, or gone, all.
+/// The number of phases that each task has signalled; the maximum for a task that is not
+/// registered.
 type Signalled = [AtomicUsize];
 
-/// Tasks on a barrier; in the middle some go, and some get a child.
+/// Runs tasks on a barrier; in the middle some deregister, and some register a child.
 fn barrier<M: Member + Send>(mut first: M, tasks: usize) {
     let mut all: Vec<_> = (1..tasks)
         .map(|_| first.register(Mode::SignalWait).unwrap())
@@ -76,7 +77,7 @@ fn pass(task: &mut impl Member, me: usize, phases: Range<usize>, signalled: &Sig
 }
 
 #[test]
-fn nobody_leaves_a_phase_before_all_have_signalled() {
+fn no_task_leaves_a_phase_before_all_have_signalled() {
     for tasks in [1, 2, 5, 9] {
         barrier(Flat::create(Yield, Mode::SignalWait), tasks);
         for (tiers, degree) in [(1, 2), (2, 2), (2, 4), (3, 2), (3, 3)] {
@@ -90,7 +91,7 @@ fn nobody_leaves_a_phase_before_all_have_signalled() {
     }
 }
 
-/// Forty tasks in seats for four, and on a flat phaser beyond its first block.
+/// Forty tasks in leaves for four, and on a flat phaser beyond its first block.
 #[test]
 fn more_tasks_than_seats() {
     barrier(tiered(2, 2, Mode::SignalWait).unwrap(), 40);
@@ -126,9 +127,9 @@ fn a_tiered_phaser_refuses_tasks_that_only_signal() {
     assert_eq!(tiered(2, 2, asked).err(), Some(refused));
     let mut task = tiered(2, 2, Mode::SignalWait).unwrap();
     assert_eq!(task.register(asked).err(), Some(refused));
-    let said = refused.to_string();
+    let message = refused.to_string();
     assert_eq!(
-        said,
+        message,
         "a tiered phaser accepts tasks that wait, not signal-only"
     );
 }
@@ -151,7 +152,8 @@ fn sizes_that_cannot_be_are_refused() {
     assert_eq!(error(17, 2), None);
 }
 
-/// Producers run ahead on a flat phaser; a consumer follows, and goes on alone when they are gone.
+/// Producers run ahead on a flat phaser; a consumer follows, and continues alone after they have
+/// deregistered.
 #[test]
 fn producers_run_ahead() {
     let mut consumer = Flat::create(Yield, Mode::SignalWait);

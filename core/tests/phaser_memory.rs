@@ -1,11 +1,12 @@
-//! What a registered task costs in memory.
+//! Memory use of a registered task.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::Spin;
 
-/// The system's allocator, with a count of the bytes that each thread has out: the test's own, since the harness has others.
+/// The system's allocator, with a count of the bytes allocated by each thread: the test's own,
+/// since the harness has other threads.
 struct Counting;
 
 thread_local! {
@@ -16,17 +17,17 @@ fn count(bytes: isize) {
     BYTES.set(BYTES.get() + bytes);
 }
 
-// SAFETY: all is the system's.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller meets the same conditions here.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller meets the same conditions here.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -34,11 +35,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Ten thousand tasks, each with its registration, by degree: bytes a task, and none are left when all are gone.
+/// Registers ten thousand tasks, for several degrees: the bytes per task are bounded, and all
+/// memory is freed with the registrations.
 #[test]
 fn a_registered_task_takes_at_most_192_bytes() {
     const TASKS: usize = 10_000;
-    // Measured; with fewer children there are more nodes.
+    // Measured. With fewer children there are more nodes.
     for (degree, limit) in [(2, 300), (4, 192), (8, 192)] {
         let before = BYTES.get();
         let config = Config {
@@ -52,8 +54,8 @@ fn a_registered_task_takes_at_most_192_bytes() {
         let own = size_of_val(&first);
         drop(all);
         drop(first);
-        assert_eq!(BYTES.get(), before, "all is given back");
-        println!("degree {degree}: {bytes:.1} bytes a task, {own} of them its registration");
+        assert_eq!(BYTES.get(), before, "all memory is freed");
+        println!("degree {degree}: {bytes:.1} bytes per task, {own} of them its registration");
         assert!(
             bytes <= f64::from(limit),
             "degree {degree}: {bytes:.1} bytes a task"

@@ -33,7 +33,8 @@ fn lock_loses_no_update() {
     assert_eq!(lock.into_inner(), 3 * ROUNDS);
 }
 
-/// Two threads raise a flag each, then look at the other's: with a full fence one of them sees it.
+/// Two threads each raise a flag and then read the other's: with a full fence at least one of them
+/// observes the other.
 #[test]
 fn full_fence_forbids_store_buffering() {
     const ROUNDS: usize = 1_000;
@@ -55,13 +56,17 @@ fn full_fence_forbids_store_buffering() {
         }
     });
     let both = |misses: &AtomicUsize| misses.load(Ordering::Relaxed) == 2;
-    assert!(!misses.iter().any(both), "both threads missed the other");
+    assert!(
+        !misses.iter().any(both),
+        "neither thread observed the other"
+    );
 }
 
-/// Written and read without synchronisation of its own.
+/// A word without synchronization of its own.
 struct Plain(UnsafeCell<u64>);
 
-// SAFETY: each test says what orders the accesses; that nothing does is the point of those that are ignored.
+// SAFETY: each test states what orders the accesses; those that are ignored contain a deliberate
+// race.
 unsafe impl Sync for Plain {}
 
 impl Plain {
@@ -70,17 +75,18 @@ impl Plain {
     }
 
     fn add(&self) {
-        // SAFETY: the word lives; see `Sync`.
+        // SAFETY: the word is alive; see `Sync` for the ordering.
         unsafe { self.0.get().write_volatile(self.get() + 1) };
     }
 
     fn get(&self) -> u64 {
-        // SAFETY: the word lives; see `Sync`.
+        // SAFETY: the word is alive; see `Sync` for the ordering.
         unsafe { self.0.get().read_volatile() }
     }
 }
 
-/// A fence before the store and one after the load order what is around them. ThreadSanitizer must agree.
+/// A fence before the store and one after the load order the accesses around them. ThreadSanitizer
+/// must agree.
 #[test]
 fn full_fences_publish() {
     let (word, there) = (Plain::new(), AtomicBool::new(false));
@@ -98,7 +104,7 @@ fn full_fences_publish() {
     });
 }
 
-/// What `cargo ci tsan` must find before it is believed.
+/// A race that `cargo ci tsan` must detect, as a check of the sanitizer.
 #[test]
 #[ignore = "cargo ci tsan: a race on purpose"]
 fn a_race_for_the_sanitizer() {
@@ -110,8 +116,9 @@ fn a_race_for_the_sanitizer() {
     });
 }
 
-/// The fences stand on the wrong side of the store and of the load: they order nothing, and must hide nothing. The
-/// sanitizer may miss a race in one round, since it keeps a few accesses of a word only.
+/// The fences are on the wrong side of the store and of the load: they order nothing, and must not
+/// hide the race. The sanitizer may miss it in one round, since it records only a few accesses per
+/// word.
 #[test]
 #[ignore = "cargo ci tsan: a race on purpose"]
 fn a_race_beside_fences_for_the_sanitizer() {
@@ -132,22 +139,22 @@ fn a_race_beside_fences_for_the_sanitizer() {
     }
 }
 
-/// What `cargo ci asan` must find before it is believed.
+/// An error that `cargo ci asan` must detect, as a check of the sanitizer.
 #[test]
 #[ignore = "cargo ci asan: a use after free on purpose"]
 fn a_use_after_free_for_the_sanitizer() {
     let word = black_box(Box::new(7_u64));
     let freed = &raw const *word;
     drop(word);
-    // SAFETY: none: the box is gone. That is the point.
+    // SAFETY: violated on purpose: the box was freed.
     black_box(unsafe { freed.read_volatile() });
 }
 
-/// What `cargo ci asan` must find before it is believed.
+/// An error that `cargo ci asan` must detect, as a check of the sanitizer.
 #[test]
 #[ignore = "cargo ci asan: a read out of bounds on purpose"]
 fn a_read_out_of_bounds_for_the_sanitizer() {
     let words = black_box(vec![7_u64; 4]);
-    // SAFETY: none: there are four words. That is the point.
+    // SAFETY: violated on purpose: there are only four words.
     black_box(unsafe { words.as_ptr().add(4).read_volatile() });
 }

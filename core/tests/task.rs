@@ -1,6 +1,6 @@
 //! Tasks: the guarantees of forks, spawned tasks, waits, cancellations and panics.
 //!
-//! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
+//! No test waits for a time: a task lasts until the event that must coincide with it has happened.
 
 #[path = "task/blocks.rs"]
 mod blocks;
@@ -31,11 +31,11 @@ use crew::{Cx, on, wait_until};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-/// As many as there are processors, fewer, and more.
+/// As many workers as there are processors, fewer, and more.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
-/// Chatterjee, acceptance fact 1: a finish returns only after all tasks that were spawned in it, by tasks too, have ended;
-/// here each spawner has ended before its child begins.
+/// Chatterjee, acceptance fact 1: a finish returns only after all tasks that were spawned in it,
+/// also by tasks, have ended; here each spawner has ended before its child begins.
 #[test]
 fn finish_waits_for_tasks_that_outlive_their_spawner() {
     const DEEP: usize = 50;
@@ -52,7 +52,7 @@ fn finish_waits_for_tasks_that_outlive_their_spawner() {
         if left > 1 {
             cx.spawn(move |cx| chain(cx, left - 1, ended));
         }
-        // The guard goes when the task's frame does: only the finish can wait for the child.
+        // The guard is dropped with the task's frame: only the finish can wait for the child.
         drop(End(ended));
     }
     for workers in WORKERS {
@@ -66,7 +66,7 @@ fn finish_waits_for_tasks_that_outlive_their_spawner() {
     }
 }
 
-/// Chatterjee, acceptance fact 1: so does the run itself, and a scope inside.
+/// Chatterjee, acceptance fact 1: the same for `run` and for a nested scope.
 #[test]
 fn every_scope_waits_for_its_own() {
     for workers in WORKERS {
@@ -77,7 +77,7 @@ fn every_scope_waits_for_its_own() {
                     cx.scope(|cx| {
                         cx.spawn(|cx| cx.spawn(|_| _ = inner.fetch_add(1, SeqCst)));
                     });
-                    // In this order: others may end between the two looks.
+                    // In this order: other tasks may end between the two loads.
                     let before = outer.fetch_add(1, SeqCst);
                     assert!(inner.load(SeqCst) > before);
                 });
@@ -87,8 +87,8 @@ fn every_scope_waits_for_its_own() {
     }
 }
 
-/// Chatterjee, acceptance fact 2: what tasks write through a borrow is visible after the finish; what was moved into them is
-/// a copy of their own.
+/// Chatterjee, acceptance fact 2: writes of tasks through a borrow are visible after the finish;
+/// values moved into tasks are private copies.
 #[test]
 fn out_is_visible_after_and_in_is_private() {
     for workers in WORKERS {
@@ -116,8 +116,8 @@ fn out_is_visible_after_and_in_is_private() {
     }
 }
 
-/// Chatterjee, acceptance fact 3: a task that waits leaves its worker to others; with one worker, a task that waits for two
-/// children completes, and so do children that wait in turn.
+/// Chatterjee, acceptance fact 3: a waiting task releases its worker to others; with one worker, a
+/// task that waits for two children completes, and so do children that wait in turn.
 #[test]
 fn one_worker_is_enough_for_tasks_that_wait() {
     fn wait_for_two(cx: &mut Cx, deep: usize) -> usize {
@@ -157,7 +157,7 @@ fn spawns_are_help_first_and_forks_work_first() {
     assert_eq!(order.into_inner().unwrap(), "BA AB cba");
 }
 
-/// A fork is taken by a worker that has nothing to do, while the first half still runs; both results are there.
+/// A fork is stolen by an idle worker while the first half still runs; both results are returned.
 #[test]
 fn the_second_half_is_stolen() {
     for workers in [2, 4, 8] {
@@ -178,7 +178,8 @@ fn the_second_half_is_stolen() {
     }
 }
 
-/// More forks and more spawned tasks than the deque of a worker has slots: the ones are called, the others wait elsewhere.
+/// More forks and more spawned tasks than the deque of a worker has slots: the forks are called,
+/// the tasks go to the overflow queue.
 #[test]
 fn nothing_is_lost_where_the_deque_is_full() {
     const MANY: usize = 10_000;
@@ -201,14 +202,14 @@ fn nothing_is_lost_where_the_deque_is_full() {
     }
 }
 
-/// A finish without tasks returns at once, and a scope gives what its body gives.
+/// A finish without tasks returns immediately, and a scope returns the result of its body.
 #[test]
 fn an_empty_finish_is_a_call() {
     assert_eq!(on(1, |cx| cx.finish(|_| 3)), Ok(3));
     assert_eq!(on(2, |cx| cx.scope(|cx| cx.scope(|_| 4))), 4);
 }
 
-/// A seat is for one at a time, and can be taken again, by another thread too.
+/// A seat has one holder at a time, and can be acquired again, also by another thread.
 #[test]
 fn a_seat_is_handed_on() {
     crew::within(1, |pool| {

@@ -37,7 +37,7 @@ static ALLOCATOR: Counting = Counting;
 /// Waits until the memory of pools is freed, except for less than a slab of blocks: the harness may
 /// allocate a little at any time, and threads that are ending may still hold some.
 fn all_is_given_back(before: isize) {
-    wait_until("all is given back", || BYTES.load(SeqCst) < before + 1024);
+    wait_until("all memory is freed", || BYTES.load(SeqCst) < before + 1024);
 }
 
 /// A single test, since the counts are those of the whole process.
@@ -108,7 +108,7 @@ fn a_burst_leaves_little_behind() {
             });
             (at_once, BYTES.load(SeqCst) - before)
         });
-        println!("{at_once} bytes in a burst, {after} after it");
+        println!("{at_once} bytes during a burst, {after} after it");
         assert_eq!(ran.load(SeqCst), TASKS);
         assert!(after < 4 * 1024 * 1024, "{after} bytes");
     });

@@ -1,5 +1,6 @@
 //! One bag, on the threads of this machine and on a thousand simulated places.
 
+use tautline::machines;
 use tautline::prelude::*;
 
 const COINS: [u32; 6] = [1, 2, 5, 10, 20, 50];

@@ -1,4 +1,4 @@
-//! The program of the README: how many ways are there to place 12 queens?
+//! The program of the README: the number of ways to place 12 queens.
 use tautline::prelude::*;
 
 fn main() -> tautline::Result<()> {

@@ -1,4 +1,4 @@
-//! Ways to place 11 queens: a task for each place that is still allowed, each with a board of its own.
+//! Ways to place 11 queens: a task for each square that is still allowed, each with its own board.
 use std::sync::atomic::{AtomicU64, Ordering};
 use tautline::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The ways to lay the twelve pentominoes into 6 x 10 squares, mirrored and turned ones left out.
+//! The ways to lay the twelve pentominoes into 6 x 10 squares, without reflections and rotations.
+use tautline::glb::{Local, Task, Tasks};
 use tautline::prelude::*;
 
 /// Columns and rows of each piece's squares, counted from '1'.

@@ -1,7 +1,8 @@
 //! Heat in a rod, in many more pieces than there are workers: each piece is a task that awaits its neighbours' phase, and an
-//! accumulator tells all of them when nothing changes any more.
+//! accumulator detects convergence.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tautline::phaser::{Op, PhaserError};
 use tautline::prelude::*;
 
 const PIECES: usize = 64;

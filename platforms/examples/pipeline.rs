@@ -1,9 +1,9 @@
-//! Words flow through stages of async tasks; a cell lies between two stages, and nobody holds a worker while it waits.
+//! Words flow through stages of async tasks; a cell lies between two stages, and a waiting task occupies no worker.
 use tautline::prelude::*;
 
 const TEXT: &str = "a taut line hitch is a knot on a line under load that slides and holds";
 
-/// What one word comes to; each stage puts its cell when the one before it has.
+/// The cells of one word; each stage puts its cell when the previous one has.
 #[derive(Default)]
 struct Stages {
     read: Ddf<String>,
@@ -35,7 +35,7 @@ fn main() -> tautline::Result<()> {
                 task.spawn(move |_| word.read.put(text).expect("one task a cell"));
             }
         });
-        flow.await.expect("nobody cancels it");
+        flow.await.expect("nothing cancels it");
         *line[line.len() - 1].letters.wait().await
     });
     let turned = line.iter().map(|word| word.turned.get());

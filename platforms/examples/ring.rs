@@ -1,6 +1,7 @@
 //! A token that goes round a ring of tasks: each waits for its left neighbour alone, and signals its right one alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline::phaser::PhaserError;
 use tautline::prelude::*;
 
 const TASKS: usize = 500;
@@ -26,7 +27,7 @@ fn main() -> tautline::Result<()> {
                     if me > 0 {
                         left.next().await.expect("phases to come");
                     }
-                    // Nobody else has the token.
+                    // No other task has the token.
                     assert_eq!(token.load(Relaxed), round * TASKS + me);
                     token.store(round * TASKS + me + 1, Relaxed);
                     own.signal().expect("phases to come");

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tautline::nqueens::{Queens, Size};
+use tautline::phaser::PhaserError;
 use tautline::prelude::*;
 use tautline::uts::{Counts, Tree, Uts, named};
 

@@ -1,4 +1,4 @@
-//! Counts an unbalanced tree by forks over the children of each node; nobody knows how deep it goes.
+//! Counts an unbalanced tree by forks over the children of each node; its depth is unknown.
 use std::ops::Range;
 use tautline::prelude::*;
 use tautline::uts::{Node, Tree, named};

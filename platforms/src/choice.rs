@@ -1,31 +1,31 @@
-//! What the balancer is set to where nothing was asked for, and why.
+//! Default settings of the balancer, and their reasons.
 //!
-//! The rules come of simulations, which `platforms/tables/defaults.md` shows with the commands that
+//! The rules are derived from simulations, which `platforms/tables/defaults.md` shows with the commands that
 //! repeat them. A machine enters by its places and workers: the latency of its network, from a torus of
-//! microseconds to Ethernet's 35, moves the best settings less than one seed differs from the next.
+//! microseconds to the 35 of Ethernet, changes the best settings less than the seed does.
 #![forbid(unsafe_code)]
 
 use tautline_core::glb::{Config, Grain, Steal};
 use tautline_core::grain::Rule;
 use tautline_core::lifeline::Graph;
 
-/// Up to so many places the binary hypercube is the best graph.
+/// Up to this many places the binary hypercube is the best graph.
 const BINARY_PLACES: u32 = 8192;
 
-/// Steals tried at random: one for each doubling of the places. With fewer many places go quiet on a bad
-/// guess and wait; more find little and are served by those who have work.
+/// Returns the number of random steals: one for each doubling of the places. With fewer, many places become quiet after a
+/// bad guess and wait; additional ones find little and are served by places that have work.
 pub fn random_steals(places: u32) -> usize {
     places.max(2).next_power_of_two().trailing_zeros() as usize
 }
 
-/// Lifelines: the binary hypercube; of very many places one with fewer dimensions, as every quiet place
-/// has asked along all of them.
+/// Returns the lifeline graph: the binary hypercube; for very many places one with fewer dimensions, as every quiet place
+/// has sent requests along all of them.
 pub fn lifelines(places: u32) -> Graph {
     let radix = if places <= BINARY_PLACES { 2 } else { 8 };
     Graph::Hypercube { radix }
 }
 
-/// What a thief gets: half, the one amount that no tree makes fail.
+/// The share of a thief: half, the only amount that performs acceptably on every tree.
 pub const STEAL: Steal = Steal::Half;
 
 /// A setting, and why it is what it is.
@@ -39,7 +39,17 @@ pub struct Choice {
     pub why: String,
 }
 
-/// The settings of `config` that are chosen unless somebody asks for something else.
+/// Explains the settings of `config` that have defaults here.
+///
+/// ```
+/// use tautline::choice::explain;
+/// use tautline::glb::Glb;
+///
+/// for choice in explain(&Glb::new().places(64).workers(1).config()?) {
+///     println!("{}: {}", choice.setting, choice.why);
+/// }
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub fn explain(config: &Config) -> Vec<Choice> {
     let places = config.places;
     let choice = |setting, chosen, why| Choice {

@@ -1,10 +1,10 @@
-//! Variables of the environment: one that is empty counts as unset.
+//! Environment variables: an empty one counts as unset.
 #![forbid(unsafe_code)]
 
 use crate::{Error, Result};
 use std::borrow::Cow;
 
-/// The value of the variable, without blanks around it; `None` if it is unset or empty.
+/// Returns the value of the variable without surrounding blanks; `None` if it is unset or empty.
 ///
 /// # Errors
 /// A value that is not text.
@@ -22,10 +22,10 @@ pub(crate) fn text(name: &'static str) -> Result<Option<String>> {
     }
 }
 
-/// The number in the variable, from `least` to `most`; `None` if it is unset or empty.
+/// Returns the number in the variable, from `least` to `most`; `None` if it is unset or empty.
 ///
 /// # Errors
-/// Anything but such a number.
+/// A value that is not such a number.
 pub(crate) fn number(name: &'static str, least: usize, most: usize) -> Result<Option<usize>> {
     let Some(value) = text(name)? else {
         return Ok(None);
@@ -41,10 +41,10 @@ pub(crate) fn number(name: &'static str, least: usize, most: usize) -> Result<Op
     }
 }
 
-/// Whether the variable is 1 or true; false if it is unset or empty.
+/// Returns whether the variable is 1 or true; false if it is unset or empty.
 ///
 /// # Errors
-/// Neither this nor 0 or false.
+/// A value other than these and 0 or false.
 pub(crate) fn flag(name: &'static str) -> Result<bool> {
     match text(name)?.as_deref() {
         None | Some("0" | "false") => Ok(false),

@@ -1,4 +1,4 @@
-//! What can go wrong before a computation starts.
+//! Errors before a computation starts.
 
 use std::borrow::Cow;
 
@@ -12,17 +12,17 @@ pub enum Error {
     Setting {
         /// The setting, named as the builder's method.
         setting: &'static str,
-        /// What was asked for.
+        /// The requested value.
         value: String,
         /// What is allowed, as a sentence.
         allowed: Cow<'static, str>,
     },
-    /// The system would not start so many threads.
+    /// Threads that the system refused.
     #[error("cannot start {threads} threads: {source}")]
     Threads {
-        /// How many were needed.
+        /// The required number.
         threads: usize,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A misuse of a phaser.
@@ -31,7 +31,7 @@ pub enum Error {
     /// A tree of memories that cannot be built.
     #[error(transparent)]
     Hierarchy(#[from] tautline_core::hierarchy::Fault),
-    /// What one of the library's modules refused: a file, the parameters of a tree, a board, a graph, a list.
+    /// The error of one of the library's modules: a file, the parameters of a tree, a board, a graph, a list.
     #[error(transparent)]
     Invalid(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -42,14 +42,14 @@ impl Error {
     }
 }
 
-/// What the facade's functions return.
+/// The result type of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The message, once `?` has converted the error.
+    /// Returns the message, once `?` has converted the error.
     fn line<T>(of: impl FnOnce() -> Result<T>) -> String {
         of().err().expect("a refusal").to_string()
     }

@@ -1,11 +1,11 @@
-//! Descriptions in files: how they are read, and what their errors are.
+//! Descriptions in files: reading them, and their errors.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Why a file does not describe what it should describe.
+/// Why a file is not a valid description.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -16,7 +16,7 @@ pub enum FileError {
         name: String,
         /// The kind of description.
         what: &'static str,
-        /// The names that are known, as a sentence.
+        /// The known names, as a sentence.
         known: String,
     },
     /// A file that cannot be read.
@@ -47,7 +47,7 @@ impl From<FileError> for crate::Error {
     }
 }
 
-/// A mistake, and the byte at which it stands.
+/// A mistake, and its byte offset.
 #[derive(Debug)]
 pub(crate) struct Mistake {
     pub at: usize,
@@ -61,7 +61,7 @@ impl Mistake {
     }
 }
 
-/// Returns the text of the file, which has at most `most` bytes.
+/// Returns the text of the file, which must have at most `most` bytes.
 pub(crate) fn text(path: &Path, most: u64) -> Result<String, FileError> {
     let unreadable = |source| FileError::Unreadable {
         file: path.display().to_string(),

@@ -1,8 +1,8 @@
 //! Global load balancing on this machine: give a [`Bag`], call [`Glb::run`].
 //!
-//! A place is a share of the machine with workers of its own; places ask each other for work at
-//! random and then along lifelines. As few places as the machine needs are best on one machine; more
-//! show how the program would do on many.
+//! A place is a share of the machine with its own workers; places request work from each other at
+//! random and then along lifelines. On one machine as few places as possible are best; more places
+//! show how the program would perform on many machines.
 #![forbid(unsafe_code)]
 
 use crate::choice;
@@ -28,48 +28,27 @@ pub use tautline_core::lifeline::{Bound, Graph, Traffic};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_sim::Outcome;
 
-/// A balanced computation, being set up.
+/// The settings of a balanced computation.
 ///
-/// [`Runtime::glb`] makes one on a runtime, whose workers it shares with tasks. [`Glb::new`] has a
-/// runtime of its own, with what the [environment](crate::plan) asks for, else a worker for each
+/// [`Runtime::glb`] creates one on a runtime, whose workers it shares with tasks. [`Glb::new`] has a
+/// dedicated runtime with the settings of the [environment](crate::plan), by default a worker for each
 /// processor that this process may use; it is started at the first run, and kept for the next ones.
 ///
 /// ```
+/// use tautline::glb::{Fairness, Graph, Steal};
 /// use tautline::prelude::*;
 ///
-/// struct Countdown(Vec<u32>);
-///
-/// impl Bag for Countdown {
-///     type Shared = ();
-///     type Output = u64;
-///
-///     fn process(&mut self, n: usize, _: &()) -> usize {
-///         for done in 0..n {
-///             let Some(task) = self.0.pop() else { return done };
-///             self.0.extend((task > 0).then(|| task - 1));
-///         }
-///         n
-///     }
-///
-///     fn split(&mut self, share: Share) -> Option<Self> {
-///         let taken = share.of(self.0.len());
-///         (taken > 0).then(|| Self(self.0.drain(..taken).collect()))
-///     }
-///
-///     fn merge(&mut self, other: Self) {
-///         self.0.extend(other.0);
-///     }
-///
-///     fn len(&self) -> usize {
-///         self.0.len()
-///     }
-///
-///     fn submit(self, output: &mut u64) {
-///         *output += 1;
-///     }
-/// }
-///
-/// let run = Glb::new().workers(1).run(Countdown(vec![5; 100]), |_| (), 0)?;
+/// let glb = Glb::new()
+///     .places(2) // default: as few as the machine needs
+///     .workers(2) // of each place; default: all processors
+///     .steal(Steal::Count(7)) // default: half
+///     .lifelines(Graph::Ring) // default: by the number of places
+///     .random_steals(1)
+///     .fairness(Fairness::Inline)
+///     .seed(1)
+///     .pinned(false);
+/// let run = glb.sum(0..100u64, |n, _todo| n)?;
+/// assert_eq!(run.output, 4950);
 /// assert!(run.complete);
 /// # Ok::<(), tautline::Error>(())
 /// ```
@@ -81,7 +60,7 @@ pub struct Glb<'a, F = Unobserved> {
     observe: F,
 }
 
-/// All that is set but what watches the computation.
+/// All settings except the observers.
 #[derive(Clone, Debug)]
 struct Setup<'a> {
     ground: Ground<'a>,
@@ -116,18 +95,18 @@ impl Default for Glb<'_> {
 }
 
 impl<'a> Glb<'a> {
-    /// A computation on the processors that [`Machine::discover`] finds, as the environment asks
-    /// for.
+    /// Creates a computation on the processors that [`Machine::discover`] finds, with the settings of
+    /// the environment.
     pub fn new() -> Self {
         Self::with(Builder::new())
     }
 
-    /// A computation on the processors of `machine`.
+    /// Creates a computation on the processors of `machine`.
     pub fn on(machine: &Machine) -> Self {
         Self::with(Builder::on(machine.clone()))
     }
 
-    /// A computation on a runtime of its own, built as `builder` says.
+    /// Creates a computation on a dedicated runtime with the settings of `builder`.
     pub fn with(builder: Builder) -> Self {
         Self::over(Ground::Own(Box::new(builder), Arc::default()))
     }
@@ -160,14 +139,21 @@ impl<'a> Glb<'a> {
 }
 
 impl<'a, F> Glb<'a, F> {
-    /// Most workers of all places.
+    /// The maximum number of workers of all places.
     pub const THREADS_MAX: usize = crate::plan::WORKERS_MAX;
-    /// Most places of a simulation.
+    /// The maximum number of places of a simulation.
     pub const SIMULATED_MAX: u32 = 1 << 17;
     /// The longest time between two polls, in tasks: a fraction of a second if they are small.
     pub const GRAIN_MAX: usize = GRAIN_MAX;
 
     /// Sets the number of places, 1 to [`THREADS_MAX`](Self::THREADS_MAX). Default: the runtime's.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let run = Glb::new().places(3).workers(1).sum(0..100u64, |n, _| n)?;
+    /// assert_eq!((run.output, run.places.len()), (4950, 3));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn places(mut self, places: u32) -> Self {
         self.setup.renew();
         self.setup.places = Some(places);
@@ -182,7 +168,7 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// Sets how many places a dry one asks at random before it turns to its lifelines. Default:
+    /// Sets how many random requests a dry place makes before it uses its lifelines. Default:
     /// [`choice::random_steals`].
     pub fn random_steals(mut self, tries: usize) -> Self {
         self.setup.random_steals = Some(tries);
@@ -203,6 +189,17 @@ impl<'a, F> Glb<'a, F> {
 
     /// Sets the tasks between two polls: a number from 1 to [`GRAIN_MAX`](Self::GRAIN_MAX), or a
     /// [`Tuning`]. Default: measured.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::glb::Tuning;
+    ///
+    /// let coarse = Glb::new().grain(1023);
+    /// let measured = Glb::new().grain(Tuning::default());
+    /// assert_eq!(coarse.config()?.grain.initial(), 1023);
+    /// # measured.config()?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn grain(mut self, grain: impl Into<Grain>) -> Self {
         self.setup.grain = grain.into();
         self
@@ -220,13 +217,13 @@ impl<'a, F> Glb<'a, F> {
         self
     }
 
-    /// Sets which processors the workers of its own runtime stay on; no effect on a lent one.
+    /// Sets the processors of the workers of its dedicated runtime; ignored on a shared one.
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.setup.rebuild(|builder| builder.pinning(pinning));
         self
     }
 
-    /// Whether the workers of its own runtime stay on one processor each; no effect on a lent one.
+    /// Sets whether the workers of its dedicated runtime are pinned; ignored on a shared one.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.setup.rebuild(|builder| builder.pinned(pinned));
         self
@@ -235,12 +232,42 @@ impl<'a, F> Glb<'a, F> {
     /// Stops the computation for [`Reason::Deadline`] if it has not ended so long after the call of
     /// [`run`](Self::run); the result is then what has been found until then. A worker checks the
     /// time after each grain.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use std::time::Duration;
+    /// use tautline::glb::Reason;
+    ///
+    /// // Work without an end.
+    /// let run = Glb::new().deadline(Duration::from_millis(20)).sum([0u64], |n, todo| {
+    ///     todo.push(n + 1);
+    ///     1
+    /// })?;
+    /// assert_eq!((run.complete, run.stopped), (false, Some(Reason::Deadline)));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn deadline(mut self, after: Duration) -> Self {
         self.setup.deadline = Some(after);
         self
     }
 
-    /// Lets others stop the computation and see how far it is.
+    /// Lets any thread stop the computation and observe its progress.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::glb::{Control, Reason};
+    ///
+    /// let control = Control::new();
+    /// let run = Glb::new().control(&control).sum([0u64], |n, todo| {
+    ///     if n == 1000 {
+    ///         control.stop(Reason::Found); // here by a task; any thread may
+    ///     }
+    ///     todo.push(n + 1);
+    ///     1
+    /// })?;
+    /// assert_eq!(run.stopped, Some(Reason::Found));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn control<'b>(self, control: &'b Control) -> Glb<'b, F>
     where
         'a: 'b,
@@ -252,7 +279,17 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// Has every worker observed by what `observe` makes for it.
+    /// Creates an observer for every worker by `observe`.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::story::{Recorder, Trace};
+    ///
+    /// let observe = |_place, _worker| Recorder { life: None, trace: Some(Trace::new(1000)) };
+    /// let run = Glb::new().observed(observe).sum(0..1000u64, |n, _| n)?;
+    /// assert!(run.observers.iter().any(|(_, _, recorder)| recorder.trace.is_some()));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn observed<G>(self, observe: G) -> Glb<'a, G> {
         Glb {
             setup: self.setup,
@@ -261,7 +298,7 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// The runtime's settings, as they will be used.
+    /// Returns the runtime's settings, as they will be used.
     ///
     /// # Errors
     /// As [`config`](Self::config).
@@ -286,7 +323,15 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// All parameters of the balancer, as they will be used.
+    /// Returns all parameters of the balancer, as they will be used.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// assert_eq!(Glb::new().places(4).workers(2).config()?.places, 4);
+    /// let error = Glb::new().grain(0).config().unwrap_err();
+    /// assert_eq!(error.to_string(), "grain 0: from 1 to 1048576");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -318,7 +363,7 @@ impl<'a, F> Glb<'a, F> {
         Ok(config)
     }
 
-    /// All parameters, as [`simulate`](Self::simulate) will use them.
+    /// Returns all parameters, as [`simulate`](Self::simulate) will use them.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -353,8 +398,18 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
-    /// Runs `bag` to the end. `shared` makes what the workers of a place share, `output` is what the
-    /// bags submit to.
+    /// Runs `bag` to the end. `shared` creates the value that the workers of a place share; the bags
+    /// submit to `output`.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::nqueens::{Queens, Size};
+    ///
+    /// let size = Size::new(8)?;
+    /// let run = Glb::new().run(Queens::new(&size), |_place| size, Default::default())?;
+    /// assert_eq!(run.output.sum, 92);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A setting out of bounds, or a file that cannot be written; nothing has run then.
@@ -397,8 +452,20 @@ impl<'a, F> Glb<'a, F> {
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 
-    /// Does what [`run`](Self::run) does on another machine, in virtual time: every task is done here, for
-    /// the time that it would take there, given that it takes `task_ns` nanoseconds here.
+    /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
+    /// that it would take there, given that it takes `task_ns` nanoseconds here.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::nqueens::{Queens, Size};
+    ///
+    /// let (size, cluster) = (Size::new(8)?, tautline::machines::find("cluster")?);
+    /// let glb = Glb::new().places(64);
+    /// let outcome = glb.simulate(&cluster, 100, Queens::new(&size), |_place| size, Default::default())?;
+    /// assert_eq!(outcome.output.sum, 92);
+    /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A setting out of bounds, or more places than the machine has room for.
@@ -452,14 +519,22 @@ fn within_place(workers: usize) -> Result<()> {
 }
 
 impl Runtime {
-    /// A balanced computation on this runtime, to be set up: with a deadline, observers, or
-    /// parameters of its own.
+    /// Creates a balanced computation on this runtime, with its own deadline, observers or
+    /// parameters.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).build()?;
+    /// let run = rt.glb().seed(7).sum(0..100u64, |n, _| n)?;
+    /// assert_eq!(run.output, 4950);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn glb(&self) -> Glb<'_> {
         Glb::over(Ground::Lent(self))
     }
 }
 
-/// Judges what holds wherever the computation runs.
+/// Checks the bounds that hold on threads and in simulations.
 fn check(config: &Config) -> Result<()> {
     let workers = config.workers;
     within_place(workers)?;

@@ -1,7 +1,201 @@
-//! Tautline, a runtime for irregular parallel programs.
+//! Tautline, a runtime for irregular parallel programs: programs whose work is known only while they
+//! run, as in tree search, graph algorithms, branch and bound, recursion and stencils with tasks that
+//! come and go.
 //!
-//! A program puts its work into a [`Bag`](glb::Bag) and calls [`Glb`](glb::Glb); idle workers are kept
-//! busy by random steals and lifelines, and the end is found without any program's help.
+//! | a program that | uses |
+//! |---|---|
+//! | divides work recursively and waits for both halves | [`Cx::join`](#fork-and-join) |
+//! | spawns tasks that borrow local variables | [`Cx::scope`, `Cx::finish`](#scopes) |
+//! | starts tasks when their inputs are there | [`Ddf`, `Cx::spawn_when`, async tasks](#data-flow) |
+//! | has tasks that proceed in phases | [phasers](#phasers) |
+//! | has a pool of work that grows and shrinks | [`Glb`](#balanced-computations) |
+//! | is to be studied on a machine that is not at hand | [`Glb::simulate`](#simulation) |
+//!
+//! Data-parallel loops over slices are served better by rayon, and servers that wait for sockets by
+//! tokio: Tautline has no I/O and no parallel iterators. It combines with both: a runtime can be
+//! called from their threads, and a [`Ddf`](runtime::Ddf) can be awaited in any executor.
+//!
+//! # The runtime
+//! A [`Runtime`] owns the workers, by default one for each processor that this process may use.
+//! [`Runtime::run`] runs a closure as a task; the calling thread is one of the workers meanwhile. A task
+//! receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime; there is no global pool.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! let rt = Runtime::new()?;
+//! let answer = rt.run(|_cx| 6 * 7);
+//! assert_eq!(answer, 42);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Fork and join
+//! [`join`](tautline_core::task::Cx::join) calls two closures, possibly in parallel. A fork allocates
+//! nothing and costs a few nanoseconds, so no cut-off is required. The closures may borrow.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! fn sum(cx: &mut Cx, numbers: &[u64]) -> u64 {
+//!     if let [one] = numbers {
+//!         return *one;
+//!     }
+//!     let (left, right) = numbers.split_at(numbers.len() / 2);
+//!     let (left, right) = cx.join(|cx| sum(cx, left), |cx| sum(cx, right));
+//!     left + right
+//! }
+//!
+//! let numbers: Vec<u64> = (1..=1000).collect();
+//! assert_eq!(Runtime::new()?.run(|cx| sum(cx, &numbers)), 500_500);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Scopes
+//! A [`scope`](tautline_core::task::Cx::scope) returns when all tasks that were spawned in it, directly
+//! or by its tasks, have ended; so they may borrow what lives outside of it.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! let mut squares = [0; 100];
+//! Runtime::new()?.run(|cx| {
+//!     cx.scope(|cx| {
+//!         for (i, square) in squares.iter_mut().enumerate() {
+//!             cx.spawn(move |_| *square = i * i);
+//!         }
+//!     });
+//!     // All tasks have ended here.
+//! });
+//! assert_eq!(squares[99], 9801);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! A panic of a task ends its scope and reaches the caller with its payload.
+//! [`finish`](tautline_core::task::Cx::finish) is a scope that can be cancelled, from inside or, by a
+//! deadline say, from any thread:
+//!
+//! ```
+//! use tautline::glb::Reason;
+//! use tautline::prelude::*;
+//!
+//! let rt = Runtime::new()?;
+//! let outcome = rt.run(|cx| {
+//!     cx.finish(|cx| {
+//!         cx.spawn(|cx| _ = cx.cancel(Reason::Found));
+//!         cx.spawn(|cx| while cx.cancelled().is_none() { std::thread::yield_now() });
+//!     })
+//! });
+//! assert_eq!(outcome.unwrap_err().reason, Reason::Found);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Data flow
+//! A [`Ddf`](runtime::Ddf) is a cell that is put once. [`spawn_when`](tautline_core::task::Cx::spawn_when)
+//! spawns a task when all of its inputs are full, and async tasks await a cell; neither occupies a
+//! worker before.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! let (width, height, area) = (Ddf::new(), Ddf::new(), Ddf::new());
+//! Runtime::new()?.run(|cx| {
+//!     cx.spawn_when((&width, &height), |(w, h), _| area.put(w * h).unwrap());
+//!     cx.spawn_async(|_| async { assert_eq!(*area.wait().await, 42) });
+//!     cx.spawn(|_| width.put(6).unwrap());
+//!     cx.spawn(|_| height.put(7).unwrap());
+//! });
+//! assert_eq!(area.get(), Ok(&42));
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Phasers
+//! A [phaser](mod@phaser) is a barrier whose members register and leave while it is in use, which may
+//! only signal or only wait, and which may reduce values. A waiting task occupies no worker, so there may
+//! be many more tasks than workers.
+//!
+//! ```
+//! use tautline::phaser::{Op, PhaserError};
+//! use tautline::prelude::*;
+//!
+//! Runtime::new()?.run(|cx| {
+//!     let (sum, mut member) = cx.accumulator::<u64>(Op::Sum)?;
+//!     for i in 0..100 {
+//!         let sum = sum.clone();
+//!         cx.spawn_phased([member.signal_wait()], move |mut task| async move {
+//!             task.accum_next(&sum, i).await.unwrap();
+//!             assert_eq!(sum.get(), 4950);
+//!         })?;
+//!     }
+//!     Ok::<(), PhaserError>(())
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Balanced computations
+//! [`Glb`](glb::Glb) keeps all workers busy with work that is divided while it is done. How many tasks
+//! a worker does between two polls, and from which workers it steals, follows from measurements and from
+//! the machine. [`Glb::sum`](glb::Glb::sum) is the shortest form; [`Task`](glb::Task) adds a shared
+//! table, a [`Bound`](glb::Bound) and an early end; a [`Bag`](glb::Bag) stores and divides its own work.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! // The number of ways to climb 20 stairs by ones and twos.
+//! let run = Glb::new().sum([20u32], |stairs, todo| {
+//!     todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
+//!     u64::from(stairs == 0)
+//! })?;
+//! assert_eq!(run.output, 10_946);
+//! assert!(run.complete);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! [`Runtime::glb`] and [`Cx::balance`](tautline_core::task::Cx::balance) run such computations on the
+//! workers of a runtime, beside its tasks.
+//!
+//! # Simulation
+//! The same bag runs in virtual time on a [described machine](mod@machines) with thousands of places.
+//! Results are exact; only the time is simulated.
+//!
+//! ```
+//! use tautline::glb::{Local, Task, Tasks};
+//! use tautline::prelude::*;
+//!
+//! /// A node of a tree, by the height above the leaves.
+//! struct Node(u32);
+//!
+//! impl Task for Node {
+//!     type Shared = ();
+//!     type Sum = u64;
+//!
+//!     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+//!         match self.0 {
+//!             0 => *leaves += 1,
+//!             height => todo.extend([Node(height - 1), Node(height - 1)]),
+//!         }
+//!     }
+//!
+//!     fn add(leaves: &mut u64, other: u64) {
+//!         *leaves += other;
+//!     }
+//! }
+//!
+//! let tree = || Tasks::from_iter([Node(12)]);
+//! let here = Glb::new().run(tree(), |_| (), 0)?;
+//! let jaguar = tautline::machines::find("jaguar")?;
+//! let there = Glb::new().places(64).simulate(&jaguar, 50, tree(), |_| (), 0)?;
+//! assert_eq!((here.output, there.output), (4096, 4096));
+//! println!("{:?} here, {} ns on 64 nodes of Jaguar", here.elapsed, there.virtual_ns);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Configuration
+//! [`Runtime::builder`] and the environment variables of [`plan`] set the number of workers, their
+//! processors and places. Feature `cli` (default) builds the command `tautline`.
+//!
+//! # Applications
+//! [`uts`], [`nqueens`], [`pentomino`], [`tsp`], [`bc`], [`synthetic`] and [`recorded`] are the
+//! applications of the command; [`backtrack`] is a ready-made search for some of them.
 #![forbid(unsafe_code)]
 
 pub mod backtrack;
@@ -37,13 +231,27 @@ pub use runtime::Runtime;
 pub use tautline_core::hierarchy;
 pub use tautline_node::{Machine, machine};
 
-/// What most programs use.
+/// The names that most programs use.
+///
+/// Settings, statistics and errors are in the modules: [`runtime`], [`glb`], [`mod@phaser`].
+///
+/// ```
+/// use tautline::prelude::*;
+///
+/// assert_eq!(Runtime::new()?.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub mod prelude {
-    pub use crate::glb::{
-        Bag, Bound, Config, Control, Fairness, Glb, Graph, Local, PlaceId, Reason, Run, Share,
-        Steal, Task, Tasks, WorkerId,
-    };
-    pub use crate::machines;
-    pub use crate::phaser::{At, Member, Mode, Op, Phased, PhaserError};
-    pub use crate::runtime::{Cancelled, Cx, Ddf, DdfList, Runtime, TaskCx, Wait};
+    pub use crate::glb::{Bag, Glb, Share};
+    pub use crate::phaser::Mode;
+    pub use crate::runtime::{Cx, Ddf, Runtime, TaskCx};
+}
+
+/// The how-tos of the folder `docs`, whose programs are compiled and run as tests.
+#[cfg(doctest)]
+mod how_to {
+    #[doc = include_str!("../../docs/application.md")]
+    mod application {}
+    #[doc = include_str!("../../docs/backend.md")]
+    mod backend {}
 }

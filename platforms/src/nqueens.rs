@@ -1,17 +1,17 @@
-//! N queens on a board of N times N squares, none attacking another, counted as exact covers.
+//! N queens on a board of N times N squares that do not attack each other, counted as exact covers.
 //!
 //! # Algorithm
 //!
 //! Dancing links (Knuth 2000). A row of the matrix is a queen on a square, with a one in each of four
 //! columns: its rank and file, which must be covered, and its two diagonals, which may be. The first
 //! uncovered column is branched on (Finnerty 2022), so the ranks are filled in order, and the tree is
-//! that of filling the board row by row. What differs from Knuth: the four ones of a row lie side by side and need
-//! no links among each other, and no column's size is kept, as nobody asks for it.
+//! that of filling the board row by row. What differs from Knuth: the four ones of a row are adjacent and need
+//! no links among each other, and sizes of columns are not stored, as they are not used.
 #![forbid(unsafe_code)]
 
 use crate::backtrack::{Bits, Position, Search};
 
-/// A search for all solutions; what is found is their number.
+/// A search for all solutions; the result is their number.
 ///
 /// ```
 /// use tautline::nqueens::{Queens, Size};
@@ -24,7 +24,7 @@ use crate::backtrack::{Bits, Position, Search};
 /// ```
 pub type Queens = Search<Matrix>;
 
-/// How many queens, on a board of as many ranks and files.
+/// The number of queens, and of ranks and files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Size(u16);
 
@@ -40,13 +40,13 @@ impl From<SizeError> for crate::Error {
 }
 
 impl Size {
-    /// The most queens. A board of 27 took a year of many machines.
+    /// The maximum number of queens. A board of 27 took a year of many machines.
     pub const MAX: u32 = 32;
 
-    /// So many queens, 0 to [`MAX`](Self::MAX). Nothing can be placed in one way.
+    /// Creates a size of 0 to [`MAX`](Self::MAX) queens. No queens can be placed in one way.
     ///
     /// # Errors
-    /// They are more.
+    /// If there are more.
     pub fn new(queens: u32) -> Result<Self, SizeError> {
         match queens {
             0..=Self::MAX => Ok(Self(queens as u16)),
@@ -54,12 +54,12 @@ impl Size {
         }
     }
 
-    /// How many queens.
+    /// Returns the number of queens.
     pub fn queens(self) -> u32 {
         self.0.into()
     }
 
-    /// How many solutions there are, if that is known.
+    /// Returns the number of solutions, if it is known.
     pub fn known(self) -> Option<u64> {
         SOLUTIONS.get(usize::from(self.0)).copied()
     }
@@ -97,7 +97,7 @@ const SOLUTIONS: [u64; 28] = [
     234_907_967_154_122_528,
 ];
 
-/// Ones a row has: in its rank, file, diagonal and antidiagonal.
+/// The ones of a row: in its rank, file, diagonal and antidiagonal.
 const ONES: u16 = 4;
 const RANK: u16 = 0;
 const FILE: u16 = 1;
@@ -111,26 +111,26 @@ struct One {
     down: u16,
 }
 
-/// The neighbours of a column among those that must still be covered; one that only may be is its own.
+/// The neighbours of a column among those that must still be covered; an optional column is its own neighbour.
 #[derive(Clone, Copy, Debug, Default)]
 struct Head {
     left: u16,
     right: u16,
 }
 
-/// What is left of the matrix, with some queens on the board.
+/// The rest of the matrix, with some queens on the board.
 ///
 /// # Words
 ///
-/// `ones` begins with the columns' own: ranks, files, diagonals, antidiagonals. Behind them, from
-/// `first` on, are the rows, rank by rank. `heads` holds the columns, and the root behind the last.
+/// `ones` begins with the heads of the columns: ranks, files, diagonals, antidiagonals. After them, from
+/// `first` on, are the rows, rank by rank. `heads` contains the columns, and the root after the last.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     size: u16,
     first: u16,
     ones: Box<[One]>,
     heads: Box<[Head]>,
-    /// Columns branched on. They are the first ranks: every rank comes before any file.
+    /// Columns branched on. They are the first ranks: every rank precedes every file.
     chosen: u16,
 }
 
@@ -168,20 +168,20 @@ impl Matrix {
         matrix
     }
 
-    /// The first one of a queen's row.
+    /// Returns the first one of a queen's row.
     #[inline(always)]
     fn row(&self, rank: u16, file: u16) -> u16 {
         self.first + ONES * (rank * self.size + file)
     }
 
-    /// The columns of a queen's row.
+    /// Returns the columns of a queen's row.
     #[inline(always)]
     fn columns(&self, rank: u16, file: u16) -> [u16; ONES as usize] {
         let n = self.size;
         [rank, n + file, 2 * n + rank + file, 5 * n - 2 + rank - file]
     }
 
-    /// Puts a one at the bottom of its column.
+    /// Appends a one to its column.
     fn append(&mut self, one: u16, column: u16) {
         let One { up, .. } = self.ones[usize::from(column)];
         self.ones[usize::from(one)] = One { up, down: column };
@@ -189,8 +189,8 @@ impl Matrix {
         self.ones[usize::from(column)].up = one;
     }
 
-    /// Removes a column, which is the one at `KIND` of its rows, and these rows from the others; `each` is
-    /// told of the rows.
+    /// Removes a column, which is the one at `KIND` of its rows, and these rows from the others; calls `each`
+    /// with the rows.
     #[inline(always)]
     fn cover<const KIND: u16>(&mut self, column: u16, mut each: impl FnMut(u16)) {
         let Head { left, right } = self.heads[usize::from(column)];
@@ -209,7 +209,7 @@ impl Matrix {
         }
     }
 
-    /// Takes back what [`cover`](Self::cover) did to `column` last.
+    /// Reverts the last [`cover`](Self::cover) of `column`.
     #[inline(always)]
     fn uncover<const KIND: u16>(&mut self, column: u16) {
         let mut one = self.ones[usize::from(column)].up;

@@ -1,16 +1,16 @@
-//! What a runtime is built from: the machine, the environment and the builder's settings, read once.
+//! The settings of a runtime: the machine, the environment and the builder's settings, read once.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `TAUTLINE_PLACES` | how many places: shares of the machine that exchange work by messages |
-//! | `TAUTLINE_WORKERS` | how many workers: of each place if their number is set, else in all |
-//! | `TAUTLINE_PIN`, else `OMP_PLACES` | which processors workers stay on ([`pinning`](crate::pinning)) |
+//! | `TAUTLINE_PLACES` | the number of places: shares of the machine that exchange work by messages |
+//! | `TAUTLINE_WORKERS` | the number of workers: of each place if `TAUTLINE_PLACES` is set, else in all |
+//! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`](crate::pinning)) |
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`](crate::platform)) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
 //!
-//! A setter of the [`Builder`] wins over the variable. An empty variable counts as unset.
+//! A setter of the [`Builder`] overrides the variable. An empty variable counts as unset.
 #![forbid(unsafe_code)]
 
 use crate::choice::{self, Choice};
@@ -27,22 +27,33 @@ use tautline_core::lifeline::Crew;
 use tautline_core::task::Outside;
 use tautline_node::pool;
 
-/// Most workers of a runtime: more would be a mistake.
+/// The maximum number of workers of a runtime.
 pub const WORKERS_MAX: usize = 4096;
 
-/// The variable that says how many places there are.
+/// The variable that sets the number of places.
 pub const PLACES_VARIABLE: &str = "TAUTLINE_PLACES";
-/// The variable that says how many workers there are.
+/// The variable that sets the number of workers.
 pub const WORKERS_VARIABLE: &str = "TAUTLINE_WORKERS";
 /// The variable that lets the system move workers between processors.
 pub const NO_PIN_VARIABLE: &str = "TAUTLINE_NO_PIN";
 
-/// What a [`Runtime`](crate::Runtime) is made with.
+/// The settings with which a [`Runtime`](crate::Runtime) is built.
+///
+/// ```
+/// # use tautline::prelude::*;
+/// let rt = Runtime::builder()
+///     .workers(2) // default: one for each processor
+///     .at_most(8) // room for `Runtime::set_workers`
+///     .pinned(false) // the system may move them
+///     .build()?;
+/// assert_eq!(rt.workers(), 2);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is built before `build`"]
 pub struct Builder {
     machine: Machine,
-    /// Whether the environment is asked.
+    /// Whether environment variables apply.
     environment: bool,
     places: Option<u32>,
     workers: Option<usize>,
@@ -55,18 +66,18 @@ pub struct Builder {
     pub(crate) observe: Option<Observe>,
 }
 
-/// All settings of a runtime, checked: what [`Builder::build`] starts.
+/// All settings of a runtime, checked; [`Builder::build`] starts it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The balancer's parameters: places, workers of each, and the rules for so many places.
     pub balancing: Config,
-    /// How many workers there may be later.
+    /// The maximum number of workers later.
     pub most: usize,
     /// Whether every worker stays on one processor.
     pub pinned: bool,
     /// The processor of each worker, place by place; empty if they are not pinned.
     pub cpus: Vec<usize>,
-    /// Which processors there are for workers.
+    /// The processors for workers.
     pub pinning: Pinning,
     /// The memories of the node.
     pub tree: Hierarchy,
@@ -79,17 +90,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How many workers there are in all.
+    /// Returns the number of workers of all places.
     pub fn workers(&self) -> usize {
         self.balancing.places as usize * self.balancing.workers
     }
 
-    /// What was chosen where nothing was set, and why.
+    /// Explains the settings that were chosen by default.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// for choice in Runtime::builder().plan()?.explain() {
+    ///     println!("{}: {}", choice.setting, choice.why);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn explain(&self) -> Vec<Choice> {
         choice::explain(&self.balancing)
     }
 
-    /// What users may not expect of this plan, in one line.
+    /// Warns of unexpected effects of this plan, in one line.
     pub(crate) fn warn(&self) {
         self.pinning.warn(self.workers(), self.pinned);
     }
@@ -115,7 +134,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// The processors that [`Machine::discover`] finds, as the environment asks for.
+    /// Creates a builder for the processors that [`Machine::discover`] finds, with the settings of the
+    /// environment.
     pub fn new() -> Self {
         Self {
             environment: true,
@@ -123,7 +143,18 @@ impl Builder {
         }
     }
 
-    /// The processors of `machine`, which need not be this one: the environment is not asked.
+    /// Creates a builder for the processors of `machine`, which need not be this one: environment
+    /// variables are ignored.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::runtime::Builder;
+    ///
+    /// // A machine with these processors. Nothing is started.
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(Builder::on(machine).plan()?.workers(), 4);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn on(machine: Machine) -> Self {
         Self {
             machine,
@@ -140,7 +171,7 @@ impl Builder {
         }
     }
 
-    /// The machine whose processors it takes.
+    /// Returns the machine whose processors it uses.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -160,21 +191,32 @@ impl Builder {
         self
     }
 
-    /// Leaves room for so many workers later. Default: the processors of this process, or the
-    /// workers if they are more.
+    /// Sets the maximum for [`Runtime::set_workers`](crate::Runtime::set_workers). Default: the processors
+    /// of this process, or the workers if they are more.
     pub fn at_most(mut self, workers: usize) -> Self {
         self.most = workers;
         self
     }
 
-    /// Whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1.
+    /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = Some(pinned);
         self
     }
 
-    /// Sets the processors for workers. Default: as the environment asks for
-    /// ([`pinning`](crate::pinning)).
+    /// Sets the processors for workers. Default: those of the environment ([`pinning`](crate::pinning)).
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::Machine;
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = Machine::discover();
+    /// let pinning = Pinning::listed(&machine, &"cores".parse()?, Bind::Spread)?;
+    /// let plan = Runtime::builder().pinning(pinning).plan()?;
+    /// println!("on processors {:?}", plan.cpus);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.pinning = Some(pinning);
         self
@@ -183,25 +225,53 @@ impl Builder {
     /// Sets the domains that tasks can be bound to
     /// ([`Cx::spawn_in`](tautline_core::task::Cx::spawn_in)), and with them the order of victims.
     /// Default: one domain with all workers.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::Platform;
+    ///
+    /// let rt = Runtime::builder().platform(Platform::discover()).build()?;
+    /// let tree = &rt.plan().tree;
+    /// println!("{} domains, {} workers", tree.len(), tree.workers());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn platform(mut self, platform: Platform) -> Self {
         self.platform = Some(platform);
         self
     }
 
-    /// Where tasks wait that were bound to a domain by a worker that is not below it.
+    /// Sets where tasks wait that were bound to a domain by a worker that is not below it.
     pub fn outside(mut self, outside: Outside) -> Self {
         self.outside = outside;
         self
     }
 
-    /// Sets how phasers of tasks are built. Default: by the [rule](mod@phaser::rule), and as the
-    /// environment asks for.
+    /// Sets how phasers of tasks are built. Default: by the [rule](mod@phaser::rule) and the
+    /// environment.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::phaser::Config;
+    ///
+    /// let config = Config { degree: 8, ..Config::default() };
+    /// let rt = Runtime::builder().phasers(config).build()?;
+    /// let degree = rt.run(|cx| Ok::<_, tautline::Error>(cx.phaser(Mode::SignalWait)?.phaser().config().degree));
+    /// assert_eq!(degree?, 8);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn phasers(mut self, config: phaser::Config) -> Self {
         self.phasers = Some(config);
         self
     }
 
-    /// All settings, as [`build`](Self::build) will use them.
+    /// Checks all settings and returns them, as [`build`](Self::build) will use them.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let plan = Runtime::builder().places(2).workers(3).plan()?; // nothing is started
+    /// assert_eq!((plan.balancing.places, plan.workers()), (2, 6));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A setting, or a variable of the environment, that is out of its bounds or malformed.
@@ -316,7 +386,7 @@ impl Builder {
     }
 }
 
-/// The processor of each of so many workers: the platform's, if it knows them all.
+/// Returns the processor of each of `workers` workers: of the platform, if it knows all of them.
 fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<usize> {
     let known = |platform: &Platform| (0..workers as u32).map_while(|w| platform.cpu(w)).collect();
     let cpus: Vec<usize> = platform.map_or_else(Vec::new, known);

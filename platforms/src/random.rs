@@ -1,4 +1,4 @@
-//! Seeded numbers for made-up instances: the same on every machine.
+//! Seeded random numbers for generated instances: the same on every machine.
 #![forbid(unsafe_code)]
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -17,17 +17,17 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// Even in `0..below`, up to a part in 2^64 / `below`.
+    /// Returns a number uniform in `0..below`, up to a part in 2^64 / `below`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(below)) >> 64) as u64
     }
 
-    /// Even in `[0, 1)`, in steps of 2^-53.
+    /// Returns a number uniform in `[0, 1)`, in steps of 2^-53.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Every order is as likely as any other (Fisher, Yates).
+    /// Shuffles; every order is equally likely (Fisher, Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);

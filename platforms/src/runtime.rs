@@ -12,13 +12,15 @@ pub use crate::plan::{Builder, Plan};
 pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
 pub use tautline_core::task::{Cancelled, Outside, Wait};
 
-/// What a task is given on this machine; see [`task::Cx`](tautline_core::task::Cx).
+/// The context of a task on this machine; see [`task::Cx`](tautline_core::task::Cx).
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 
-/// What async code among tasks is given; see [`task::TaskCx`](tautline_core::task::TaskCx).
+/// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx).
 pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 
-/// Workers for tasks.
+/// The workers of a program: they run tasks, phasers and balanced computations.
+///
+/// Dropping it ends the worker threads.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -50,8 +52,15 @@ impl Drop for Runtime {
 }
 
 impl Runtime {
-    /// A worker for each processor that this process may use, as the environment asks for
-    /// ([`plan`](crate::plan)).
+    /// Creates a runtime with the settings of the environment ([`plan`](crate::plan)), by default a
+    /// worker for each processor that this process may use.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// assert!(rt.workers() >= 1);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Builder::build`].
@@ -59,7 +68,14 @@ impl Runtime {
         Self::builder().build()
     }
 
-    /// A runtime to be set up.
+    /// Returns a builder with the default settings.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).pinned(false).build()?;
+    /// assert_eq!(rt.workers(), 2);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -83,8 +99,17 @@ impl Runtime {
         })
     }
 
-    /// Runs `body` as a task on the calling thread, which is one of the workers for so long, and returns when it
-    /// and all that it spawned have ended. From within a task it is a scope of its own.
+    /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
+    /// and all tasks that it spawned have ended. Called from a task it is a nested scope.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// let words = ["taut", "line"];
+    /// let lengths = rt.run(|cx| cx.join(|_| words[0].len(), |_| words[1].len()));
+    /// assert_eq!(lengths, (4, 4));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Panics
     /// With the first panic of `body` or of a task.
@@ -92,7 +117,19 @@ impl Runtime {
         self.threads.run(body)
     }
 
-    /// Runs the future that `body` gives and all that it spawns; the calling thread is a worker for so long.
+    /// Runs the future that `body` returns and all that it spawns; the calling thread is a worker meanwhile.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// let cell = Ddf::new();
+    /// let sum = rt.block_on(async |task: TaskCx| {
+    ///     task.spawn(|_| cell.put(40).unwrap());
+    ///     *cell.wait().await + 2
+    /// });
+    /// assert_eq!(sum, 42);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -104,8 +141,18 @@ impl Runtime {
     }
 
     /// Does all work of `bag` with the workers of this runtime, and returns what its parts submitted
-    /// to `output`. `shared` makes the value that the workers of a place share. From within a task
+    /// to `output`. `shared` creates the value that the workers of a place share. In a task
     /// use [`Cx::balance`](tautline_core::task::Cx::balance), which can be cancelled with it.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::nqueens::{Queens, Size};
+    ///
+    /// let size = Size::new(8)?;
+    /// let found = Runtime::new()?.balance(Queens::new(&size), |_place| size, Default::default());
+    /// assert_eq!(found.sum, 92);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Panics
     /// With the first panic of the bag, after all workers have stopped.
@@ -131,23 +178,40 @@ impl Runtime {
         Dump::of(self.threads.pool())
     }
 
-    /// The settings that this runtime was built with.
+    /// Returns the settings with which this runtime was built.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// for choice in Runtime::new()?.plan().explain() {
+    ///     println!("{}: {}", choice.setting, choice.why);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How many workers there are, the caller of [`run`](Self::run) included. Fewer than were asked for if the
+    /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than requested if the
     /// system refused threads.
     pub fn workers(&self) -> usize {
         self.threads.workers()
     }
 
-    /// Changes the number of workers, at any time. Those that are too many rest as soon as they have nothing to
-    /// do.
+    /// Changes the number of workers, at any time. Surplus workers go on standby as soon as they find no
+    /// task.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(1).at_most(4).build()?;
+    /// rt.set_workers(3)?;
+    /// assert_eq!(rt.workers(), 3);
+    /// assert!(rt.set_workers(5).is_err());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// No worker, or more than [`Builder::at_most`]; or the system refused a thread: then there are as many as it
-    /// allowed.
+    /// permits.
     pub fn set_workers(&self, workers: usize) -> Result<()> {
         let most = self.threads.most();
         if !(1..=most).contains(&workers) {
@@ -163,7 +227,14 @@ impl Runtime {
 
 impl Builder {
     /// Starts the workers. If the system refuses some of the threads, there are fewer workers, and
-    /// a line on standard error says so.
+    /// a line on standard error reports that.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let error = Runtime::builder().workers(0).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "workers 0: from 1 to 4096");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`plan`](Self::plan); or a file of [`observe`](Self::observe) that cannot be written.

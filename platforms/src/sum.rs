@@ -1,12 +1,12 @@
-//! The shortest way to write a balanced computation: a sum over tasks.
+//! The shortest form of a balanced computation: a sum over tasks.
 
 use crate::Result;
 use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId, split_oldest};
 use std::ops::AddAssign;
 
 impl<F> Glb<'_, F> {
-    /// Does `roots` and every task they lead to, and adds up what comes of them. `task` does one
-    /// task: it puts what is left to do onto the deque and returns what it found.
+    /// Does `roots` and every task that they lead to, and adds up the results. `task` does one
+    /// task: it pushes the remaining work onto the deque and returns its result.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -45,7 +45,7 @@ impl<F> Glb<'_, F> {
     }
 }
 
-/// Tasks that are done by one function, and what has come of them.
+/// Tasks that are done by one function, and their sum so far.
 struct Sum<'a, T, S, D> {
     todo: Local<T>,
     sum: S,

@@ -1,13 +1,13 @@
-//! Trees of tasks made up from a cheap hash: any shape, any distribution of costs, little else to do.
+//! Trees of tasks generated from a cheap hash: any shape, any distribution of costs, little other work.
 //!
-//! A task costs so many units, and a unit is what [`Bag::process`] counts; so a tree of 10^9 units may be
-//! some thousand tasks, and a simulation of it is not held up by the program that it simulates. On
-//! threads a unit really takes its time, a few nanoseconds.
+//! A task costs some units, and a unit is what [`Bag::process`] counts; so a tree of 10^9 units may be
+//! some thousand tasks, and a simulation of it is not slowed down by the simulated program. On
+//! threads a unit takes its time, a few nanoseconds.
 //!
 //! # Algorithm
 //! SplitMix64 (Steele, Lea, Flood 2014) from the hash of a task: its cost, the number of its children,
-//! their hashes. Numbers of children come of multiplications alone, so the shape is the same on every
-//! machine; costs that are exponential or by Pareto may differ by a unit where logarithms do.
+//! their hashes. Numbers of children are computed by multiplications alone, so the shape is the same on every
+//! machine; exponential and Pareto costs may differ by a unit where logarithms do.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -27,22 +27,22 @@ use std::fmt;
 use std::hint::black_box;
 use std::str::FromStr;
 
-/// The most children of a task, and its most units; more is cut off.
+/// The maximum number of children of a task, and of its units; larger values are clamped.
 const CHILDREN_MAX: u32 = 1_000_000;
 const UNITS_MAX: u32 = 1_000_000_000;
 
-/// What a tree is made from.
+/// The parameters of a tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
-    /// How many children a task has.
+    /// The number of children of a task.
     pub children: Children,
-    /// Tasks at this depth have none; the roots are at depth 0.
+    /// Tasks at this depth have no children; the roots are at depth 0.
     pub depth: u32,
-    /// Trees side by side.
+    /// The number of trees.
     pub roots: u32,
     /// Units of each task.
     pub cost: Cost,
-    /// Another number, another tree.
+    /// The seed of the tree.
     pub seed: u64,
 }
 
@@ -60,7 +60,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// How many tasks there are on average over all seeds.
+    /// Returns the expected number of tasks over all seeds.
     pub fn expected_tasks(&self) -> f64 {
         let mean = self.children.mean();
         let levels = f64::from(self.depth) + 1.0;
@@ -71,7 +71,7 @@ impl Params {
         f64::from(self.roots) * tree
     }
 
-    /// How many tasks there are exactly, where that does not depend on the seed.
+    /// Returns the exact number of tasks, if it does not depend on the seed.
     pub fn known_tasks(&self) -> Option<u64> {
         let each = match self.children {
             Children::Uniform { least, most } if least == most => u64::from(least),
@@ -92,32 +92,32 @@ impl Params {
     }
 }
 
-/// How the number of children of a task is distributed.
+/// The distribution of the number of children of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Children {
-    /// Geometrically, with this mean. `geometric:4`
+    /// Geometric with this mean. `geometric:4`
     Geometric {
         /// The mean.
         mean: f64,
     },
-    /// So many with this probability, else none. `binomial:8,0.12`
+    /// This number with this probability, else 0. `binomial:8,0.12`
     Binomial {
-        /// How many.
+        /// The number of children.
         children: u32,
-        /// How often.
+        /// The probability.
         probability: f64,
     },
-    /// Evenly. `uniform:0-6`
+    /// Uniform. `uniform:0-6`
     Uniform {
-        /// The fewest.
+        /// The minimum.
         least: u32,
-        /// The most.
+        /// The maximum.
         most: u32,
     },
 }
 
 impl Children {
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Geometric { mean } => mean,
@@ -132,7 +132,7 @@ impl Children {
     fn draw(&self, random: &mut SplitMix) -> u32 {
         match *self {
             Self::Geometric { mean } => {
-                // Never 0, so that the power gets below it.
+                // Never 0, so that the power falls below it.
                 let at = 1.0 - random.unit();
                 let more = mean / (1.0 + mean);
                 let (mut children, mut power) = (0, more);
@@ -156,26 +156,26 @@ impl Children {
     }
 }
 
-/// How the cost of a task is distributed, in units, of which it has at least 1.
+/// The distribution of the cost of a task, in units, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cost {
-    /// The same for all. `5`
+    /// Constant. `5`
     Fixed(u32),
-    /// Evenly. `uniform:1-9`
+    /// Uniform. `uniform:1-9`
     Uniform {
-        /// The fewest.
+        /// The minimum.
         least: u32,
-        /// The most.
+        /// The maximum.
         most: u32,
     },
-    /// Exponentially, with this mean. `exponential:100`
+    /// Exponential with this mean. `exponential:100`
     Exponential {
         /// The mean, before rounding.
         mean: f64,
     },
-    /// As Pareto's law has it: few are huge. `pareto:10,1.5`
+    /// Pareto: few are huge. `pareto:10,1.5`
     Pareto {
-        /// The fewest units.
+        /// The minimum.
         least: f64,
         /// The exponent; up to 1 there is no mean.
         alpha: f64,
@@ -198,7 +198,7 @@ impl Cost {
     }
 }
 
-/// A distribution that is none, or out of bounds; its words are what is allowed.
+/// A malformed distribution, or one out of bounds; the message lists what is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FormError(&'static str);
@@ -209,7 +209,7 @@ impl From<FormError> for crate::Error {
     }
 }
 
-/// Two numbers, the first not above the second.
+/// Parses two numbers, the first not above the second.
 fn range(text: &str, bounds: std::ops::RangeInclusive<u32>) -> Option<(u32, u32)> {
     let (least, most) = text.split_once('-')?;
     let (least, most) = (least.parse().ok()?, most.parse().ok()?);
@@ -307,25 +307,25 @@ impl fmt::Display for Cost {
 pub struct Work {
     /// The tree.
     pub params: Params,
-    /// Every unit really takes its time. In virtual time it need not.
+    /// Whether units take real time. In virtual time they need not.
     pub spins: bool,
 }
 
-/// What came of the tasks: the same for the same [`Params`], however they were divided.
+/// The result of the tasks: the same for the same [`Params`], regardless of how they were divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Tasks that were finished.
     pub tasks: u64,
-    /// Units that were worked off, those of tasks not finished included.
+    /// Units that were done, including those of unfinished tasks.
     pub units: u64,
-    /// The depth of the deepest.
+    /// The depth of the deepest finished task.
     pub deepest: u32,
     /// The sum of the hashes of all finished tasks.
     pub checksum: u64,
 }
 
 impl Found {
-    /// Adds what another part of the computation found.
+    /// Adds the result of another part of the computation.
     pub fn add(&mut self, other: Self) {
         self.tasks += other.tasks;
         self.units += other.units;
@@ -334,7 +334,7 @@ impl Found {
     }
 }
 
-/// A task, or what is left of it.
+/// A task, or the rest of it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     hash: u64,
@@ -350,7 +350,7 @@ impl Node {
     }
 }
 
-/// Tasks to do and what has come of those done. Thieves get the oldest.
+/// Tasks to do and the result so far. Thieves get the oldest.
 #[derive(Debug, Default)]
 pub struct Synthetic {
     todo: Local<Node>,
@@ -358,7 +358,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// All roots.
+    /// Creates the bag of all roots.
     pub fn new(params: &Params) -> Self {
         let mut random = SplitMix::new(params.seed);
         let roots = (0..params.roots).map(|_| Node::new(random.next(), 0, &params.cost));
@@ -385,7 +385,7 @@ impl Synthetic {
     }
 }
 
-/// Some nanoseconds a unit, which no compiler can do without.
+/// Takes some nanoseconds a unit, which compilers cannot remove.
 fn spin(hash: u64, units: u32) {
     let mut random = hash;
     for _ in 0..units {

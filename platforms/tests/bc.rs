@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use tautline::bc::{Bc, Centrality, Graph, Rmat, brandes, sequential};
+use tautline::glb::{Run, Steal};
 use tautline::prelude::*;
 
 fn assert_close(found: &[f64], expected: &[f64]) {

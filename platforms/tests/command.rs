@@ -453,7 +453,7 @@ fn a_panic_ends_the_command_with_101() {
         "simulate synthetic --cost 1000000000 -n 1048576 --task-ns 1000000000 --roots 40 --depth 0 --places 1",
     );
     assert_eq!(output.status.code(), Some(101), "{}", stderr(&output));
-    assert!(stderr(&output).contains("too much virtual time"));
+    assert!(stderr(&output).contains("virtual time overflows"));
     assert!(stdout(&output).is_empty());
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::process::Command;
+use tautline::glb::PlaceId;
 use tautline::prelude::*;
 use tautline::uts::{Counts, Tree, Uts, named};
 

@@ -6,7 +6,7 @@ mod sample;
 mod tiling;
 
 use sample::{Point, every_combination, sample};
-use tautline::prelude::*;
+use tautline::glb::{Local, Task, Tasks};
 use tautline::uts::{Counts, Tree, Uts, named};
 
 /// Counts the named tree at `point`.

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tautline::Error;
+use tautline::glb::{Control, Fairness, Graph, Local, Reason, Steal, Task, Tasks};
 use tautline::glb::{Observer, State};
 use tautline::prelude::*;
 

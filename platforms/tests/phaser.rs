@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
+use tautline::phaser::Op;
 use tautline::phaser::rule::{Placement, Site, rule};
 use tautline::phaser::{self, Config, Waiter};
 use tautline::platform::machine_from_file;

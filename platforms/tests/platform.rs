@@ -106,7 +106,7 @@ fn each_mistake_in_xml_is_one_line_with_its_place() {
         "num=\"1\" type",
         "num=\"2\" type",
         "<place num=\"2\" type=\"mem\"",
-        "num 2: the root is there once",
+        "num 2: there is one root",
     );
     check(
         LEAF,
@@ -299,7 +299,7 @@ fn each_mistake_in_toml_is_one_line_with_its_place() {
         "type = \"mem\"",
         "type = \"mem\"\nnum = 2",
         "[place]",
-        "num 2: the root is there once",
+        "num 2: there is one root",
     );
     check(
         "type = \"mem\"",

@@ -3,9 +3,11 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline::Platform;
+use tautline::glb::Reason;
 use tautline::hierarchy::Domain;
 use tautline::prelude::*;
 use tautline::runtime::Cancelled;
+use tautline::runtime::Wait;
 
 /// Set in a process of its own, to say what it finds.
 const INSIDE: &str = "TAUTLINE_TEST_INSIDE";

@@ -1,5 +1,5 @@
-//! The orders that the tables of `platforms/tables` show, in miniature: who is faster, who asks in vain
-//! more often, what grows. The figures themselves are in the tables, with the commands that print them.
+//! The orders that the tables of `platforms/tables` show, in miniature: which is faster, which
+//! has more failed requests, what grows. The figures themselves are in the tables, with the commands that print them.
 
 use serde_json::Value;
 use std::process::Command;

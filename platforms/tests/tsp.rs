@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use tautline::glb::Control;
+use tautline::glb::{Reason, Run};
 use tautline::prelude::*;
 use tautline::tsp::{
     Found, HELD_KARP_CITIES_MAX, Incumbent, Instance, Search, Tsp, held_karp, sequential, tsplib,
@@ -128,8 +129,8 @@ fn published_optima_are_found() {
     }
 }
 
-/// With the best length known from the start the tree does not depend on who walks it when: the same
-/// number of nodes means that no branch was lost and none taken twice.
+/// With the best length known from the start the tree does not depend on the order of the walk: the same
+/// number of nodes means that no branch was lost or taken twice.
 #[test]
 fn splits_and_merges_keep_every_branch() {
     let instance = random(17, 1);
@@ -328,7 +329,7 @@ fn a_bad_file_is_refused_at_line_and_column() {
 fn every_matrix_format_gives_the_same_instance() {
     let read = |format: &str, weights: &str| {
         let text = format!(
-            "NAME: four\nTYPE: TSP (nobody)\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EXPLICIT\n\
+            "NAME: four\nTYPE: TSP (anonymous)\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EXPLICIT\n\
              EDGE_WEIGHT_FORMAT: {format}\nEDGE_WEIGHT_SECTION\n{weights}\n\
              DISPLAY_DATA_SECTION\n1 0 0\n2 0 1\n3 1 0\n4 1 1\nEOF\nanything"
         );

@@ -1,16 +1,18 @@
-//! The tree phaser as Chatterjee 2013 prints it, which is wrong: what tests of phasers must be able to find.
+//! The tree phaser as printed in Chatterjee 2013, which is incorrect: its errors are what the tests
+//! of phasers must find.
 //!
 //! # Algorithm
-//! Chatterjee 2013, algorithms 2 to 10, read as literally as they can be. What the text leaves open: the tree grows as in
-//! `tautline_core::phaser`; claims are counters that only rise, since nothing resets them; no more than 32 tasks that signal, so
-//! that lists are counters and words of bits. What is wrong:
-//! - The landing pad is emptied before the tree is gathered: a task registered meanwhile into a leaf that has been
-//!   gathered is waited for by nobody.
-//! - Nodes are incremented: gathered twice in a phase, by a dynamic and a fixed master, one is ahead of its tasks.
-//! - Only its fixed master gathers a node, and only in its own wait: masters that wait on two phasers in opposite
-//!   orders, or that signal one and wait on the other, wait for ever.
+//! Chatterjee 2013, algorithms 2 to 10, as literally as possible. Where the text leaves a choice:
+//! the tree grows as in `tautline_core::phaser`; claims are counters that only rise, since nothing
+//! resets them; at most 32 tasks signal, so that lists are counters and words of bits. The errors:
+//! - The landing pad is emptied before the tree is gathered: no task waits for a task registered
+//!   meanwhile into a leaf that has been gathered.
+//! - Nodes are incremented: gathered twice in a phase, by a dynamic and a fixed master, one is
+//!   ahead of its tasks.
+//! - Only its fixed master gathers a node, and only in its own wait: masters that wait on two
+//!   phasers in opposite orders, or that signal one and wait on the other, wait for ever.
 //!
-//! With the increments mended the other two are still there.
+//! Correcting the increments leaves the other two errors.
 //!
 //! # Words
 //! As in the source. `unfixed`: a bit for each node.
@@ -37,7 +39,7 @@ struct Node {
     below: AtomicUsize,
 }
 
-/// A `SigSync`, as far as others read it.
+/// The part of a `SigSync` that others read.
 #[derive(Debug)]
 struct Signals {
     phase: AtomicUsize,
@@ -47,14 +49,14 @@ struct Signals {
 #[derive(Debug)]
 struct Shared {
     degree: usize,
-    /// Raised to a phase, not incremented, and nothing is gathered twice.
+    /// Whether nodes are raised to a phase, not incremented, and gathered once only.
     is_mended: bool,
     phase: AtomicUsize,
     master: AtomicUsize,
     root: AtomicUsize,
     tickets: AtomicUsize,
     leaves: AtomicUsize,
-    /// Tasks on the landing pad, and of those the ones that were taken off.
+    /// Tasks appended to the landing pad, and removed from it.
     on_pad: AtomicUsize,
     off_pad: AtomicUsize,
     unfixed: AtomicUsize,
@@ -68,7 +70,7 @@ fn word(value: usize) -> AtomicUsize {
     AtomicUsize::new(value)
 }
 
-/// Looks until `done`.
+/// Polls until `done` returns true.
 fn wait_until(mut done: impl FnMut() -> bool) {
     let mut turn = 0;
     while !done() {
@@ -77,7 +79,7 @@ fn wait_until(mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Whether the caller is the one that does the work of `phase`.
+/// Returns whether the caller must do the work of `phase`.
 fn claim(word: &AtomicUsize, phase: usize) -> bool {
     let now = word.load(Acquire);
     now <= phase
@@ -125,12 +127,12 @@ impl Shared {
         }
     }
 
-    /// Node `index` of `level`.
+    /// Returns node `index` of `level`.
     fn at(&self, level: usize, index: usize) -> usize {
         self.levels[level] + index
     }
 
-    /// The level of a node, and its index there.
+    /// Returns the level of a node, and its index there.
     fn place(&self, node: usize) -> (usize, usize) {
         let above = self.levels.iter().position(|first| *first > node);
         let level = above.unwrap_or(self.levels.len()) - 1;
@@ -156,7 +158,7 @@ impl Shared {
         node
     }
 
-    /// Hangs a leaf into the tree. One task at a time: the one whose turn it is.
+    /// Links a leaf into the tree. Called by one task at a time, in the order of tickets.
     fn grow(&self, leaf: usize) {
         let (mut level, mut index) = (0, leaf);
         if leaf == 0 {
@@ -188,7 +190,7 @@ impl Shared {
         !slot.is_active.load(Acquire) || slot.phase.load(Acquire) > phase
     }
 
-    /// `phase` has been gathered.
+    /// Records that `phase` has been gathered.
     fn raise(&self, word: &AtomicUsize, phase: usize) {
         match self.is_mended {
             true => word.fetch_max(phase + 1, AcqRel),
@@ -196,7 +198,7 @@ impl Shared {
         };
     }
 
-    /// Puts the node on the list of those without a master, or takes it off.
+    /// Adds the node to the list of those without a master, or removes it.
     fn list(&self, node: usize, unfixed: bool) {
         match unfixed {
             true => self.unfixed.fetch_or(1 << node, AcqRel),
@@ -213,7 +215,7 @@ struct Signaler {
     check: usize,
 }
 
-/// A task's place on the printed phaser.
+/// A task's registration on the printed phaser.
 #[derive(Debug)]
 pub struct Printed {
     shared: Arc<Shared>,
@@ -224,12 +226,12 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// A new phaser, with its first task.
+    /// Creates a phaser, with its first task.
     pub fn create(degree: usize, mode: Mode) -> Self {
         Self::enter(Arc::new(Shared::new(degree, false)), mode, 0, 0)
     }
 
-    /// The same, with the increments mended.
+    /// Creates a phaser with correct increments.
     pub fn mended(degree: usize, mode: Mode) -> Self {
         Self::enter(Arc::new(Shared::new(degree, true)), mode, 0, 0)
     }
@@ -277,7 +279,7 @@ impl Printed {
         task
     }
 
-    /// Its number in `fixed`; nobody's if it does not signal.
+    /// Returns its number in `fixed`; that of no task if it does not signal.
     fn me(&self) -> usize {
         self.signals.as_ref().map_or(NONE, |s| s.slot + 1)
     }

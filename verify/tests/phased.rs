@@ -1,4 +1,4 @@
-//! Phasers under random schedules: the order of phases, and that everybody goes on, for up to a dozen tasks.
+//! Phasers under random schedules: phase order and progress, for up to a dozen tasks.
 #![cfg(tautline_shuttle)]
 
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use tautline_verify::phased::{
 use tautline_verify::printed::Printed;
 use tautline_verify::schedules::Schedules;
 
-/// More steps than any schedule takes in which nobody waits for ever.
+/// More steps than any schedule without a deadlock takes.
 const STEPS: usize = 50_000;
 
 fn schedules(way: &str, scenario: &Scenario, count: u64) -> Schedules {
@@ -22,7 +22,7 @@ fn schedules(way: &str, scenario: &Scenario, count: u64) -> Schedules {
     Schedules::new(name.leak()).count(count).steps(STEPS)
 }
 
-/// Each of them, two at a time.
+/// Checks each of them, two concurrently.
 fn each(scenarios: Vec<Scenario>, check: impl Fn(Scenario) + Sync) {
     let left = Mutex::new(scenarios);
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -54,7 +54,7 @@ fn real(scenario: Scenario, name: &str, way: Way) {
 }
 
 #[test]
-fn who_waits_helps_at_once() {
+fn a_waiting_task_helps_immediately() {
     let way = Way::Spinning { help_after: 0 };
     each(all(), |scenario| real(scenario, "helping", way));
 }
@@ -68,18 +68,19 @@ fn masters_gather() {
 }
 
 #[test]
-fn who_sleeps_is_woken() {
+fn a_parked_task_is_woken() {
     each(all(), |scenario| real(scenario, "parked", Way::Parked));
 }
 
 #[test]
-fn who_tires_is_woken() {
+fn a_task_that_parks_later_is_woken() {
     each(all(), |scenario| {
-        real(scenario, "tiring", Way::Tiring { looks: 3 });
+        real(scenario, "tiring", Way::Tiring { polls: 3 });
     });
 }
 
-/// A line comes to carry phases, and whatever happens then, nobody goes on too early or waits for ever.
+/// A line carries phases, and regardless of later events no task resumes too early or waits for
+/// ever.
 #[test]
 fn lines_carry_phases() {
     each(windows(), |scenario| {
@@ -100,7 +101,7 @@ fn lines_carry_phases() {
         });
         let mean = phases.load(Ordering::Relaxed) as f64 / count as f64;
         println!("{name}: {mean:.2} phases in hardware a schedule");
-        // Not in every schedule: who opens the window too late takes that back.
+        // Not in every schedule: a task that opens the window too late withdraws it.
         assert!(mean > 1.0, "{name}: {mean} phases in hardware");
     });
 }
@@ -140,7 +141,8 @@ fn the_tiered_phaser() {
     });
 }
 
-/// A schedule in which a phaser fails in this scenario, by tasks that go on too early or by tasks that never do.
+/// Finds a schedule in which a phaser fails in this scenario, by tasks that resume too early or by
+/// tasks that never do.
 fn fails(way: &str, name: &str, early: bool, create: fn(usize, Mode) -> Printed) {
     let scenario = all().into_iter().find(|s| s.name == name);
     let scenario = scenario.expect("there is such a scenario");
@@ -174,7 +176,7 @@ fn printed_has_no_split_phase() {
     fails("mended", "split_phase", false, Printed::mended);
 }
 
-/// Mended, it does not count twice: what is wrong is nothing else.
+/// With the increments corrected, it does not count twice: nothing else is wrong.
 #[test]
 fn mended_counts_once() {
     let mut scenarios = all();
@@ -184,13 +186,14 @@ fn mended_counts_once() {
     });
 }
 
-/// How many newcomers come one after the other.
+/// The number of successive newcomers.
 const NEWCOMERS: usize = 3;
-/// How often one of them lets others go first.
+/// How often one of them yields to others.
 const DELAY: usize = 30;
 const QUESTIONS: usize = 40;
 
-/// Somebody asks for the phase while a place in the only leaf goes from one who has left to a newcomer, and the others hurry on.
+/// A thread queries the phase while a slot of the only leaf passes from a task that has left to a
+/// newcomer, and the others continue.
 #[test]
 fn a_question_ends_no_phase_that_a_newcomer_owes() {
     let next = |task: &mut Registration<Spin>| task.next_blocking().expect("the phases are few");

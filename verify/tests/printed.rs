@@ -1,6 +1,8 @@
-//! What loom must find: the failures of the tree phaser as printed; and models of the phasers that are not trees.
+//! Failures of the tree phaser as printed, which loom must find; and models of the reference
+//! phasers.
 //!
-//! A newcomer that is forgotten takes more threads than loom gets through: random schedules find it (`phased.rs`).
+//! A forgotten newcomer requires more threads than loom can explore: random schedules find it
+//! (`phased.rs`).
 #![cfg(tautline_loom)]
 
 #[path = "printed/baseline.rs"]
@@ -27,7 +29,7 @@ fn scenario(name: &'static str, phasers: usize, tasks: &[&[Step]]) -> Scenario {
     }
 }
 
-/// Three tasks in two leaves; the first one, which gathers one of them, goes.
+/// Three tasks in two leaves; the first one, which gathers one of them, deregisters.
 fn master_drops() -> Scenario {
     scenario(
         "master_drops",
@@ -36,18 +38,20 @@ fn master_drops() -> Scenario {
     )
 }
 
-/// Two tasks that wait on two phasers in opposite orders; each gathers one of the trees that the other waits for.
+/// Two tasks that wait on two phasers in opposite orders; each gathers one of the trees that the
+/// other waits for.
 fn crossed() -> Scenario {
     let task = |[a, b]: [usize; 2]| [Signal(a), Signal(b), Wait(a), Wait(b)];
     scenario("crossed", 2, &[&task([0, 1]), &task([1, 0])])
 }
 
-/// The master of the first leaf is gone.
+/// A task whose leaf has lost its master.
 fn second_of_two(degree: usize, mode: Mode) -> Printed {
     Printed::create(degree, mode).register(mode)
 }
 
-/// The printed phaser fails, by a task that goes on too early or by tasks that never do.
+/// Checks that the printed phaser fails, by a task that resumes too early or by tasks that never
+/// do.
 fn fails(scenario: Scenario, bound: usize, early: bool, create: fn(usize, Mode) -> Printed) {
     let (name, start) = (scenario.name, Instant::now());
     let violations = Violations::default();

@@ -1,9 +1,9 @@
 //! Tautline on bare manycores: harts that suspend and awake each other, barrier lines, no operating system.
 //!
-//! A [`Board`] is what must be known of the hardware: who asks, what time it is, how to ring another hart, and how to
-//! rest until one is rung. [`Manycore`] makes of any board the ports of the core; [`Heap`] makes an allocator of its
-//! memory. `virt` is the one board that is here, the RISC-V machine of that name in QEMU; what its program looks like
-//! is in `backends/manycore/bare`.
+//! A [`Board`] is what a port requires of the hardware: the number of the calling hart, the time, waking another hart, and
+//! resting until woken. [`Manycore`] implements the ports of the core on any board; [`Heap`] is an allocator over its
+//! memory. `virt` is the only board here, the RISC-V machine of that name in QEMU; `backends/manycore/bare` is a program
+//! for it.
 #![no_std]
 
 extern crate alloc;

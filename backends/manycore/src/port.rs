@@ -1,8 +1,8 @@
 //! The ports of the core on any board.
 //!
 //! # Words
-//! `worker`, one a hart, its own: the worker that it is. `hart`, one a worker: written by the hart that becomes it, read by
-//! harts that wake it. `permit`, one a worker: given by harts that wake it, taken by the hart that is it.
+//! `worker`, one a hart, private: the worker that the hart is. `hart`, one a worker: written by the hart that becomes it, read
+//! by harts that wake it. `permit`, one a worker: set by harts that wake it, taken by the hart that is it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -18,7 +18,7 @@ use tautline_core::port::{
 };
 use tautline_core::sync::{AtomicUsize, CachePadded, Ordering, Permit, full_fence};
 
-/// No worker, or no hart.
+/// Neither a worker nor a hart.
 const NONE: usize = usize::MAX;
 
 /// One worker: its permit, and the hart that it is, if any.
@@ -38,7 +38,7 @@ pub struct Manycore<B> {
 }
 
 impl<B: Board> Manycore<B> {
-    /// The ports of `harts` harts for `workers` workers of one place.
+    /// Creates the ports of `harts` harts for `workers` workers.
     ///
     /// # Panics
     /// More harts than a word has bits.
@@ -56,12 +56,12 @@ impl<B: Board> Manycore<B> {
         }
     }
 
-    /// The board.
+    /// Returns the board.
     pub fn board(&self) -> &B {
         &self.board
     }
 
-    /// How many harts there are.
+    /// Returns the number of harts.
     pub fn harts(&self) -> usize {
         self.worker.len()
     }
@@ -79,13 +79,13 @@ impl<B: Board> Relax for Manycore<B> {
     }
 }
 
-/// Suspend and awake. The wake-up bit of the hart is no permit by itself, since barrier lines set it too: a hart that is
-/// woken looks for its permit, and rests on if there is none.
+/// Suspend and awake. The wake-up bit of the hart is not a permit, since barrier lines set it, too: a woken hart checks its
+/// permit, and rests on without one.
 impl<B: Board> Unpark for Manycore<B> {
     fn unpark(&self, worker: WorkerId) {
         let post = &self.posts[worker.index()];
         post.permit.give();
-        // ORDERING: full fence, pairs with the one in set_current (P1): the permit is given before the hart is read.
+        // ORDERING: full fence, pairs with the one in set_current (P1): the permit is set before the hart is read.
         full_fence();
         // ORDERING: Relaxed: after the fence (P1).
         match post.hart.load(Ordering::Relaxed) {
@@ -107,13 +107,13 @@ impl<B: Board> Park for Manycore<B> {
     }
 }
 
-// SAFETY: full fences, as provided: a hart cannot make another one fence without its help.
+// SAFETY: full fences, as provided: a hart cannot force another one to execute a fence.
 unsafe impl<B: Board> Fence for Manycore<B> {}
 
-// SAFETY: a hart is what `set_current` has told it, by its own number, which the board promises; so it does for the stack.
+// SAFETY: a hart is the worker that `set_current` stored under its number, which is unique as `Board` requires; the limits of the stack are the board's.
 unsafe impl<B: Board> Thread for Manycore<B> {
     fn current(&self) -> Option<WorkerId> {
-        // ORDERING: Relaxed: the hart's own.
+        // ORDERING: Relaxed: private to the hart.
         let worker = self.worker.get(self.board.hart())?.load(Ordering::Relaxed);
         (worker != NONE).then_some(WorkerId(worker as u32))
     }
@@ -122,10 +122,10 @@ unsafe impl<B: Board> Thread for Manycore<B> {
         let hart = self.board.hart();
         let before = self.current();
         let now = worker.map_or(NONE, WorkerId::index);
-        // ORDERING: Relaxed: the hart's own.
+        // ORDERING: Relaxed: private to the hart.
         self.worker[hart].store(now, Ordering::Relaxed);
         if let Some(before) = before {
-            // ORDERING: Relaxed: a waker that sees it late rings a hart spuriously.
+            // ORDERING: Relaxed: a waker that sees it late wakes a hart spuriously.
             self.posts[before.index()]
                 .hart
                 .store(NONE, Ordering::Relaxed);
@@ -135,7 +135,7 @@ unsafe impl<B: Board> Thread for Manycore<B> {
             self.posts[worker.index()]
                 .hart
                 .store(hart, Ordering::Relaxed);
-            // ORDERING: full fence, pairs with the one in unpark (P1): the hart is named before it looks for its permit.
+            // ORDERING: full fence, pairs with the one in unpark (P1): the hart is stored before it checks its permit.
             full_fence();
         }
     }

@@ -35,7 +35,7 @@ impl Block {
             return None;
         }
         assert_eq!(memory.addr() % layout.align(), 0);
-        // SAFETY: the block is that long and ours.
+        // SAFETY: the block is that long and belongs to the caller.
         unsafe { memory.write_bytes(byte, layout.size()) };
         Some(Self {
             at: memory.expose_provenance(),
@@ -49,7 +49,7 @@ impl Block {
     }
 
     fn is_whole(&self, bytes: usize) -> bool {
-        // SAFETY: it was written when it was made, and is ours.
+        // SAFETY: the block was written when it was made, and belongs to the caller.
         let seen = unsafe { slice::from_raw_parts(self.memory(), bytes) };
         seen.iter().all(|&byte| byte == self.byte)
     }
@@ -61,14 +61,14 @@ impl Block {
         self.at = memory.expose_provenance();
         assert!(self.is_whole(size.min(self.layout.size())));
         self.layout = Layout::from_size_align(size, self.layout.align()).unwrap();
-        // SAFETY: the block is that long and ours.
+        // SAFETY: the block is that long and belongs to the caller.
         unsafe { memory.write_bytes(self.byte, size) };
     }
 
     fn free(self, heap: &Heap<Threads>) {
         assert!(
             self.is_whole(self.layout.size()),
-            "somebody else wrote here"
+            "another owner wrote here"
         );
         // SAFETY: the block is the heap's, with this layout.
         unsafe { heap.dealloc(self.memory(), self.layout) };
@@ -98,7 +98,7 @@ fn arenas_without_a_byte() {
     heap.give(vec![MaybeUninit::uninit(); 3].leak(), HARTS);
 }
 
-/// Each call has another geometry: with parts of both, a block would go back to a wrong arena.
+/// Each call has another geometry: with parts of both, a block would return to a wrong arena.
 #[test]
 fn of_calls_at_once_one_gives_memory() {
     for _ in 0..200 {
@@ -137,7 +137,7 @@ fn a_full_arena_is_helped_by_the_others_and_nothing_is_lost() {
     }
 }
 
-/// Blocks of any size, freed and resized by whoever gets them.
+/// Blocks of any size, freed and resized by other threads than those that allocated them.
 #[test]
 fn blocks_are_nobody_elses() {
     let heap = heap();

@@ -43,7 +43,7 @@ fn awake(chip: &Chip, hart: usize) {
     chip.unpark(WorkerId((hart % HARTS) as u32));
 }
 
-/// Waits for the line's call only: the clock ends no rest.
+/// Waits for a wake-up by the line only: the clock ends no rest.
 fn pass(chip: &Chip, line: Line) {
     chip.arrive(line);
     while !chip.is_done(line) {
@@ -55,7 +55,7 @@ fn pass(chip: &Chip, line: Line) {
 fn an_awake_before_the_suspend_makes_it_return() {
     let chip = chip();
     be(0);
-    // Before anybody is that worker, too.
+    // Before another hart is that worker, too.
     awake(&chip, 0);
     // SAFETY: there is no pool.
     unsafe { chip.set_current(Some(WorkerId(0))) };
@@ -120,14 +120,17 @@ fn a_line_waits_for_those_included_only() {
     at(1);
     chip.exclude(line);
     at(0);
-    assert!(!chip.is_done(line), "it waits for who came late");
+    assert!(
+        !chip.is_done(line),
+        "it waits for the hart that was included late"
+    );
     at(2);
     chip.exclude(line);
     at(0);
     assert!(chip.is_done(line), "the last one missing has left");
 }
 
-/// Both wake by the same bit: neither may lose the other's call.
+/// Both wake by the same bit: neither may lose the other's wake-up.
 #[test]
 fn awakes_and_lines_share_a_bit() {
     let (chip, met) = (chip(), AtomicUsize::new(0));
@@ -155,7 +158,7 @@ fn awakes_and_lines_share_a_bit() {
     });
 }
 
-/// Each hart comes and goes by its own dice; whoever is in meets whoever else is.
+/// Each hart joins and leaves at random; each meets all harts that are included.
 #[test]
 fn harts_come_and_go() {
     let chip = chip();
@@ -177,7 +180,7 @@ fn harts_come_and_go() {
     be(0);
     chip.include(line);
     chip.arrive(line);
-    assert!(chip.is_done(line), "nobody else is left in it");
+    assert!(chip.is_done(line), "no other hart is included");
 }
 
 fn fib(cx: &mut Cx<'_, '_, Chip>, n: u32) -> u32 {

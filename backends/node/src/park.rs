@@ -11,21 +11,21 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use tautline_core::sync::Permit;
 
-/// What a wake-up is taken to cost before one has been measured.
+/// The assumed cost of a wake-up before one has been measured.
 const FIRST_GUESS_NS: u64 = 50_000;
 
-/// What a wake-up can cost; beyond, the sleeper waited for a processor, or its caller did.
+/// The largest cost of a wake-up that is believed; beyond, the sleeper or its waker waited for a processor.
 const WAKE_NS: RangeInclusive<u64> = 2_000..=200_000;
 
-/// A new measurement counts one part in so many.
+/// The weight of a new measurement is one part in this many.
 const MEMORY: u64 = 4;
 
-/// Turns of pure spinning before the processor is offered to others.
+/// Turns of pure spinning before the thread yields.
 pub(crate) const SPIN_TURNS: u32 = 128;
 
-/// A clock and a thread that can sleep: the system's, or a test's in virtual time.
+/// A clock and a thread that can sleep: those of the system, or of a test in virtual time.
 pub(crate) trait Ground {
-    /// The time in nanoseconds since some moment, for any thread.
+    /// Returns the time in nanoseconds since some moment; for any thread.
     fn now_ns(&self) -> u64;
 
     /// Blocks the calling thread, the owner, until [`wake`](Self::wake) has been called since the last return. May return
@@ -68,12 +68,12 @@ impl Ground for System {
     }
 }
 
-/// One worker's permit.
+/// A worker's permit.
 #[derive(Debug)]
 pub(crate) struct Parker<G = System> {
     permit: Permit,
     ground: G,
-    /// When it was last called; written by the callers.
+    /// When its owner was last woken; written by the wakers.
     called_ns: AtomicU64,
     /// What a wake-up costs, a running mean; written by the owner.
     wake_ns: AtomicU64,
@@ -86,14 +86,14 @@ impl Default for Parker {
 }
 
 impl Parker {
-    /// Names the thread that will park here. Before it parks.
+    /// Names the thread that parks here. Must precede its first sleep.
     pub(crate) fn belongs_to(&self, thread: Thread) {
         *self.ground.owner.lock().expect("held only to name") = Some(thread);
     }
 }
 
 impl<G: Ground> Parker<G> {
-    /// A parker without a permit.
+    /// Creates a parker without a permit.
     pub(crate) fn on(ground: G) -> Self {
         Self {
             permit: Permit::new(),
@@ -103,7 +103,7 @@ impl<G: Ground> Parker<G> {
         }
     }
 
-    /// Puts the owner to sleep until there is a permit, takes it, and measures what waking up cost.
+    /// Puts the owner to sleep until the permit is available, takes it, and measures what waking up cost.
     pub(crate) fn sleep(&self) {
         let mut slept = false;
         while !self.permit.try_take() {
@@ -111,23 +111,23 @@ impl<G: Ground> Parker<G> {
             slept = true;
         }
         if slept {
-            // ORDERING: Relaxed: the permit came after; a time that is off by a call is a time all the same.
+            // ORDERING: Relaxed: the permit came after; a time of another wake-up is a valid time, too.
             let called = self.called_ns.load(Ordering::Relaxed);
             let cost = self.now_ns().saturating_sub(called);
             let cost = cost.clamp(*WAKE_NS.start(), *WAKE_NS.end());
             let mean = (self.wake_ns() * (MEMORY - 1) + cost) / MEMORY;
-            // ORDERING: Relaxed: a number on its own.
+            // ORDERING: Relaxed: the number publishes nothing else.
             self.wake_ns.store(mean, Ordering::Relaxed);
         }
     }
 
-    /// What a wake-up of the owner costs, in nanoseconds.
+    /// Returns what a wake-up of the owner costs, in nanoseconds.
     pub(crate) fn wake_ns(&self) -> u64 {
-        // ORDERING: Relaxed: a number on its own.
+        // ORDERING: Relaxed: the number publishes nothing else.
         self.wake_ns.load(Ordering::Relaxed)
     }
 
-    /// Gives the permit.
+    /// Makes the permit available.
     pub(crate) fn unpark(&self) {
         // ORDERING: Relaxed: see sleep.
         self.called_ns.store(self.now_ns(), Ordering::Relaxed);
@@ -135,13 +135,13 @@ impl<G: Ground> Parker<G> {
         self.ground.wake();
     }
 
-    /// The time in nanoseconds since the parker was made or before.
+    /// Returns the time in nanoseconds since the parker was made or before.
     pub(crate) fn now_ns(&self) -> u64 {
         self.ground.now_ns()
     }
 }
 
-/// Spins a little, then offers the processor to others.
+/// Spins a few turns, then yields.
 pub(crate) fn relax(turn: u32) {
     if turn < SPIN_TURNS {
         std::hint::spin_loop()
@@ -150,11 +150,11 @@ pub(crate) fn relax(turn: u32) {
     }
 }
 
-/// How long a sleeper is left alone before it is woken, so that its processor sleeps too.
+/// How long a sleeper is left alone before it is woken, so that its processor sleeps, too.
 const SOUND_SLEEP: Duration = Duration::from_millis(1);
 
-/// How long it takes each of `times` times until a thread that sleeps in its parker runs again, with the
-/// thread asleep for long before.
+/// Measures `times` times how long it takes until a thread that sleeps in its parker runs again, where the
+/// thread has slept for long before.
 ///
 /// # Errors
 /// A thread that the system would not start.

@@ -1,7 +1,7 @@
 //! Phasers between threads: the port, and a wait that spins first and then parks.
 //!
 //! # Algorithm
-//! A waiting thread spins for twice the cost of a wake-up, then parks. No shorter: a thread that
+//! A waiting thread spins for twice the cost of a wake-up, then parks. Not less: a thread that
 //! has just been woken is that late in the next phase, and if the others park because of it, they
 //! are late in turn, and so on for ever.
 #![forbid(unsafe_code)]
@@ -24,8 +24,8 @@ const CLOCK_EVERY: u32 = 16;
 /// The port of phasers between threads: waits spin briefly, then yield. No barrier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinThenYield {
-    /// Spin iterations before the first yield. Where threads share processors, few: the thread that
-    /// is waited for may need this one's. A wait for several threads yields at once
+    /// Spin iterations before the first yield. Where threads share processors, few: the awaited thread
+    /// may need this thread's processor. A wait for several threads yields at once
     /// ([`Relax::yield_now`]).
     pub spins: u32,
 }

@@ -1,4 +1,4 @@
-//! What every backend must do alike, done by threads.
+//! The conformance suite on threads.
 
 use tautline_core::glb::{Control, Fairness};
 use tautline_verify::conform::{Done, Offer, balances};

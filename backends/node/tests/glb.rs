@@ -1,4 +1,4 @@
-//! The balancer on threads: what the shared suite cannot ask of every backend.
+//! The balancer on threads: what the common suite cannot require of every backend.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering::SeqCst};
@@ -76,7 +76,7 @@ impl Bag for Solid {
     }
 }
 
-/// Finnerty, acceptance fact 3: what can not be divided is worked off by one worker, the home's, and
+/// Finnerty, acceptance fact 3: work that cannot be divided is done by one worker, the home's, and
 /// then the run ends.
 #[test]
 fn a_solid_bag_stays_with_one_worker() {
@@ -94,13 +94,13 @@ fn a_solid_bag_stays_with_one_worker() {
     }
 }
 
-/// What the instrumented bags see.
+/// What the instrumented bags record.
 struct Eyes {
     /// How often each unit was done.
     done: Vec<AtomicU8>,
     splits: AtomicUsize,
     merges: AtomicUsize,
-    /// Two threads were in one bag.
+    /// Whether two threads were in one bag.
     crowded: AtomicBool,
 }
 
@@ -115,8 +115,8 @@ impl Eyes {
     }
 }
 
-/// Numbered units; a flag is up while a thread is inside. The flag lies outside of what `&mut`
-/// promises, so a lock that lets two threads in is seen.
+/// Numbered units; a flag is set while a thread is inside. The flag is not protected by `&mut`,
+/// so a lock that admits two threads is noticed.
 struct Watched {
     units: Vec<u32>,
     inside: Arc<AtomicBool>,
@@ -221,7 +221,7 @@ fn an_empty_bag_returns() {
     }
 }
 
-/// Every unit leaves another one, for ever; `at` does something now and then.
+/// Every unit produces another one, for ever; `at` acts at certain units.
 struct Endless<'a>(usize, &'a (dyn Fn(PlaceId) + Sync));
 
 impl Bag for Endless<'_> {
@@ -252,7 +252,7 @@ impl Bag for Endless<'_> {
     }
 }
 
-/// A task's panic reaches the caller with its payload, from whatever place, while all others work.
+/// A task's panic reaches the caller with its payload, from any place, while all others work.
 #[test]
 fn a_panic_reaches_the_caller() {
     struct Payload(u32);
@@ -274,7 +274,7 @@ fn a_panic_reaches_the_caller() {
     }
 }
 
-/// A run that is stopped returns what is there, and says that it is not all.
+/// A run that is stopped returns a partial result, marked as such.
 #[test]
 fn a_stopped_run_is_partial() {
     for fairness in FAIRNESS {
@@ -294,7 +294,7 @@ fn a_stopped_run_is_partial() {
     }
 }
 
-/// Spans as they come.
+/// Spans in the order in which they come.
 #[derive(Default)]
 struct Spans(Arc<Mutex<Vec<(State, u64, u64)>>>);
 
@@ -330,7 +330,7 @@ fn times_are_the_whole_time() {
     assert_eq!(counted.collect::<Vec<_>>(), totals);
 }
 
-/// The program's own code may panic before the first thread has work: nobody waits for ever.
+/// The program's own code may panic before the first thread has work: no thread waits for ever.
 #[test]
 fn observer_that_panics_ends_the_run() {
     let bag = Solid(1, Vec::new());

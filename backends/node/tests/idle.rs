@@ -1,4 +1,4 @@
-//! An idle pool costs nothing. Alone in its file: it looks at the whole process.
+//! An idle pool costs nothing. Alone in its file: it measures the whole process.
 #![cfg(target_os = "linux")]
 
 use std::mem::MaybeUninit;
@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_node::pool::{Plan, Threads};
 
-/// How long the idle pool is looked at.
+/// How long the idle pool is observed.
 const LOOK: Duration = Duration::from_millis(1500);
-/// How long to wait for what must come. Only a failing test waits so long.
+/// How long to wait for an event. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Processor time of this process so far.

@@ -11,22 +11,22 @@ use tautline_node::{Sleeps, SpinThenYield, Waiter};
 static COUNTER: Counter = Counter;
 
 thread_local! {
-    /// How often this thread has asked for memory.
+    /// The number of allocations of this thread.
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Counter;
 
-// SAFETY: all is done by the system's allocator.
+// SAFETY: forwards to the system's allocator.
 unsafe impl GlobalAlloc for Counter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ASKED.set(ASKED.get() + 1);
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the obligations are the same, and the caller meets them.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the obligations are the same, and the caller meets them.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -42,14 +42,14 @@ fn two() -> [Registration<SpinThenYield>; 2] {
     [first, other]
 }
 
-/// Returns when the other has gone to sleep more often than that.
+/// Returns once the other thread has gone to sleep more often than that.
 fn until_asleep(sleeps: &Sleeps, before: u64) {
     while sleeps.count() <= before {
         thread::yield_now();
     }
 }
 
-/// The other comes only when the one sleeps, each time. Neither needs memory for it.
+/// The second thread signals only when the first one sleeps, each time. Neither allocates for it.
 #[test]
 fn who_waits_long_sleeps_and_is_woken() {
     const PHASES: u64 = 30;
@@ -98,7 +98,7 @@ fn a_consumer_sleeps_until_the_producer_signals() {
     });
 }
 
-/// The waits that give up leave the task where a signal does: whoever sleeps is woken all the same.
+/// A wait that ends early leaves the task where a signal does: sleeping tasks are woken nevertheless.
 #[test]
 fn who_gives_up_has_signalled() {
     let [mut one, mut other] = two();

@@ -1,6 +1,6 @@
-//! Pools of threads: who comes in, how deep one may go, and how many work.
+//! Pools of threads: entering them, depth of recursion, numbers of workers.
 //!
-//! Nothing here waits for a time: a task lasts until what it is to coincide with has happened.
+//! No test waits for a time: a task lasts until the event that it must coincide with.
 
 #[path = "pool/halves.rs"]
 mod halves;
@@ -23,13 +23,13 @@ type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Node>;
 
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
-/// How long to wait for what must come. Only a failing test waits so long.
+/// How long to wait for an event. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         thread::yield_now();
     }
 }
@@ -59,7 +59,7 @@ fn all_work(threads: &Threads, workers: usize) {
     });
 }
 
-/// Many threads from outside at once, more than there are seats for, again and again.
+/// More threads from outside than there are seats, again and again.
 #[test]
 fn many_callers_at_once() {
     const CALLERS: usize = 8;

@@ -1,4 +1,4 @@
-//! A dry place costs nothing. Alone in its file: it looks at the threads of the whole process.
+//! A dry place costs nothing. Alone in its file: it measures the threads of the whole process.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ use balanced::run;
 
 const PLACES: u32 = 4;
 const SMALL: usize = 400;
-/// How long the places that have gone quiet are looked at.
+/// How long the quiet places are observed.
 const LOOK: Duration = Duration::from_millis(300);
-/// How long to wait for what must come. Only a failing test waits so long.
+/// How long to wait for an event. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What all places see.
+/// What all places share.
 struct Scene {
     /// Small units done, by place.
     done: [AtomicUsize; PLACES as usize],
@@ -39,7 +39,7 @@ impl Scene {
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         std::thread::yield_now();
     }
 }
@@ -80,7 +80,7 @@ fn look(scene: &Scene) {
     loop {
         compute(Instant::now() + slice);
         let now = others();
-        // One that only waits for a processor, as on a busy machine, has still to fall asleep.
+        // One that only waits for a processor, as on a busy machine, has yet to go to sleep.
         if now == before && now.values().all(|(sleeps, _)| *sleeps) {
             break;
         }
@@ -112,7 +112,7 @@ impl Bag for Mixed {
         self.small -= done;
         scene.done[here.index()].fetch_add(done, SeqCst);
         if *here == PlaceId::HOME {
-            // Thieves were served before this turn; nobody is to come too late.
+            // Thieves were served before this turn; no thief may be late.
             let all = || scene.done.iter().all(|done| done.load(SeqCst) > 0);
             wait_until("every place works", all);
         }
@@ -147,8 +147,8 @@ impl Bag for Mixed {
 }
 
 /// Finnerty, acceptance fact 7; Saraswat, acceptance fact 5: while one place computes, the threads of
-/// places that have worked and run dry use no processor time at all: not a nanosecond, not a turn. Who
-/// does not run sends no message either.
+/// places that have worked and run dry use no processor time at all: not a nanosecond, not a turn. A
+/// place that does not run sends no message either.
 #[test]
 fn dry_places_sleep() {
     for fairness in [

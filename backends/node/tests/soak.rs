@@ -1,4 +1,4 @@
-//! Many tasks in flat memory. Alone in its file: it looks at the memory of the whole process.
+//! Many tasks in constant memory. Alone in its file: it measures the memory of the whole process.
 //!
 //! `TAUTLINE_SOAK_TASKS` says how many; without it, few enough for a normal test run.
 #![cfg(target_os = "linux")]
@@ -10,13 +10,13 @@ use tautline_node::pool::{Node, Plan, Threads};
 type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Node>;
 
 const TASKS: u64 = 10_000_000;
-/// One turn spawns so many tasks, each of which forks down to this depth.
+/// One turn spawns this many tasks, each of which forks down to this depth.
 const SPAWNS: u64 = 1000;
 const DEPTH: u32 = 6;
 /// Tasks of a turn: the spawned ones, and the second halves of their forks.
 const TURN: u64 = SPAWNS << DEPTH;
 
-/// Memory of this process that is in place, in bytes.
+/// Resident memory of this process, in bytes.
 fn resident() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").expect("Linux");
     let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();

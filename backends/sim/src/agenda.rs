@@ -1,29 +1,28 @@
-//! What is still to happen, in the order of its moments; of one moment, in the order in which it was put
-//! down.
+//! Pending events in the order of their times; of one time, in the order in which they were added.
 //!
 //! # Algorithm
-//! A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): nothing is put down for a moment before the one
-//! that was taken last, so an entry lies with those that first differ from that moment in the same bit.
+//! A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): no entry is added for a time before the one
+//! that was taken last, so an entry is grouped by the highest bit in which its time differs from that.
 //! When the lowest group comes up it is spread over lower ones; so an entry moves at most once a bit, and
-//! always along plain arrays. What differs: entries of one moment are always in one group and are moved
-//! in order, so they need no numbers to stay in order.
+//! always along plain arrays. What differs: entries of one time are always in one group and are moved
+//! in order, so they need no sequence numbers.
 
 use std::collections::VecDeque;
 
-/// Groups by bit, and one for the moment itself.
+/// Groups by bit, and one for the current time.
 const GROUPS: usize = u64::BITS as usize + 1;
 
-/// A queue of things and their moments that is monotone.
+/// A monotone priority queue of events by time.
 #[derive(Debug)]
 pub(crate) struct Agenda<T> {
-    /// The moment that was taken last.
+    /// The time that was taken last.
     now: u64,
-    /// What happens at that moment.
+    /// The events of that time.
     due: VecDeque<T>,
     later: Vec<Group<T>>,
     /// A bit for each group that has entries, the lowest for the first of `later`.
     filled: u64,
-    /// Room for entries that move.
+    /// Space for entries that move.
     moving: Vec<(u64, T)>,
 }
 
@@ -34,7 +33,7 @@ struct Group<T> {
 }
 
 impl<T> Agenda<T> {
-    /// Nothing is to happen; it is the beginning.
+    /// Creates an empty queue at time 0.
     pub(crate) fn new() -> Self {
         let group = |_| Group {
             first: u64::MAX,
@@ -49,7 +48,7 @@ impl<T> Agenda<T> {
         }
     }
 
-    /// At `at` this happens; not before the moment that was taken last.
+    /// Adds an event at `at`, which must not precede the time that was taken last.
     #[inline]
     pub(crate) fn push(&mut self, at: u64, what: T) {
         debug_assert!(at >= self.now, "nothing happens in the past");
@@ -64,7 +63,7 @@ impl<T> Agenda<T> {
         }
     }
 
-    /// When the next thing happens.
+    /// Returns the time of the next event.
     #[inline]
     pub(crate) fn next_at(&self) -> Option<u64> {
         if !self.due.is_empty() {
@@ -74,7 +73,7 @@ impl<T> Agenda<T> {
         Some(group.first)
     }
 
-    /// The next thing and its moment.
+    /// Returns the next event and its time.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
         if self.due.is_empty() {
@@ -83,7 +82,7 @@ impl<T> Agenda<T> {
         Some((self.now, self.due.pop_front()?))
     }
 
-    /// On to the next moment at which something happens.
+    /// Advances to the next time that has events.
     fn advance(&mut self) {
         let bit = self.filled.trailing_zeros();
         let Some(group) = self.later.get_mut(bit as usize) else {
@@ -106,7 +105,7 @@ mod tests {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
 
-    /// Against a heap that numbers its entries.
+    /// Compares with a heap that numbers its entries.
     #[test]
     fn things_come_in_the_order_of_their_moments_and_of_being_put_down() {
         let mut agenda = Agenda::new();
@@ -116,7 +115,7 @@ mod tests {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            // Moments near and far, and many of them the same.
+            // Times near and far, and many equal ones.
             let ahead = (random >> 33) % [1, 4, 1_000, 1 << 30][(random >> 20) as usize % 4];
             agenda.push(now + ahead, number);
             heap.push(Reverse((now + ahead, number)));

@@ -1,13 +1,13 @@
-//! Tautline in virtual time: thousands of places on one thread, the same workers as everywhere.
+//! Tautline in virtual time: thousands of places on one thread, with the workers that ship.
 //!
 //! A [`Simulation`] runs a [`Bag`] for real (every task is done, so counts
-//! are exact) and counts the time it would have taken on a [`Machine`].
+//! are exact) and counts the time that it would have taken on a [`Machine`].
 //!
 //! # Algorithm
 //! Discrete events: a worker takes its next step, a message arrives. The places are the shipped
 //! [`Team`](tautline_core::glb::Team)s and [`Worker`](tautline_core::glb::Worker)s; the machine is their port. After each step its cost passes for the
-//! worker that took it, while others go on; a reserve is locked for as long as work is put in or taken
-//! out, and others wait. Events of one moment happen in the order in which they were caused, so a run
+//! worker that took it, while others proceed; a reserve is locked for as long as work is put in or taken
+//! out, and others wait. Events of one time happen in the order in which they were caused, so a run
 //! depends on its configuration and seed alone.
 #![forbid(unsafe_code)]
 
@@ -32,21 +32,21 @@ pub struct Simulation {
     raceless: bool,
 }
 
-/// What a simulated computation left behind.
+/// The outcome of a simulated computation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome<T, O = ()> {
     /// What the bags submitted.
     pub output: T,
-    /// All work was done. False if the computation was stopped: the output is partial.
+    /// Whether all work was done. If not, the computation was stopped and the output is partial.
     pub complete: bool,
     /// Why it was stopped, if it was.
     pub stopped: Option<Reason>,
-    /// From the start to the moment when the home knows that all work is done.
+    /// From the start to the time at which the home knows that all work is done.
     pub virtual_ns: u64,
     /// Tasks done by all places.
     pub tasks: u64,
     /// Sequential virtual time over workers times parallel virtual time, where the sequential time is
-    /// that of the tasks alone: no looks outside, no messages (Saraswat 2011, footnote 3).
+    /// that of the tasks alone: no polls, no messages (Saraswat 2011, footnote 3).
     pub efficiency: f64,
     /// Messages sent, of all kinds.
     pub messages: u64,
@@ -54,7 +54,7 @@ pub struct Outcome<T, O = ()> {
     pub reports: u64,
     /// Activities of the finish: the first, and one for each loot sent along a lifeline.
     pub activities: u64,
-    /// Loot by the hops it went; hop 0 is within a node.
+    /// Loot by the number of hops; hop 0 is within a node.
     pub distances: Vec<u64>,
     /// Events simulated.
     pub events: u64,
@@ -65,7 +65,7 @@ pub struct Outcome<T, O = ()> {
 }
 
 impl Simulation {
-    /// The balancer with this configuration on this machine.
+    /// Creates a simulation of this configuration on this machine.
     ///
     /// # Panics
     /// No place, no worker, or a fixed grain of 0.
@@ -81,15 +81,15 @@ impl Simulation {
         }
     }
 
-    /// Stops the computation when so much virtual time has passed.
+    /// Stops the computation once this much virtual time has passed.
     #[must_use]
     pub fn deadline_ns(mut self, ns: u64) -> Self {
         self.deadline_ns = ns;
         self
     }
 
-    /// No worker comes between another's look at the flag of a reserve and its feeding, as if the flag
-    /// were a counter: the control experiment to the merge/empty sensor.
+    /// Lets no worker act between another's load of the flag of a reserve and its feeding, as if the flag
+    /// were a counter: the control experiment for the merge/empty sensor.
     #[must_use]
     pub fn raceless(mut self) -> Self {
         self.raceless = true;
@@ -97,7 +97,7 @@ impl Simulation {
     }
 
     /// Runs `bag`, which starts at the home, to the end. `shared` is called once a place, `observe` once
-    /// for each thread.
+    /// a thread.
     ///
     /// # Panics
     /// A task that panics, a bag that does not keep its contract (does nothing although not empty), and

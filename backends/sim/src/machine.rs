@@ -1,8 +1,8 @@
-//! What things cost, and how far apart places are.
+//! Costs, and distances between places.
 
 use tautline_core::PlaceId;
 
-/// A machine: what a worker's deeds take, and what a message takes on its way. All times are
+/// A machine: the duration of the operations of a worker, and of a message. All times are
 /// nanoseconds.
 ///
 /// Places fill the nodes in order, [`node_places`](Self::node_places) each; so neighbours in number
@@ -15,11 +15,11 @@ use tautline_core::PlaceId;
 pub struct Machine {
     /// One task.
     pub task_ns: u64,
-    /// One turn's look outside when nothing is to be done there.
+    /// A turn's poll when there is nothing to do.
     pub look_ns: u64,
-    /// Taking in one message, and what follows from it but the division of a bag.
+    /// Receiving one message, and what follows from it except the division of a bag.
     pub serve_ns: u64,
-    /// Handing one message to the network.
+    /// Passing one message to the network.
     pub send_ns: u64,
     /// Dividing a bag.
     pub split_ns: u64,
@@ -27,7 +27,7 @@ pub struct Machine {
     pub merge_ns: u64,
     /// From starting an idle worker to its first turn.
     pub wake_ns: u64,
-    /// How long a thread without work spins before it sleeps: as long it is there at once when called.
+    /// How long a thread without work spins before it sleeps; meanwhile it starts at once when woken.
     pub spin_ns: u64,
     /// Places on one node; 0 counts as 1.
     pub node_places: u32,
@@ -37,20 +37,20 @@ pub struct Machine {
     pub near_ns: u64,
     /// A message to another node, over the first hop.
     pub far_ns: u64,
-    /// What each further hop adds to that.
+    /// The additional cost of each further hop.
     pub hop_ns: u64,
-    /// What each task of a loot adds, near or far.
+    /// The additional cost of each task of a loot, near or far.
     pub loot_task_ns: u64,
     /// How long a node's adapter is busy with one message to another node; the next one waits.
     pub gap_ns: u64,
-    /// A message takes up to this many percent longer, evenly distributed; so messages overtake.
+    /// The largest relative delay of a message, evenly distributed, in percent; so messages overtake.
     pub jitter_percent: u64,
 }
 
 /// How the nodes of a machine are connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Every node is one hop from every other: a switch, or a fat tree that is taken for one.
+    /// Every node is one hop from every other: a switch, or a fat tree that is approximated by one.
     #[default]
     Flat,
     /// A torus with these extents; an extent of 0 counts as 1. Nodes beyond the last start again at
@@ -82,12 +82,12 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// The number of the node that `place` is on.
+    /// Returns the number of the node of `place`.
     pub fn node(&self, place: PlaceId) -> u32 {
         place.0 / self.node_places.max(1)
     }
 
-    /// Hops between nodes on the shortest way: 0 within a node, else at least 1.
+    /// Returns the hops between nodes on the shortest path: 0 within a node, else at least 1.
     pub fn hops(&self, from: PlaceId, to: PlaceId) -> u32 {
         let (from, to) = (self.node(from), self.node(to));
         match self.shape {
@@ -97,8 +97,8 @@ impl Machine {
         }
     }
 
-    /// What a message that carries `loot_tasks` tasks takes from one place to another, without jitter
-    /// and without the wait for an adapter. Too much to be counted is [`u64::MAX`].
+    /// Returns the duration of a message that carries `loot_tasks` tasks from one place to another, without jitter
+    /// and without the wait for an adapter; [`u64::MAX`] on overflow.
     pub fn latency_ns(&self, from: PlaceId, to: PlaceId, loot_tasks: u64) -> u64 {
         let way = match self.hops(from, to) {
             0 => self.near_ns,
@@ -111,7 +111,7 @@ impl Machine {
     }
 }
 
-/// The Manhattan distance on a torus, either way around.
+/// Returns the Manhattan distance on a torus, either way around.
 fn distance(extents: [u32; 3], mut from: u32, mut to: u32) -> u32 {
     extents
         .into_iter()
@@ -147,7 +147,7 @@ mod tests {
         jitter_percent: 0,
     };
 
-    /// The first place on the node at these coordinates of [`TORUS`].
+    /// Returns the first place on the node at these coordinates of [`TORUS`].
     fn at(x: u32, y: u32, z: u32) -> PlaceId {
         PlaceId((x + 4 * (y + 3 * z)) * TORUS.node_places)
     }
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Against the shortest way found by walking the edges.
+    /// Compares with the shortest path found by walking the edges.
     #[test]
     fn hops_are_the_shortest_way() {
         let extents = [4, 3, 5];

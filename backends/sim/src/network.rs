@@ -1,34 +1,34 @@
-//! What is still to happen, and the messages under way.
+//! Pending events, and the messages under way.
 
 use crate::Machine;
 use crate::agenda::Agenda;
 use tautline_core::PlaceId;
 use tautline_core::glb::{Bag, Message};
 
-/// Something that happens now.
+/// An event.
 #[derive(Debug)]
 pub(crate) enum Event<B> {
     /// This thread, counted over all places, takes its next step.
     Step(u32),
-    /// A message comes in.
+    /// A message arrives.
     Mail(Mail<B>),
 }
 
-/// A message and its ends.
+/// A message with its source and destination.
 #[derive(Debug)]
 pub(crate) struct Mail<B> {
     pub(crate) from: PlaceId,
     pub(crate) to: PlaceId,
     pub(crate) message: Message<B>,
-    /// It has passed the adapter of the node it goes to.
+    /// Whether it has passed the adapter of the destination node.
     landed: bool,
 }
 
-/// The events to come and the messages under way.
+/// The pending events and the messages under way.
 #[derive(Debug)]
 pub(crate) struct Network<B> {
     machine: Machine,
-    /// The last moment at which anything may happen: sums over all places still fit.
+    /// The last permitted time: sums over all places do not overflow.
     last: u64,
     /// Threads and positions of messages.
     coming: Agenda<u64>,
@@ -41,7 +41,7 @@ pub(crate) struct Network<B> {
     pub(crate) events: u64,
     pub(crate) reports: u64,
     pub(crate) activities: u64,
-    /// Loot by the hops it went.
+    /// Loot by the number of hops.
     pub(crate) distances: Vec<u64>,
 }
 
@@ -63,28 +63,28 @@ impl<B: Bag> Network<B> {
         }
     }
 
-    /// When the next event happens.
+    /// Returns the time of the next event.
     pub(crate) fn next_at(&self) -> u64 {
         self.coming.next_at().unwrap_or(u64::MAX)
     }
 
-    /// Only bounds are under way and nothing else is to happen.
+    /// Whether only bounds are under way and no other event is pending.
     pub(crate) fn is_idle(&self) -> bool {
         let bound = |mail: &Mail<B>| matches!(mail.message, Message::Bound(_));
         self.mails.iter().flatten().all(bound)
     }
 
-    /// The messages that were under way when the computation was stopped.
+    /// Returns the messages that were under way when the computation was stopped.
     pub(crate) fn into_mails(self) -> impl Iterator<Item = Mail<B>> {
         self.mails.into_iter().flatten()
     }
 
-    /// `thread` takes its next step at `at`.
+    /// Schedules the next step of `thread` at `at`.
     pub(crate) fn step(&mut self, at: u64, thread: u32) {
         self.enter(at, STEP | u64::from(thread));
     }
 
-    /// A message leaves `from` at `now`.
+    /// Sends a message from `from` at `now`.
     pub(crate) fn send(&mut self, now: u64, from: PlaceId, to: PlaceId, message: Message<B>) {
         let hops = self.machine.hops(from, to);
         let mut tasks = 0;
@@ -124,7 +124,7 @@ impl<B: Bag> Network<B> {
         self.enter(leaves.saturating_add(takes), u64::from(position));
     }
 
-    /// The next event and when it happens.
+    /// Returns the next event and its time.
     pub(crate) fn next(&mut self) -> Option<(u64, Event<B>)> {
         loop {
             let (at, what) = self.coming.pop()?;
@@ -150,7 +150,7 @@ impl<B: Bag> Network<B> {
         }
     }
 
-    /// When a message that comes to an adapter at `at` has its turn there; others wait for it.
+    /// Returns when a message that reaches an adapter at `at` is served; later ones wait for it.
     fn pass(&mut self, node: u32, direction: usize, at: u64) -> u64 {
         let busy = &mut self.adapters[node as usize][direction];
         let begins = at.max(*busy);
@@ -168,7 +168,7 @@ impl<B: Bag> Network<B> {
     }
 
     fn enter(&mut self, at: u64, what: u64) {
-        assert!(at <= self.last, "too much virtual time to be added up");
+        assert!(at <= self.last, "virtual time overflows");
         self.coming.push(at, what);
     }
 }
@@ -195,7 +195,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }

@@ -68,7 +68,7 @@ pub(crate) fn run<B: Bag, O: Observer>(
 }
 
 impl<B: Bag, O: Observer> Run<'_, B, O> {
-    /// Lets events happen until the computation is closed; when that is.
+    /// Processes events until the computation is closed; returns the time of that.
     fn finish(&mut self) -> u64 {
         loop {
             let next = self.world.network.borrow_mut().next();
@@ -96,7 +96,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
         self.teams[to.index()].deliver(from, message, &self.world.at(to));
     }
 
-    /// Takes steps of this thread until others come first, or it sleeps.
+    /// Takes steps of this thread until another event comes first, or it sleeps.
     fn go_on(&mut self, thread: u32) {
         let place = thread as usize / self.simulation.config.threads();
         loop {
@@ -122,7 +122,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
         }
     }
 
-    /// Until when the next step of this thread has to wait for a reserve; else the reserve is locked.
+    /// Returns until when the next step of this thread has to wait for a reserve; else locks the reserve.
     fn waits(&mut self, thread: u32, place: usize) -> Option<u64> {
         let pile = self.threads[thread as usize].wants()?;
         let locked = &mut self.locked[place][usize::from(pile == Pile::Inter)];
@@ -149,10 +149,10 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
         }
     }
 
-    /// Every worker puts back what it has and shows its account.
+    /// Makes every worker return its bag and its account.
     fn close(mut self, end: u64) -> Vec<Account<O>> {
         let close = |mut worker: Thread<'_, B, O>| {
-            // Who stopped in the middle of a grain has done it.
+            // A thread that was stopped in the middle of a grain has done it.
             while !matches!(worker.step(), Step::Ended) {}
             worker.close()
         };
@@ -164,7 +164,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
     }
 }
 
-/// What is left of a computation that ended at `end`.
+/// The remains of a computation that ended at `end`.
 struct Remains<B: Bag, O> {
     world: World<B>,
     teams: Vec<Team<B>>,
@@ -175,7 +175,7 @@ struct Remains<B: Bag, O> {
 }
 
 impl<B: Bag, O> Remains<B, O> {
-    /// Lets every bag submit to `output`, and adds up what was counted.
+    /// Lets every bag submit to `output`, and adds up the counts.
     fn outcome(self, simulation: &Simulation, mut output: B::Output) -> Outcome<B::Output, O> {
         let (config, end) = (&simulation.config, self.end);
         let Collected {
@@ -220,7 +220,7 @@ impl<B: Bag, O> Remains<B, O> {
 }
 
 impl<B: Bag> Mail<B> {
-    /// What was on its way when the computation was stopped. True if that was no work.
+    /// Returns what was under way when the computation was stopped. True if that was no work.
     fn submit(self, output: &mut B::Output) -> bool {
         use tautline_core::glb::Message;
         match self.message {

@@ -1,4 +1,4 @@
-//! What the simulated machine lends to the workers: a virtual clock, virtual sleep, the network.
+//! What the simulated machine lends the workers: a virtual clock, virtual sleep, the network.
 
 use crate::Machine;
 use crate::network::Network;
@@ -7,7 +7,7 @@ use tautline_core::glb::{Bag, Message};
 use tautline_core::port::{Clock, Relax, Transport, Unpark};
 use tautline_core::{PlaceId, WorkerId};
 
-/// The machine as the worker sees it whose step is being taken.
+/// The machine as seen by the worker whose step is being taken.
 #[derive(Debug)]
 pub(crate) struct World<B> {
     pub(crate) machine: Machine,
@@ -20,13 +20,13 @@ pub(crate) struct World<B> {
     seats: Vec<Cell<Seat>>,
 }
 
-/// Whether a thread sleeps.
+/// The sleep state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seat {
     Awake,
-    /// Awake, and its next sleep is over at once.
+    /// Awake; its next sleep returns at once.
     Called,
-    /// Waiting since this moment: spinning at first, later asleep.
+    /// Waiting since this time: spinning at first, later asleep.
     Waiting(u64),
 }
 
@@ -47,17 +47,17 @@ impl<B: Bag> World<B> {
         self.closed.get()
     }
 
-    /// From here on it is `now`.
+    /// Sets the current time.
     pub(crate) fn set(&self, now: u64) {
         self.clock.set(now);
     }
 
-    /// `ns` pass for the worker whose step is being taken.
+    /// Lets `ns` pass for the worker whose step is being taken.
     pub(crate) fn pass(&self, ns: u64) {
         self.clock.set(self.clock.get().saturating_add(ns));
     }
 
-    /// `thread` goes to sleep. False if it has been called meanwhile.
+    /// Puts `thread` to sleep. Returns false if it was woken meanwhile.
     pub(crate) fn sleep(&self, thread: u32) -> bool {
         let seat = &self.seats[thread as usize];
         let sleeps = seat.get() != Seat::Called;
@@ -75,14 +75,14 @@ impl<B: Bag> World<B> {
         self.clock.get()
     }
 
-    /// Ends the computation now, if it has not ended before.
+    /// Ends the computation now, unless it has ended before.
     pub(crate) fn close(&self) {
         if self.closed.get().is_none() {
             self.closed.set(Some(self.now()));
         }
     }
 
-    /// What `place` sees of the machine.
+    /// Returns the view of `place`.
     pub(crate) fn at(&self, place: PlaceId) -> Here<'_, B> {
         Here { world: self, place }
     }
@@ -95,7 +95,7 @@ impl<B: Bag> World<B> {
         seat.set(Seat::Awake);
         let now = self.now();
         let takes = match now.saturating_sub(since) < self.machine.spin_ns {
-            // It reads a line that another thread has written, as a worker that takes from a reserve does.
+            // Reads a line that another thread has written, as a worker that takes from a reserve does.
             true => self.machine.merge_ns,
             false => self.machine.wake_ns,
         };
@@ -119,7 +119,7 @@ impl<B: Bag> Clock for Here<'_, B> {
 
 impl<B: Bag> Relax for Here<'_, B> {
     fn relax(&self, _: u32) {
-        unreachable!("steps are taken one at a time: no lock is ever held by another");
+        unreachable!("steps are taken one at a time: no lock is held by another thread");
     }
 }
 

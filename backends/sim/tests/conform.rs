@@ -1,4 +1,4 @@
-//! What every backend must do alike, done in virtual time.
+//! The conformance suite in virtual time.
 
 use tautline_core::glb::Fairness;
 use tautline_sim::{Machine, Simulation};

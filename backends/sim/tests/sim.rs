@@ -412,7 +412,7 @@ fn messages_served_late_cost_efficiency() {
 }
 
 #[test]
-#[should_panic(expected = "too much virtual time")]
+#[should_panic(expected = "virtual time overflows")]
 fn the_clock_does_not_wrap_around() {
     let machine = Machine {
         task_ns: u64::MAX,

@@ -1,34 +1,36 @@
-//! Slots in buckets that a map finds: the deque grows without copying items and reuses what drained.
+//! Slots in buckets that a map refers to: the deque grows without copying items and reuses drained
+//! buckets.
 //!
 //! # Algorithm
 //! Chatterjee 2013, bucket-map deque (Figs. 5.8 and 5.9, Algorithm 1), under
-//! [`chase_lev`](super::chase_lev). The slot of index `x` is number `x % B` of the bucket that the map
-//! has for `x / B`, its virtual bucket. A bucket sits at a position. What differs:
-//! - An emptied bucket is not freed, as printed, but goes back to the deque: a thief that found it
-//!   and sleeps may still read it. What it reads is thrown away, since `top` has moved.
-//! - The map holds the buckets themselves, so that a thief has one step less to go; the printed array
-//!   of buckets is the owner's alone.
-//! - Doubling writes the map twice, one copy after the other: right for every virtual bucket there is,
-//!   and no entry is ever empty. A doubled map takes `M` words, whatever the items are.
-//! - What pops have emptied stays mapped, so that going to and fro over an edge costs nothing.
+//! [`chase_lev`](super::chase_lev). The slot of index `x` is number `x % B` of the bucket that the
+//! map has for `x / B`, its virtual bucket. A bucket sits at a position. What differs:
+//! - An emptied bucket is not freed, as printed, but reused by the deque: a delayed thief may still
+//!   read it. The value that it reads is discarded, since `top` has moved.
+//! - The map holds the buckets themselves, which saves thieves an indirection; the printed array of
+//!   buckets is accessed by the owner only.
+//! - Doubling writes the map twice, one copy after the other: correct for every existing virtual
+//!   bucket, and no entry is ever empty. A doubled map takes `M` words, regardless of the items.
+//! - Buckets that pops have emptied stay mapped, so that alternating pushes and pops across a
+//!   boundary cost nothing.
 //!
 //! # Words
-//! Entries of the current map: written by the owner when it maps a bucket; those of superseded maps no
-//! more. `map`: written by the owner when it doubles. Slots: written by the owner. Buckets and maps
-//! live as long as the deque. `books`: the owner's.
+//! Entries of the current map: written by the owner when it maps a bucket; those of superseded maps
+//! are constant. `map`: written by the owner when it doubles. Slots: written by the owner. Buckets
+//! and maps live as long as the deque. `books`: the owner's.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | B1 | `double` stores `map` | `load` of a thief | the entries of the new map | `bucket_double*` |
-//! | B2 | `room` stores an entry | `load` of a thief | that the bucket's slots are there: a late thief may find a bucket newer than the `bottom` it read | `bucket_fresh` |
+//! | B2 | `room` stores an entry | `load` of a thief | the bucket's slots: a delayed thief may find a bucket newer than the `bottom` it read | `bucket_fresh` |
 //!
-//! A thief that is not late has all of it through `bottom` (chase_lev.D1, chase_lev.D2); a bucket is reused for other items
-//! after chase_lev.D4.
+//! A thief that is not delayed observes all of these through `bottom` (chase_lev.D1, chase_lev.D2);
+//! a bucket is reused for other items after chase_lev.D4.
 //!
 //! # Proved
-//! By loom, up to 3 preemptions: each item once across new buckets, reused ones, and a map that doubles
-//! twice under one steal, also where indices wrap.
+//! By loom, up to 3 preemptions: each item once across new buckets, reused ones, and a map that
+//! doubles twice under one steal, also where indices wrap.
 //!
 //! # Not proved
 //! chase_lev.D4, as for any ring.
@@ -46,12 +48,12 @@ use core::{fmt, ptr};
 pub type BucketDeque<T> = Deque<T, Buckets>;
 
 impl<T: Word> BucketDeque<T> {
-    /// An empty deque with buckets of 64 items and a map of 4.
+    /// Creates an empty deque with buckets of 64 items and a map of 4.
     pub fn new() -> Self {
         Self::with_buckets(64, 4)
     }
 
-    /// An empty deque with buckets of `bucket` items, and at first a map of `map` buckets.
+    /// Creates an empty deque with buckets of `bucket` items, and initially a map of `map` buckets.
     ///
     /// # Panics
     /// If one of them is not a power of two, or the map is for more items than can be counted.
@@ -78,68 +80,69 @@ impl<T: Word> Owner<'_, T, Buckets> {
         }
     }
 
-    /// At which position the bucket is that a virtual one is mapped to.
+    /// Returns the position of the bucket to which a virtual one is mapped.
     #[doc(hidden)]
     pub fn position(&self, virtual_bucket: usize) -> Option<usize> {
         let ring = self.ring();
         let first = virtual_bucket << ring.shift;
-        // SAFETY: this is the owner, and the reference is gone at the end.
+        // SAFETY: this is the owner, and the reference is not used after this statement.
         ring.books
             .with(|books| unsafe { &*books }.position(first, ring.shift))
     }
 
-    /// Where the slot of an index is.
+    /// Returns the address of the slot of an index.
     #[doc(hidden)]
     pub fn slot_address(&self, index: usize) -> usize {
         self.ring().slot(index).addr()
     }
 
-    /// How often the map has doubled.
+    /// Returns how often the map has doubled.
     #[doc(hidden)]
     pub fn doublings(&self) -> usize {
-        // SAFETY: this is the owner, and the reference is gone at the end.
+        // SAFETY: this is the owner, and the reference is not used after this statement.
         let maps = |books: *const Books| unsafe { &*books }.superseded.len();
         self.ring().books.with(maps)
     }
 }
 
-/// Buckets of slots, and a map that finds them.
+/// Buckets of slots, and a map that refers to them.
 pub struct Buckets {
-    /// The binary logarithm of how many slots a bucket has.
+    /// The binary logarithm of the slots of a bucket.
     shift: u32,
     map: AtomicPtr<Map>,
     books: UnsafeCell<Books>,
 }
 
-/// From a virtual bucket, modulo the length, to the first slot of a bucket.
+/// Maps a virtual bucket, modulo the length, to the first slot of a bucket.
 type Map = Box<[AtomicPtr<Slot>]>;
 
-/// What only the owner knows.
+/// The bookkeeping, accessed by the owner only.
 struct Books {
     /// The index of the first slot of the oldest bucket that is mapped.
     oldest: usize,
     /// The positions of the buckets that are mapped, from the oldest on.
     mapped: VecDeque<usize>,
-    /// The positions of those that are not.
+    /// The positions of the other buckets.
     free: BinaryHeap<Reverse<usize>>,
     /// All buckets, by position.
     buckets: Vec<*mut Slot>,
     superseded: Vec<*mut Map>,
 }
 
-// SAFETY: the books are the owner's, and one owner sees what the last one did (chase_lev.D6); the rest is atomic.
+// SAFETY: only the owner accesses the books, and one owner observes what the previous one did
+// (chase_lev.D6); the rest is atomic.
 unsafe impl Sync for Buckets {}
-// SAFETY: what the pointers lead to belongs to the ring.
+// SAFETY: the ring owns all that the pointers lead to.
 unsafe impl Send for Buckets {}
 
 impl Books {
-    /// Where the bucket is whose first slot is for the index `first`.
+    /// Returns the position of the bucket whose first slot is for the index `first`.
     fn position(&self, first: usize, shift: u32) -> Option<usize> {
         let nth = first.wrapping_sub(self.oldest) >> shift;
         self.mapped.get(nth).copied()
     }
 
-    /// The bucket to map next: the first that is free, else a new one.
+    /// Returns the bucket to map next: the first free one, else a new one.
     fn take(&mut self, shift: u32) -> usize {
         if let Some(Reverse(position)) = self.free.pop() {
             return position;
@@ -152,10 +155,10 @@ impl Books {
 }
 
 impl Buckets {
-    /// One bucket of `bucket` slots, and a map for `map` buckets.
+    /// Creates a ring with one bucket of `bucket` slots, and a map for `map` buckets.
     ///
     /// # Panics
-    /// If one of them is not a power of two, or their product has no sign to spare.
+    /// If one of them is not a power of two, or their product exceeds `isize::MAX`.
     pub fn new(bucket: usize, map: usize) -> Self {
         assert!(
             bucket.is_power_of_two(),
@@ -184,7 +187,7 @@ impl Buckets {
         }
     }
 
-    /// The index of the first slot of the bucket that an index is in.
+    /// Returns the index of the first slot of the bucket that contains an index.
     #[inline(always)]
     fn first_of(&self, index: usize) -> usize {
         index >> self.shift << self.shift
@@ -192,7 +195,8 @@ impl Buckets {
 
     #[inline(always)]
     fn map(&self) -> &Map {
-        // ORDERING: Acquire, pairs with Release in double (B1): a new map is seen with its entries.
+        // ORDERING: Acquire, pairs with Release in double (B1): the entries of a new map are
+        // visible.
         let map = self.map.load(Ordering::Acquire);
         // SAFETY: never null; maps live as long as the ring, even when superseded.
         unsafe { &*map }
@@ -206,12 +210,13 @@ impl Buckets {
         unsafe { map.get_unchecked(nth) }
     }
 
-    /// The slot of an index that is mapped; else some slot.
+    /// Returns the slot of an index that is mapped; else an arbitrary slot.
     #[inline(always)]
     fn slot(&self, index: usize) -> *const Slot {
-        // ORDERING: Acquire, pairs with Release in room (B2): a new bucket is seen with its slots.
+        // ORDERING: Acquire, pairs with Release in room (B2): the slots of a new bucket are
+        // visible.
         let bucket = self.entry(self.map(), index).load(Ordering::Acquire);
-        // SAFETY: entries are never null and a bucket has so many slots.
+        // SAFETY: entries are never null, and the masked index is below the length of a bucket.
         unsafe { bucket.add(index - self.first_of(index)) }
     }
 
@@ -224,7 +229,8 @@ impl Buckets {
         let new: Map = old.iter().chain(old.iter()).map(copy).collect();
         // ORDERING: Relaxed: only the owner writes it.
         books.superseded.push(self.map.load(Ordering::Relaxed));
-        // ORDERING: Release, pairs with Acquire in map (B1): the entries are written before they are found.
+        // ORDERING: Release, pairs with Acquire in map (B1): the entries are written before the map
+        // is found.
         self.map
             .store(Box::into_raw(Box::new(new)), Ordering::Release);
     }
@@ -246,20 +252,21 @@ impl Buckets {
         }
         let position = books.take(self.shift);
         books.mapped.push_back(position);
-        // ORDERING: Release, pairs with Acquire in slot (B2): the slots are there before they are found.
+        // ORDERING: Release, pairs with Acquire in slot (B2): the slots are initialized before the
+        // bucket is found.
         self.entry(self.map(), bottom)
             .store(books.buckets[position], Ordering::Release);
     }
 }
 
 impl Ring for Buckets {
-    /// As many as the map has buckets for.
+    /// Returns the number of items for which the map has buckets.
     fn capacity(&self) -> usize {
         self.map().len() << self.shift
     }
 }
 
-/// The bucket that the owner works in.
+/// The bucket in which the owner works.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     slots: *const Slot,
@@ -272,7 +279,7 @@ unsafe impl Send for View {}
 
 impl View {
     /// # Safety
-    /// The ring that the view is of lives, and the index is in the bucket.
+    /// The caller must keep the ring of the view alive, and the index must be in the bucket.
     #[inline(always)]
     unsafe fn slot<'a>(self, index: usize) -> &'a Slot {
         // SAFETY: buckets live as long as the ring.
@@ -280,13 +287,13 @@ impl View {
     }
 }
 
-// SAFETY: virtual buckets from that of `top` to that of `bottom` have a bucket each, each another one.
+// SAFETY: each virtual bucket from that of `top` to that of `bottom` has a separate bucket.
 unsafe impl sealed::Sealed for Buckets {
     type View = View;
 
     fn begin(&mut self, start: usize) {
         let oldest = self.first_of(start);
-        // SAFETY: `&mut self`; all entries are the one bucket still.
+        // SAFETY: `&mut self` is exclusive; all entries are still the one bucket.
         let begin = |books: *mut Books| unsafe { (*books).oldest = oldest };
         self.books.with_mut(begin);
     }
@@ -302,7 +309,7 @@ unsafe impl sealed::Sealed for Buckets {
 
     #[inline(always)]
     fn shows(view: View, index: usize) -> bool {
-        // It is below the end of the bucket: pops go down.
+        // The index is below the end of the bucket: pops go down.
         index.wrapping_sub(view.first) as isize >= 0
     }
 
@@ -312,7 +319,7 @@ unsafe impl sealed::Sealed for Buckets {
     }
 
     unsafe fn room(&self, top: usize, bottom: usize) -> bool {
-        // SAFETY: the caller is the owner, and the reference is gone at the end.
+        // SAFETY: the caller is the owner, and the reference is not used after this statement.
         self.books
             .with_mut(|books| self.make_room(unsafe { &mut *books }, top, bottom));
         true
@@ -334,7 +341,8 @@ unsafe impl sealed::Sealed for Buckets {
 
     #[inline(always)]
     fn load(&self, index: usize) -> *mut () {
-        // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of the entry came before.
+        // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of the
+        // entry precede.
         // SAFETY: buckets live as long as the ring.
         unsafe { &*self.slot(index) }.load(Ordering::Relaxed)
     }
@@ -342,18 +350,19 @@ unsafe impl sealed::Sealed for Buckets {
 
 impl Drop for Buckets {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+        // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the ring.
         let map = self.map.load(Ordering::Relaxed);
         self.books.with_mut(|books| {
-            // SAFETY: `&mut self`.
+            // SAFETY: `&mut self` is exclusive.
             let books = unsafe { &mut *books };
             for map in books.superseded.drain(..).chain([map]) {
-                // SAFETY: every map came from Box::into_raw and is here once.
+                // SAFETY: every map comes from Box::into_raw and is in the list once.
                 drop(unsafe { Box::from_raw(map) });
             }
             for slots in books.buckets.drain(..) {
                 let slots = ptr::slice_from_raw_parts_mut(slots, 1 << self.shift);
-                // SAFETY: every bucket came from Box::into_raw and is here once, with this length.
+                // SAFETY: every bucket comes from Box::into_raw and is in the list once, with this
+                // length.
                 drop(unsafe { Box::from_raw(slots) });
             }
         });

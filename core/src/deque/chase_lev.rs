@@ -3,48 +3,50 @@
 //! # Algorithm
 //! Chase and Lev 2005 in the weak-memory form of Lê, Pop, Cohen and Zappa Nardelli 2013, over a
 //! [`Ring`] that is fixed, grows, or is made of buckets. What differs from the printed code:
-//! - Indices are `usize`, wrap around, and are compared by the sign of their difference. Printed,
-//!   they overflow, and `pop` on an empty deque at index 0 finds it full.
+//! - Indices are `usize`, wrap around, and are compared by the sign of their difference. As
+//!   printed, they overflow, and `pop` on an empty deque at index 0 finds it full.
 //! - Slots are atomic words ([`Word`]), so that a thief's copy of an item that it does not get is
-//!   harmless; growing publishes the buffer with Release and keeps the old ones (the printed
-//!   resize is not ordered before the publication of the item).
-//! - There are no fences. Where the printed `pop` has one and then loads `top`, this one writes `top`
-//!   anew, with the value that it has. All writes of `top` being compare-and-swaps, a thief that finds
-//!   it further up reads from after that write, and so sees `bottom` lowered; it needs no fence either.
-//!   `top` and `bottom` share a line, since both ends touch both.
-//! - The owner remembers `bottom`, the last `top` it saw, where the slots are, and how far there is
-//!   room: a push looks at `top` once a round of the ring, and a pop of an empty deque looks at nothing.
-//!   If one item at most is left, by what it remembers, a pop takes it as a thief does: `bottom` stays.
+//!   harmless; growing publishes the buffer with Release and keeps the old ones (the printed resize
+//!   is not ordered before the publication of the item).
+//! - There are no fences. Where the printed `pop` has one and then loads `top`, this one rewrites
+//!   `top` with its current value. Since all writes of `top` are compare-and-swaps, a thief that
+//!   reads a greater value reads from after that write, and so observes the lowered `bottom`; it
+//!   needs no fence either. `top` and `bottom` share a line, since both ends access both.
+//! - The owner caches `bottom`, the last `top` it read, the location of the slots, and the limit of
+//!   pushes: a push loads `top` once per round of the ring, and a pop of an empty deque loads
+//!   nothing. If at most one item is left, by these values, a pop takes it as a thief does, without
+//!   a change of `bottom`.
 //! - Ownership is claimed at run time, so that users need no `unsafe`.
 //!
 //! # Words
-//! `top`: incremented by the thread that takes the oldest item, never decremented. `bottom`: written
-//! by the owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is dropped.
-//! Items are at `top..bottom`; the owner works at `bottom`. While a pop is looking, `bottom` can be
-//! one below `top`. `top` is written by compare-and-swap only: D3 rests on it.
+//! `top`: incremented by the thread that takes the oldest item, never decremented. `bottom`:
+//! written by the owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is
+//! dropped. Items are at `top..bottom`; the owner works at `bottom`. During a pop, `bottom` can be
+//! one below `top`. `top` is written by compare-and-swap only: D3 depends on that.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
-//! | D2 | `pop` stores `bottom`, lowered or put back | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
-//! | D3 | `pop` writes `top` anew | `steal` loads `top` | `bottom` as the pop lowered it | `v1_*` |
+//! | D2 | `pop` stores `bottom`, lowered or restored | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
+//! | D3 | `pop` rewrites `top` | `steal` loads `top` | `bottom` as the pop lowered it | `v1_*` |
 //! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Not proved |
 //! | D5 | `grow` stores `current` | `steal` loads `current` | the slots of the new buffer | `grow_*` |
 //! | D6 | `Owner::drop` clears `owned` | `Deque::owner` sets it | what the last owner did | `handover` |
 //!
 //! # Proved
-//! By loom, up to 3 preemptions and a few items: no item is lost, none is taken twice, none is seen
-//! unwritten, across wrap-around of the ring and of the indices, reuse of a slot, growth, and a new
-//! owner (`verify/tests/deque.rs`; table in `verify/MODELS.md`).
+//! By loom, up to 3 preemptions and a few items: no item is lost, none is taken twice, none is read
+//! before it is written, across wrap-around of the ring and of the indices, reuse of a slot,
+//! growth, and a new owner (`verify/tests/deque.rs`; table in `verify/MODELS.md`).
 //!
 //! # Not proved
-//! D4, and D2 where `bottom` is put back: without them an outcome needs a load to see a store that
-//! depends on it (load buffering), which loom does not explore. A thief that sleeps while `top`
-//! goes once round all of `usize` (2^32 steals on a 32-bit machine) takes a wrong item.
+//! D4, and D2 where `bottom` is restored: without them an outcome requires a load to observe a
+//! store that depends on it (load buffering), which loom does not explore. A thief that is delayed
+//! while `top` wraps around all of `usize` (2^32 steals on a 32-bit machine) takes a wrong item
+//! (ABA).
 
 use super::ring::{Fixed, Ring};
-use super::{Full, OwnerEnd, Steal, ThiefEnd, Word, WorkDeque};
+use super::{Full, Steal, Word};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use core::cell::Cell;
 use core::fmt;
@@ -59,7 +61,7 @@ struct Ends {
 /// A work-stealing deque over the ring `R`.
 ///
 /// One thread at a time pushes and pops, through [`Owner`]; all others steal, through [`Thief`].
-/// Dropping the deque drops what is left in it.
+/// Dropping the deque drops the remaining items.
 ///
 /// ```compile_fail
 /// # use tautline_core::deque::GrowableDeque;
@@ -71,8 +73,8 @@ pub struct Deque<T: Word, R: Ring> {
     ends: CachePadded<Ends>,
     owned: AtomicBool,
     ring: R,
-    /// Not `T`: threads share no item, so the deque is Sync whether items are or not; words are Send.
-    /// In and out: items of another type, or of a shorter life, may neither leave nor enter.
+    /// Not `T`: threads share no item, so the deque is Sync for all items; words are Send.
+    /// Invariant in `T`.
     items: PhantomData<fn(T) -> T>,
 }
 
@@ -84,7 +86,7 @@ pub type FixedDeque<T, const N: usize> = Deque<T, Fixed<N>>;
 pub type GrowableDeque<T> = Deque<T, super::ring::Growable>;
 
 impl<T: Word, const N: usize> FixedDeque<T, N> {
-    /// An empty deque.
+    /// Creates an empty deque.
     pub fn new() -> Self {
         Self::starting_at(Fixed::default(), 0)
     }
@@ -98,12 +100,12 @@ impl<T: Word, const N: usize> Default for FixedDeque<T, N> {
 
 #[cfg(feature = "alloc")]
 impl<T: Word> GrowableDeque<T> {
-    /// An empty deque with room for 64 items.
+    /// Creates an empty deque with room for 64 items.
     pub fn new() -> Self {
         Self::with_capacity(64)
     }
 
-    /// An empty deque with room for `capacity` items, rounded up to a power of two.
+    /// Creates an empty deque with room for `capacity` items, rounded up to a power of two.
     ///
     /// # Panics
     /// If `capacity` is above the greatest power of two, or that much memory cannot be addressed.
@@ -120,7 +122,7 @@ impl<T: Word> Default for GrowableDeque<T> {
 }
 
 impl<T: Word, R: Ring> Deque<T, R> {
-    /// An empty deque whose first item gets index `start`: tests begin where indices wrap.
+    /// Creates an empty deque whose first item gets index `start`: tests begin where indices wrap.
     #[doc(hidden)]
     pub fn starting_at(mut ring: R, start: usize) -> Self {
         ring.begin(start);
@@ -137,10 +139,13 @@ impl<T: Word, R: Ring> Deque<T, R> {
 
     /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases it.
     pub fn owner(&self) -> Option<Owner<'_, T, R>> {
-        // ORDERING: Acquire, pairs with Release in Owner::drop (D6): the last owner's slots and bottom are seen.
+        // ORDERING: Acquire, pairs with Release in Owner::drop (D6): the last owner's slots and
+        // bottom are visible.
         // ORDERING: failure Relaxed: nothing is read.
-        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        self.owned.compare_exchange(false, true, yes, no).ok()?;
+        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+        self.owned
+            .compare_exchange(false, true, success, failure)
+            .ok()?;
         // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below; no mutant: see Not
         // proved.
         let top = self.ends.top.load(Ordering::Acquire);
@@ -156,7 +161,7 @@ impl<T: Word, R: Ring> Deque<T, R> {
         })
     }
 
-    /// The right to steal; any number of them.
+    /// Returns a thief's end; there may be any number of them.
     #[inline]
     pub fn thief(&self) -> Thief<'_, T, R> {
         Thief { deque: self }
@@ -167,19 +172,19 @@ impl<T: Word, R: Ring> Deque<T, R> {
     pub fn len(&self) -> usize {
         // ORDERING: Relaxed: a hint; callers take items through pop or steal only.
         let top = self.ends.top.load(Ordering::Relaxed);
-        // ORDERING: Relaxed: as above.
+        // ORDERING: Relaxed: as for top.
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
         usize::try_from(ahead(bottom, top)).unwrap_or(0)
     }
 
-    /// Whether there seems to be nothing to steal.
+    /// Whether there is nothing to steal; a hint.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// By how much index `a` is ahead of index `b`: negative if it is behind. Indices wrap.
+/// Returns by how much index `a` is ahead of index `b`; negative if it is behind. Indices wrap.
 #[inline(always)]
 fn ahead(a: usize, b: usize) -> isize {
     a.wrapping_sub(b) as isize
@@ -187,9 +192,9 @@ fn ahead(a: usize, b: usize) -> isize {
 
 impl<T: Word, R: Ring> Drop for Deque<T, R> {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+        // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the deque.
         let mut index = self.ends.top.load(Ordering::Relaxed);
-        // ORDERING: Relaxed: as above.
+        // ORDERING: Relaxed: as for top.
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
         while ahead(bottom, index) > 0 {
             // SAFETY: items in top..bottom were pushed and not taken.
@@ -205,23 +210,23 @@ impl<T: Word, R: Ring> fmt::Debug for Deque<T, R> {
     }
 }
 
-/// The owner's end of a deque, where the newest items are: pushes and pops.
+/// The owner's end of a deque, with the newest items: pushes and pops.
 ///
 /// Can be sent to another thread, but not shared.
 pub struct Owner<'a, T: Word, R: Ring> {
     deque: &'a Deque<T, R>,
     /// A copy of the deque's `bottom`, which only the owner writes.
     bottom: Cell<usize>,
-    /// A `top` that was seen; the real one may be further.
+    /// A previous value of `top`, which may be greater by now.
     top_seen: Cell<usize>,
-    /// Where the slots are: of all items, or of the newest and some below it.
+    /// The location of the slots: of all items, or of the newest and some below it.
     view: Cell<R::View>,
-    /// The index at which a push must look whether there is room; there may be more by then.
+    /// The index at which a push must check for room; there may be more by then.
     limit: Cell<usize>,
 }
 
 impl<T: Word, const N: usize> Owner<'_, T, Fixed<N>> {
-    /// Adds the newest item, or gives it back if there are `N` already.
+    /// Adds the newest item, or returns it if there are `N` already.
     #[inline]
     pub fn push(&self, item: T) -> Result<(), Full<T>> {
         self.try_push(item)
@@ -243,7 +248,7 @@ impl<T: Word> Owner<'_, T, super::ring::Growable> {
 }
 
 impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
-    /// Adds the newest item, or gives it back if the ring is full and cannot grow.
+    /// Adds the newest item, or returns it if the ring is full and cannot grow.
     #[inline]
     pub fn try_push(&self, item: T) -> Result<(), Full<T>> {
         let deque = self.deque;
@@ -251,7 +256,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         if bottom == self.limit.get() && !self.make_room() {
             return Err(Full(item));
         }
-        // SAFETY: we are the owner, and the view shows what is below its limit down to the newest item.
+        // SAFETY: this is the owner, and the view contains the slots below its limit down to the
+        // newest item.
         unsafe { deque.ring.store(self.view.get(), bottom, item.into_word()) };
         let next = bottom.wrapping_add(1);
         self.bottom.set(next);
@@ -260,7 +266,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         Ok(())
     }
 
-    /// Looks at how far the thieves are, and grows if they are not far enough.
+    /// Loads the position of the thieves, and grows if there is no room.
     #[cold]
     fn make_room(&self) -> bool {
         let deque = self.deque;
@@ -269,7 +275,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         let top = deque.ends.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
-        // SAFETY: we are the owner.
+        // SAFETY: this is the owner.
         let room = unsafe { deque.ring.room(top, bottom) };
         if room {
             self.look_at(bottom);
@@ -277,7 +283,7 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         room
     }
 
-    /// Moves the view to where the slot of an index is.
+    /// Moves the view to the slot of an index.
     #[cold]
     fn look_at(&self, index: usize) {
         let ring = &self.deque.ring;
@@ -286,23 +292,23 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
             .set(ring.limit(self.view.get(), self.top_seen.get()));
     }
 
-    /// What the items lie in.
+    /// Returns the ring of slots.
     #[cfg(feature = "alloc")]
     pub(super) fn ring(&self) -> &R {
         &self.deque.ring
     }
 
-    /// The word of an item that is the owner's.
+    /// Loads the word of an item that the owner has.
     #[inline(always)]
     fn own_word(&self, index: usize) -> *mut () {
         if !R::shows(self.view.get(), index) {
             self.look_at(index);
         }
-        // SAFETY: we are the owner, and the view shows the index.
+        // SAFETY: this is the owner, and the view contains the index.
         unsafe { self.deque.ring.load_own(self.view.get(), index) }
     }
 
-    /// Takes the newest item back.
+    /// Takes the newest item.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         let ends = &self.deque.ends;
@@ -315,15 +321,15 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         if newest == seen {
             return self.pop_last(newest);
         }
-        // ORDERING: Release, pairs with Acquire in steal (D2): a thief may read bottom from here and take an older item; it
-        // must see that item.
+        // ORDERING: Release, pairs with Acquire in steal (D2): a thief that reads this bottom and
+        // takes an older item must observe that item.
         ends.bottom.store(newest, Ordering::Release);
         let mut top = seen;
         // ORDERING: success Release, pairs with Acquire in steal (D3): a thief that reads a later
-        // top sees the lowered bottom.
+        // top observes the lowered bottom.
         // ORDERING: failure Relaxed: retried.
-        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
-        while let Err(moved) = ends.top.compare_exchange_weak(top, top, yes, no) {
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        while let Err(moved) = ends.top.compare_exchange_weak(top, top, success, failure) {
             top = moved;
         }
         // A store delays the next locked instruction: nothing is stored unless a thief took an
@@ -332,57 +338,58 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
             self.top_seen.set(top);
             if ahead(newest, top) <= 0 {
                 // ORDERING: Release, pairs with Acquire in steal (D2): a thief that reads the
-                // restored bottom sees a top at least as late as the owner did.
+                // restored bottom observes a top at least as late as the owner's.
                 ends.bottom.store(bottom, Ordering::Release);
                 return self.pop_last(newest);
             }
         }
         self.bottom.set(newest);
         // SAFETY: `top` was below `newest` when it was rewritten, after bottom was lowered to
-        // `newest`, so a thief that reaches `newest` sees the lowered bottom (D3): the owner alone
-        // has the item.
+        // `newest`, so a thief that reaches `newest` observes the lowered bottom (D3): only the
+        // owner has the item.
         Some(unsafe { T::from_word(self.own_word(newest)) })
     }
 
-    /// Takes the newest item when at most one is left: it belongs to the thread that moves `top`
-    /// past it.
+    /// Takes the newest item when at most one is left: the thread that moves `top` past it gets it.
     #[inline]
     fn pop_last(&self, newest: usize) -> Option<T> {
         let bottom = newest.wrapping_add(1);
-        // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a thief's.
-        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        // ORDERING: Relaxed both ways: it publishes nothing of the owner's and reads nothing of a
+        // thief's.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let won = self
             .deque
             .ends
             .top
-            .compare_exchange(newest, bottom, yes, no)
+            .compare_exchange(newest, bottom, success, failure)
             .is_ok();
         self.top_seen.set(bottom);
-        // SAFETY: moving top over the item made it ours, and only the owner writes its slot.
+        // SAFETY: moving top past the item transferred it to this thread, and only the owner writes
+        // its slot.
         won.then(|| unsafe { T::from_word(self.own_word(newest)) })
     }
 
-    /// How many items there are at most: thieves may be taking some.
+    /// Returns the maximum number of items: thieves may be taking some.
     #[inline]
     pub fn len(&self) -> usize {
-        // ORDERING: Relaxed: a hint; top_seen stays as it was acquired.
+        // ORDERING: Relaxed: a hint; top_seen keeps the acquired value.
         let top = self.deque.ends.top.load(Ordering::Relaxed);
         self.bottom.get().wrapping_sub(top)
     }
 
-    /// Whether there is nothing left.
+    /// Whether there is no item left.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many items fit without growing.
+    /// Returns the number of items that fit without growing.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.deque.ring.capacity()
     }
 
-    /// The right to steal from this deque.
+    /// Returns a thief's end.
     #[inline]
     pub fn thief(&self) -> Thief<'a, T, R> {
         self.deque.thief()
@@ -391,7 +398,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
 
 impl<T: Word, R: Ring> Drop for Owner<'_, T, R> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in Deque::owner (D6): the next owner sees what this one did.
+        // ORDERING: Release, pairs with Acquire in Deque::owner (D6): the next owner observes what
+        // this one did.
         self.deque.owned.store(false, Ordering::Release);
     }
 }
@@ -402,19 +410,21 @@ impl<T: Word, R: Ring> fmt::Debug for Owner<'_, T, R> {
     }
 }
 
-/// The right to steal the oldest item.
+/// A thief's end of a deque, with the oldest items.
 pub struct Thief<'a, T: Word, R: Ring> {
     deque: &'a Deque<T, R>,
 }
 
 impl<T: Word, R: Ring> Thief<'_, T, R> {
-    /// Tries once to take the oldest item. Never waits.
+    /// Tries once to take the oldest item. Does not wait.
     #[inline]
     pub fn steal(&self) -> Steal<T> {
         let deque = self.deque;
-        // ORDERING: Acquire, pairs with Release in pop (D3): the lowered bottom of a pop that found top further down.
+        // ORDERING: Acquire, pairs with Release in pop (D3): the lowered bottom of a pop that read
+        // a smaller top.
         let top = deque.ends.top.load(Ordering::Acquire);
-        // ORDERING: Acquire, pairs with Release in push (D1) and pop (D2): the slot at top, and its item, are seen.
+        // ORDERING: Acquire, pairs with Release in push (D1) and pop (D2): the slot at top, and its
+        // item, are visible.
         let bottom = deque.ends.bottom.load(Ordering::Acquire);
         if ahead(bottom, top) <= 0 {
             return Steal::Empty;
@@ -422,24 +432,24 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
         let word = deque.ring.load(top);
         // ORDERING: success Release, pairs with Acquire in make_room (D4): the slot was read before it is reused; no mutant:
         // see Not proved.
-        // ORDERING: failure Relaxed: the word is thrown away.
-        let (yes, no) = (Ordering::Release, Ordering::Relaxed);
+        // ORDERING: failure Relaxed: the word is discarded.
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
         let next = top.wrapping_add(1);
-        match deque.ends.top.compare_exchange(top, next, yes, no) {
-            // SAFETY: top did not move since it was loaded, so the slot held this index's item when
-            // it was read, and moving top over it made the item ours.
+        match deque.ends.top.compare_exchange(top, next, success, failure) {
+            // SAFETY: top has not changed since it was loaded, so the slot contained this index's
+            // item when it was read, and moving top past it transferred it to this thread.
             Ok(_) => Steal::Taken(unsafe { T::from_word(word) }),
             Err(_) => Steal::Busy,
         }
     }
 
-    /// How many items there seem to be.
+    /// Returns the number of items; a hint.
     #[inline]
     pub fn len(&self) -> usize {
         self.deque.len()
     }
 
-    /// Whether there seems to be nothing to steal.
+    /// Whether there is nothing to steal; a hint.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.deque.is_empty()
@@ -457,59 +467,5 @@ impl<T: Word, R: Ring> Copy for Thief<'_, T, R> {}
 impl<T: Word, R: Ring> fmt::Debug for Thief<'_, T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Thief").field("len", &self.len()).finish()
-    }
-}
-
-impl<T: Word, R: Ring> WorkDeque<T> for Deque<T, R> {
-    type Owner<'a>
-        = Owner<'a, T, R>
-    where
-        Self: 'a;
-    type Thief<'a>
-        = Thief<'a, T, R>
-    where
-        Self: 'a;
-
-    fn owner(&self) -> Option<Owner<'_, T, R>> {
-        self.owner()
-    }
-
-    #[inline]
-    fn thief(&self) -> Thief<'_, T, R> {
-        self.thief()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.len()
-    }
-}
-
-impl<T: Word, R: Ring> OwnerEnd<T> for Owner<'_, T, R> {
-    #[inline]
-    fn push(&self, item: T) -> Result<(), Full<T>> {
-        self.try_push(item)
-    }
-
-    #[inline]
-    fn pop(&self) -> Option<T> {
-        self.pop()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.len()
-    }
-}
-
-impl<T: Word, R: Ring> ThiefEnd<T> for Thief<'_, T, R> {
-    #[inline]
-    fn steal(&self) -> Steal<T> {
-        self.steal()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.len()
     }
 }

@@ -1,8 +1,8 @@
-//! The messages of one place, in the order they came in.
+//! The messages of one place, in the order of their arrival.
 //!
 //! # Words
-//! `queue`: under its lock. `pending`: written under the lock, read without it: what a worker looks
-//! at once a turn.
+//! `queue`: under its lock. `pending`: written under the lock, read without it: polled by a worker
+//! once per turn.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -27,7 +27,7 @@ impl<M> Default for Inbox<M> {
 }
 
 impl<M> Inbox<M> {
-    /// No messages.
+    /// Creates an empty inbox.
     pub fn new() -> Self {
         Self {
             pending: AtomicUsize::new(0),
@@ -35,11 +35,12 @@ impl<M> Inbox<M> {
         }
     }
 
-    /// Puts a message at the end.
+    /// Appends a message.
     pub fn push(&self, message: M, relax: &impl Relax) {
         let mut queue = self.queue.lock(relax);
         queue.push_back(message);
-        // ORDERING: Relaxed, under the lock; the fences of Crew (I1) order it against a worker going idle.
+        // ORDERING: Relaxed, under the lock; the fences of Crew (I1) order it with respect to a
+        // worker that becomes idle.
         self.pending.store(queue.len(), Ordering::Relaxed);
     }
 
@@ -73,26 +74,27 @@ impl<M> Inbox<M> {
         self.queue.lock(relax).iter().any(wanted)
     }
 
-    /// The number of `wanted` messages, settled against every push by the lock.
+    /// Returns the number of `wanted` messages, settled against every push by the lock.
     pub fn count(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> usize {
         self.queue.lock(relax).iter().filter(|m| wanted(m)).count()
     }
 
-    /// Whether there was no message a moment ago.
+    /// Whether there was no message recently; a hint.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // ORDERING: Relaxed, a hint; a worker that goes idle puts a full fence before it (I1).
+        // ORDERING: Relaxed, a hint; a worker that becomes idle executes a full fence before it
+        // (I1).
         self.pending.load(Ordering::Relaxed) == 0
     }
 
-    /// The number of messages a moment ago.
+    /// Returns the number of messages, as a hint.
     pub fn len(&self) -> usize {
-        // ORDERING: Relaxed, a hint (I1).
+        // ORDERING: Relaxed: a hint (I1).
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Whether there is no message, settled against every push by the lock: a push that this look does not see
-    /// sees what the caller did before.
+    /// Whether there is no message, settled against every push by the lock: a push that this does
+    /// not observe observes what the caller did before.
     pub fn is_settled_empty(&self, relax: &impl Relax) -> bool {
         self.queue.lock(relax).is_empty()
     }

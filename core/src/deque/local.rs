@@ -1,29 +1,36 @@
-//! A deque of one thread: the owner works at the shallow end, loot leaves at the deep end.
+//! A deque of one thread: the owner works at the shallow end, loot is taken at the deep end.
 //!
 //! # Algorithm
 //! The task deque of a place (Saraswat 2011): depth-first at the shallow end keeps the cache warm,
-//! and the oldest items, at the deep end, are usually the biggest, so they are what travels.
-//! The ring is the standard library's.
+//! and the oldest items, at the deep end, are usually the largest, so they are given away. The ring
+//! is the standard library's.
 #![forbid(unsafe_code)]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// A deque that one thread owns and from which it gives loot away itself.
+///
+/// ```
+/// # use tautline_core::deque::Local;
+/// let mut todo: Local<u32> = (1..=5).collect();
+/// assert_eq!(todo.pop(), Some(5)); // the owner takes the newest
+/// assert_eq!(todo.steal(2), [1, 2]); // a thief the oldest
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local<T> {
     items: VecDeque<T>,
 }
 
 impl<T> Local<T> {
-    /// An empty deque. Allocates nothing.
+    /// Creates an empty deque. Allocates nothing.
     pub const fn new() -> Self {
         Self {
             items: VecDeque::new(),
         }
     }
 
-    /// An empty deque with room for `capacity` items.
+    /// Creates an empty deque with room for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             items: VecDeque::with_capacity(capacity),
@@ -57,19 +64,19 @@ impl<T> Local<T> {
         }
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no item.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The items, oldest first.
+    /// Returns the items, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         self.items.iter()
     }
@@ -87,7 +94,7 @@ impl<T> Default for Local<T> {
 }
 
 impl<T> From<Vec<T>> for Local<T> {
-    /// The last item of the vector is the newest.
+    /// Creates a deque in which the last item of the vector is the newest.
     fn from(items: Vec<T>) -> Self {
         Self {
             items: items.into(),
@@ -96,7 +103,7 @@ impl<T> From<Vec<T>> for Local<T> {
 }
 
 impl<T> From<Local<T>> for Vec<T> {
-    /// Oldest first.
+    /// Returns the items, oldest first.
     fn from(local: Local<T>) -> Self {
         local.items.into()
     }

@@ -1,20 +1,21 @@
-//! Where ready work waits: deques whose owner works at one end while thieves take from the other.
+//! Deques of ready work: the owner works at one end while thieves take from the other.
 //!
 //! | deque | shared with thieves | memory | when full | for |
 //! |---|---|---|---|---|
-//! | `SplitDeque<T, N>` | the public part; the private part is the owner's, without fences | inside the deque, no allocation | gives the item back ([`Full`]) | the task scheduler's default: most tasks are never stolen |
-//! | [`FixedDeque<T, N>`](FixedDeque) | yes, lock-free | inside the deque, no allocation | gives the item back ([`Full`]) | bare metal, workers with bounded spawning |
+//! | `SplitDeque<T, N>` | the public part; the private part is accessed by the owner without fences | inside the deque, no allocation | returns the item ([`Full`]) | the task scheduler's default: most tasks are never stolen |
+//! | [`FixedDeque<T, N>`](FixedDeque) | yes, lock-free | inside the deque, no allocation | returns the item ([`Full`]) | bare metal, workers with bounded spawning |
 //! | [`GrowableDeque<T>`](GrowableDeque) | yes, lock-free | doubles and copies, feature `alloc` | grows | workers of a node |
-//! | [`BucketDeque<T>`](BucketDeque) | yes, lock-free | another bucket, never a copy; drained ones again; feature `alloc` | grows | many deques that start small, one for each worker at each place of a tree |
-//! | [`Local<T>`](Local) | no: one thread | doubles, feature `alloc` | grows | bags, places that answer steal requests themselves |
+//! | [`BucketDeque<T>`](BucketDeque) | yes, lock-free | adds buckets without copying, reuses drained ones, feature `alloc` | grows | many deques that start small, one for each worker at each place of a tree |
+//! | [`Local<T>`](Local) | no: one thread | doubles, feature `alloc` | grows | bags, places that answer requests themselves |
 //! | [`Inbox<M>`](Inbox) | any thread fills, any thread empties, under a lock | doubles, feature `alloc` | grows | the messages of a place |
 //!
-//! Fixed, growable and bucket deque are one algorithm, [`chase_lev`], over three kinds of ring. What is
-//! written against [`WorkDeque`] runs on any deque with thieves.
+//! Fixed, growable and bucket deque are one algorithm, [`chase_lev`], over three kinds of ring.
+//! Code written against [`WorkDeque`] runs on any deque with thieves.
 
 #[cfg(feature = "alloc")]
 mod bucket;
 pub mod chase_lev;
+mod ends;
 #[cfg(feature = "alloc")]
 mod inbox;
 #[cfg(feature = "alloc")]
@@ -80,16 +81,16 @@ pub trait WorkDeque<T>: Sync {
 
 /// The owner's end of a deque: pushes and pops.
 pub trait OwnerEnd<T> {
-    /// Adds the newest item, or gives it back where there is no room.
+    /// Adds the newest item, or returns it if there is no room.
     fn push(&self, item: T) -> Result<(), Full<T>>;
 
-    /// Takes the newest item back.
+    /// Takes the newest item.
     fn pop(&self) -> Option<T>;
 
-    /// How many items there are at most: thieves may be taking some.
+    /// Returns the maximum number of items: thieves may be taking some.
     fn len(&self) -> usize;
 
-    /// Whether there is nothing left.
+    /// Whether there is no item left.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -97,13 +98,13 @@ pub trait OwnerEnd<T> {
 
 /// The right to steal the oldest item.
 pub trait ThiefEnd<T>: Clone + Send + Sync {
-    /// Tries once to take the oldest item. Never waits.
+    /// Tries once to take the oldest item. Does not wait.
     fn steal(&self) -> Steal<T>;
 
-    /// How many items there seem to be.
+    /// Returns the number of items; a hint.
     fn len(&self) -> usize;
 
-    /// Whether there seems to be nothing to steal.
+    /// Whether there is nothing to steal; a hint.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -122,7 +123,7 @@ pub enum Steal<T> {
 }
 
 impl<T> Steal<T> {
-    /// The item, if one was taken.
+    /// Returns the item, if one was taken.
     pub fn taken(self) -> Option<T> {
         match self {
             Self::Taken(item) => Some(item),
@@ -131,7 +132,7 @@ impl<T> Steal<T> {
     }
 }
 
-/// The deque was full; here is the item back.
+/// The error of a push to a full deque; contains the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 

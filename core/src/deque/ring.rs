@@ -17,9 +17,9 @@ pub(super) type Slot = AtomicPtr<()>;
 
 /// The slots under a deque. Indices count for ever and wrap around.
 ///
-/// Sealed: the deque relies on `load` giving what the last `store` of that index put there.
+/// Sealed: the deque relies on `load` returning the value of the last `store` to that index.
 pub trait Ring: sealed::Sealed + Send + Sync {
-    /// How many items fit now. Owner only.
+    /// Returns the number of items that fit without growing. Called by the owner only.
     fn capacity(&self) -> usize;
 }
 
@@ -28,39 +28,43 @@ pub(super) mod sealed {
     /// thread at a time, where the calls of the previous owner happen before those of the next.
     ///
     /// # Safety
-    /// `load` must return what the last visible `store` to that index put there, unless `room` was
-    /// called since with a `top` beyond the index; then it may return any value. `limit` and `room` never
-    /// promise a slot that holds an item of `top..bottom`.
+    /// The implementor must ensure that `load` returns the value of the last visible `store` to
+    /// that index, unless `room` was called since with a `top` beyond the index; then it may return
+    /// any value; and that `limit` and `room` never permit the reuse of a slot that holds an item
+    /// of `top..bottom`.
     pub unsafe trait Sealed {
-        /// What an owner remembers of where slots are.
+        /// The owner's cached location of slots.
         type View: Copy + Send;
 
-        /// Says at which index the first item will be. Before any other method.
+        /// Sets the index of the first item. Called before any other method.
         fn begin(&mut self, _start: usize) {}
-        /// Where the slot of an index that has one is, and those around it. Owner only.
+        /// Returns the view of an index that has a slot, and of neighbouring ones. Called by the
+        /// owner only.
         fn view(&self, index: usize) -> Self::View;
-        /// Whether the view shows a slot below `limit`.
+        /// Whether the view contains a slot below `limit`.
         fn shows(_view: Self::View, _index: usize) -> bool {
             true
         }
-        /// The first index for which there is no slot, or not in this view. Owner only.
+        /// Returns the first index without a slot, or without one in this view. Called by the owner
+        /// only.
         fn limit(&self, view: Self::View, top: usize) -> usize;
-        /// Makes a slot for `bottom`, which is the limit; false if there cannot be one.
+        /// Makes a slot for `bottom`, which is the limit; returns false if that is impossible.
         ///
         /// # Safety
-        /// Owner only; `top` was acquired, and is not ahead of `bottom`.
+        /// The caller must be the owner; `top` must have been acquired, and not be ahead of
+        /// `bottom`.
         unsafe fn room(&self, top: usize, bottom: usize) -> bool;
-        /// Puts a word into its slot.
+        /// Stores a word in its slot.
         ///
         /// # Safety
-        /// Owner only; `view` is of this ring and shows the index.
+        /// The caller must be the owner; `view` must be of this ring and contain the index.
         unsafe fn store(&self, view: Self::View, index: usize, word: *mut ());
-        /// Reads a word back.
+        /// Loads a word.
         ///
         /// # Safety
-        /// Owner only; `view` is of this ring and shows the index.
+        /// The caller must be the owner; `view` must be of this ring and contain the index.
         unsafe fn load_own(&self, view: Self::View, index: usize) -> *mut ();
-        /// Reads a word that may be overwritten meanwhile. Any thread.
+        /// Loads a word that may be overwritten concurrently. Called from any thread.
         fn load(&self, index: usize) -> *mut ();
     }
 }
@@ -73,7 +77,8 @@ pub struct Fixed<const N: usize> {
 
 impl<const N: usize> Default for Fixed<N> {
     fn default() -> Self {
-        // A power of two divides the number of indices, so that index % N does not jump where they wrap.
+        // A power of two divides the number of indices, so that index % N is continuous where they
+        // wrap.
         const { assert!(N.is_power_of_two() && N <= isize::MAX as usize) };
         Self {
             slots: core::array::from_fn(|_| Slot::new(ptr::null_mut())),
@@ -88,7 +93,7 @@ impl<const N: usize> Ring for Fixed<N> {
     }
 }
 
-// SAFETY: one slot an index modulo N, refused as long as it is taken.
+// SAFETY: one slot per index modulo N, refused as long as it is occupied.
 unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
     type View = ();
 
@@ -119,7 +124,8 @@ unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
 
     #[inline(always)]
     fn load(&self, index: usize) -> *mut () {
-        // ORDERING: Relaxed: the Acquire load of bottom in steal (chase_lev.D1, chase_lev.D2) came before.
+        // ORDERING: Relaxed: the Acquire load of bottom in steal (chase_lev.D1, chase_lev.D2)
+        // precedes.
         self.slots[index % N].load(Ordering::Relaxed)
     }
 }
@@ -132,7 +138,7 @@ mod growable {
     use super::{AtomicPtr, Ordering, Ring, Slot, ptr, sealed};
     use alloc::boxed::Box;
 
-    /// Slots that double when they are all taken.
+    /// Slots that double when all are occupied.
     #[derive(Debug)]
     pub struct Growable {
         current: AtomicPtr<Buffer>,
@@ -141,7 +147,7 @@ mod growable {
     #[derive(Debug)]
     struct Buffer {
         slots: Box<[Slot]>,
-        /// The buffer before this one: a chain that only `drop` follows.
+        /// The previous buffer: a chain that only `drop` follows.
         older: *mut Buffer,
     }
 
@@ -162,10 +168,11 @@ mod growable {
     }
 
     impl Growable {
-        /// Starts with room for `capacity` items, rounded up to a power of two.
+        /// Creates a ring with room for `capacity` items, rounded up to a power of two.
         ///
         /// # Panics
-        /// If `capacity` is above the greatest power of two, or that much memory cannot be addressed.
+        /// If `capacity` is above the greatest power of two, or that much memory cannot be
+        /// addressed.
         pub fn with_capacity(capacity: usize) -> Self {
             // Unchecked, the rounding wraps to 0 where overflow checks are off.
             let rounded = capacity.checked_next_power_of_two();
@@ -182,11 +189,11 @@ mod growable {
             unsafe { &*self.current.load(Ordering::Relaxed) }
         }
 
-        /// Twice the slots, with the same items. Owner only.
+        /// Doubles the slots, with the same items. Called by the owner only.
         #[cold]
         fn grow(&self, top: usize, bottom: usize) {
-            // ORDERING: Relaxed: only the owner writes it.
-            // Not the address of `old`: with that, being a reference's, `drop` could not free it.
+            // ORDERING: Relaxed: only the owner writes it. Not the address of `old`: that has the
+            // provenance of a reference, with which `drop` could not free it.
             let older = self.current.load(Ordering::Relaxed);
             let old = self.own();
             let twice = old.slots.len().checked_mul(2);
@@ -200,12 +207,13 @@ mod growable {
                 unsafe { &*new }.slot(index).store(word, Ordering::Relaxed);
                 index = index.wrapping_add(1);
             }
-            // ORDERING: Release, pairs with Acquire in load (D5): the slots are written before they are found.
+            // ORDERING: Release, pairs with Acquire in load (D5): the slots are written before the
+            // buffer is found.
             self.current.store(new, Ordering::Release);
         }
     }
 
-    /// The buffer that the owner works in.
+    /// The buffer in which the owner works.
     #[derive(Clone, Copy, Debug)]
     pub struct View {
         slots: *const Slot,
@@ -217,10 +225,11 @@ mod growable {
 
     impl View {
         /// # Safety
-        /// The ring that the view is of lives.
+        /// The caller must keep the ring of the view alive.
         #[inline(always)]
         unsafe fn slot<'a>(self, index: usize) -> &'a Slot {
-            // SAFETY: buffers live as long as the ring; the mask is their length, a power of two, less one.
+            // SAFETY: buffers live as long as the ring; the mask is their length, a power of two,
+            // minus one.
             unsafe { &*self.slots.add(index & self.mask) }
         }
     }
@@ -232,7 +241,8 @@ mod growable {
         }
     }
 
-    // SAFETY: one slot an index modulo the length; grow copies all of top..bottom before it publishes.
+    // SAFETY: one slot per index modulo the length; grow copies all of top..bottom before it
+    // publishes.
     unsafe impl sealed::Sealed for Growable {
         type View = View;
 
@@ -274,21 +284,23 @@ mod growable {
 
         #[inline(always)]
         fn load(&self, index: usize) -> *mut () {
-            // ORDERING: Acquire, pairs with Release in grow (D5): a new buffer is seen with its slots.
+            // ORDERING: Acquire, pairs with Release in grow (D5): the slots of a new buffer are
+            // visible.
             let buffer = self.current.load(Ordering::Acquire);
             // SAFETY: never null; buffers live as long as the ring, even when superseded.
             let buffer = unsafe { &*buffer };
-            // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of current came before.
+            // ORDERING: Relaxed: the Acquire loads of bottom (chase_lev.D1, chase_lev.D2) and of
+            // current precede.
             buffer.slot(index).load(Ordering::Relaxed)
         }
     }
 
     impl Drop for Growable {
         fn drop(&mut self) {
-            // ORDERING: Relaxed: `&mut self` says that all other threads are done.
+            // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the ring.
             let mut buffer = self.current.load(Ordering::Relaxed);
             while !buffer.is_null() {
-                // SAFETY: every buffer came from Box::into_raw and is in the chain once.
+                // SAFETY: every buffer comes from Box::into_raw and is in the chain once.
                 buffer = unsafe { Box::from_raw(buffer) }.older;
             }
         }

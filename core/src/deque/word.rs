@@ -5,23 +5,25 @@ use alloc::boxed::Box;
 use core::num::NonZeroUsize;
 use core::ptr;
 
-/// An item that can live in one atomic word.
+/// An item that fits in one atomic word.
 ///
-/// A thief copies a slot before it knows whether the item will be its own. With items wider than a
-/// word that copy would be a data race; a word can be copied atomically and thrown away.
-/// The word is a pointer, not a number, so that pointers keep their provenance.
+/// A thief copies a slot before it knows whether it gets the item. With items wider than a word
+/// that copy would be a data race; a word can be copied atomically and discarded. The word is a
+/// pointer, not a number, so that pointers keep their provenance.
 ///
 /// # Safety
-/// [`from_word`](Self::from_word) applied to the result of [`into_word`](Self::into_word), on any
-/// thread, must give the item back; neither may touch the deque.
+/// The implementor must ensure that [`from_word`](Self::from_word), applied to the result of
+/// [`into_word`](Self::into_word) on any thread, returns the item, and that neither accesses the
+/// deque.
 pub unsafe trait Word: Sized + Send {
-    /// Gives the item up for a word that stands for it.
+    /// Converts the item into a word that represents it.
     fn into_word(self) -> *mut ();
 
-    /// Takes the item back.
+    /// Converts a word back into the item.
     ///
     /// # Safety
-    /// `word` came from [`into_word`](Self::into_word) of this type and is taken back only once.
+    /// The caller must have `word` from [`into_word`](Self::into_word) of this type, and convert it
+    /// once.
     unsafe fn from_word(word: *mut ()) -> Self;
 }
 
@@ -52,7 +54,7 @@ unsafe impl Word for NonZeroUsize {
     }
 }
 
-// SAFETY: usize has at least 32 bits wherever these atomics exist; the assertion makes sure.
+// SAFETY: usize has at least 32 bits on all targets with these atomics, which the assertion checks.
 unsafe impl Word for u32 {
     #[inline(always)]
     fn into_word(self) -> *mut () {
@@ -80,7 +82,7 @@ unsafe impl<T: Sync> Word for &T {
     }
 }
 
-// SAFETY: the pointer itself is the word; taking it back once keeps the box's only owner.
+// SAFETY: the pointer itself is the word; it is converted once, so the box has one owner.
 #[cfg(feature = "alloc")]
 unsafe impl<T: Send> Word for Box<T> {
     #[inline(always)]
@@ -90,7 +92,7 @@ unsafe impl<T: Send> Word for Box<T> {
 
     #[inline(always)]
     unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the word came from into_raw, and the caller takes it back only once.
+        // SAFETY: the word comes from into_raw, and the caller converts it once.
         unsafe { Box::from_raw(word.cast()) }
     }
 }

@@ -1,9 +1,10 @@
-//! A finish inside one memory: one count, and whether its owner sleeps.
+//! A finish inside one memory: one counter, and whether its owner sleeps.
 //!
 //! # Words
-//! `live`: twice the number of the body and every activity started and not yet ended, plus one if the owner
-//! sleeps. Spawners add, enders subtract, the owner sets the last bit. While the owner keeps a count of its own
-//! ([`reserved`](Counter::reserved)), a reserve stands for it, so that the others' count never gets to zero.
+//! `live`: twice the number of live activities, the body included, plus one if the owner sleeps.
+//! Spawners add, activities subtract when they end, the owner sets the last bit. While the owner
+//! keeps a private count ([`reserved`](Counter::reserved)), a reserve stands for it, so that the
+//! shared count never reaches zero.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -16,21 +17,23 @@ const ONE: usize = 2;
 const ASLEEP: usize = 1;
 const RESERVE: usize = ONE << (usize::BITS - 2);
 
-/// Counts what is under way, the body of the finish included.
+/// Counts live activities, the body of the finish included.
 #[derive(Debug)]
 pub struct Counter {
     live: AtomicUsize,
 }
 
-/// What an end was.
+/// The outcome of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum End {
-    /// Something is still under way.
+    /// Another activity is live.
     More,
-    /// The last; the owner is awake and will see it. The counter may be gone by now.
+    /// The last one has ended; the owner is awake and will observe it. The counter may have been
+    /// freed.
     Last,
-    /// The last, and the owner sleeps: wake it. The counter may be gone as soon as the owner is awake.
+    /// The last one has ended, and the owner sleeps: the caller must wake it. The counter may be
+    /// freed as soon as the owner is awake.
     Wake,
 }
 
@@ -41,7 +44,7 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// A finish whose body runs and that has started nothing yet.
+    /// Creates a finish whose body runs, without other activities.
     #[inline(always)]
     pub fn new() -> Self {
         Self {
@@ -49,30 +52,33 @@ impl Counter {
         }
     }
 
-    /// As [`new`](Self::new), for an owner that counts what it spawns and ends itself, without the cost of an atomic, until
-    /// it [`settles`](Self::settle).
+    /// As [`new`](Self::new), for an owner that counts the activities that it spawns and ends
+    /// privately, without atomic operations, until it [`settles`](Self::settle).
     pub fn reserved() -> Self {
         Self {
             live: AtomicUsize::new(RESERVE),
         }
     }
 
-    /// Whether everything has ended, if the owner has spawned `own` activities more than it has ended.
+    /// Whether all activities have ended, if the owner has spawned `own` activities more than it
+    /// has ended.
     #[inline]
     pub fn would_settle(&self, own: isize) -> bool {
-        // ORDERING: Acquire, pairs with AcqRel in end (F1): the owner sees what all activities did.
+        // ORDERING: Acquire, pairs with AcqRel in end (F1): the owner observes what all activities
+        // did.
         self.live.load(Ordering::Acquire) == Self::owed(own)
     }
 
-    /// The body has ended, and the owner has spawned `own` activities more than it has ended; from now on it counts as all
-    /// do. True if everything has ended. The owner, once.
+    /// Ends the body and the private count of the owner, which has spawned `own` activities more
+    /// than it has ended; from now on it uses the shared count. Returns true if all activities have
+    /// ended. Called once, by the owner.
     pub fn settle(&self, own: isize) -> bool {
         let owed = Self::owed(own);
         // ORDERING: AcqRel, pairs with end (F1).
         self.live.fetch_sub(owed, Ordering::AcqRel) == owed
     }
 
-    /// What the reserve is still there for.
+    /// Returns the part of the count that stands for the owner.
     #[inline]
     fn owed(own: isize) -> usize {
         RESERVE.wrapping_sub((own as usize).wrapping_mul(ONE))
@@ -87,11 +93,13 @@ impl Counter {
         debug_assert!(before >= ONE, "spawned into a finish that has ended");
     }
 
-    /// The body or one activity has ended. Not [`End::More`] for exactly one caller: the last. Any other
-    /// caller, and the last one too unless it is the owner, must not touch the finish afterwards.
+    /// Ends the body or one activity. Exactly one caller, the last one, gets a result other than
+    /// [`End::More`]. No caller may access the finish afterwards, except the owner if it is the
+    /// last one.
     #[inline]
     pub fn end(&self) -> End {
-        // ORDERING: AcqRel, pairs with itself in other threads (F1): the last to end sees what all others did.
+        // ORDERING: AcqRel, pairs with itself in other threads (F1): the last one to end observes
+        // what all others did.
         match self.live.fetch_sub(ONE, Ordering::AcqRel) {
             before if before & !ASLEEP != ONE => {
                 debug_assert!(before > ONE, "ended more often than spawned");
@@ -102,17 +110,20 @@ impl Counter {
         }
     }
 
-    /// Everything has ended.
+    /// Whether all activities have ended.
     #[inline]
     pub fn is_done(&self) -> bool {
-        // ORDERING: Acquire, pairs with AcqRel in end (F1): the owner sees what all activities did.
+        // ORDERING: Acquire, pairs with AcqRel in end (F1): the owner observes what all activities
+        // did.
         self.live.load(Ordering::Acquire) < ONE
     }
 
-    /// The owner is about to sleep until it is done: the last to end will be told. False if everything has
-    /// ended already. Stands until the finish is dropped. The owner only.
+    /// Announces that the owner is about to sleep: the last activity to end will return
+    /// [`End::Wake`]. Returns false if all have ended already. Called by the owner only; holds
+    /// until the finish is dropped.
     pub fn sleep(&self) -> bool {
-        // ORDERING: Acquire, pairs with AcqRel in end (F1), if that came first; if not, that one sees the bit.
+        // ORDERING: Acquire, pairs with AcqRel in end (F1), if that precedes; otherwise that one
+        // observes the bit.
         self.live.fetch_or(ASLEEP, Ordering::Acquire) >= ONE
     }
 }

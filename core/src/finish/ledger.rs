@@ -1,9 +1,9 @@
-//! A finish over places: every place keeps a ledger, one place adds them up.
+//! A finish over places: every place keeps a ledger, and one place adds them up.
 
 use crate::id::PlaceId;
 use alloc::{vec, vec::Vec};
 
-/// What one place has counted since its last report.
+/// The counts of one place since its last report.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
     here: PlaceId,
@@ -11,17 +11,17 @@ pub struct Ledger {
     reports: u64,
 }
 
-/// The change of one place's counts; only components that are not zero travel.
+/// The changes of one place's counts; zeros are not sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Report {
     /// 1 for a place's first report, 2 for its second, …
     pub number: u64,
-    /// Activities spawned at a place less activities ended there.
+    /// Activities spawned at a place minus activities ended there.
     pub counts: Vec<(PlaceId, i64)>,
 }
 
 impl Ledger {
-    /// The empty ledger of `here`.
+    /// Creates the empty ledger of `here`.
     pub fn new(here: PlaceId) -> Self {
         Self {
             here,
@@ -30,17 +30,17 @@ impl Ledger {
         }
     }
 
-    /// An activity was spawned at `at`. Only while an activity runs here.
+    /// Records that an activity was spawned at `at`. Called only while an activity runs here.
     pub fn spawned(&mut self, at: PlaceId) {
         self.add(at, 1);
     }
 
-    /// An activity ended here.
+    /// Records that an activity ended here.
     pub fn ended(&mut self) {
         self.add(self.here, -1);
     }
 
-    /// What to tell the home, now that no activity runs here.
+    /// Returns the report for the home. Called when no activity runs here.
     pub fn report(&mut self) -> Report {
         self.reports += 1;
         Report {
@@ -65,18 +65,20 @@ impl Ledger {
 /// The place that waits for the finish: it starts with one activity running at itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Home {
-    /// Activities known to be live, by place; negative while a spawn is known later than its end.
+    /// Activities known to be live, by place; negative while a spawn is reported later than its
+    /// end.
     live: Vec<i64>,
     /// Components of `live` that are not zero.
     open: usize,
     /// By place: the highest report number received.
     highest: Vec<u64>,
-    /// Reports that have been overtaken and are still to come.
+    /// The number of reports that were overtaken and have not arrived.
     missing: u64,
 }
 
 impl Home {
-    /// The home of a finish over `places` places whose first activity runs at [`PlaceId::HOME`].
+    /// Creates the home of a finish over `places` places whose first activity runs at
+    /// [`PlaceId::HOME`].
     pub fn new(places: u32) -> Self {
         let places = places as usize;
         let mut home = Self {
@@ -89,10 +91,11 @@ impl Home {
         home
     }
 
-    /// Takes the report of `from`. True when everything has ended: once, and never before.
+    /// Processes the report of `from`. Returns true when all activities have ended: exactly once,
+    /// and never early.
     ///
     /// # Panics
-    /// A place that is not one of the finish's.
+    /// If `from` is not one of the finish's places.
     pub fn on(&mut self, from: PlaceId, report: Report) -> bool {
         let highest = &mut self.highest[from.index()];
         if report.number > *highest {
@@ -107,7 +110,7 @@ impl Home {
         self.is_done()
     }
 
-    /// Everything has ended.
+    /// Whether all activities have ended.
     pub fn is_done(&self) -> bool {
         self.open == 0 && self.missing == 0
     }

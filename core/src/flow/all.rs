@@ -21,7 +21,7 @@ use core::array;
 /// `'a`; that no method panics; and that [`values`](Self::values) succeeds once every cell of
 /// [`latch_at`](Self::latch_at) is full.
 pub unsafe trait Inputs<'a> {
-    /// The values of all cells, in the same form.
+    /// The values of all cells, in the same arrangement.
     type Values;
 
     /// Returns the number of cells. Accesses none of them.
@@ -92,7 +92,8 @@ unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     }
 }
 
-// SAFETY: dropping a vector of references does not access their targets; the rest is as for slices.
+// SAFETY: dropping a vector of references does not access their targets; a full cell has its value;
+// nothing panics.
 unsafe impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
     type Values = Vec<&'a T>;
 
@@ -144,7 +145,8 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// The continuation of a wait: a closure, or a task that becomes ready.
 pub trait Ready<V>: Sized {
-    /// Called once, by the put that completes the wait, or by the registration if nothing is missing, on that thread.
+    /// Continues with the values. Called once: by the put that completes the wait, on its thread,
+    /// or by the registration if nothing is missing.
     fn ready(self, values: V);
 
     /// As [`ready`](Self::ready) for AND, with the node that waited. An implementation that keeps the node (see

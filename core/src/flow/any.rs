@@ -160,7 +160,7 @@ where
     Ok(())
 }
 
-/// An OR list without cells can never be ready; here is what should have waited.
+/// The error of an OR list without cells, which can never be ready; contains the continuation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EmptyAny<R>(pub R);
 

@@ -11,10 +11,11 @@ use core::mem::{self, MaybeUninit};
 
 /// A data-driven future: empty, then full for ever (Chatterjee 2013, section 3.2.2).
 ///
-/// Besides the value it is two words.
+/// Its size is that of the value plus two words.
 ///
 /// ```
 /// use tautline_core::flow::{Ddf, NotReady};
+///
 /// static ANSWER: Ddf<u32> = Ddf::new();
 /// assert_eq!(ANSWER.get(), Err(NotReady));
 /// assert_eq!(ANSWER.put(42), Ok(()));
@@ -54,7 +55,7 @@ impl<T> Ddf<T> {
         }
     }
 
-    /// As without loom, where it is const.
+    /// Creates an empty cell: not `const`, since loom's constructors are not.
     #[cfg(tautline_loom)]
     pub fn new() -> Self {
         Self {
@@ -102,6 +103,13 @@ impl<T> Ddf<T> {
     }
 
     /// Returns the value, if it was put. Drops the remaining waiters.
+    ///
+    /// ```
+    /// # use tautline_core::flow::Ddf;
+    /// let cell = Ddf::new();
+    /// cell.put(vec![1, 2]).unwrap();
+    /// assert_eq!(cell.into_inner(), Some(vec![1, 2]));
+    /// ```
     pub fn into_inner(mut self) -> Option<T> {
         let latch = mem::replace(&mut self.latch, Latch::new());
         // SAFETY: called only if the cell was full. Its latch was replaced by an empty one, so the value is moved out once.
@@ -153,7 +161,7 @@ pub struct NotReady;
 
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the cell is empty: get comes after the put")
+        f.write_str("the cell is empty: `get` requires an earlier `put`")
     }
 }
 

@@ -65,7 +65,7 @@ impl Link {
         }
     }
 
-    /// As without loom, where it is const.
+    /// Creates the head of a node: not `const`, since loom's constructors are not.
     #[cfg(tautline_loom)]
     pub fn new(finish: unsafe fn(NonNull<Link>, End)) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Latch {
         }
     }
 
-    /// As without loom, where it is const.
+    /// Creates an empty cell: not `const`, since loom's constructors are not.
     #[cfg(tautline_loom)]
     pub(super) fn new() -> Self {
         Self {
@@ -122,10 +122,10 @@ impl Latch {
         self.word.load(Ordering::Acquire).addr() == FULL
     }
 
-    /// Claims the right to write the value. Returns true to one caller ever.
+    /// Claims the right to write the value. Returns true to exactly one caller.
     pub(super) fn claim(&self) -> bool {
-        // The first guess is a cell without waiters. A load would cost more, and would hide from loom, which remembers
-        // one access per word, that a get may precede the claim.
+        // The first guess is a cell without waiters. A load would cost more, and would hide from
+        // loom, which records one access per word, that a get may precede the claim.
         let mut seen = ptr::null_mut::<Link>();
         while seen.addr() & CLAIMED == 0 {
             let claimed = seen.map_addr(|address| address | CLAIMED);

@@ -19,6 +19,14 @@ use core::fmt;
 const NONE: usize = 0;
 
 /// Cells that are waited for together, all or any of them (Chatterjee 2013, section 4.2).
+///
+/// ```
+/// # use tautline_core::flow::{Ddf, DdfList};
+/// let cells: Vec<Ddf<u32>> = (0..4).map(|_| Ddf::new()).collect();
+/// let mut list = DdfList::any(&cells[..2]);
+/// list.push(&cells[3]);
+/// assert_eq!(list.cells().len(), 3);
+/// ```
 #[derive(Debug)]
 pub struct DdfList<'a, T> {
     cells: Vec<&'a Ddf<T>>,

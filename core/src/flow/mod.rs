@@ -9,17 +9,19 @@
 //! | [`DdfList`] | protocol | either, over a list built while the program runs |
 //! | [`wait`](Ddf::wait), [`wait_all`], [`wait_any`] | futures | the same for `async` code |
 //!
-//! This module is independent of tasks and workers, and nothing blocks: a [`put`](Ddf::put) calls [`Waiter::released`]
-//! for each waiter that it releases, on its own thread. A waiter that puts further cells in this call nests as deep as
-//! the graph of cells is long.
+//! This module is independent of tasks and workers, and nothing blocks: a [`put`](Ddf::put) calls
+//! [`Waiter::released`] for each waiter that it releases, on its own thread. A waiter that puts
+//! further cells in this call recurses, to the depth of the longest chain of cells.
 //!
 //! # Lifetimes
-//! A waiter stays in a cell until the cell is put or dropped, which no borrow of the cell bounds. So the safe functions
-//! take waiters that are `'static`. Their `_scoped` variants are `unsafe` and for callers that bound the life of every
-//! waiter, as a finish does: what a waiter borrows must live until the waiter was released or dropped.
+//! A waiter stays in a cell until the cell is put or dropped, which no borrow of the cell bounds.
+//! So the safe functions take waiters that are `'static`. Their `_scoped` variants are `unsafe` and
+//! for callers that bound the life of every waiter, as a finish does: what a waiter borrows must
+//! live until the waiter was released or dropped.
 //!
 //! # Not proved
-//! A wrapper of [`when_any`] stays in a cell that is never put until that cell is dropped, some 50 bytes each.
+//! A wrapper of [`when_any`] stays in a cell that is never put until that cell is dropped, some 50
+//! bytes each.
 
 #[cfg(feature = "alloc")]
 mod all;

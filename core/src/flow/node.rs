@@ -17,8 +17,8 @@ use core::ptr::NonNull;
 ///
 /// A waiter whose cell is dropped empty is dropped.
 pub trait Waiter: Send + Sized {
-    /// Called once, by the put that fills the cell with which the node was registered, on its thread. The node may then be
-    /// registered with another cell.
+    /// Continues after the wait. Called once, by the put that fills the cell with which the node
+    /// was registered, on its thread. The node may then be registered with another cell.
     fn released(node: NodeBox<Self>);
 }
 
@@ -133,7 +133,7 @@ impl Latch {
         unsafe { self.register_scoped(node) }
     }
 
-    /// [`register`](Self::register) for a waiter that borrows.
+    /// As [`register`](Self::register), for a waiter that borrows.
     ///
     /// # Errors
     /// If the cell is full: returns the node, which is not released.

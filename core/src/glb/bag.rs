@@ -9,6 +9,51 @@ use crate::lifeline::Bound;
 /// The balancer calls all methods of a given bag from one thread at a time and never looks inside.
 /// `split` and `merge` must keep the multiset of tasks: none lost, none twice.
 /// Source: Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
+///
+/// ```
+/// use tautline_core::glb::{Bag, Share};
+///
+/// /// Numbers to be summed up.
+/// struct Numbers {
+///     todo: Vec<u64>,
+///     sum: u64,
+/// }
+///
+/// impl Bag for Numbers {
+///     type Shared = ();
+///     type Output = u64;
+///
+///     fn process(&mut self, n: usize, (): &()) -> usize {
+///         let from = self.todo.len().saturating_sub(n);
+///         let done = self.todo.drain(from..);
+///         let count = done.len();
+///         self.sum += done.sum::<u64>();
+///         count
+///     }
+///
+///     fn split(&mut self, share: Share) -> Option<Self> {
+///         let taken = share.of(self.todo.len());
+///         (taken > 0).then(|| Self { todo: self.todo.drain(..taken).collect(), sum: 0 })
+///     }
+///
+///     fn merge(&mut self, other: Self) {
+///         self.todo.extend(other.todo);
+///         self.sum += other.sum;
+///     }
+///
+///     fn len(&self) -> usize {
+///         self.todo.len()
+///     }
+///
+///     fn submit(self, output: &mut u64) {
+///         *output += self.sum;
+///     }
+/// }
+///
+/// let mut bag = Numbers { todo: (1..=100).collect(), sum: 0 };
+/// let stolen = bag.split(Share::Half).expect("100 numbers can be divided");
+/// assert_eq!((bag.len(), stolen.len()), (50, 50));
+/// ```
 pub trait Bag: Sized + Send {
     /// What all workers of a place see, one value a place: an incumbent, a table, or `()`.
     type Shared: Sync;
@@ -55,6 +100,14 @@ pub trait Bag: Sized + Send {
 }
 
 /// How much to take from a bag.
+///
+/// ```
+/// # use tautline_core::glb::Share;
+/// assert_eq!(Share::Half.of(11), 5);
+/// assert_eq!(Share::Count(7).of(11), 7);
+/// assert_eq!(Share::Count(7).of(5), 3); // half as many: all would leave nothing
+/// assert_eq!(Share::Ration(3).of(12), 3); // for each of three thieves and the owner
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Share {
     /// Half, rounded down.
@@ -88,6 +141,37 @@ impl Share {
 }
 
 /// A task that can be done anywhere, on its own, and may leave further tasks.
+///
+/// ```
+/// use tautline_core::deque::Local;
+/// use tautline_core::glb::{Bag, Task, Tasks};
+///
+/// /// A node of the tree of all bit strings up to this length.
+/// struct Node(u32);
+///
+/// impl Task for Node {
+///     type Shared = ();
+///     type Sum = u64;
+///
+///     fn run(self, todo: &mut Local<Self>, sum: &mut u64, (): &()) {
+///         *sum += 1;
+///         if self.0 > 0 {
+///             todo.extend([Node(self.0 - 1), Node(self.0 - 1)]);
+///         }
+///     }
+///
+///     fn add(sum: &mut u64, other: u64) {
+///         *sum += other;
+///     }
+/// }
+///
+/// // `Tasks` is the bag. Sequentially:
+/// let mut tasks = Tasks::from_iter([Node(3)]);
+/// assert_eq!(tasks.process(1000, &()), 15);
+/// let mut sum = 0;
+/// tasks.submit(&mut sum);
+/// assert_eq!(sum, 15);
+/// ```
 pub trait Task: Sized + Send {
     /// What all workers of a place see, one value a place.
     type Shared: Sync;

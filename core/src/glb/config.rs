@@ -12,6 +12,12 @@ use crate::lifeline::Graph;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// All parameters of the balancer.
+///
+/// ```
+/// # use tautline_core::glb::{Config, Steal};
+/// let config = Config { places: 4, workers: 2, steal: Steal::Count(7), ..Config::default() };
+/// assert_eq!(config.places as usize * config.threads(), 8);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Places, at least 1.
@@ -69,6 +75,13 @@ impl Default for Config {
 }
 
 /// How many tasks a worker does between two looks outside.
+///
+/// ```
+/// # use tautline_core::glb::Grain;
+/// # use tautline_core::grain::Tuning;
+/// assert_eq!(Grain::from(511).initial(), 511);
+/// assert_eq!(Grain::default(), Grain::Tuned(Tuning::default()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Grain {
     /// Always so many, at least 1. 511 or 1023 suit tree search (Saraswat 2011).
@@ -140,6 +153,15 @@ pub enum Fairness {
 }
 
 /// Stops a computation early, and tells how far it is.
+///
+/// ```
+/// # use tautline_core::glb::{Control, Reason};
+/// let control = Control::new();
+/// // Any thread:
+/// control.stop(Reason::Interrupted);
+/// control.stop(Reason::Deadline);
+/// assert_eq!(control.reason(), Some(Reason::Interrupted)); // the first reason counts
+/// ```
 #[derive(Debug)]
 pub struct Control {
     /// 0, or one more than the position of the reason among [`Reason::ALL`].

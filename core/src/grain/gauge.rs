@@ -1,11 +1,11 @@
-//! What a place measures about itself for its tuner.
+//! The measurements of a place for its tuner.
 
 use core::ops::AddAssign;
 
-/// Turns that were timed: the look outside and the tasks after it.
+/// Sums over the turns that were timed: the polling phase and the tasks after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Turns.
+    /// The number of turns.
     pub turns: u64,
     /// Of these, turns that ended because no task was left.
     pub dry: u64,
@@ -13,7 +13,7 @@ pub struct Sample {
     pub tasks: u64,
     /// Ticks before the tasks: feeding, answering, serving.
     pub looking: u64,
-    /// Turns in which nothing of that was to be done.
+    /// Turns whose polling phase found nothing to do.
     pub quiet_turns: u64,
     /// Ticks before the tasks in those.
     pub quiet_looking: u64,
@@ -47,7 +47,7 @@ impl Sample {
     }
 }
 
-/// Adds up samples, and how long how many workers of the place had work.
+/// Accumulates samples, and the times during which workers of the place had work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
     sample: Sample,
@@ -57,7 +57,7 @@ pub struct Gauge {
     since: u64,
 }
 
-/// How much of its workers a place used.
+/// The utilization of the workers of a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Utilization {
     /// Ticks during which all workers had work.
@@ -79,25 +79,25 @@ impl Utilization {
 }
 
 impl Gauge {
-    /// Some turns were timed.
+    /// Adds a sample of timed turns.
     pub fn sampled(&mut self, sample: Sample) {
         self.sample += sample;
     }
 
-    /// From tick `now` on `running` workers of `size` have work.
+    /// Records that from tick `now` on, `running` workers of `size` have work.
     pub fn crew(&mut self, running: usize, size: usize, now: u64) {
         self.utilization_until(now);
         self.running = running as u64;
         self.size = size as u64;
     }
 
-    /// The samples so far, and the use of the workers up to `now`.
+    /// Returns the samples so far, and the utilization up to `now`.
     pub fn read(&mut self, now: u64) -> (Sample, Utilization) {
         (self.sample, self.utilization_until(now))
     }
 
-    /// What has been read is kept: a clock may differ a little between processors, and no later reading
-    /// may be below this one.
+    /// Never lets a later reading be below an earlier one: a clock may differ slightly between
+    /// processors.
     fn utilization_until(&mut self, now: u64) -> Utilization {
         let ticks = now.saturating_sub(self.since);
         let is_full = u64::from(self.running == self.size && self.size > 0);

@@ -1,22 +1,22 @@
-//! The grain tuner: how many tasks a worker does between two looks outside.
+//! The grain tuner: the number of tasks that a worker processes between two polls.
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`Tuning`], [`Rule`] | what can be set |
-//! | [`Pace`] | which turns of a worker are timed |
-//! | [`Gauge`] | what a place measures about itself |
+//! | [`Tuning`], [`Rule`] | parameters |
+//! | [`Pace`] | selects the turns of a worker that are timed |
+//! | [`Gauge`] | the measurements of a place |
 //! | [`Log`] | its readings at one moment |
-//! | [`Tuner`] | from two readings to the next grain: pure, integers only, no clock of its own |
+//! | [`Tuner`] | computes the next grain from two readings: pure, integers only, without a clock |
 //!
 //! # Algorithm
 //! Finnerty 2022, section 3.4: a grain is too large if the place was short of running workers, too
 //! small if one emptying of its reserve was followed by several feedings (merge/empty), or if few
-//! could take from what one had fed (split/merge). Both signs need a reserve that runs empty, so a
-//! place with much work, or with one worker, never learns that its grain is too small.
+//! workers could take from what one had fed (split/merge). Both signs require a reserve that runs
+//! empty, so a place with much work, or with one worker, never detects that its grain is too small.
 //!
-//! [`Rule::Direct`] is ours and has no such blindness: a sampled turn tells how long the look outside
-//! took and how long the tasks did, and the grain follows from the share that looking may have. That
-//! share is larger where workers have been waiting for work, the last moments counting most.
+//! [`Rule::Direct`] is ours and does not have this limitation: a sampled turn measures the time of
+//! polling and of the tasks, and the grain follows from the share of the time that polling may
+//! take. That share is larger if workers have recently been waiting for work.
 #![forbid(unsafe_code)]
 
 mod gauge;
@@ -31,6 +31,14 @@ pub use tuner::Tuner;
 pub const GRAIN_MAX: usize = 1 << 20;
 
 /// How a grain is tuned.
+///
+/// ```
+/// # use tautline_core::grain::{Rule, Tuning};
+/// let published = Tuning::thesis(Rule::MergeEmpty);
+/// let patient = Tuning { interval: 10_000_000, ..Tuning::default() };
+/// assert_eq!(published.initial, 10);
+/// # assert!(patient.interval > published.interval);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
     /// What the verdicts are based on.
@@ -39,12 +47,13 @@ pub struct Tuning {
     pub initial: usize,
     /// Ticks of the port's clock between two verdicts.
     pub interval: u64,
-    /// Measure and judge, but leave the grain as it is.
+    /// Whether the grain is kept regardless of the verdicts, which are still computed.
     pub frozen: bool,
 }
 
 impl Tuning {
-    /// The thesis' settings: 10 tasks at first, a verdict every millisecond of a clock of nanoseconds.
+    /// Returns the thesis' settings: 10 tasks at first, a verdict every millisecond of a clock of
+    /// nanoseconds.
     pub const fn thesis(rule: Rule) -> Self {
         Self {
             rule,
@@ -54,7 +63,7 @@ impl Tuning {
         }
     }
 
-    /// Everything is measured and judged, and the grain stays at `grain`.
+    /// Returns settings with the constant grain `grain`; the tuner runs but its result is ignored.
     pub const fn frozen(grain: usize) -> Self {
         Self {
             rule: Rule::Direct,
@@ -66,8 +75,8 @@ impl Tuning {
 }
 
 impl Tuning {
-    /// Ticks before the first verdict. A direct measurement says something at once; it is repeated at
-    /// intervals that double.
+    /// Returns the ticks before the first verdict. A direct measurement is meaningful immediately;
+    /// it is repeated at intervals that double.
     pub(crate) const fn first_interval(&self) -> u64 {
         match self.rule {
             Rule::Direct => self.interval / 64,
@@ -75,8 +84,8 @@ impl Tuning {
         }
     }
 
-    /// Ticks between verdicts in the long run. Where many workers report, there is enough to judge by
-    /// several times an interval; and a place that came by work a moment ago cannot wait.
+    /// Returns the ticks between verdicts in the long run. Where many workers report, a fraction of
+    /// the interval has enough samples; and a place that has just received work cannot wait.
     pub(crate) const fn last_interval(&self) -> u64 {
         match self.rule {
             Rule::Direct => self.interval / 4,
@@ -86,7 +95,7 @@ impl Tuning {
 }
 
 impl Default for Tuning {
-    /// Measured directly, from a grain of 1.
+    /// Returns a direct measurement, from a grain of 1.
     fn default() -> Self {
         Self {
             rule: Rule::Direct,
@@ -97,10 +106,10 @@ impl Default for Tuning {
     }
 }
 
-/// What tells that a grain is too small.
+/// The criterion for a grain that is too small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// Looking outside takes too large a share of the time.
+    /// Polling takes too large a share of the time.
     Direct,
     /// The reserve was fed more than 1.3 times for each time it was emptied.
     MergeEmpty,
@@ -108,16 +117,16 @@ pub enum Rule {
     SplitMerge,
 }
 
-/// What a place has counted and measured since its beginning; every number only grows.
+/// The counters and measurements of a place since its beginning; every number only grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// Times that work was put into the reserve of the place.
+    /// Times that work was added to the reserve of the place.
     pub fed: u64,
-    /// Times that work was taken out of it.
+    /// Times that work was taken from it.
     pub split: u64,
     /// Times that this left it empty.
     pub emptied: u64,
-    /// How the workers were used.
+    /// The utilization of the workers.
     pub utilization: Utilization,
     /// The sampled turns.
     pub sample: Sample,

@@ -1,19 +1,19 @@
-//! Which turns of a worker are timed.
+//! Selects the turns of a worker that are timed.
 
 use crate::grain::{Sample, Tuning};
 
-/// Turns are timed so often that this many fit an interval of the tuner; short ones in between are not,
-/// since reading a clock may take longer than they do.
+/// The number of timed turns per interval of the tuner; short ones in between are not timed, since
+/// reading a clock may take longer than they do.
 const TIMED_PER_INTERVAL: u64 = 32;
 
-/// Most turns in a row that are not timed.
+/// The maximum number of consecutive turns that are not timed.
 const SKIP_MAX: u64 = 4096;
 
-/// Times some of the turns of one worker and says when to report them.
+/// Times some of the turns of one worker and determines when to report them.
 #[derive(Clone, Debug)]
 pub struct Pace {
     timing: Timing,
-    /// Turns to come that are not timed.
+    /// The number of following turns that are not timed.
     skip: u64,
     sum: Sample,
     reported: u64,
@@ -39,7 +39,7 @@ enum Timing {
 }
 
 impl Pace {
-    /// A worker that begins at tick `now`.
+    /// Creates the pace of a worker that begins at tick `now`.
     pub fn new(tuning: &Tuning, now: u64) -> Self {
         Self {
             timing: Timing::Off,
@@ -51,7 +51,8 @@ impl Pace {
         }
     }
 
-    /// A turn begins, and the one before has ended. What was measured, when it is time to report it.
+    /// Ends the previous turn and begins the next one. Returns the measurements when they are to be
+    /// reported.
     #[inline]
     pub fn begin(&mut self, now: impl FnOnce() -> u64) -> Option<Sample> {
         match self.timing {
@@ -63,7 +64,7 @@ impl Pace {
         }
     }
 
-    /// There is something to be done before the tasks.
+    /// Records that the polling phase of this turn found something to do.
     #[inline]
     pub fn disturbed(&mut self) {
         if let Timing::Looking { quiet, .. } = &mut self.timing {
@@ -71,7 +72,7 @@ impl Pace {
         }
     }
 
-    /// The look outside is over.
+    /// Ends the polling phase of this turn.
     #[inline]
     pub fn looked(&mut self, now: impl FnOnce() -> u64) {
         if let Timing::Looking { began, quiet } = self.timing {
@@ -91,7 +92,7 @@ impl Pace {
         self.timing = Timing::Off;
     }
 
-    /// So many tasks were done, and perhaps none is left.
+    /// Records that `done` tasks were processed, and whether none is left.
     #[inline]
     pub fn did(&mut self, done: u64, is_dry: bool) {
         if let Timing::Computing { tasks, dry, .. } = &mut self.timing {

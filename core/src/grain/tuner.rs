@@ -66,7 +66,7 @@ pub struct Tuner {
 }
 
 impl Tuner {
-    /// A tuner that has seen nothing until tick `now`.
+    /// Creates a tuner without measurements before tick `now`.
     pub fn new(tuning: Tuning, now: u64) -> Self {
         Self {
             tuning,
@@ -79,19 +79,19 @@ impl Tuner {
         }
     }
 
-    /// The grain as it stands.
+    /// Returns the current grain.
     pub fn grain(&self) -> usize {
         self.grain
     }
 
-    /// It is time for a verdict.
+    /// Whether the next verdict is due.
     pub fn is_due(&self, now: u64) -> bool {
         now.saturating_sub(self.ticked) >= self.patience
     }
 
-    /// The place was without work since the last verdict. Shares of the elapsed time then say nothing,
-    /// and what lies before this reading is forgotten; timed turns are as good as ever. True if there
-    /// can be no verdict now.
+    /// Discards the readings before this one, since the place was without work since the last
+    /// verdict and shares of the elapsed time are meaningless; timed turns remain valid. Returns
+    /// true if no verdict is possible now.
     pub fn rested(&mut self, log: Log, now: u64) -> bool {
         let forget = self.tuning.rule != Rule::Direct;
         if forget {
@@ -102,7 +102,7 @@ impl Tuner {
         forget
     }
 
-    /// Judges what happened since the last reading; the new grain if that changes it.
+    /// Judges the time since the last reading; returns the new grain if it changes.
     pub fn tick(&mut self, log: Log, now: u64) -> Option<usize> {
         let elapsed = now.saturating_sub(self.ticked);
         let since = log.since(&self.before);
@@ -152,7 +152,8 @@ impl Tuner {
         }
     }
 
-    /// If empty looks take too much, that is corrected at once, to half of what they may take.
+    /// Judges by direct measurement. If empty polls take too much, the grain is corrected
+    /// immediately, to half of their limit.
     fn judge_directly(&self, log: &Log) -> Option<Verdict> {
         let sample = &log.sample;
         let [turns, dry, tasks] = [sample.turns, sample.dry, sample.tasks].map(u128::from);
@@ -164,19 +165,20 @@ impl Tuner {
         let part = 4 * (busy + idle) / idle.max(1);
         let part = part.clamp(LOOK_SHARE_SHORT, LOOK_SHARE);
         let short = part < LOOK_SHARE;
-        // As if all the turns that were timed had found nothing to do.
+        // As if all timed turns had found nothing to do.
         let empty =
             u128::from(sample.quiet_looking) * turns / u128::from(sample.quiet_turns.max(1));
-        // The tasks of a turn of which an empty look takes just what it may.
+        // The number of tasks per turn at which an empty poll takes exactly its limit.
         let enough = part * empty * tasks / (turns * computing);
-        // Where workers wait it is high time; else by halves, as nothing is lost meanwhile.
+        // If workers wait, immediately; otherwise by halves, since nothing is lost meanwhile.
         let large = match (short, usize::try_from(2 * enough)) {
             (true, Ok(enough)) => Verdict::Large(enough.clamp(self.grain / 8, self.grain / 2)),
             _ => Verdict::Large(self.grain / 2),
         };
         if 2 * dry > turns {
-            // The turns end before the grain does: a larger one would change nothing. A smaller one lets
-            // work be set aside sooner, as long as looking stays cheap in turns that do not end early.
+            // The turns end before the grain does: a larger one would change nothing. A smaller one
+            // lets work be set aside sooner, as long as polling stays cheap in turns that do not
+            // end early.
             let spare = self.grain as u128 > 2 * enough;
             return (short && spare && self.grain > 1).then_some(large);
         }

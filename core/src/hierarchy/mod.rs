@@ -1,19 +1,21 @@
-//! The tree of memories of one node: which workers are near which memory, and near each other.
+//! The tree of memories of one node: the distances between workers and memories.
 //!
-//! A domain is a memory, a cache, a core, a node or a device. Workers hang on the leaves; a domain serves
-//! the workers of the leaves below it. Domains are numbered breadth first from the root, 0; workers from
-//! left to right, so that those below a domain have consecutive numbers. A
-//! place ([`PlaceId`](crate::PlaceId)) is a share of the node with workers of its own: a domain, or some.
+//! A domain is a memory, a cache, a core, a node or a device. Workers are attached to the leaves; a
+//! domain serves the workers of the leaves below it. Domains are numbered breadth first from the
+//! root, 0; workers from left to right, so that those below a domain have consecutive numbers. A
+//! place ([`PlaceId`](crate::PlaceId)) is a share of the node with dedicated workers: one or
+//! several domains.
 //!
 //! # Algorithm
-//! Chatterjee 2013, chapter 5 (hierarchical place trees): domains, their numbers, paths from leaf to root.
-//! The order of victims is our own: there a worker looks through the deques of its path domain by domain;
-//! here the same walk, leaf to root, gives an order of workers, turned by the worker's own position so
-//! that the workers of one domain do not all begin with the same victim.
+//! Chatterjee 2013, chapter 5 (hierarchical place trees): domains, their numbers, paths from leaf
+//! to root. The order of victims is ours: in the source a worker searches the deques of its path
+//! domain by domain; here the same walk, leaf to root, yields an order of workers, rotated by the
+//! worker's own position so that the workers of one domain do not all begin with the same victim.
 //!
 //! # Proved
-//! Tested against brute force on random trees (`core/tests/hierarchy.rs`): numbers, paths, subtrees, and
-//! the order of victims. Nothing changes after [`Spec::build`], so there is no schedule to explore.
+//! Tested against brute force on random trees (`core/tests/hierarchy.rs`): numbers, paths,
+//! subtrees, and the order of victims. Nothing changes after [`Spec::build`], so there is no
+//! schedule to explore.
 #![forbid(unsafe_code)]
 
 mod spec;
@@ -35,7 +37,7 @@ impl Domain {
     /// The whole node.
     pub const ROOT: Self = Self(0);
 
-    /// Its position among all domains.
+    /// Returns its position among all domains.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -48,7 +50,7 @@ impl fmt::Display for Domain {
     }
 }
 
-/// What a domain is.
+/// The kind of a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Memory, of the whole node or of a part of it.
@@ -57,7 +59,7 @@ pub enum Kind {
     Cache,
     /// A core.
     Core,
-    /// A node, or what else is a machine of its own.
+    /// A node: a separate machine.
     Node,
     /// An accelerator.
     Device,
@@ -66,7 +68,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind that descriptions spell so: `mem`, `cache`, `core`, `node`, `device`, or any other word.
+    /// Returns the kind with this name in descriptions: `mem`, `cache`, `core`, `node`, `device`,
+    /// or any other word.
     pub fn named(name: &str) -> Self {
         match name {
             "mem" => Self::Memory,
@@ -78,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// How descriptions spell it.
+    /// Returns the name of the kind in descriptions.
     pub fn name(&self) -> &str {
         match self {
             Self::Memory => "mem",
@@ -103,7 +106,7 @@ struct Node {
     label: String,
     bytes: u64,
     tuning: bool,
-    /// The root's is the root.
+    /// The parent; the root's is the root itself.
     parent: u32,
     level: u32,
     /// Breadth-first numbers make the children of a domain consecutive.
@@ -120,74 +123,74 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Returns the hierarchy of one memory that serves all `workers`: the default for a node without a
-    /// description.
+    /// Returns the hierarchy of one memory that serves all `workers`: the default for a node
+    /// without a description.
     ///
     /// # Errors
-    /// No worker, or more than [`WORKERS_MAX`].
+    /// If there is no worker, or more than [`WORKERS_MAX`].
     pub fn single(workers: u32) -> Result<Self, Fault> {
         Spec::new(Kind::Memory).workers(workers).build()
     }
 
-    /// The domain that serves all workers.
+    /// Returns the domain that serves all workers.
     pub fn root(&self) -> Domain {
         Domain::ROOT
     }
 
-    /// How many domains there are.
+    /// Returns the number of domains.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Never: there is a root.
+    /// Returns false: there is always a root.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// All domains, breadth first.
+    /// Returns all domains, breadth first.
     pub fn domains(&self) -> impl DoubleEndedIterator<Item = Domain> + ExactSizeIterator + use<> {
         (0..self.nodes.len() as u32).map(Domain)
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     pub fn workers(&self) -> u32 {
         self.leaves.len() as u32
     }
 
-    /// What the domain is.
+    /// Returns the kind of the domain.
     ///
     /// # Panics
-    /// As all questions about a domain do: one that is not in this tree.
+    /// As all queries of a domain: if it is not in this tree.
     pub fn kind(&self, domain: Domain) -> &Kind {
         &self.node(domain).kind
     }
 
-    /// What its description calls it; empty if nothing.
+    /// Returns its name in the description; empty if there is none.
     pub fn label(&self, domain: Domain) -> &str {
         &self.node(domain).label
     }
 
-    /// How much it holds, in bytes; 0 if unknown.
+    /// Returns its capacity in bytes; 0 if unknown.
     pub fn bytes(&self, domain: Domain) -> u64 {
         self.node(domain).bytes
     }
 
-    /// Was it marked as one whose workers are tuned together?
+    /// Whether it is marked as a domain whose workers are tuned together.
     pub fn is_tuning(&self, domain: Domain) -> bool {
         self.node(domain).tuning
     }
 
-    /// Steps from the root, whose level is 0.
+    /// Returns the number of steps from the root, whose level is 0.
     pub fn level(&self, domain: Domain) -> u32 {
         self.node(domain).level
     }
 
-    /// The domain above; `None` above the root.
+    /// Returns the domain above; `None` above the root.
     pub fn parent(&self, domain: Domain) -> Option<Domain> {
         (domain != Domain::ROOT).then(|| Domain(self.node(domain).parent))
     }
 
-    /// The domains right below.
+    /// Returns the domains right below.
     pub fn children(
         &self,
         domain: Domain,
@@ -195,42 +198,42 @@ impl Hierarchy {
         self.node(domain).children.clone().map(Domain)
     }
 
-    /// Do workers hang on it, and not domains?
+    /// Whether workers, not domains, are attached to it.
     pub fn is_leaf(&self, domain: Domain) -> bool {
         self.node(domain).children.is_empty()
     }
 
-    /// The workers of the leaves below the domain, or of the domain itself.
+    /// Returns the workers of the leaves below the domain, or of the domain itself.
     pub fn subtree(&self, domain: Domain) -> Range<u32> {
         self.node(domain).workers.clone()
     }
 
-    /// How many workers the domain serves: at least 1.
+    /// Returns the number of workers that the domain serves, at least 1.
     pub fn num_workers(&self, domain: Domain) -> u32 {
         self.node(domain).workers.len() as u32
     }
 
-    /// The domain on the way from `domain` to the root that has this level; `None` if `domain` itself is
-    /// nearer to the root.
+    /// Returns the domain of this level on the path from `domain` to the root; `None` if `domain`
+    /// itself is nearer to the root.
     pub fn ancestor(&self, domain: Domain, level: u32) -> Option<Domain> {
         self.up(domain).find(|&above| self.level(above) == level)
     }
 
-    /// All domains of a kind, breadth first.
+    /// Returns all domains of a kind, breadth first.
     pub fn domains_of_kind<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = Domain> + 'a {
         self.domains()
             .filter(move |&domain| self.kind(domain) == kind)
     }
 
-    /// The domains that are marked as tuned together, breadth first.
+    /// Returns the domains that are marked as tuned together, breadth first.
     pub fn tuning_domains(&self) -> impl Iterator<Item = Domain> + '_ {
         self.domains().filter(|&domain| self.is_tuning(domain))
     }
 
-    /// The domain that the worker hangs on.
+    /// Returns the domain to which the worker is attached.
     ///
     /// # Panics
-    /// As all questions about a worker do: one that is not in this tree.
+    /// As all queries of a worker: if it is not in this tree.
     pub fn leaf_of(&self, worker: u32) -> Domain {
         match self.leaves.get(worker as usize) {
             Some(&leaf) => leaf,
@@ -238,25 +241,27 @@ impl Hierarchy {
         }
     }
 
-    /// The domains that serve the worker, its leaf first and the root last.
+    /// Returns the domains that serve the worker, its leaf first and the root last.
     pub fn path(&self, worker: u32) -> Path<'_> {
         self.up(self.leaf_of(worker))
     }
 
-    /// The smallest domain that serves both workers.
+    /// Returns the smallest domain that serves both workers.
     pub fn common(&self, one: u32, other: u32) -> Domain {
         let serves = |domain: &Domain| self.node(*domain).workers.contains(&other);
         self.leaf_of(other);
         self.path(one).find(serves).unwrap_or(Domain::ROOT)
     }
 
-    /// How many steps `from` has to go up to a domain that serves `to` as well: 0 at one leaf.
+    /// Returns the number of steps from the leaf of `from` up to a domain that serves `to` as well:
+    /// 0 for the same leaf.
     pub fn distance(&self, from: u32, to: u32) -> u32 {
         self.level(self.leaf_of(from)) - self.level(self.common(from, to))
     }
 
-    /// All other workers, the nearest first: those of the worker's leaf, then those of the domain above
-    /// it, and so on. Among equals it begins at another one for each worker.
+    /// Returns all other workers, the nearest first: those of the worker's leaf, then those of the
+    /// domain above it, and so on. Among workers at equal distances, the first one differs for each
+    /// thief.
     pub fn victims(&self, worker: u32) -> Victims<'_> {
         Victims::new(self, worker)
     }
@@ -277,7 +282,7 @@ impl Hierarchy {
     }
 }
 
-/// The way from a domain to the root. See [`Hierarchy::path`].
+/// The path from a domain to the root. See [`Hierarchy::path`].
 #[derive(Clone, Debug)]
 pub struct Path<'a> {
     tree: &'a Hierarchy,

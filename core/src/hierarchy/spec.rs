@@ -1,4 +1,4 @@
-//! What a tree is built from: one description for all copies of a domain.
+//! Descriptions from which trees are built: one description for all copies of a domain.
 #![forbid(unsafe_code)]
 
 use super::{Domain, Hierarchy, Kind, Node};
@@ -7,14 +7,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Most domains of a tree.
+/// The maximum number of domains of a tree.
 pub const DOMAINS_MAX: u32 = 1 << 20;
-/// Most workers of a tree.
+/// The maximum number of workers of a tree.
 pub const WORKERS_MAX: u32 = 1 << 20;
-/// Most levels of a tree: what is built and dropped domain by domain must fit a stack.
+/// The maximum number of levels of a tree: building and dropping it recurses by level.
 pub const DEPTH_MAX: u32 = 64;
 
-/// A domain and what is below it, to be built as often as it has copies.
+/// A domain and the domains below it, built once for each copy.
 ///
 /// ```
 /// use tautline_core::hierarchy::{Kind, Spec};
@@ -37,7 +37,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// One domain without workers and without domains below it.
+    /// Creates a description of one domain without workers and without domains below it.
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -50,37 +50,37 @@ impl Spec {
         }
     }
 
-    /// What tables call it.
+    /// Sets its name in tables.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// How much it holds, in bytes.
+    /// Sets its capacity in bytes.
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = bytes;
         self
     }
 
-    /// How often it, and all that is below it, is there under each copy of the domain above.
+    /// Sets the number of copies of it, with all domains below it, under each copy of its parent.
     pub fn copies(mut self, copies: u32) -> Self {
         self.copies = copies;
         self
     }
 
-    /// Its workers are tuned together.
+    /// Sets whether its workers are tuned together.
     pub fn tuning(mut self, tuning: bool) -> Self {
         self.tuning = tuning;
         self
     }
 
-    /// How many workers hang on each copy.
+    /// Sets the number of workers attached to each copy.
     pub fn workers(mut self, workers: u32) -> Self {
         self.workers = workers;
         self
     }
 
-    /// One more description of domains right below.
+    /// Adds a description of domains directly below.
     pub fn child(mut self, child: Self) -> Self {
         self.children.push(child);
         self
@@ -89,7 +89,7 @@ impl Spec {
     /// Builds the tree with this domain as its root.
     ///
     /// # Errors
-    /// The first mistake, depth first, and where it is.
+    /// The first mistake, depth first, with its position.
     pub fn build(&self) -> Result<Hierarchy, Fault> {
         let mut at = Vec::new();
         if self.copies != 1 {
@@ -103,7 +103,8 @@ impl Spec {
         Ok(number_workers(nodes))
     }
 
-    /// How many domains and workers the copies of this make; at `at`, counted from the root.
+    /// Returns the number of domains and of workers of all copies. `at` is the position, counted
+    /// from the root.
     fn judge(&self, at: &mut Vec<usize>) -> Result<(u32, u32), Fault> {
         let fault = |wrong| Fault {
             at: at.clone(),
@@ -155,11 +156,11 @@ impl Spec {
         Ok((domains, workers))
     }
 
-    /// All domains, breadth first, with the workers of a leaf as a range from 0.
+    /// Returns all domains, breadth first, with the workers of a leaf as a range from 0.
     fn domains(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut queue = VecDeque::from([(self, 0, 0)]);
-        // A domain's children are numbered when it is taken out of the queue.
+        // A domain's children are numbered when it is removed from the queue.
         let mut numbered = 1;
         while let Some((spec, parent, level)) = queue.pop_front() {
             let number = nodes.len() as u32;
@@ -185,7 +186,8 @@ impl Spec {
     }
 }
 
-/// Gives every domain the range of its workers: counted from the last domain to the root, numbered back.
+/// Assigns every domain the range of its workers: counted from the last domain to the root,
+/// numbered on the way back.
 fn number_workers(mut nodes: Vec<Node>) -> Hierarchy {
     for domain in (1..nodes.len()).rev() {
         let workers = nodes[domain].workers.end;
@@ -208,43 +210,44 @@ fn number_workers(mut nodes: Vec<Node>) -> Hierarchy {
     Hierarchy { nodes, leaves }
 }
 
-/// A mistake in a [`Spec`], and where it is.
+/// A mistake in a [`Spec`], and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The way from the root: which of the descriptions below each domain, from 0. Empty at the root.
+    /// The path from the root: at each level the index among the descriptions below the domain.
+    /// Empty at the root.
     pub at: Vec<usize>,
-    /// What is wrong there.
+    /// The mistake.
     pub wrong: Wrong,
 }
 
-/// What is wrong with the description of a domain.
+/// A mistake in the description of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wrong {
-    /// There is one root.
+    /// More than one root.
     Root {
-        /// What was asked for.
+        /// The number requested.
         copies: u32,
     },
-    /// No copy at all.
+    /// Zero copies.
     NoCopy,
-    /// Workers hang on leaves only.
+    /// Workers on a domain that is not a leaf.
     Inner {
-        /// How many were to hang on a domain with domains below it.
+        /// The number of workers requested.
         workers: u32,
     },
-    /// Nothing hangs on a leaf.
+    /// A leaf without workers.
     NoWorker,
     /// More than [`DOMAINS_MAX`] domains.
     Domains {
-        /// The copies that made it too many.
+        /// The number of copies that exceeds the limit.
         copies: u32,
     },
     /// More than [`WORKERS_MAX`] workers.
     Workers {
-        /// Workers of one copy itself.
+        /// The workers of one copy.
         workers: u32,
-        /// The copies that made it too many.
+        /// The number of copies that exceeds the limit.
         copies: u32,
     },
     /// More than [`DEPTH_MAX`] levels.
@@ -254,7 +257,7 @@ pub enum Wrong {
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Root { copies } => write!(f, "num {copies}: the root is there once"),
+            Self::Root { copies } => write!(f, "num {copies}: there is one root"),
             Self::NoCopy => write!(f, "num 0: from 1 to {DOMAINS_MAX}"),
             Self::Inner { workers } => write!(
                 f,

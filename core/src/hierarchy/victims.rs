@@ -4,20 +4,22 @@
 use super::{Domain, Hierarchy, Path};
 use core::ops::Range;
 
-/// The workers that one domain on the path adds to those of the domain below it: all equally far.
+/// The workers that one domain on the path adds to those of the domain below it: all at the same
+/// distance.
 ///
-/// They form a ring that begins right after the domain below; each worker of that domain enters it at a
-/// point of its own.
+/// They form a ring that begins directly after the domain below; each worker of that domain enters
+/// it at a different point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The smallest domain that serves them and the worker.
     pub domain: Domain,
-    /// In this order, at most three ranges that are not empty.
+    /// The workers, in this order: at most three ranges that are not empty.
     pub ranges: [Range<u32>; 3],
 }
 
 impl Group {
-    /// The workers of `whole` that are not in `inner`, for the worker that is the `own`-th of `inner`.
+    /// Creates the group of the workers of `whole` that are not in `inner`, for worker number `own`
+    /// of `inner`.
     fn ring(domain: Domain, whole: Range<u32>, inner: Range<u32>, own: u32) -> Self {
         let (after, before) = (whole.end - inner.end, inner.start - whole.start);
         let turned = own.checked_rem(after + before).unwrap_or(0);
@@ -36,7 +38,7 @@ impl Group {
         Self { domain, ranges }
     }
 
-    /// Its workers, in order.
+    /// Returns its workers, in order.
     pub fn workers(&self) -> impl Iterator<Item = u32> + use<> {
         self.ranges.clone().into_iter().flatten()
     }

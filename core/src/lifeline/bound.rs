@@ -1,19 +1,27 @@
-//! The best that any place has found so far, as far as this place knows.
+//! The best solution found so far, as known at this place.
 //!
 //! # Words
-//! `value`: only ever falls. Any worker of the place improves it; the place's protocol passes an
-//! improvement on along its lifelines, and takes in those of others (Finnerty 2022, TSP). The number
-//! is all there is, so no ordering is needed.
+//! `value`: only decreases. Any worker of the place improves it; the place's protocol sends an
+//! improvement along its lifelines, and applies those that it receives (Finnerty 2022, TSP). The
+//! number publishes nothing else, so no ordering is required.
 //!
 //! # Proved
-//! That a place leaves no improvement untold: models `bound_*` in `verify/tests/glb.rs`. That the best
-//! bound reaches every place, each is told once along a lifeline, and the end waits for none: over
-//! every delivery order, `whispers` in `verify/tests/explore.rs`.
+//! That a place sends every improvement: models `bound_*` in `verify/tests/glb.rs`. That the best
+//! bound reaches every place, is sent once along each lifeline, and does not delay termination:
+//! over every delivery order, `whispers` in `verify/tests/explore.rs`.
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// A bound that only falls: the cost of the best solution known at a place. What is to be maximised
-/// is negated.
+/// A bound that only decreases: the cost of the best solution known at a place. To maximize,
+/// negate.
+///
+/// ```
+/// # use tautline_core::lifeline::Bound;
+/// let shortest = Bound::default();
+/// assert!(shortest.improve(120));
+/// assert!(!shortest.improve(130));
+/// assert_eq!(shortest.get(), 120);
+/// ```
 #[derive(Debug)]
 pub struct Bound {
     value: AtomicUsize,
@@ -26,21 +34,21 @@ impl Default for Bound {
 }
 
 impl Bound {
-    /// Nothing better than `value` is known.
+    /// Creates a bound with the initial value `value`.
     pub fn new(value: usize) -> Self {
         Self {
             value: AtomicUsize::new(value),
         }
     }
 
-    /// The best value known here.
+    /// Returns the best value known here.
     #[inline]
     pub fn get(&self) -> usize {
-        // ORDERING: Relaxed: the number is all there is to see; a stale one only prunes less.
+        // ORDERING: Relaxed: the number publishes nothing else; a stale one only prunes less.
         self.value.load(Ordering::Relaxed)
     }
 
-    /// Takes in a solution of this value. True if it is the best so far.
+    /// Improves the bound by a solution of this value. Returns true if it is the best so far.
     #[inline]
     pub fn improve(&self, value: usize) -> bool {
         // ORDERING: Relaxed, as in get.

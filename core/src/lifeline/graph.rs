@@ -1,19 +1,26 @@
-//! Lifeline graphs: the places with which a place may leave a request.
+//! Lifeline graphs: the places to which a place may send requests along lifelines.
 //!
 //! # Proved
-//! By argument, for every size and radix: strongly connected, out- and in-degree at most z. Clearing a
-//! digit of a label below P gives a label below P, so the cycle of each dimension, restricted to the
-//! labels that exist, contains digit 0. From any place clear all digits to reach 0; from 0 set the
-//! digits of the goal from the most significant down, and every label on the way is at most the goal.
-//! Tested (`core/tests/lifeline.rs`): every size and radix up to 128, radix 2 and one other for every
-//! size up to 512 and for samples up to 4096; by `cargo ci deep`, every size and radix up to 4096.
+//! By argument, for every size and radix: strongly connected, out- and in-degree at most z.
+//! Clearing a digit of a label below P gives a label below P, so the cycle of each dimension,
+//! restricted to the existing labels, contains digit 0. From any place, clear all digits to reach
+//! 0; from 0, set the digits of the goal from the most significant down, and every label on the
+//! path is at most the goal. Tested (`core/tests/lifeline.rs`): every size and radix up to 128,
+//! radix 2 and one other for every size up to 512 and for samples up to 4096; by `cargo ci deep`,
+//! every size and radix up to 4096.
 
 use crate::id::PlaceId;
 
-/// A directed graph over the places; an edge p → q lets p leave a request at q.
+/// A directed graph over the places; an edge p → q is a lifeline along which p sends requests to q.
+///
+/// ```
+/// # use tautline_core::lifeline::Graph;
+/// // 64 places in three dimensions: a cube of side 4.
+/// assert_eq!(Graph::of_dimensions(3, 64), Graph::Hypercube { radix: 4 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Graph {
-    /// p → p + 1: one lifeline a place.
+    /// p → p + 1: one lifeline per place.
     Ring,
     /// The cyclic hypercube of this radix h ≥ 2 with z dimensions, h^(z-1) < P ≤ h^z: in each digit of
     /// p, written in base h, one edge to the next label that exists.
@@ -29,15 +36,16 @@ pub enum Graph {
 }
 
 impl Graph {
-    /// The hypercube of at most `dimensions` dimensions that has room for `places`: that of the least
-    /// radix (Saraswat 2011 gives z and P, and h follows). With one dimension it is the ring.
+    /// Returns the hypercube of at most `dimensions` dimensions that has room for `places`: that of
+    /// the least radix (Saraswat 2011 gives z and P, and h follows). With one dimension it is the
+    /// ring.
     ///
     /// # Panics
-    /// No dimension.
+    /// If `dimensions` is 0.
     pub fn of_dimensions(dimensions: u32, places: u32) -> Self {
         assert!(dimensions > 0, "a hypercube of no dimension");
         let room = |radix: u32| u64::from(radix).saturating_pow(dimensions);
-        // The radix lies in `low..=high`.
+        // The radix is in `low..=high`.
         let (mut low, mut high) = (2, places.max(2));
         while low < high {
             let middle = low + (high - low) / 2;
@@ -49,15 +57,15 @@ impl Graph {
         Self::Hypercube { radix: low }
     }
 
-    /// The places that `from` may leave a request with, of `places` places in all.
+    /// Returns the places to which `from` may send requests along lifelines, among `places` places.
     ///
     /// # Panics
-    /// A hypercube of radix 0 or 1, and a `from` outside `places`.
+    /// If the radix of a hypercube is 0 or 1, or `from` is not below `places`.
     pub fn outgoing(self, from: PlaceId, places: u32) -> Neighbours {
         self.neighbours(from, places, false)
     }
 
-    /// The places that may leave a request with `to`.
+    /// Returns the places that may send requests to `to` along lifelines.
     ///
     /// # Panics
     /// As [`outgoing`](Self::outgoing).
@@ -92,16 +100,16 @@ pub struct Neighbours {
     radix: u64,
     places: u64,
     of: u64,
-    /// Full graph: the distance to look at next. Else the weight h^i of the digit to look at next.
+    /// Full graph: the next distance. Otherwise the weight h^i of the next digit.
     at: u64,
 }
 
 impl Neighbours {
-    /// The neighbour in the dimension of this weight; the place itself if it is alone there.
+    /// Returns the neighbour in the dimension of this weight; the place itself if it has none.
     fn in_dimension(&self, weight: u64) -> u64 {
         let digit = self.of / weight % self.radix;
         let cleared = self.of - digit * weight;
-        // The labels of this dimension that exist have the digits 0..=last, in a cycle.
+        // The existing labels of this dimension have the digits 0..=last, in a cycle.
         let last = ((self.places - 1 - cleared) / weight).min(self.radix - 1);
         let next = match (self.reverse, digit) {
             (false, d) if d == last => 0,

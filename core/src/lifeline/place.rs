@@ -1,88 +1,89 @@
 //! One place of the lifeline protocol, as a state machine without I/O.
 //!
 //! # Algorithm
-//! A place whose workers are all dry asks up to w places picked at random, one at a time; then its
-//! own lifelines, one at a time; then it is quiet until a lifeline brings loot. A place asked along a
-//! lifeline that has nothing records the thief and gives to it as soon as there is surplus.
-//! Source: Saraswat 2011. Before the start every lifeline but those of the home place
-//! counts as asked, so that the first work trickles over the graph (Finnerty).
+//! A place whose workers are all dry sends requests to up to w random places, one at a time; then
+//! along its own lifelines, one at a time; then it is quiet until a lifeline delivers loot. A place
+//! that receives a request along a lifeline and has nothing records the thief and gives to it as
+//! soon as there is surplus. Source: Saraswat 2011. Before the start every lifeline but those of
+//! the home place counts as requested, so that the first work spreads over the graph (Finnerty).
 //!
-//! What differs: loot that arrives while an answer is outstanding starts the workers at once; the
-//! answer is then taken when it comes. Deliveries may overtake each other.
+//! What differs: loot that arrives while an answer is outstanding starts the workers immediately;
+//! the answer is taken when it arrives. Messages may overtake each other.
 //!
 //! # Proved
-//! Over every delivery order for P = 1 to 4 and small trees (`verify/tests/explore.rs`): at most one
-//! request outstanding on a lifeline, a path from work to every quiet place, and, with
+//! Over every delivery order for P = 1 to 4 and small trees (`verify/tests/explore.rs`): at most
+//! one request outstanding on a lifeline, a path from work to every quiet place, and, with
 //! [`finish`](crate::finish), exact termination.
 
 use crate::id::PlaceId;
 use crate::lifeline::Graph;
 use alloc::{collections::VecDeque, vec::Vec};
 
-/// What a place asks of the world around it.
+/// The actions that a place requires of its driver.
 pub trait Actions<L> {
-    /// Sends a request to `to`. The answer comes back as [`Event::Answer`].
+    /// Sends a request to `to`, whose answer arrives as [`Event::Answer`].
     fn request(&mut self, to: PlaceId, lifeline: bool);
     /// Answers the request of `to`.
     fn answer(&mut self, to: PlaceId, loot: Option<L>);
     /// Sends loot to a thief recorded earlier: an activity spawned at `to`.
     fn give(&mut self, to: PlaceId, loot: L);
-    /// Hands loot to the workers of this place, starting one if none runs.
+    /// Passes loot to the workers of this place, starting one if none runs.
     fn work(&mut self, loot: L);
-    /// An activity ended here: the place goes quiet, or loot came while another activity runs.
+    /// Records that an activity ended here: the place becomes quiet, or loot arrived while another
+    /// activity runs.
     fn ended(&mut self);
     /// Takes loot for a thief that sent a request; `None` if there is nothing to spare.
     fn steal(&mut self) -> Option<L>;
-    /// Takes one of the equal shares for so many recorded thieves and the owner; `None` if there is
-    /// nothing to spare.
+    /// Takes one of the equal shares of `thieves` recorded thieves and the owner; `None` if there
+    /// is nothing to spare.
     fn ration(&mut self, thieves: usize) -> Option<L>;
-    /// A number below `n`, uniform for a run, any for an explorer.
+    /// Returns a number below `n`: uniform in a run, arbitrary in an exploration.
     fn pick(&mut self, n: usize) -> usize;
 }
 
-/// What happens to a place.
+/// An event at a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event<L> {
     /// All workers are dry and nothing is set aside. Ignored unless the place is active.
     Dry,
-    /// There is work to spare: serve the recorded thieves.
+    /// There is work to spare for the recorded thieves.
     Surplus,
-    /// `from` asks for work.
+    /// `from` requests work.
     Request {
         /// The thief.
         from: PlaceId,
-        /// Record the thief if there is nothing now.
+        /// Whether to record the thief if there is nothing to spare.
         lifeline: bool,
     },
     /// `from` answers the request made to it.
     Answer {
-        /// The place that was asked.
+        /// The place that received the request.
         from: PlaceId,
-        /// What it gave.
+        /// The loot, if there was any.
         loot: Option<L>,
     },
-    /// Loot along the lifeline to `from`, asked for earlier.
+    /// Loot along the lifeline to `from`, requested earlier.
     Loot {
-        /// The place that was asked.
+        /// The place that received the request.
         from: PlaceId,
-        /// What it gave.
+        /// The loot.
         loot: L,
     },
 }
 
-/// Where a place stands.
+/// The phase of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Workers run, or loot for them is set aside.
     Active,
-    /// Dry and asking; `tries` random places and `lifelines` lifelines have been asked in this search.
+    /// Dry and searching. The fields count the requests of this search.
     Stealing {
-        /// Random places asked.
+        /// The random places to which requests were sent.
         tries: usize,
-        /// Lifelines passed.
+        /// The lifelines passed.
         lifelines: usize,
     },
-    /// Waiting for a lifeline to bring loot. Sends nothing, runs nothing.
+    /// Waiting for a lifeline to deliver loot. Sends nothing, runs nothing.
     Quiet,
 }
 
@@ -93,17 +94,18 @@ pub struct Place {
     places: u32,
     random_steals: usize,
     phase: Phase,
-    /// The place asked last, while its answer is outstanding, and whether along a lifeline.
+    /// The place of the last request, while its answer is outstanding, and whether it was sent
+    /// along a lifeline.
     asked: Option<(PlaceId, bool)>,
-    /// My lifelines; true while a request along it has not been met with loot.
+    /// The lifelines of this place; true while a request along it is outstanding.
     lifelines: Vec<(PlaceId, bool)>,
-    /// Requests along lifelines to me that have not been met.
+    /// The outstanding requests along lifelines to this place.
     thieves: VecDeque<PlaceId>,
 }
 
 impl Place {
-    /// Place `here` of `places`, before the start: the home is active, all others are quiet with
-    /// all their lifelines asked. `random_steals` is w.
+    /// Creates place `here` of `places`, before the start: the home is active, all others are quiet
+    /// with requests along all their lifelines. `random_steals` is w.
     pub fn new(here: PlaceId, places: u32, graph: Graph, random_steals: usize) -> Self {
         let home = here == PlaceId::HOME;
         Self {
@@ -120,7 +122,7 @@ impl Place {
         }
     }
 
-    /// Where the place stands.
+    /// Returns the phase of the place.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -130,17 +132,17 @@ impl Place {
         self.asked.map(|(place, _)| place)
     }
 
-    /// The lifelines, each with whether a request along it is outstanding.
+    /// Returns the lifelines, each with whether a request along it is outstanding.
     pub fn lifelines(&self) -> &[(PlaceId, bool)] {
         &self.lifelines
     }
 
-    /// The places whose request along a lifeline waits here for loot, oldest first.
+    /// Returns the places whose request along a lifeline waits here for loot, oldest first.
     pub fn thieves(&self) -> impl ExactSizeIterator<Item = PlaceId> + '_ {
         self.thieves.iter().copied()
     }
 
-    /// Takes one event; what follows from it goes to `out`.
+    /// Processes one event; the resulting actions go to `out`.
     pub fn on<L>(&mut self, event: Event<L>, out: &mut impl Actions<L>) {
         match event {
             Event::Dry => {
@@ -159,8 +161,8 @@ impl Place {
                 let asked = self.asked.take();
                 match loot {
                     Some(loot) => {
-                        // Loot for a random request leaves an earlier one along a lifeline to the same
-                        // place where it is: recorded there.
+                        // Loot for a random request does not satisfy an earlier one along a
+                        // lifeline to the same place: that one stays recorded there.
                         if asked == Some((from, true)) {
                             self.relax_lifeline(from);
                         }
@@ -181,7 +183,7 @@ impl Place {
         }
     }
 
-    /// Asks the next place of this search, or ends it.
+    /// Sends the next request of this search, or ends it.
     fn search<L>(&mut self, out: &mut impl Actions<L>) {
         let Phase::Stealing { tries, lifelines } = &mut self.phase else {
             return;

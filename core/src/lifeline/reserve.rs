@@ -1,9 +1,9 @@
 //! Work set aside by the workers of a place: for each other, or for other places.
 //!
 //! # Words
-//! `pile`: under its lock; never processed where it lies. `empty`: written under the lock, read
-//! without it: a hint that costs a worker one plain load a turn. Two feeders that both read true
-//! both feed, which is harmless; Finnerty's grain tuner measures how often it happens, by the traffic
+//! `pile`: under its lock; never processed in place. `empty`: written under the lock, read without
+//! it: a hint that costs a worker one plain load per turn. Two feeders that both read true both
+//! feed, which is harmless; Finnerty's grain tuner measures how often it happens, by the traffic
 //! counted under the lock.
 //!
 //! # Orderings
@@ -14,22 +14,22 @@
 use crate::port::Relax;
 use crate::sync::{AtomicBool, Lock, Ordering};
 
-/// A pile of work under a lock, with a flag that says whether a look is worth while.
-/// Source: Finnerty 2022, intra-bag and inter-bag.
+/// A pile of work under a lock, with a hint whether it is empty. Source: Finnerty 2022, intra-bag
+/// and inter-bag.
 #[derive(Debug)]
 pub struct Reserve<B> {
     empty: AtomicBool,
     pile: Lock<Pile<B>>,
 }
 
-/// How often a reserve was used.
+/// The counters of a reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Work was put in.
+    /// Times that work was added.
     pub fed: u64,
-    /// Work was taken out.
+    /// Times that work was taken.
     pub split: u64,
-    /// That left it empty.
+    /// Times that this left it empty.
     pub emptied: u64,
 }
 
@@ -46,7 +46,7 @@ impl<B> Default for Reserve<B> {
 }
 
 impl<B> Reserve<B> {
-    /// An empty reserve.
+    /// Creates an empty reserve.
     pub fn new() -> Self {
         Self {
             empty: AtomicBool::new(true),
@@ -57,14 +57,14 @@ impl<B> Reserve<B> {
         }
     }
 
-    /// Whether the reserve looked empty a moment ago.
+    /// Whether the reserve was empty recently; a hint.
     #[inline]
     pub fn is_empty(&self) -> bool {
         // ORDERING: Relaxed, a hint (R1): callers that act on it take the lock.
         self.empty.load(Ordering::Relaxed)
     }
 
-    /// Adds `work`; `merge` puts it on top of what is there.
+    /// Adds `work`; `merge` adds it to the existing work.
     pub fn feed(&self, work: B, merge: impl FnOnce(&mut B, B), relax: &impl Relax) {
         let mut pile = self.pile.lock(relax);
         match &mut pile.work {
@@ -77,7 +77,7 @@ impl<B> Reserve<B> {
     }
 
     /// Takes what `part` removes from the pile, leaving the rest; everything if it removes nothing.
-    /// Looks under the lock even if the flag says empty.
+    /// Checks under the lock, regardless of the hint.
     pub fn take(&self, part: impl FnOnce(&mut B) -> Option<B>, relax: &impl Relax) -> Option<B> {
         let mut pile = self.pile.lock(relax);
         let portion = part(pile.work.as_mut()?).or_else(|| pile.work.take());
@@ -89,7 +89,7 @@ impl<B> Reserve<B> {
         portion
     }
 
-    /// How it was used so far.
+    /// Returns the counters so far.
     pub fn traffic(&self, relax: &impl Relax) -> Traffic {
         self.pile.lock(relax).traffic
     }

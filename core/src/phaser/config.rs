@@ -1,4 +1,4 @@
-//! Phases, how a phaser is built, and what has happened on it.
+//! Phases, the configuration of a phaser, and its statistics.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -21,15 +21,22 @@ impl fmt::Display for Phase {
     }
 }
 
-/// How a phaser is built.
+/// The configuration of a phaser.
+///
+/// ```
+/// # use tautline_core::phaser::Config;
+/// // Every task has a processor, and the nearest cache is shared by eight of them.
+/// let config = Config { degree: 8, ..Config::default() };
+/// assert_eq!(config.first.0, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Children of a node, 2 to 1024.
     pub degree: usize,
-    /// Failed polls after which a waiting task gathers in place of others. 0, at once, suits
+    /// Failed polls after which a waiting task gathers in place of others. 0, immediately, suits
     /// oversubscribed processors.
     pub help_after: u32,
-    /// The phase to begin with.
+    /// The initial phase.
     pub first: Phase,
 }
 
@@ -43,16 +50,16 @@ impl Default for Config {
     }
 }
 
-/// What has happened on a phaser so far.
+/// Statistics of a phaser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Census {
     /// Phases that have ended.
     pub phases: usize,
-    /// Those of them that a barrier line carried; approximate while one does.
+    /// The number of those that a barrier line carried; approximate while one does.
     pub in_hardware: usize,
     /// Nodes gathered, in some phase, by a task other than their fixed master.
     pub helped: usize,
-    /// Leaves that were made.
+    /// Leaves allocated.
     pub leaves: usize,
     /// Levels of nodes.
     pub levels: usize,

@@ -31,7 +31,7 @@ pub enum PhaserError {
         /// The operator.
         op: Op,
     },
-    /// The phaser belongs to another scope than the one that the child would join.
+    /// The phaser belongs to a scope other than the one that the child would join.
     Scope,
     /// A second wait for a phase, without a signal in between.
     DoubleWait {
@@ -72,7 +72,7 @@ impl fmt::Display for PhaserError {
             }
             Self::Operator { op } => write!(f, "{op:?} is not defined for values of this type"),
             Self::Scope => {
-                f.write_str("the phaser belongs to another scope than the one that the task joins")
+                f.write_str("the phaser belongs to a scope other than the one that the task joins")
             }
             Self::DoubleWait { phase } => {
                 write!(

@@ -14,7 +14,14 @@ use alloc::sync::Arc;
 use core::marker::PhantomData;
 
 impl<P: Relax + Barrier> Registration<P> {
-    /// The phaser on which the task is registered.
+    /// Returns the phaser on which the task is registered.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert_eq!(task.phaser().phase().0, 0);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn phaser(&self) -> Phaser<P> {
         Phaser(Arc::clone(self.shared()))
     }
@@ -25,12 +32,29 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Whether the task is registered on `phaser`.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert!(task.is_on(&task.phaser()));
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn is_on(&self, phaser: &Phaser<P>) -> bool {
         Arc::ptr_eq(self.shared(), &phaser.0)
     }
 }
 
-/// A handle for queries; no task waits for it.
+/// A handle for queries, which is no registration.
+///
+/// ```
+/// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+/// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+/// let phaser = task.phaser();
+/// task.next_blocking()?;
+/// assert_eq!(phaser.phase().0, 1);
+/// assert_eq!(phaser.census().phases, 1);
+/// # Ok::<(), PhaserError>(())
+/// ```
 #[derive(Debug)]
 pub struct Phaser<P: Barrier>(Arc<Shared<P>>);
 
@@ -41,17 +65,17 @@ impl<P: Barrier> Clone for Phaser<P> {
 }
 
 impl<P: Relax + Barrier> Phaser<P> {
-    /// The current phase.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         self.0.current_phase()
     }
 
-    /// How the phaser was built.
+    /// Returns the configuration of the phaser.
     pub fn config(&self) -> Config {
         self.0.config
     }
 
-    /// What has happened so far.
+    /// Returns the statistics of the phaser.
     pub fn census(&self) -> Census {
         let (leaves, levels) = self.0.tree.shape(&self.0.port);
         let phase = self.phase().0;
@@ -75,6 +99,18 @@ impl<P: Relax + Barrier> Phaser<P> {
 ///
 /// A clone for each task makes [`get`](Self::get) fastest: a handle remembers the one task that
 /// contributes values through it.
+///
+/// ```
+/// # use tautline_core::{phaser::{Accumulator, Config, Mode, Op, PhaserError}, port::Spin};
+/// let (sum, mut first) = Accumulator::<u64, _>::create(Spin, Op::Sum, None, Config::default())?;
+/// let mut second = first.register(Mode::SignalWait)?;
+/// sum.put(&mut first, 40)?;
+/// sum.put(&mut second, 2)?;
+/// second.signal()?;
+/// first.next_blocking()?;
+/// assert_eq!(sum.get(), 42);
+/// # Ok::<(), PhaserError>(())
+/// ```
 #[derive(Debug)]
 pub struct Accumulator<T, P: Barrier> {
     shared: Arc<Shared<P>>,
@@ -117,8 +153,8 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
         ))
     }
 
-    /// Contributes `value` to the phase that `task` is about to signal; the last value counts. A
-    /// task that contributes no value does not change the result.
+    /// Contributes `value` to the phase that `task` is about to signal; a later value replaces an
+    /// earlier one. A task that contributes no value does not change the result.
     ///
     /// # Errors
     /// [`PhaserError::NotRegistered`] on this phaser; [`PhaserError::Signalled`]: the task has
@@ -137,14 +173,14 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
         Ok(())
     }
 
-    /// The phaser of this accumulator.
+    /// Returns the phaser of this accumulator.
     pub fn phaser(&self) -> Phaser<P> {
         Phaser(Arc::clone(&self.shared))
     }
 
-    /// The result of the phase that ended last; before the first end, the result of no values. A
-    /// registered task may ask until it signals the phase after the next. Any other thread may ask
-    /// at any time, and gets the result of one phase that has ended.
+    /// Returns the result of the phase that ended last; before the first end, the result of no
+    /// values. A registered task may call this until it signals the phase after the next. Any other
+    /// thread may call it at any time, and obtains the result of one phase that has ended.
     pub fn get(&self) -> T {
         let reduction = self.shared.tree.reduction.as_ref();
         let reduction = reduction.expect("the phaser of an accumulator accumulates");

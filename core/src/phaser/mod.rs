@@ -14,11 +14,11 @@
 //! differs.
 //!
 //! # Files
-//! Each concept owns its words and their table of orderings. From the bottom up: `mode`, `config`,
-//! `error`, `value` (elements, operators, cells; no nodes), `word` (which phase it is), `single`
-//! (what runs once between two phases), `tree` (which tasks have signalled), `line` (whether a
-//! barrier line carries a phase), `shared` (joins these: the end of a phase), `registration` (one
-//! task's view), `handle`. No two files import each other, directly or through others.
+//! Each file owns its atomic words and their table of orderings. From the bottom up: `mode`,
+//! `config`, `error`, `value` (elements, operators, cells), `word` (the current phase), `single`
+//! (the statement that runs once between two phases), `tree` (gathering of signals), `line` (phases
+//! carried by barrier lines), `shared` (the end of a phase, which combines these), `registration`
+//! (one task's view), `handle`. Imports between files form no cycle.
 //!
 //! # Proved
 //! By loom, for two to four tasks: phase order and termination under registration, growth, drops,

@@ -13,9 +13,9 @@ use core::fmt;
 /// | `Wait` | wait | error | nothing | wait |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// A producer: others wait for it, it does not wait.
+    /// A producer: other tasks wait for its signals; it does not wait.
     Signal,
-    /// A consumer: it waits for others, no task waits for it.
+    /// A consumer: it waits for signals; no task waits for it.
     Wait,
     /// A member of a barrier.
     SignalWait,
@@ -32,7 +32,7 @@ impl Mode {
         Self::SignalWaitSingle,
     ];
 
-    /// Whether others wait for the task's signals.
+    /// Whether other tasks wait for the task's signals.
     #[inline]
     pub const fn signals(self) -> bool {
         !matches!(self, Self::Wait)
@@ -52,13 +52,19 @@ impl Mode {
 
     /// Whether a task in this mode may register a child as `child`: the child may do nothing that
     /// its parent may not.
+    ///
+    /// ```
+    /// # use tautline_core::phaser::Mode;
+    /// assert!(Mode::SignalWait.allows(Mode::Wait));
+    /// assert!(!Mode::Wait.allows(Mode::SignalWait));
+    /// ```
     pub const fn allows(self, child: Self) -> bool {
         (self.signals() || !child.signals())
             && (self.waits() || !child.waits())
             && (self.singles() || !child.singles())
     }
 
-    /// The name of the mode in messages.
+    /// Returns the name of the mode in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Signal => "signal-only",

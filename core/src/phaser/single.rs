@@ -1,4 +1,4 @@
-//! What runs exactly once between the last signal of a phase and the first release.
+//! The statement that runs exactly once between the last signal of a phase and its first release.
 //!
 //! # Words
 //! `requested`: raised, before its signal, by a task that requests a statement; `holders`: counts
@@ -20,7 +20,7 @@ use crate::sync::{AtomicUsize, Ordering};
 const REQUESTED: usize = 1;
 const DONE: usize = 2;
 
-/// What [`Single::begin`] found.
+/// The outcome of [`Single::begin`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// The caller must run the statement, and then call [`complete`](Single::complete).
@@ -31,8 +31,8 @@ pub enum Begin {
     Done,
 }
 
-/// One word for all phases: IDLE, REQUESTED, DONE (Chatterjee 2013, 6.5: what stands between the
-/// local gathering and the release).
+/// One word for all phases: IDLE, REQUESTED, DONE (Chatterjee 2013, 6.5: executed between the local
+/// gathering and the release).
 #[derive(Debug)]
 #[repr(C)]
 pub struct Single {
@@ -49,7 +49,7 @@ impl Default for Single {
 }
 
 impl Single {
-    /// Nothing is requested in any phase.
+    /// Creates a state without requests.
     pub fn new() -> Self {
         Self {
             state: AtomicUsize::new(0),
@@ -60,17 +60,17 @@ impl Single {
     }
 
     /// Requests a statement at the end of `phase`. Called by a task that has not signalled `phase`,
-    /// and that calls [`release`](Self::release) before it signals the next one.
+    /// and that calls [`release`](Self::release) before its next signal.
     pub(crate) fn request(&self, phase: usize) {
         // ORDERING: Relaxed: the signal that follows makes it visible to a task that sees all
         // signals.
         self.holders.fetch_add(1, Ordering::Relaxed);
-        // ORDERING: Relaxed: the same signal publishes it.
+        // ORDERING: Relaxed: published by the same signal.
         self.requested.fetch_max(phase + 1, Ordering::Relaxed);
     }
 
-    /// Withdraws a request: this task will not run the statement any more. The caller must then
-    /// recheck whether the phase has ended.
+    /// Withdraws a request: this task will not run the statement. The caller must then recheck
+    /// whether the phase has ended.
     pub(crate) fn release(&self) {
         // ORDERING: Release, pairs with Acquire in is_requested (C2).
         self.holders.fetch_sub(1, Ordering::Release);

@@ -18,12 +18,12 @@ use core::cmp::Ordering::{Equal, Greater, Less};
 /// Set while a task may be parked in the current phase.
 const ASLEEP: usize = 1;
 
-/// See the head of the module.
+/// The current phase and the sleeper bit; see the head of the module.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct PhaseWord(AtomicUsize);
 
-/// What [`PhaseWord::announce_sleeper`] found.
+/// The outcome of [`PhaseWord::announce_sleeper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Announced {
     /// The end of the phase will wake its sleepers.
@@ -35,7 +35,7 @@ pub(crate) enum Announced {
 }
 
 impl PhaseWord {
-    /// A word in phase `first`, without sleepers.
+    /// Creates a word in phase `first`, without sleepers.
     pub(crate) fn new(first: usize) -> Self {
         Self(AtomicUsize::new(first << 1))
     }

@@ -1,39 +1,44 @@
-//! Barriers that the hardware carries.
+//! Barriers in hardware.
 
-/// One of the barriers of a machine.
+/// The number of a barrier line of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Line(pub u8);
 
-/// Barrier lines: wires, or what stands for them, that complete when all included threads have arrived.
+/// Barrier lines: wires, or an equivalent, that complete when all included threads have arrived.
 ///
-/// All methods speak for the calling thread, except `claim` and `give_back`, which any thread may call; none blocks,
-/// none calls back. Provided: a machine without any.
+/// All methods act for the calling thread, except `claim` and `give_back`, which any thread may
+/// call; none blocks or calls back into the core. Provided: a machine without lines.
 ///
-/// What was done before `arrive`, or `exclude`, is visible after the `is_done` that it leads to: these release, `is_done` acquires.
+/// What a thread did before `arrive` or `exclude` is visible to a thread whose `is_done` returns
+/// true because of it: the former release, `is_done` acquires.
 pub trait Barrier {
-    /// How many lines the machine has; with none, `claim` is not called.
+    /// Returns the number of lines of the machine. If it is 0, `claim` is not called.
     fn lines(&self) -> usize {
         0
     }
 
-    /// A line for the caller alone to hand out, if one is free. Nobody is included in it.
+    /// Claims a free line for exclusive use by the caller, if there is one. The line includes no
+    /// thread.
     fn claim(&self) -> Option<Line> {
         None
     }
 
-    /// Gives a claimed line back. Nobody may be included in it.
+    /// Releases a claimed line, which must include no thread.
     fn give_back(&self, _line: Line) {}
 
-    /// From now on the line waits for this thread too.
+    /// Includes the calling thread: the line waits for it from now on.
     fn include(&self, _line: Line) {}
 
-    /// The line no longer waits for this thread, which has not arrived since it was last done. It may complete thereby.
+    /// Excludes the calling thread, which has not arrived since the line last completed. This may
+    /// complete the line.
     fn exclude(&self, _line: Line) {}
 
-    /// This thread, which is included and has not arrived since the line was last done, has come.
+    /// Records the arrival of the calling thread, which is included and has not arrived since the
+    /// line last completed.
     fn arrive(&self, _line: Line) {}
 
-    /// All threads included have come since this thread last arrived.
+    /// Whether all included threads have arrived since the line last completed for the calling
+    /// thread.
     fn is_done(&self, _line: Line) -> bool {
         true
     }

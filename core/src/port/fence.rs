@@ -12,7 +12,8 @@ use crate::sync::full_fence;
 /// The implementor must ensure that, where [`heavy_fence`](Self::heavy_fence) returns true, it and every
 /// [`light_fence`](Self::light_fence) of another thread behave as a pair of full fences.
 pub unsafe trait Fence {
-    /// Orders this thread's accesses towards threads that execute a heavy fence. Provided: a full fence.
+    /// Orders this thread's accesses with respect to threads that execute a heavy fence. Provided:
+    /// a full fence.
     ///
     /// Called from any thread, at every fork and join; must not call back.
     #[inline(always)]
@@ -21,8 +22,8 @@ pub unsafe trait Fence {
         full_fence();
     }
 
-    /// Orders all threads' accesses; false if the machine cannot for now. Provided: a full fence, the other half of the provided
-    /// light one.
+    /// Orders all threads' accesses. Returns false if the machine cannot do so at present.
+    /// Provided: a full fence, the other half of the provided light one.
     ///
     /// Called from any thread; may take microseconds; must not call back.
     fn heavy_fence(&self) -> bool {

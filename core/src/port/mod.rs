@@ -1,9 +1,10 @@
-//! What a machine must lend the core: one capability a file.
+//! The capabilities that the core requires of a machine, one per file.
 //!
-//! Required methods are the port; a backend that implements only those is complete and correct.
+//! Required methods are the port: a backend that implements only those is complete and correct.
 //!
-//! [`Fence`], [`Thread`] and [`Unwind`] are unsafe to implement, since the pool's memory safety rests on them. On the others rests only
-//! that a program goes on: one that panics inside a wait of the pool aborts the process.
+//! [`Fence`], [`Thread`] and [`Unwind`] are unsafe to implement, since the pool's memory safety
+//! depends on them. The other traits affect progress only: an implementation that panics inside a
+//! wait of the pool aborts the process.
 #![deny(unsafe_code)]
 
 mod barrier;
@@ -26,13 +27,13 @@ pub use thread::Thread;
 pub use transport::Transport;
 pub use unwind::Unwind;
 
-/// All that a machine lends to one place of a computation whose messages are `M`. Nothing in it
-/// blocks: the driver of a worker decides what a worker without work does.
+/// The capabilities of one place of a computation whose messages are `M`. No method blocks: the
+/// driver of a worker decides what a worker without work does.
 pub trait Port<M>: Clock + Relax + Transport<M> + Unpark {}
 
 impl<M, P: Clock + Relax + Transport<M> + Unpark> Port<M> for P {}
 
-/// All that a machine lends to the workers of one pool of tasks.
+/// The capabilities required by the workers of one pool of tasks.
 pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Watch + Sync + 'static {}
 
 impl<P: Clock + Fence + Park + Relax + Thread + Unwind + Watch + Sync + 'static> Host for P {}

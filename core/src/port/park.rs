@@ -1,23 +1,23 @@
-//! Time, and blocking until another thread wakes the caller.
+//! Clocks, and blocking until another thread wakes the caller.
 
 use crate::id::WorkerId;
 
-/// A monotonic counter: time, as the machine counts it.
+/// A monotonic clock.
 ///
-/// Called from any thread; does not block, does not call back, orders nothing.
+/// Called from any thread; does not block, does not call back, implies no memory ordering.
 pub trait Clock {
-    /// Ticks since some fixed moment; never decreases on one thread.
+    /// Returns the ticks since a fixed moment. Never decreases on one thread.
     fn now(&self) -> u64;
 
-    /// How many ticks a second has. Provided: a tick is a nanosecond.
+    /// Returns the number of ticks per second. Provided: a tick is a nanosecond.
     fn ticks_per_second(&self) -> f64 {
         1e9
     }
 }
 
-/// Waking workers: all that a state machine, which never blocks by itself, needs.
+/// Waking workers: the part that state machines need, which never block themselves.
 pub trait Unpark {
-    /// Makes the permit of `worker` available. Any thread; does not block. Release.
+    /// Makes the permit of `worker` available. Called from any thread; does not block. Release.
     fn unpark(&self, worker: WorkerId);
 }
 
@@ -28,8 +28,8 @@ pub trait Park: Unpark {
     /// available is visible.
     fn park(&self, worker: WorkerId);
 
-    /// Ticks of the [`Clock`] for which `worker` should search for work before it parks: about the
-    /// cost of a wake-up. Called by the worker itself. Provided: none.
+    /// Returns the ticks of the [`Clock`] for which `worker` should search for work before it
+    /// parks: about the cost of a wake-up. Called by the worker itself. Provided: 0.
     fn patience(&self, _worker: WorkerId) -> u64 {
         0
     }

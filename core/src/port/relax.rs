@@ -1,16 +1,17 @@
 //! What a thread does between two polls of a word that another thread will change.
 
-/// Waiting without giving up the processor for good.
+/// Pausing between two polls.
 ///
-/// Called from any thread, must return soon, must not call back into the core, orders nothing.
+/// Called from any thread; must return soon, must not call back into the core; implies no memory
+/// ordering.
 pub trait Relax {
-    /// One iteration of a wait; `turn` counts its failed polls from 0, so that a port can spin first
-    /// and yield later.
+    /// Pauses for one iteration of a wait. `turn` counts its failed polls from 0, so that a port
+    /// can spin first and yield later.
     fn relax(&self, turn: u32);
 
-    /// As [`relax`](Self::relax), in a wait that cannot end before other threads have been scheduled,
-    /// possibly on this processor: a port of an oversubscribed machine yields at once rather than
-    /// spin. Provided: as `relax`.
+    /// As [`relax`](Self::relax), in a wait that cannot complete until other threads are scheduled,
+    /// possibly on this processor: on an oversubscribed machine a port should yield immediately
+    /// rather than spin. Provided: as `relax`.
     fn yield_now(&self, turn: u32) {
         self.relax(turn);
     }
@@ -28,7 +29,7 @@ impl<P: Relax + ?Sized> Relax for &P {
     }
 }
 
-/// Pure spinning: right where every thread has a processor of its own.
+/// Pure spinning, for machines on which every thread has a dedicated processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin;
 

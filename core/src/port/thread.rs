@@ -1,8 +1,8 @@
-//! The thread that a task finds itself on.
+//! The identity and the stack of the calling thread.
 
 use crate::id::WorkerId;
 
-/// Which worker runs here, and on which stack.
+/// The worker that the calling thread acts as, and its stack.
 ///
 /// Called from any thread; must not block and not call back, [`on_more_stack`](Self::on_more_stack)
 /// excepted; orders nothing. A port is shared by the pool and by the code that runs in it, so only
@@ -38,24 +38,24 @@ use crate::id::WorkerId;
 /// - `on_more_stack` calls `body` on the calling thread, if at all, and returns after `body` has;
 /// - no method unwinds, except `on_more_stack` by a panic of `body`.
 pub unsafe trait Thread {
-    /// The worker of this port that the calling thread is, if any.
+    /// Returns the worker of this port that the calling thread acts as, if any.
     fn current(&self) -> Option<WorkerId>;
 
-    /// Makes the calling thread that worker, or none, from now on. Calls nest if the thread is a
-    /// worker of other ports too.
+    /// Makes the calling thread act as `worker` from now on, or as no worker. Calls nest if the
+    /// thread is a worker of other ports too.
     ///
     /// # Safety
     /// The caller must hold the seat of `worker` on the calling thread, or, for `None`, be about to
-    /// give up the seat that it holds.
+    /// release the seat that it holds.
     unsafe fn set_current(&self, worker: Option<WorkerId>);
 
-    /// The lowest address that calls on this thread may safely reach, in bytes. Provided: no limit
-    /// known.
+    /// Returns the lowest address that calls on this thread may safely reach. Provided: 0, no known
+    /// limit.
     fn stack_floor(&self) -> usize {
         0
     }
 
-    /// Calls `body`, once, where there is stack left; does not call it if there is no memory for
+    /// Calls `body`, once, where enough stack is left. Does not call it if there is no memory for
     /// that. Provided: on the present stack.
     fn on_more_stack(&self, body: &mut dyn FnMut()) {
         body();

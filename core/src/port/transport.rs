@@ -2,16 +2,17 @@
 
 use crate::id::PlaceId;
 
-/// The messages of one place: what this place sends to the others of the same computation.
+/// The messages that one place sends to the other places of its computation.
 ///
-/// Called from any worker of the place, may not block for long, must not call back into the calling
-/// worker. Messages may overtake each other; none is lost or duplicated. `send` releases what the
-/// sender did; the receiver of the message acquires it.
+/// Called from any worker of the place; must not block for long, and must not call back into the
+/// calling worker. Messages may overtake each other; none is lost or duplicated. `send` releases,
+/// and the receipt of the message acquires.
 pub trait Transport<M> {
     /// Delivers `message` to place `to`, and wakes a worker there if all are parked.
     fn send(&self, to: PlaceId, message: M);
 
-    /// Ends the computation at every place: wakes all workers, which then find it closed.
+    /// Ends the computation at every place: wakes all workers, which then observe that it is
+    /// closed.
     fn close(&self);
 
     /// Whether the computation has ended, or is being stopped.

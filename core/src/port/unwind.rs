@@ -1,19 +1,20 @@
-//! What becomes of a panic.
+//! Catching panics.
 
 /// Catches panics, so that they reach the owner of the scope in which they happened.
 ///
-/// A machine without unwinding only calls: a panic ends it.
+/// On a machine without unwinding, `catch` only calls `body`, and a panic ends the program.
 ///
 /// # Safety
-/// Frames that other threads use are left only by a return, which the pool ensures by catching what is called from
-/// them. The implementor must ensure that `catch` does not unwind, whether `body` panics or not.
+/// Frames that other threads access are left only by a return, which the pool ensures by catching
+/// the panics of its callees. The implementor must ensure that `catch` does not unwind, whether
+/// `body` panics or not.
 pub unsafe trait Unwind {
-    /// What a panic carries.
+    /// The payload of a panic.
     type Payload: Send + 'static;
 
-    /// Calls `body`, and gives back its panic instead of passing it on.
+    /// Calls `body`; returns its panic instead of propagating it.
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload>;
 
-    /// Goes on with a panic that was caught.
+    /// Resumes a panic that was caught.
     fn resume(&self, payload: Self::Payload) -> !;
 }

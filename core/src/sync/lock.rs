@@ -13,21 +13,21 @@ use crate::port::Relax;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// A value that one thread at a time may touch. Waiters call [`Relax`], so the port decides what
-/// waiting costs.
+/// A value that one thread at a time may access. Waiters call [`Relax`], so the port determines the
+/// cost of waiting.
 #[derive(Debug)]
 pub struct Lock<T> {
     held: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock hands out `&mut T` to one thread at a time, which is sending `T` between threads.
+// SAFETY: the lock lends `&mut T` to one thread at a time, which is sending `T` between threads.
 unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: moving the lock moves the value.
 unsafe impl<T: Send> Send for Lock<T> {}
 
 impl<T> Lock<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     #[cfg(not(tautline_loom))]
     pub const fn new(value: T) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     #[cfg(tautline_loom)]
     pub fn new(value: T) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Takes the lock, relaxing between attempts.
+    /// Acquires the lock, relaxing between attempts.
     #[inline]
     pub fn lock(&self, relax: &impl Relax) -> Guard<'_, T> {
         let mut turn = 0;
@@ -58,11 +58,12 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Takes the lock if it is free.
+    /// Acquires the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are seen.
-        // ORDERING: failure Relaxed: nothing is touched.
+        // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are
+        // visible.
+        // ORDERING: failure Relaxed: nothing is read.
         let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         let taken = self.held.compare_exchange(false, true, success, failure);
         taken.is_ok().then(|| Guard {
@@ -77,7 +78,7 @@ impl<T> Lock<T> {
     }
 }
 
-/// The right to touch the value of a [`Lock`]; dropping it gives the lock back.
+/// The right to access the value of a [`Lock`]; dropping it releases the lock.
 ///
 /// ```compile_fail
 /// use tautline_core::sync::Guard;
@@ -87,7 +88,7 @@ impl<T> Lock<T> {
 #[derive(Debug)]
 pub struct Guard<'a, T> {
     lock: &'a Lock<T>,
-    /// A guard may be shared between threads only if what it leads to may.
+    /// A guard may be shared between threads only if the value may.
     value: PhantomData<&'a mut T>,
 }
 
@@ -108,7 +109,8 @@ impl<T> DerefMut for Guard<'_, T> {
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in try_lock (L1): what was done to the value is seen by the next holder.
+        // ORDERING: Release, pairs with Acquire in try_lock (L1): the next holder observes all
+        // writes to the value.
         self.lock.held.store(false, Ordering::Release);
     }
 }

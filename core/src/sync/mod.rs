@@ -1,9 +1,9 @@
-//! The one door to atomics, cells and locks.
+//! Atomics, cells and locks: the only module of the crate that accesses them directly.
 //!
-//! Everything in this crate that threads share goes through here, so that a build with
-//! `--cfg tautline_loom` puts the loom model checker behind the same names, and one with
-//! `--cfg tautline_shuttle` the shuttle scheduler, in whose runs every access can be watched.
-//! SeqCst *accesses* are not used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
+//! All shared state of the crate uses these types, so that a build with `--cfg tautline_loom`
+//! replaces them by those of the loom model checker, and one with `--cfg tautline_shuttle` by those
+//! of the shuttle scheduler, in whose runs every access can be observed. SeqCst *accesses* are not
+//! used anywhere (loom treats them as AcqRel): `fence(SeqCst)` is.
 
 mod cache_line;
 mod fence;
@@ -39,14 +39,14 @@ pub use crossbeam_utils::CachePadded;
 #[cfg(tautline_loom)]
 pub use loom::cell::UnsafeCell;
 
-/// A cell whose accesses loom can see. Without loom it is `core::cell::UnsafeCell`.
+/// A cell whose accesses loom observes. Without loom it is `core::cell::UnsafeCell`.
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 #[derive(Debug, Default)]
 pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
 
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 impl<T> UnsafeCell<T> {
-    /// A cell that holds `value`.
+    /// Creates a cell with `value`.
     pub const fn new(value: T) -> Self {
         Self(core::cell::UnsafeCell::new(value))
     }
@@ -63,7 +63,7 @@ impl<T> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// The value, taken out of the cell.
+    /// Returns the value of the cell.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }

@@ -23,24 +23,24 @@ impl Default for Permit {
 }
 
 impl Permit {
-    /// Not given.
+    /// Creates a permit that is not available.
     pub fn new() -> Self {
         Self {
             given: AtomicBool::new(false),
         }
     }
 
-    /// Gives the permit. To be followed by waking the owner, if it sleeps.
+    /// Makes the permit available. The caller must then wake the owner, if it sleeps.
     pub fn give(&self) {
-        // ORDERING: Release, pairs with Acquire in try_take (P1). A swap, not a store: the owner then also sees
-        // what came before the permits that this one covers.
+        // ORDERING: Release, pairs with Acquire in try_take (P1). A swap, not a store: the owner
+        // then also observes what precedes the earlier calls that this one covers.
         self.given.swap(true, Ordering::Release);
     }
 
-    /// Takes the permit if it is there. The owner only.
+    /// Takes the permit if it is available. Called by the owner only.
     pub fn try_take(&self) -> bool {
-        // ORDERING: Relaxed look first, so that a spinning owner does not write the line; the Acquire of the
-        // swap pairs with Release in give (P1).
+        // ORDERING: Relaxed load first, so that a spinning owner does not write the line; the
+        // Acquire of the swap pairs with Release in give (P1).
         self.given.load(Ordering::Relaxed) && self.given.swap(false, Ordering::Acquire)
     }
 }

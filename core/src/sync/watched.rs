@@ -1,9 +1,10 @@
 //! Atomics under shuttle: every access is a scheduling point and is reported to an observer.
 //!
 //! # Algorithm
-//! The words are those of `core`, as large and as aligned as where the code ships, so that what shares a line there
-//! shares one here. A scheduling point precedes each access, and none lies between the report and the access, so an
-//! observer may rely on the state at its report. Shuttle takes every ordering for the strongest one.
+//! The atomics are those of `core`, with their sizes and alignments, so that the same words share a
+//! cache line. A scheduling point precedes each access, and none lies between the report and the
+//! access, so an observer may rely on the state at its report. Shuttle treats every ordering as the
+//! strongest one.
 
 #![expect(
     clippy::std_instead_of_alloc,
@@ -19,14 +20,14 @@ use std::thread_local;
 
 pub use core::sync::atomic::Ordering;
 
-/// What an access does to the memory.
+/// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reads a word.
     Load,
     /// Writes a word.
     Store,
-    /// Reads a word and writes it, undivided; also if it turns out that nothing is to be written.
+    /// Reads and writes a word atomically, even if the value does not change.
     Update,
     /// Waits for the thread's own accesses. Its address is 0.
     Fence,
@@ -38,7 +39,7 @@ thread_local! {
     static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
-/// Accesses are watched until this is dropped.
+/// Ends the observation of accesses when it is dropped.
 #[derive(Debug)]
 #[must_use = "dropped, it ends the watch"]
 pub struct Watch(());
@@ -49,22 +50,22 @@ impl Drop for Watch {
     }
 }
 
-/// From now on `observer` is told the address and the kind of every access in executions on this thread, just before it
-/// happens. It must not access words of this door itself.
+/// Reports the address and the kind of every access in executions on this thread to `observer`,
+/// immediately before the access. It must not access words of this module itself.
 ///
 /// # Panics
-/// If accesses are watched already.
+/// If accesses are already observed.
 pub fn watch(observer: impl Fn(usize, Access) + 'static) -> Watch {
     let before = OBSERVER.replace(Some(Box::new(observer)));
     assert!(before.is_none(), "accesses are watched already");
     Watch(())
 }
 
-/// A moment at which shuttle may let another task run. Nothing outside an execution.
+/// A scheduling point. Has no effect outside of an execution.
 pub fn point() {
     if try_get_current_task().is_some() {
-        // ORDERING: Relaxed: no other thread has this word; shuttle has no scheduling point but with an access or a yield,
-        // and a yield would count as waiting.
+        // ORDERING: Relaxed: no other thread has this word; shuttle has no scheduling point but
+        // with an access or a yield, and a yield would count as waiting.
         shuttle::sync::atomic::AtomicBool::new(false).load(Ordering::Relaxed);
     }
 }
@@ -85,11 +86,11 @@ fn tell(address: usize, access: Access) {
 /// As `core::sync::atomic::fence`.
 pub fn fence(order: Ordering) {
     tell(0, Access::Fence);
-    // ORDERING: as the caller says.
+    // ORDERING: as passed by the caller.
     atomic::fence(order);
 }
 
-/// What all words can do, of type `$word`.
+/// The operations that all words have in common.
 macro_rules! accesses {
     ($atomic:ident, $word:ty) => {
         pub const fn new(value: $word) -> Self {
@@ -133,7 +134,7 @@ macro_rules! accesses {
     };
 }
 
-/// What puts one value in the place of another, by the names of `core`.
+/// Read-modify-write operations, with the names of `core`.
 macro_rules! updates {
     ($word:ty: $($name:ident)+) => {
         $(pub fn $name(&self, value: $word, order: Ordering) -> $word {
@@ -176,13 +177,13 @@ impl<T> AtomicPtr<T> {
     updates!(*mut T: swap);
 }
 
-/// A cell; touching it is an access like any other.
+/// A cell whose accesses are reported as those of words.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
-    /// A cell that holds `value`.
+    /// Creates a cell with `value`.
     pub const fn new(value: T) -> Self {
         Self(core::cell::UnsafeCell::new(value))
     }
@@ -199,7 +200,7 @@ impl<T> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// The value, taken out of the cell.
+    /// Returns the value of the cell.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }

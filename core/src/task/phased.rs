@@ -57,26 +57,78 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     }
 
     /// Requests the registration of a child in `mode`; see [`Cx::spawn_phased`].
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut member = cx.phaser(Mode::SignalWait)?;
+    /// cx.spawn_phased([member.register(Mode::Signal)], async |mut task| task.signal().unwrap())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn register(&mut self, mode: Mode) -> Request<'_, 'scope, Q> {
         Request { parent: self, mode }
     }
 
     /// Requests the registration of a child that signals and waits.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut barrier = cx.phaser(Mode::SignalWait)?;
+    /// for _ in 0..10 {
+    ///     cx.spawn_phased([barrier.signal_wait()], async |mut task| task.next().await.unwrap())?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn signal_wait(&mut self) -> Request<'_, 'scope, Q> {
         self.register(Mode::SignalWait)
     }
 
     /// Requests the registration of a child that only signals.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut ready = cx.phaser(Mode::SignalWait)?;
+    /// cx.spawn_phased([ready.signal_only()], async |mut task| task.signal().unwrap())?;
+    /// cx.spawn_phased([ready.wait_only()], async |mut task| task.wait().await.unwrap())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn signal_only(&mut self) -> Request<'_, 'scope, Q> {
         self.register(Mode::Signal)
     }
 
     /// Requests the registration of a child that only waits.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut ready = cx.phaser(Mode::SignalWait)?;
+    /// cx.spawn_phased([ready.wait_only()], async |mut task| {
+    ///     task.wait().await.unwrap();
+    ///     println!("all tasks that signal have signalled, or left");
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait_only(&mut self) -> Request<'_, 'scope, Q> {
         self.register(Mode::Wait)
     }
 
     /// Requests the registration of a child in the mode of this task.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut member = cx.phaser(Mode::SignalWait)?;
+    /// assert_eq!(member.mode(), Mode::SignalWait);
+    /// cx.spawn_phased([member.same()], async |mut task| task.next().await.unwrap())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn same(&mut self) -> Request<'_, 'scope, Q> {
         self.register(self.mode())
     }
@@ -176,21 +228,59 @@ pub struct Phased<'scope, 'env: 'scope, P: Host, Q: Relax + Barrier = PoolPort<'
 
 impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Returns the context with which the task spawns into its scope.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
+    /// task.task().spawn(|_| println!("a task that is not phased"));
+    /// task.next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn task(&self) -> &TaskCx<'scope, 'env, P> {
         &self.cx
     }
 
     /// Returns all registrations of this task.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
+    /// // Registered on two phasers: signals the first, waits for the second.
+    /// let [own, neighbour] = task.members() else { unreachable!() };
+    /// own.signal()?;
+    /// neighbour.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn members(&mut self) -> &mut [Member<'scope, Q>] {
         &mut self.members
     }
 
     /// Adds a registration on a phaser that this task has created.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let member = task.phaser(Mode::SignalWait)?;
+    /// task.join(member);
+    /// task.next().await?; // on both phasers
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn join(&mut self, member: Member<'scope, Q>) {
         self.members.push(member);
     }
 
     /// Returns the registration on `phaser`.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # fn f<'s, P: Host>(mut task: Phased<'s, '_, P>, phaser: &Phaser<PoolPort<'s, P>>) -> Result<(), PhaserError> {
+    /// task.on(phaser)?.signal()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::NotRegistered`].
@@ -200,6 +290,15 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     }
 
     /// Drops the registration on `phaser`.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<'s, P: Host>(mut task: Phased<'s, '_, P>, phaser: &Phaser<PoolPort<'s, P>>) -> Result<(), PhaserError> {
+    /// task.drop_from(phaser)?;
+    /// task.next().await?; // on the other phasers
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::NotRegistered`].
@@ -212,6 +311,16 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
 
     /// Signals on all phasers.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
+    /// task.signal()?;
+    /// println!("beside the tasks that have not signalled yet");
+    /// task.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Registration::signal`]: the first.
     pub fn signal(&mut self) -> Result<(), PhaserError> {
@@ -219,6 +328,15 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     }
 
     /// Waits on all phasers.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
+    /// task.signal()?;
+    /// task.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Registration::wait`]: the first.
@@ -236,6 +354,17 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
 
     /// Signals on all phasers, then waits on all of them.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
+    /// for phase in 0..10 {
+    ///     // The work of one phase.
+    ///     task.next().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Registration::next`]: the first.
     pub async fn next(&mut self) -> Result<(), PhaserError> {
@@ -252,6 +381,15 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     }
 
     /// Puts `value` into the accumulator, then calls [`next`](Self::next).
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # async fn f<'s, P: Host>(mut task: Phased<'s, '_, P>, largest: Accumulator<u64, PoolPort<'s, P>>) -> Result<(), PhaserError> {
+    /// task.accum_next(&largest, 7).await?;
+    /// assert!(largest.get() >= 7);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Accumulator::put`] and [`next`](Self::next).
@@ -281,6 +419,16 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 
     /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut member = task.phaser(Mode::SignalWait)?;
+    /// task.spawn_phased([member.signal_wait()], async |mut task| task.next().await.unwrap())?;
+    /// member.next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Registration::create`].
     pub fn phaser(&self, mode: Mode) -> Result<Member<'scope, PoolPort<'scope, P>>, PhaserError> {
@@ -289,6 +437,17 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let (count, mut member) = task.accumulator::<u64>(Op::Sum)?;
+    /// count.put(&mut member, 1)?;
+    /// member.next().await?;
+    /// assert_eq!(count.get(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Accumulator::create`].
@@ -302,11 +461,31 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Makes the phaser of `registration`, which must be its only one, a phaser of this task's scope.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let config = Config { degree: 8, ..Config::default() };
+    /// let member = task.adopt(Registration::create(Spin, Mode::SignalWait, config)?);
+    /// assert_eq!(member.phaser().config().degree, 8);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn adopt<Q: Relax + Barrier>(&self, registration: Registration<Q>) -> Member<'scope, Q> {
         Member::new(registration, self.scope_id())
     }
 
     /// As [`Cx::spawn_phased`].
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut member = task.phaser(Mode::SignalWait)?;
+    /// task.spawn_phased([member.signal_only()], async |mut child| child.signal().unwrap())?;
+    /// member.next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Cx::spawn_phased`].
@@ -333,6 +512,21 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Creates a phaser of the enclosing scope, configured by the pool, and registers the calling task until the body of the
     /// scope ends.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let mut barrier = cx.phaser(Mode::SignalWait)?;
+    /// for _ in 0..10 {
+    ///     cx.spawn_phased([barrier.signal_wait()], async |mut task| {
+    ///         println!("before");
+    ///         task.next().await.unwrap();
+    ///         println!("after all have come");
+    ///     })?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Registration::create`].
     pub fn phaser(&self, mode: Mode) -> Result<Member<'scope, PoolPort<'scope, P>>, PhaserError> {
@@ -340,6 +534,21 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 
     /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let (sum, mut member) = cx.accumulator::<f64>(Op::Sum)?;
+    /// for _ in 0..4 {
+    ///     let sum = sum.clone();
+    ///     cx.spawn_phased([member.signal_wait()], async move |mut task| {
+    ///         task.accum_next(&sum, 0.25).await.unwrap();
+    ///         assert_eq!(sum.get(), 1.0);
+    ///     })?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Accumulator::create`].
@@ -351,12 +560,36 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 
     /// As [`TaskCx::adopt`], for a phaser that was created otherwise.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::{Host, Spin}, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let config = Config { degree: 8, ..Config::default() };
+    /// let mut member = cx.adopt(Registration::create(Spin, Mode::SignalWait, config)?);
+    /// cx.spawn_phased([member.signal_wait()], async |mut task| task.next().await.unwrap())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn adopt<Q: Relax + Barrier>(&self, registration: Registration<Q>) -> Member<'scope, Q> {
         self.task().adopt(registration)
     }
 
     /// Spawns the future that `body` returns as a task of the enclosing scope, with the registrations that `on` requests. They
     /// are dropped with the context, also by a panic.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let (mut east, mut west) = (cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?);
+    /// cx.spawn_phased([east.signal_only(), west.wait_only()], async |mut task| {
+    ///     task.next().await.unwrap(); // signals east, waits for west
+    /// })?;
+    /// cx.spawn_phased([west.signal_only(), east.wait_only()], async |mut task| {
+    ///     task.next().await.unwrap();
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Capability`], or [`PhaserError::Scope`] for a phaser of another scope. Nothing is spawned then.

@@ -1,4 +1,4 @@
-//! Seats: how a thread becomes a worker, and runs tasks.
+//! Seats: how a thread becomes a worker and runs tasks.
 
 use super::cx::Cx;
 use super::pool::Pool;
@@ -24,7 +24,7 @@ pub struct Seat<'p, P: Host> {
 }
 
 impl<P: Host> Seat<'_, P> {
-    /// Runs tasks until the pool is closed; is on standby while the pool wants fewer workers.
+    /// Runs tasks until the pool is closed. Is on standby while the pool wants fewer workers.
     pub fn attend(&self) {
         self.worker.attend();
     }
@@ -50,8 +50,9 @@ impl<P: Host> Drop for Seat<'_, P> {
 }
 
 impl<P: Host> Pool<P> {
-    /// Calls `body` with the seat of a worker, which the calling thread holds until `body` has returned. Returns `None`, and
-    /// drops `body`, if there is no such seat, another thread holds it, or the calling thread holds one of this pool.
+    /// Calls `body` with the seat of a worker, which the calling thread holds until `body` has
+    /// returned. Returns `None`, and drops `body`, if there is no such seat, another thread holds
+    /// it, or the calling thread already holds one of this pool.
     ///
     /// A seat is only lent. A task that runs on it cannot release it:
     /// ```compile_fail,E0507

@@ -1,4 +1,4 @@
-//! Waiting: how a task may wait, what a worker can wait for, and frames that must not unwind.
+//! Wait modes, events that a worker can wait for, and frames that must not unwind.
 
 use crate::finish::Counter;
 use core::mem;
@@ -6,6 +6,15 @@ use core::mem;
 pub(super) use crate::watch::Awaits;
 
 /// How a worker waits for the tasks of a scope.
+///
+/// ```
+/// # use tautline_core::{port::Host, task::{Cx, Wait}};
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>, lock: &std::sync::Mutex<u32>) {
+/// let guard = lock.lock().unwrap();
+/// cx.scope_with(Wait::Own, |cx| cx.spawn(|_| println!("a task that does not lock")));
+/// drop(guard);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
     /// Runs any task, for the most parallelism. If a lock is held during the wait, a task run by it may try to acquire
@@ -50,11 +59,11 @@ struct AbortOnUnwind;
 impl Drop for AbortOnUnwind {
     #[cold]
     fn drop(&mut self) {
-        // A panic out of a destructor during unwinding aborts. Loom reports its findings by a panic in a wait, after which
-        // nothing continues.
+        // A panic out of a destructor during unwinding aborts. Loom reports its findings by a panic
+        // in a wait, after which nothing continues.
         if !cfg!(any(tautline_loom, tautline_shuttle)) {
             panic!(
-                "a panic of the machine inside a wait: other threads may use the frames that it would unwind"
+                "a port panicked inside a wait: other threads may access the frames that unwinding would free"
             );
         }
     }

@@ -24,7 +24,7 @@ fn permutations(n: usize, visit: &mut impl FnMut(&[usize])) {
     go(&mut Vec::new(), n, visit);
 }
 
-/// For every order of puts, and every point in it at which the waiting begins.
+/// For every order of puts, and every position in it at which the wait begins.
 #[test]
 fn chatterjee_13_all_runs_once_after_the_last_put_in_every_order() {
     let mut runs = 0;
@@ -105,7 +105,8 @@ fn chatterjee_14_any_under_threads_names_a_full_cell() {
             }
             let ready =
                 |(index, value): (usize, &usize)| seen.lock().unwrap().push((index, *value));
-            // SAFETY: the puts are over when the scope is, and `seen` and the cells end later.
+            // SAFETY: the puts have returned when the scope ends, before `seen` and the cells are
+            // dropped.
             unsafe { when_any_scoped(list, ready) }.unwrap();
         });
         let seen = seen.into_inner().unwrap();
@@ -133,7 +134,7 @@ fn chatterjee_14_the_index_is_that_of_an_or_list() {
             Fired::Any(index, value) => seen.push((Ok(index), vec![*value])),
         }
     };
-    // SAFETY: the cells that they wait for are put before anything ends.
+    // SAFETY: the cells are put before anything is dropped.
     unsafe {
         (
             both.when_scoped(ready).unwrap(),
@@ -143,7 +144,7 @@ fn chatterjee_14_the_index_is_that_of_an_or_list() {
     cells[1].put(11).unwrap();
     assert_eq!(one.index(), Ok(1));
     cells[0].put(10).unwrap();
-    assert_eq!(one.index(), Ok(1), "the first counts");
+    assert_eq!(one.index(), Ok(1), "the index of the first put");
     assert_eq!(
         *seen.lock().unwrap(),
         [(Ok(1), vec![11]), (Ok(1), vec![10, 11])]
@@ -155,7 +156,7 @@ fn an_or_list_without_cells_is_refused() {
     let log = Log::default();
     let named = Named("refused", log.clone());
     let refused = when_any([], move |_: (usize, &'static u8)| drop(named));
-    assert_eq!(log.taken(), [""; 0], "it comes back whole");
+    assert_eq!(log.taken(), [""; 0], "the waiter is returned");
     drop(refused.unwrap_err());
     assert_eq!(log.taken(), ["drop refused"]);
     assert!(
@@ -183,7 +184,7 @@ fn a_cell_may_be_in_a_list_twice() {
     let seen = Mutex::new(Vec::new());
     let all = |(a, b, c): (&u8, &u8, &u8)| seen.lock().unwrap().push(100 * a + 10 * b + c);
     let any = |(index, value): (usize, &u8)| seen.lock().unwrap().push(10 * index as u8 + value);
-    // SAFETY: both cells are put before anything ends.
+    // SAFETY: both cells are put before anything is dropped.
     unsafe {
         when_all_scoped((&cell, &other, &cell), all);
         when_any_scoped([&cell, &cell], any).unwrap();

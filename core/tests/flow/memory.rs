@@ -1,16 +1,16 @@
-//! Memory of cells and of their waiters.
+//! Memory use of cells and of their waiters.
 
 use std::mem::size_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tautline_core::flow::{All, Ddf, Inputs, Node, NodeBox, Ready, when_all_scoped};
 
-/// A node that becomes a thin pointer and comes back: what a queue of tasks needs.
+/// A node is converted to a thin pointer and back, as a queue of tasks does.
 #[test]
 fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
     static QUEUE: Mutex<Vec<Thin>> = Mutex::new(Vec::new());
     struct Thin(*mut Task);
-    // SAFETY: the queue alone refers to the tasks in it.
+    // SAFETY: only the queue refers to the tasks in it.
     unsafe impl Send for Thin {}
     #[repr(C)]
     struct Task {
@@ -33,7 +33,8 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
                 I: Inputs<'a, Values = (&'v V, &'v V)>,
             {
                 let waiter = std::ptr::NonNull::new(task).unwrap().cast();
-                // SAFETY: made by into_raw below, of this type; the task comes first in the waiter.
+                // SAFETY: from `into_raw` below, of this type; the task is the first field of the
+                // waiter.
                 let node = unsafe { NodeBox::<All<I, Task>>::from_raw(waiter) };
                 let (values, task) = node.open();
                 task.ready(values);
@@ -53,24 +54,24 @@ fn a_ready_node_can_wait_in_a_queue_without_more_memory() {
         scale: 10,
         done: Arc::clone(&done),
     };
-    // SAFETY: the cells are put below, and nothing is left in the queue.
+    // SAFETY: the cells are put below, and the queue is emptied.
     unsafe { when_all_scoped((&cells.0, &cells.1), task) };
     cells.0.put(1).unwrap();
     cells.1.put(2).unwrap();
     assert_eq!(done.load(Ordering::Relaxed), 0, "in the queue");
     let Thin(task) = QUEUE.lock().unwrap().pop().unwrap();
-    // SAFETY: it was put in the queue once.
+    // SAFETY: the task was pushed once.
     unsafe { ((*task).run)(task) };
     assert_eq!(done.load(Ordering::Relaxed), 30);
 }
 
-/// 10^6 cells with one waiter each cost less than 100 bytes a cell beside the value.
+/// 10^6 cells with one waiter each use less than 100 bytes per cell besides the value.
 #[test]
 fn a_cell_costs_two_words_and_its_waiter_three_more_than_it_holds() {
     const WORD: usize = size_of::<usize>();
     assert_eq!(size_of::<Ddf<u64>>() - size_of::<u64>(), 2 * WORD);
     assert_eq!(size_of::<Ddf<[usize; 9]>>(), 11 * WORD);
-    struct Body(#[expect(dead_code, reason = "only its size counts")] [usize; 2]);
+    struct Body(#[expect(dead_code, reason = "only its size matters")] [usize; 2]);
     let holds = size_of::<Body>() + size_of::<[&Ddf<u64>; 2]>();
     assert_eq!(
         size_of::<Node<All<[&Ddf<u64>; 2], Body>>>(),

@@ -1,4 +1,4 @@
-//! What is done once between the last signal of a phase and the first release.
+//! Statements that run once between the last signal of a phase and the first release.
 
 use super::ports::{Way, Yield, block_on, config, on_threads, tasks};
 use std::future::Future;
@@ -18,8 +18,8 @@ fn next_single(way: Way, task: &mut Registration<Yield>, statement: impl FnOnce(
     answer.unwrap();
 }
 
-/// Fact 46: once a phase, after the last signal and before the first release, however tasks wait, with those who have no
-/// statement among them.
+/// Fact 46: a statement runs once per phase, after the last signal and before the first release, in
+/// all ways to wait, with tasks without a statement among them.
 #[test]
 fn a_statement_runs_once_between_signals_and_release() {
     let kinds: [&[Mode]; 4] = [
@@ -69,7 +69,7 @@ fn a_statement_runs_once_between_signals_and_release() {
     }
 }
 
-/// Fact 46: no statement where none is called for; they may alternate.
+/// Fact 46: no statement runs in a phase without a request; the two kinds of phases may alternate.
 #[test]
 fn statements_and_plain_phases_alternate() {
     for way in Way::ALL {
@@ -82,23 +82,24 @@ fn statements_and_plain_phases_alternate() {
                     _ => way.next(&mut task),
                 }
                 assert_eq!(ran.load(SeqCst), phase / 3 + 1);
-                // Nobody runs the next one before this has been looked at.
+                // No task starts the next phase before this check.
                 way.next(&mut task);
             }
         });
     }
 }
 
-/// Fact 46: a panic reaches the one who ran it, in whatever way; the others go on, now and later.
+/// Fact 46: a panic propagates in the task that ran the statement, in all ways to wait; the others
+/// continue, in this phase and later.
 #[test]
-fn a_panic_reaches_the_one_who_ran_the_statement() {
+fn a_panic_reaches_the_task_that_ran_the_statement() {
     for way in [Way::Blocking, Way::Awaited] {
         let all = tasks(Yield, config(2, 0), &[SignalWaitSingle; 4]);
         let panics = on_threads(all, |_, mut task| {
             let once = || next_single(way, &mut task, || panic!("the statement"));
             let panics = catch_unwind(AssertUnwindSafe(once)).is_err();
             if panics {
-                // It has signalled, and can wait again.
+                // The task has signalled, and can wait again.
                 way.wait(&mut task);
             }
             for _ in 0..10 {
@@ -110,9 +111,9 @@ fn a_panic_reaches_the_one_who_ran_the_statement() {
     }
 }
 
-/// Fact 46: whoever signals last and sleeps runs it for all, or wakes one who does.
+/// Fact 46: if the last task to signal parks, it runs the statement, or wakes a task that holds it.
 #[test]
-fn one_who_knows_it_is_woken_for_the_statement() {
+fn a_holder_is_woken_for_the_statement() {
     let mut all = tasks(Yield, config(2, 0), &[SignalWaitSingle, Signal]);
     let ran = AtomicUsize::new(0);
     let (alarm, waker) = super::ports::alarm();
@@ -128,7 +129,7 @@ fn one_who_knows_it_is_woken_for_the_statement() {
     assert_eq!(all[0].phaser().phase().0, 1);
 }
 
-/// Woken tasks, the last one on top.
+/// Woken tasks, the most recent one last.
 #[derive(Default)]
 struct Woken(Mutex<Vec<usize>>);
 
@@ -140,10 +141,10 @@ impl Wake for Bell {
     }
 }
 
-/// Fact 46: tasks without a statement do not keep each other awake until the one who has it comes: a worker that runs first what
-/// was woken last would never come to that one.
+/// Fact 46: tasks without a statement do not wake each other repeatedly until the task with the
+/// statement runs: a worker that runs the task woken last first would never run that task.
 #[test]
-fn those_without_a_statement_let_the_one_who_has_it_come() {
+fn tasks_without_a_statement_do_not_wake_each_other_repeatedly() {
     let mut all = tasks(
         Yield,
         config(4, 0),
@@ -171,9 +172,10 @@ fn those_without_a_statement_let_the_one_who_has_it_come() {
     assert_eq!((ran.load(SeqCst), ready), (1, 3));
 }
 
-/// Fact 46: a statement whose task waits for it no more is not waited for, whether that task stays or goes.
+/// Fact 46: a statement whose task no longer waits is not waited for, whether that task stays
+/// registered or not.
 #[test]
-fn a_statement_that_is_given_up_holds_up_nobody() {
+fn a_dropped_statement_blocks_no_task() {
     for stays in [true, false] {
         let mut all = tasks(Yield, config(4, 0), &[SignalWaitSingle, SignalWait]);
         let (alarm, waker) = super::ports::alarm();
@@ -181,11 +183,11 @@ fn a_statement_that_is_given_up_holds_up_nobody() {
         let mut other = all.pop().unwrap();
         let mut next = other.next();
         assert!(Pin::new(&mut next).poll(&mut context).is_pending());
-        // Else the task with the statement would be the last, and run it.
+        // Otherwise the task with the statement would be the last, and run it.
         let mut third = all[0].register(Signal).unwrap();
         let mut given_up = all[0].next_single(|| unreachable!());
-        let mut nobody = Context::from_waker(Waker::noop());
-        assert!(Pin::new(&mut given_up).poll(&mut nobody).is_pending());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut given_up).poll(&mut context).is_pending());
         third.signal().unwrap();
         drop(given_up);
         drop(third);

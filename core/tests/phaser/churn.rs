@@ -1,4 +1,5 @@
-//! Tasks that come and go while phases pass, on real threads: nobody leaves a phase that somebody owes.
+//! Tasks that are registered and deregistered while phases pass, on real threads: no task leaves a
+//! phase that another one owes.
 
 use super::lines::Lines;
 use super::ports::{Port, Random, Way, Yield, config, tasks};
@@ -12,10 +13,11 @@ use std::thread::{self, Scope};
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
 use tautline_core::phaser::{Census, Mode, Registration};
 
-/// Nothing is owed by whoever has this entry.
+/// The entry of a task that owes nothing.
 const NOTHING: usize = usize::MAX;
 
-/// For everybody who was ever registered: how many phases have been signalled, at least; written before the signal.
+/// For every task ever registered: a lower bound of the phases signalled, written before the
+/// signal.
 struct Table {
     signalled: Vec<AtomicUsize>,
     given: AtomicUsize,
@@ -29,13 +31,13 @@ impl Table {
         }
     }
 
-    /// A task of the table, if there are any left.
+    /// Returns an unused entry, if there is one.
     fn give(&self) -> Option<usize> {
         let id = self.given.fetch_add(1, SeqCst);
         (id < self.signalled.len()).then_some(id)
     }
 
-    /// The task owes `signalled` next.
+    /// Records that the task owes `signalled` next.
     fn set<P: Port>(&self, id: usize, task: &Registration<P>, signalled: usize) {
         let signalled = if task.mode().signals() {
             signalled
@@ -45,20 +47,20 @@ impl Table {
         self.signalled[id].store(signalled, SeqCst);
     }
 
-    /// All have signalled the phases below `phase`.
+    /// Asserts that all tasks have signalled the phases below `phase`.
     fn check(&self, phase: usize) {
         let given = self.given.load(SeqCst).min(self.signalled.len());
         for (id, signalled) in self.signalled[..given].iter().enumerate() {
             let signalled = signalled.load(SeqCst);
             assert!(
                 signalled >= phase,
-                "task {id} has signalled {signalled} phases, and {phase} are over"
+                "task {id} has signalled {signalled} phases, and {phase} have ended"
             );
         }
     }
 }
 
-/// What a run is like.
+/// The state of a run.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     table: &'a Table,
@@ -67,7 +69,8 @@ struct Run<'a> {
     phases: u64,
 }
 
-/// A task's life: some phases, in which it registers others, signals early, waits in one way or another.
+/// Runs a task: some phases, in which it registers others, signals early, and waits in various
+/// ways.
 fn live<'s, P: Port>(
     s: &'s Scope<'s, '_>,
     run: Run<'s>,
@@ -95,7 +98,7 @@ fn live<'s, P: Port>(
     run.table.signalled[id].store(NOTHING, SeqCst);
 }
 
-/// Says that the phase after `waited` is about to be signalled.
+/// Announces that the phase after `waited` is about to be signalled.
 fn announce<P: Port>(table: &Table, id: usize, task: &Registration<P>, waited: usize) {
     let signalled = match task.mode() {
         Signal => task.signalled().0 + 1,
@@ -104,7 +107,7 @@ fn announce<P: Port>(table: &Table, id: usize, task: &Registration<P>, waited: u
     table.set(id, task, signalled);
 }
 
-/// Registers somebody, if there is anybody left.
+/// Registers a task, if an entry is left.
 fn beget<'s, P: Port>(
     s: &'s Scope<'s, '_>,
     run: Run<'s>,
@@ -125,22 +128,22 @@ fn beget<'s, P: Port>(
     if random.0 % 8 > 0 {
         s.spawn(move || live(s, run, id, child, waited, random));
     } else {
-        // It goes before it first runs.
+        // The task deregisters before it first runs.
         run.table.signalled[id].store(NOTHING, SeqCst);
     }
     true
 }
 
-/// What a program is like.
+/// The parameters of a program.
 #[derive(Clone, Copy)]
 struct Program<'a> {
     degree: usize,
     help_after: u32,
     ways: &'a [Way],
     modes: &'a [Mode],
-    /// At most so many are ever registered.
+    /// The maximum number of tasks.
     tasks: usize,
-    /// At most so many phases each.
+    /// The maximum number of phases of a task.
     phases: u64,
 }
 
@@ -163,9 +166,10 @@ fn churn<P: Port>(port: P, program: Program<'_>, seed: u64) -> Census {
     phaser.census()
 }
 
-/// Fact 43: phase order and liveness under registration, growth, drops, early signals, however tasks wait.
+/// Fact 43: phase order and liveness under registration, growth, drops and early signals, in all
+/// ways to wait.
 #[test]
-fn nobody_leaves_a_phase_that_somebody_owes() {
+fn no_task_leaves_a_phase_that_another_owes() {
     let mut random = Random(0x7a07_11e5);
     let kinds: [&[Mode]; 3] = [
         &[SignalWait],
@@ -194,13 +198,14 @@ fn nobody_leaves_a_phase_that_somebody_owes() {
     }
     assert!(
         lively > 40,
-        "{lively} of 108 programs went on for some phases"
+        "{lively} of 108 programs had more than a few phases"
     );
 }
 
-/// Facts 43 and 50: the same where barrier lines carry what phases they can. Tasks stay on their threads.
+/// Facts 43 and 50: the same where barrier lines carry phases when possible. Tasks stay on their
+/// threads.
 #[test]
-fn nobody_leaves_a_phase_that_somebody_owes_on_lines() {
+fn no_task_leaves_a_phase_that_another_owes_on_lines() {
     let mut random = Random(0x11e5);
     let ways = [Way::Blocking, Way::Blocking, Way::Blocking, Way::Parked];
     let modes = [SignalWait, SignalWait, SignalWait, Signal, Wait];
@@ -224,7 +229,7 @@ fn nobody_leaves_a_phase_that_somebody_owes_on_lines() {
     assert!(carried > 100, "{carried} phases on lines");
 }
 
-/// Several parents register hundreds of children at once; all are waited for.
+/// Several parents register hundreds of children concurrently; all are waited for.
 #[test]
 fn hundreds_of_children_at_once() {
     const PARENTS: usize = 4;
@@ -291,7 +296,7 @@ struct Executor {
 }
 
 struct Fiber {
-    /// None when it has ended, though it may be woken once more.
+    /// `None` once it has ended, though it may still be woken.
     future: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     of: Weak<Executor>,
 }
@@ -316,7 +321,7 @@ impl Executor {
         while self.left.load(SeqCst) > 0 {
             let mut ready = self.ready.lock().unwrap();
             let Some(fiber) = ready.pop_front() else {
-                // With a limit since the last task to end notifies nobody.
+                // With a timeout, since the last task to end notifies no thread.
                 let limit = std::time::Duration::from_millis(1);
                 drop(self.there.wait_timeout(ready, limit).unwrap());
                 continue;

@@ -1,4 +1,4 @@
-//! Threads that fall behind while they do what others do too, and signalers that are far ahead.
+//! Threads that are delayed in the middle of an operation, and tasks that signal far ahead.
 
 use super::ports::{Yield, alarm, config, is_released, tasks};
 use std::cell::Cell;
@@ -13,13 +13,14 @@ use std::task::{Context, Wake, Waker};
 use std::thread;
 use tautline_core::phaser::{Accumulator, Element, Mode, Op, Registration};
 
-/// Fact 43: a chain of newcomers, each of whom registers the next and signals, while others look whether all have signalled.
+/// Fact 43: a chain of newcomers, each of which registers the next one and signals, while others
+/// check for completion.
 #[test]
-fn who_is_registered_by_a_newcomer_is_waited_for() {
+fn a_task_registered_by_a_newcomer_is_waited_for() {
     const LONG: usize = 5000;
     for _ in 0..20 {
         let mut all = tasks(Yield, config(4, 0), &[Mode::SignalWait; LONG]);
-        // The places become free from right to left, against the order in which they are looked at.
+        // The slots become free from right to left, against the order in which they are examined.
         let mut first = all.remove(0);
         while all.pop().is_some() {}
         let mut link = first.register(Mode::Signal).unwrap();
@@ -41,9 +42,10 @@ fn who_is_registered_by_a_newcomer_is_waited_for() {
     }
 }
 
-/// Fact 43: a task that takes the place which a child of a producer far ahead has left is waited for from its own first phase on.
+/// Fact 43: a task that reuses the slot of a child of a producer far ahead is waited for from its
+/// own first phase on.
 #[test]
-fn the_place_of_one_far_ahead_is_good_for_one_who_is_not() {
+fn the_slot_of_a_task_far_ahead_is_reused_by_one_behind() {
     let mut all = tasks(Yield, config(2, 0), &[Mode::SignalWait, Mode::Signal]);
     let (mut ahead, mut first) = (all.pop().unwrap(), all.pop().unwrap());
     for _ in 0..1000 {
@@ -60,11 +62,11 @@ fn the_place_of_one_far_ahead_is_good_for_one_who_is_not() {
 }
 
 thread_local! {
-    /// This thread is to stop where it next brings two values together, until the flag is up.
+    /// Set: the next combination of two values on this thread stops until the flag is raised.
     static HELD: Cell<Option<&'static AtomicBool>> = const { Cell::new(None) };
 }
 
-/// A number; bringing two together can take long.
+/// A number whose combination can be delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slow(u64);
 
@@ -91,8 +93,8 @@ impl Element for Slow {
     }
 }
 
-/// Fact 47: who brings the values together while another has ended the phase in the meantime changes nothing, newcomers or not,
-/// whatever has happened in the phase since.
+/// Fact 47: a task that combines the values while another one ends the phase changes nothing, with
+/// newcomers or without, regardless of what has happened in the phase since.
 #[test]
 fn a_late_helper_does_not_change_a_result() {
     static GO_ON: AtomicBool = AtomicBool::new(false);
@@ -111,22 +113,22 @@ fn a_late_helper_does_not_change_a_result() {
         task.signal().unwrap();
     }
     drop(going);
-    let (tell, told) = mpsc::channel();
+    let (stop, stopped) = mpsc::channel();
     thread::scope(|s| {
         let sum = &sum;
         s.spawn(move || {
             sum.put(&mut held, Slow(1000)).unwrap();
             held.signal().unwrap();
             HELD.set(Some(&GO_ON));
-            tell.send(()).unwrap();
+            stop.send(()).unwrap();
             held.wait_blocking().unwrap();
             assert_eq!(sum.get(), Slow(1111));
         });
-        told.recv().unwrap();
+        stopped.recv().unwrap();
         old.wait_blocking().unwrap();
         new.wait_blocking().unwrap();
         assert_eq!(sum.get(), Slow(1111));
-        // In the next phase others come, where there is room.
+        // In the next phase others are registered, where there is room.
         let mut more: Vec<_> = (0..9)
             .map(|_| old.register(Mode::SignalWait).unwrap())
             .collect();
@@ -138,7 +140,8 @@ fn a_late_helper_does_not_change_a_result() {
     assert_eq!(sum.get(), Slow(1111));
 }
 
-/// Fact 47: one who takes the place of a newcomer that is gone enters once, even where somebody is ahead.
+/// Fact 47: a task that reuses the slot of a deregistered newcomer is included once, even if some
+/// task is ahead.
 #[test]
 fn a_newcomer_in_the_place_of_a_newcomer_counts_once() {
     let (sum, mut ahead) = Accumulator::create(Yield, Op::Sum, None, config(4, 0)).unwrap();
@@ -150,7 +153,8 @@ fn a_newcomer_in_the_place_of_a_newcomer_counts_once() {
     };
     for phase in 0..20u64 {
         ahead.signal().unwrap();
-        // It owes the next phase first, and was registered before those that owe this one.
+        // This task owes the next phase first, and was registered before those that owe the current
+        // one.
         let mut early = ahead.register(Mode::SignalWait).unwrap();
         for value in [1, 10, 100, 1000] {
             gone(&mut other, value);
@@ -164,7 +168,8 @@ fn a_newcomer_in_the_place_of_a_newcomer_counts_once() {
     }
 }
 
-/// Fact 47: values that have come up to the root are not lost when a task that is ahead makes the tree grow over it.
+/// Fact 47: values gathered at the root are not lost when a task that is ahead grows the tree above
+/// it.
 #[test]
 fn a_tree_that_grows_over_a_complete_root_keeps_its_values() {
     let (sum, mut ahead) = Accumulator::create(Yield, Op::Sum, None, config(2, 0)).unwrap();
@@ -173,7 +178,7 @@ fn a_tree_that_grows_over_a_complete_root_keeps_its_values() {
         .collect();
     let mut goes = Some(all.remove(0));
     for _ in 0..5 {
-        // The place beside `ahead` is found free, and given again when two phases have passed.
+        // The slot beside `ahead` is found free, and is reused after two phases.
         if goes.take().is_some() {
             all.push(ahead.register(Mode::SignalWait).unwrap());
         }
@@ -192,7 +197,7 @@ fn a_tree_that_grows_over_a_complete_root_keeps_its_values() {
     last.signal().unwrap();
     assert!(
         !is_released(&mut last),
-        "`new` owes a signal, whose leaf was complete before it came"
+        "`new` owes a signal; its leaf was complete before its registration"
     );
     let ahead_too: Vec<_> = (0..20)
         .map(|_| ahead.register(Mode::SignalWait).unwrap())
@@ -204,7 +209,8 @@ fn a_tree_that_grows_over_a_complete_root_keeps_its_values() {
     drop(ahead_too);
 }
 
-/// Fact 46: a statement that panics does not hold up those who have none, though the task that ran it is gone.
+/// Fact 46: a statement that panics does not block tasks without one, though the task that ran it
+/// has deregistered.
 #[test]
 fn a_panic_in_the_statement_does_not_hold_up_others() {
     for drops in [false, true] {
@@ -221,9 +227,10 @@ fn a_panic_in_the_statement_does_not_hold_up_others() {
     }
 }
 
-/// Who was woken to wake others does so too if it then waits in another way.
+/// A task that was woken with the duty to wake others performs it even if it then waits in another
+/// way.
 #[test]
-fn who_was_woken_wakes_the_others_however_it_waits() {
+fn a_woken_task_wakes_the_others_however_it_waits() {
     use std::{future::Future, task::Context};
     let mut all = tasks(Yield, config(2, 0), &[Mode::SignalWait; 4]);
     let (alarm, waker) = super::ports::alarm();
@@ -241,9 +248,9 @@ fn who_was_woken_wakes_the_others_however_it_waits() {
     assert_eq!(alarm.rung.load(SeqCst), 2);
 }
 
-/// Who is told to wait no longer does not ask again.
+/// A wait that was stopped does not call `continues` again.
 #[test]
-fn no_is_no() {
+fn a_stopped_wait_stays_stopped() {
     let mut all = tasks(Yield, config(2, 1000), &[Mode::SignalWait; 2]);
     let mut asked = Vec::new();
     let over = all[0].next_while(|turn| {
@@ -263,7 +270,8 @@ impl Wake for Bomb {
     }
 }
 
-/// `n` tasks that sleep, number `bad` of them with a waker that panics, and one that has not signalled; how often a waker was called.
+/// Creates `n` parked tasks, number `bad` of them with a waker that panics, and one that has not
+/// signalled; also returns the count of wake-ups.
 fn sleepers(
     degree: usize,
     n: usize,
@@ -294,13 +302,15 @@ fn has_panicked(call: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// The panic of a waker is that of the task that has signalled last; all others are woken, whatever part of the tree they are in.
+/// The panic of a waker propagates in the task that signals last; all other tasks are woken, in all
+/// parts of the tree.
 #[test]
-fn a_waker_that_panics_takes_no_other_wake_up_with_it() {
+fn a_waker_that_panics_loses_no_other_wake_up() {
     for (degree, n) in [(8, 3), (2, 7), (3, 20)] {
         for bad in 0..n {
             let (mut all, mut last, called) = sleepers(degree, n, bad);
-            // The one that ends the phase panics, or one that it has called to wake the others of its part.
+            // The panic is that of the task that ends the phase, or of one that it woke to wake the
+            // others of its part.
             let mut panics = usize::from(has_panicked(|| last.signal().unwrap()));
             for (me, task) in all.iter_mut().enumerate().filter(|(me, _)| *me != bad) {
                 let mut released = false;
@@ -314,7 +324,7 @@ fn a_waker_that_panics_takes_no_other_wake_up_with_it() {
     }
 }
 
-/// The same when the last one that owes a signal goes: its place is free all the same.
+/// The same when the last task that owes a signal deregisters: its slot is freed regardless.
 #[test]
 fn a_waker_that_panics_keeps_no_place() {
     let (mut all, last, called) = sleepers(4, 3, 0);
@@ -326,7 +336,8 @@ fn a_waker_that_panics_keeps_no_place() {
     assert!(all.iter_mut().all(is_released));
 }
 
-/// A future of `next_single` that is leaked does not block progress for good: its task gives the statement up as soon as it does anything.
+/// A leaked future of `next_single` does not block progress permanently: its task withdraws the
+/// statement at its next operation.
 #[test]
 fn a_leaked_statement_is_given_up() {
     for drops in [false, true] {
@@ -345,10 +356,11 @@ fn a_leaked_statement_is_given_up() {
             task.signal().unwrap();
         }
         assert!(is_released(&mut other));
-        // Nothing stays behind of it: a statement of the next phase that is given up does not hold that phase up.
+        // It leaves nothing behind: a statement of the next phase that is dropped does not block
+        // that phase.
         drop(other.next_single(|| ()));
         let mut next = other.next_single(|| ());
         let polled = Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop()));
-        assert!(polled.is_ready(), "the only one left that owed a signal");
+        assert!(polled.is_ready(), "the only task that owed a signal");
     }
 }

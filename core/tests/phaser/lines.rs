@@ -12,13 +12,13 @@ use tautline_core::port::{Barrier, Line, Relax};
 /// Chatterjee 2013, 6.4: a chip of the machine measured there has five.
 const LINES: usize = 5;
 
-/// A line, as it should be: misuse panics.
+/// A line that panics if it is misused.
 #[derive(Debug, Default)]
 struct Wire {
     claimed: bool,
-    /// Who is included, with whether it has come.
+    /// The included threads, with whether each has arrived.
     threads: HashMap<ThreadId, bool>,
-    /// How often it was done.
+    /// The number of completions.
     done: usize,
 }
 
@@ -34,7 +34,7 @@ impl Wire {
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     wires: [Mutex<Wire>; LINES],
-    /// Somebody has been stopped while it claimed a line.
+    /// Whether a thread was stopped while it claimed a line.
     stopped: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Lines(Arc<Machine>);
 impl Lines {
     fn on<T>(&self, line: Line, act: impl FnOnce(&mut Wire, ThreadId) -> T) -> T {
         let mut wire = self.0.wires[usize::from(line.0)].lock().unwrap();
-        assert!(wire.claimed, "a line that nobody has claimed");
+        assert!(wire.claimed, "a line that no phaser has claimed");
         act(&mut wire, thread::current().id())
     }
 
@@ -95,7 +95,7 @@ impl Barrier for Lines {
 
     fn give_back(&self, line: Line) {
         self.on(line, |wire, _| {
-            assert!(wire.threads.is_empty(), "somebody is included");
+            assert!(wire.threads.is_empty(), "a thread is included");
             wire.claimed = false;
         });
     }
@@ -111,7 +111,7 @@ impl Barrier for Lines {
             wire.complete();
             was
         });
-        assert_eq!(was, Some(false), "not included, or has come");
+        assert_eq!(was, Some(false), "not included, or has arrived");
     }
 
     fn arrive(&self, line: Line) {
@@ -120,7 +120,7 @@ impl Barrier for Lines {
             wire.complete();
             was
         });
-        assert_eq!(was, Some(false), "not included, or comes twice");
+        assert_eq!(was, Some(false), "not included, or arrives twice");
     }
 
     fn is_done(&self, line: Line) -> bool {
@@ -128,7 +128,7 @@ impl Barrier for Lines {
     }
 }
 
-/// Fact 50: a barrier of threads goes over to a line, and gives it back in the end.
+/// Fact 50: a barrier of threads switches to a line, and releases it at the end.
 #[test]
 fn a_barrier_is_carried_by_a_line() {
     for n in [1, 2, 3, 5] {
@@ -148,11 +148,11 @@ fn a_barrier_is_carried_by_a_line() {
         assert!(census.in_hardware > 0, "{n} tasks: {census:?}");
         assert_eq!(machine.claimed(), 1);
         drop(phaser);
-        assert_eq!(machine.claimed(), 0, "the line is given back");
+        assert_eq!(machine.claimed(), 0, "the line was released");
     }
 }
 
-/// Fact 50: five phasers have lines, the sixth does without.
+/// Fact 50: five phasers have lines, the sixth has none.
 #[test]
 fn the_sixth_phaser_is_software() {
     let machine = Lines::default();
@@ -175,11 +175,11 @@ fn the_sixth_phaser_is_software() {
     }
     assert!(
         all[LINES - 1].phaser().census().in_hardware > 0,
-        "there is a line again"
+        "a line is free again"
     );
 }
 
-/// What a task does that takes software: in a phase, before it comes to its end.
+/// An action that requires software, within a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Registers(Mode),
@@ -187,7 +187,7 @@ enum Act {
     Sleeps,
 }
 
-/// A task that is registered in phase 20 and leaves in phase 25, on the thread of the one who registered it.
+/// A task that is registered in phase 20 and deregisters in phase 25, on the thread of its parent.
 struct Child(Registration<Lines>);
 
 impl Child {
@@ -198,9 +198,10 @@ impl Child {
     }
 }
 
-/// Fact 50: what brings a phaser back to software, in the phase in which it happens; and when that is over, a line carries it again.
+/// Fact 50: an action that requires software moves the phaser to software in the same phase;
+/// afterwards a line carries it again.
 #[test]
-fn what_takes_software_gets_it_at_once() {
+fn an_action_in_software_leaves_the_line() {
     let modes = [Mode::Signal, Mode::Wait, Mode::SignalWait];
     let acts = modes.map(Act::Registers).into_iter();
     for act in acts.chain([Act::SignalsEarly, Act::Sleeps]) {
@@ -211,7 +212,8 @@ fn what_takes_software_gets_it_at_once() {
             let mut child = None;
             for phase in 0..60 {
                 if me == 0 && phase == 20 {
-                    // The first two never are: tasks go over when they have been seen to wait on a thread.
+                    // The first two never are: a task permits the line after it has blocked its
+                    // thread in a wait.
                     assert!((1..=18).contains(&phaser.census().in_hardware), "{act:?}");
                     match act {
                         Act::Registers(mode) => child = task.register(mode).ok().map(Child),
@@ -239,7 +241,8 @@ fn what_takes_software_gets_it_at_once() {
     }
 }
 
-/// Fact 50: who is late to give phases to the hardware does not do so once the phase is over.
+/// Fact 50: a task that is delayed while it opens the window does not open it after the phase has
+/// ended.
 #[test]
 fn a_late_helper_opens_no_window() {
     let machine = Lines::default();
@@ -269,9 +272,10 @@ fn a_late_helper_opens_no_window() {
     );
 }
 
-/// Fact 50: a producer that is registered while the phase is ended, by one who then leaves, keeps the phaser off the hardware.
+/// Fact 50: a producer that is registered while the phase ends, by a task that then deregisters,
+/// keeps the phaser in software.
 #[test]
-fn a_producer_registered_by_one_who_leaves_is_waited_for() {
+fn a_producer_of_a_deregistered_parent_is_waited_for() {
     let machine = Lines::default();
     let mut all = tasks(machine.clone(), config(2, 0), &[Mode::SignalWait; 2]);
     let (late, leaver) = (all.pop().unwrap(), all.pop().unwrap());
@@ -298,7 +302,7 @@ fn a_producer_registered_by_one_who_leaves_is_waited_for() {
     );
 }
 
-/// Fact 50: members leave at any time, and the line waits for the others only.
+/// Fact 50: members deregister at any time, and the line waits only for the others.
 #[test]
 fn members_leave_a_line() {
     const N: usize = 5;
@@ -313,7 +317,7 @@ fn members_leave_a_line() {
             let there = come
                 .iter()
                 .enumerate()
-                .filter(|(who, _)| phase < 10 * (who + 1));
+                .filter(|(index, _)| phase < 10 * (index + 1));
             there.for_each(|(_, c)| assert!(c.load(SeqCst) > phase));
         }
     });
@@ -323,7 +327,7 @@ fn members_leave_a_line() {
 
 /// Fact 50: accumulators and phasers with statements between two phases stay in software.
 #[test]
-fn what_needs_the_tree_stays_there() {
+fn phasers_that_need_the_tree_stay_in_software() {
     let machine = Lines::default();
     let mode = Mode::SignalWaitSingle;
     let mut single = Registration::create(machine.clone(), mode, config(2, 0)).unwrap();

@@ -1,4 +1,5 @@
-//! What each mode may do, who may register whom, and what is refused. One thread plays all tasks.
+//! The operations of each mode, the rules of registration, and misuse. One thread acts for all
+//! tasks.
 
 use super::ports::{Yield, config, is_released, on_threads, polled, tasks};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +11,7 @@ use tautline_core::phaser::{Config, Mode, Phase, PhaserError, Registration};
 
 type Task = Registration<Yield>;
 
-/// A task registered `mode`, and the only other one who signals.
+/// Creates a task in `mode`, and the only other task that signals.
 fn pair(mode: Mode) -> (Task, Task) {
     let mut other = Registration::create(Yield, SignalWaitSingle, config(2, 0)).unwrap();
     (other.register(mode).unwrap(), other)
@@ -20,7 +21,7 @@ fn signalled(task: &Task) -> usize {
     task.signalled().0
 }
 
-/// Fact 37, the column `signal`: all but consumers signal; with a wait in between for those who wait.
+/// Fact 37, the column `signal`: all but consumers signal; tasks that wait must wait in between.
 #[test]
 fn signal_signals_unless_wait_only() {
     for mode in Mode::ALL {
@@ -35,7 +36,7 @@ fn signal_signals_unless_wait_only() {
     }
 }
 
-/// Fact 37, the column `wait`: all but producers wait, for the others' signals.
+/// Fact 37, the column `wait`: all but producers wait for the others' signals.
 #[test]
 fn wait_waits_unless_signal_only() {
     for mode in Mode::ALL {
@@ -53,9 +54,10 @@ fn wait_waits_unless_signal_only() {
     }
 }
 
-/// Fact 37, the column `next`: signal and wait, each if the mode has it; blocking and as a future.
+/// Fact 37, the column `next`: signals and waits, each if the mode permits it; blocking and as a
+/// future.
 #[test]
-fn next_signals_and_waits_as_the_mode_says() {
+fn next_signals_and_waits_by_mode() {
     for mode in Mode::ALL {
         let (mut task, mut other) = pair(mode);
         other.signal().unwrap();
@@ -79,7 +81,8 @@ fn next_signals_and_waits_as_the_mode_says() {
     }
 }
 
-/// Fact 37, the column `next_single`, and 38: only for those registered for it; the others are told, and nothing has happened.
+/// Fact 37, the column `next_single`, and 38: only for tasks registered for it; for others an error
+/// without effect.
 #[test]
 fn next_single_is_for_single_only() {
     for mode in Mode::ALL {
@@ -96,9 +99,9 @@ fn next_single_is_for_single_only() {
     }
 }
 
-/// Fact 38: who may register whom: all sixteen cases. A refusal registers nobody.
+/// Fact 38: the capability rule for all sixteen pairs of modes. A refusal registers no task.
 #[test]
-fn nobody_gives_what_he_has_not() {
+fn no_task_registers_a_stronger_mode() {
     for held in Mode::ALL {
         let mut task = Registration::create(Yield, held, Config::default()).unwrap();
         for asked in Mode::ALL {
@@ -114,7 +117,7 @@ fn nobody_gives_what_he_has_not() {
                 }
             }
         }
-        // Nobody is left who owes a signal.
+        // No task is left that owes a signal.
         task.signal().unwrap();
         assert!(is_released(&mut task), "{held}");
     }
@@ -122,7 +125,7 @@ fn nobody_gives_what_he_has_not() {
     assert_eq!(of_single, [true; 3]);
 }
 
-/// Fact 38: a second wait without a signal in between; consumers may.
+/// Fact 38: a second wait without a signal in between is an error, except for consumers.
 #[test]
 fn a_second_wait_is_refused() {
     for mode in [SignalWait, SignalWaitSingle] {
@@ -147,7 +150,7 @@ fn a_second_wait_is_refused() {
     }
 }
 
-/// Fact 38: the phases end before the words do.
+/// Fact 38: the phase counter does not overflow.
 #[test]
 fn the_last_phase_is_not_passed() {
     let near = |first| Config {
@@ -164,14 +167,14 @@ fn the_last_phase_is_not_passed() {
         assert_eq!(
             task.phaser().phase(),
             Phase(reached),
-            "{mode}: nobody ends phases for producers"
+            "{mode}: no task ends phases for producers"
         );
     }
     let beyond = Registration::create(Yield, SignalWait, near(last + 1));
     assert_eq!(beyond.unwrap_err(), PhaserError::Overflow);
 }
 
-/// Fact 38 and 42: degrees are 2 to 1024.
+/// Facts 38 and 42: degrees are 2 to 1024.
 #[test]
 fn degrees_have_limits() {
     for degree in [0, 1, 1025, usize::MAX] {
@@ -187,7 +190,8 @@ fn degrees_have_limits() {
     }
 }
 
-/// Fact 39: the children's first phase ends with the parent's signal, or when the parent goes; then they go on without it.
+/// Fact 39: the children's first phase ends with the parent's signal, or when the parent
+/// deregisters; then they continue without it.
 #[test]
 fn children_go_on_without_the_parent() {
     for drops in [false, true] {
@@ -216,9 +220,9 @@ fn children_go_on_without_the_parent() {
     }
 }
 
-/// Fact 40: the second signal of a phase is none.
+/// Fact 40: the second signal of a phase is ignored.
 #[test]
-fn a_second_signal_is_none() {
+fn a_second_signal_is_ignored() {
     for mode in [SignalWait, SignalWaitSingle] {
         let (mut task, mut other) = pair(mode);
         for phase in 0..5 {
@@ -235,11 +239,12 @@ fn a_second_signal_is_none() {
     }
 }
 
-/// Fact 40: who has signalled early and computes holds up nobody, though all nodes are his to gather, or nobody's but his.
+/// Fact 40: a task that has signalled early and computes blocks no other task, even if it is the
+/// master of all nodes, or the only one.
 #[test]
 fn work_between_signal_and_wait_overlaps() {
     for help_after in [0, Config::default().help_after] {
-        for who in 0..4 {
+        for early in 0..4 {
             let all = tasks(Yield, config(2, help_after), &[SignalWait; 4]);
             let masters: Vec<_> = all.iter().map(Registration::is_master).collect();
             assert_eq!(masters, [true, false, true, true]);
@@ -247,7 +252,7 @@ fn work_between_signal_and_wait_overlaps() {
             on_threads(all, |me, mut task| {
                 task.next_blocking().unwrap();
                 task.signal().unwrap();
-                while me == who && through.load(SeqCst) < 3 {
+                while me == early && through.load(SeqCst) < 3 {
                     thread::yield_now();
                 }
                 task.next_blocking().unwrap();
@@ -257,7 +262,7 @@ fn work_between_signal_and_wait_overlaps() {
     }
 }
 
-/// A statement is refused to one who has signalled: the phase may be over.
+/// A statement by a task that has signalled is refused: the phase may have ended.
 #[test]
 fn a_statement_after_the_signal_is_refused() {
     let (mut task, mut other) = pair(SignalWaitSingle);
@@ -268,7 +273,7 @@ fn a_statement_after_the_signal_is_refused() {
     assert!(is_released(&mut task));
 }
 
-/// Section 6.3.6 of the source: only producers and consumers, so nobody gathers for others.
+/// Section 6.3.6 of the source: only producers and consumers, so no node has a master.
 #[test]
 fn producers_and_consumers_only() {
     let modes = [SignalWait, Signal, Wait, Signal, Wait, Signal];
@@ -285,7 +290,7 @@ fn producers_and_consumers_only() {
     }
 }
 
-/// The same section: one member among producers gathers for all.
+/// The same section: one member among producers gathers all nodes.
 #[test]
 fn one_member_among_producers() {
     let mut modes = vec![Signal; 20];
@@ -302,9 +307,9 @@ fn one_member_among_producers() {
     }
 }
 
-/// When all who signal are gone, nothing keeps consumers.
+/// Once all tasks that signal have deregistered, consumers do not block.
 #[test]
-fn consumers_alone_wait_for_nobody() {
+fn consumers_alone_do_not_block() {
     let mut all = tasks(Yield, config(3, 0), &[SignalWait, Wait, Wait, Signal]);
     assert!(!is_released(&mut all[1]));
     all.pop();
@@ -318,7 +323,7 @@ fn consumers_alone_wait_for_nobody() {
     }
 }
 
-/// A producer is never held up, and a consumer may come any number of phases later.
+/// A producer never blocks, and a consumer may lag by any number of phases.
 #[test]
 fn a_consumer_lags_by_many_phases() {
     let mut all = tasks(Yield, config(2, 0), &[SignalWait, Signal, Wait]);
@@ -334,10 +339,10 @@ fn a_consumer_lags_by_many_phases() {
     for _ in 0..1000 {
         late.wait_blocking().unwrap();
     }
-    assert!(!is_released(&mut late), "that was all that was produced");
+    assert!(!is_released(&mut late), "no further phase was signalled");
 }
 
-/// Who goes in the middle of a split phase has signalled it, and owes nothing after.
+/// A task that deregisters within a split phase has signalled it, and owes nothing afterwards.
 #[test]
 fn drops_in_the_middle_of_a_phase() {
     for early in [false, true] {
@@ -360,7 +365,8 @@ fn drops_in_the_middle_of_a_phase() {
     }
 }
 
-/// A child starts where its parent stands: it owes what the parent owes, also if that goes before the child first runs.
+/// A child starts at its parent's phase: it owes what the parent owes, even if the parent
+/// deregisters before the child first runs.
 #[test]
 fn a_child_starts_where_its_parent_stands() {
     for early in [false, true] {
@@ -387,7 +393,7 @@ fn a_child_starts_where_its_parent_stands() {
     }
 }
 
-/// A task whose code panics is off the phaser, as any that ends.
+/// A task that panics is deregistered.
 #[test]
 fn a_panic_takes_a_task_off() {
     let mut all = tasks(Yield, config(2, 0), &[SignalWait; 2]);
@@ -401,7 +407,7 @@ fn a_panic_takes_a_task_off() {
     assert!(is_released(&mut all[0]));
 }
 
-/// What is thrown away unfinished leaves the task where it is: the signal counts, the wait can be made up for.
+/// Dropping an unfinished `next` does not undo its signal; the wait can follow later.
 #[test]
 fn an_unfinished_next_can_be_made_up_for() {
     let (mut task, mut other) = pair(SignalWait);

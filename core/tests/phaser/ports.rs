@@ -1,4 +1,4 @@
-//! The machines that the tests run on, and the ways to wait there.
+//! The ports that the tests run on, and the ways to wait there.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::thread::{self, Thread};
 use tautline_core::phaser::{Config, Mode, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
 
-/// What all tests ask of a port.
+/// The requirements of all tests on a port.
 pub(crate) trait Port: Relax + Barrier + Send + Sync + 'static {}
 
 impl<P: Relax + Barrier + Send + Sync + 'static> Port for P {}
 
-/// Spins a little, then lets other threads run.
+/// Spins a little, then yields to other threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Yield;
 
@@ -42,7 +42,7 @@ impl Wake for Alarm {
     }
 }
 
-/// One for the calling thread.
+/// Creates an alarm for the calling thread.
 pub(crate) fn alarm() -> (Arc<Alarm>, Waker) {
     let alarm = Arc::new(Alarm {
         rung: AtomicUsize::new(0),
@@ -51,12 +51,12 @@ pub(crate) fn alarm() -> (Arc<Alarm>, Waker) {
     (Arc::clone(&alarm), Waker::from(alarm))
 }
 
-/// How a task waits.
+/// The way in which a task waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// On its thread, looking.
+    /// Blocks its thread, polling.
     Blocking,
-    /// Signals, then parked until woken.
+    /// Signals, then parks until woken.
     Parked,
     /// As a future, parked until woken.
     Awaited,
@@ -65,7 +65,7 @@ pub(crate) enum Way {
 impl Way {
     pub(crate) const ALL: [Self; 3] = [Self::Blocking, Self::Parked, Self::Awaited];
 
-    /// Signals and waits, each if the mode lets it.
+    /// Signals and waits, each if the mode permits it.
     pub(crate) fn next<P: Port>(self, task: &mut Registration<P>) {
         match self {
             Self::Blocking => task.next_blocking().unwrap(),
@@ -91,7 +91,7 @@ impl Way {
     }
 }
 
-/// What comes of a future, on this thread, which is parked until woken.
+/// Runs a future on this thread, which parks until woken.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let (_, waker) = alarm();
     let mut future = pin!(future);
@@ -103,7 +103,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Numbers that look random: xorshift.
+/// A pseudo-random generator: xorshift.
 pub(crate) struct Random(pub u64);
 
 impl Random {
@@ -119,7 +119,7 @@ impl Random {
     }
 }
 
-/// Each of the tasks on a thread of its own.
+/// Runs each of the tasks on a separate thread.
 pub(crate) fn on_threads<P: Port, T: Send>(
     tasks: Vec<Registration<P>>,
     act: impl Fn(usize, Registration<P>) -> T + Sync,
@@ -133,7 +133,7 @@ pub(crate) fn on_threads<P: Port, T: Send>(
     })
 }
 
-/// A phaser that is built like this, and nothing else said.
+/// Returns the default configuration with these parameters.
 pub(crate) fn config(degree: usize, help_after: u32) -> Config {
     Config {
         degree,
@@ -142,7 +142,7 @@ pub(crate) fn config(degree: usize, help_after: u32) -> Config {
     }
 }
 
-/// Tasks registered so, the first one having created the phaser and registered the others.
+/// Creates tasks in these modes; the first has created the phaser and registered the others.
 pub(crate) fn tasks<P: Port>(port: P, config: Config, modes: &[Mode]) -> Vec<Registration<P>> {
     let mut first = Registration::create(port, modes[0], config).unwrap();
     let rest: Vec<_> = modes[1..]
@@ -152,12 +152,12 @@ pub(crate) fn tasks<P: Port>(port: P, config: Config, modes: &[Mode]) -> Vec<Reg
     [first].into_iter().chain(rest).collect()
 }
 
-/// Whether the phase is over for a task, seen without waiting.
+/// Returns whether the phase has ended for a task, without waiting.
 pub(crate) fn is_released<P: Port>(task: &mut Registration<P>) -> bool {
     polled(task).map(Result::unwrap).is_ready()
 }
 
-/// What a task that does not wait is told.
+/// Polls a wait once, without a wake-up.
 pub(crate) fn polled<P: Port>(task: &mut Registration<P>) -> Poll<Result<(), PhaserError>> {
     task.poll_wait(Waker::noop())
 }

@@ -1,4 +1,4 @@
-//! Accumulators: what comes out is what went in, each value once.
+//! Accumulators: the result is the fold of the values, each included once.
 
 use super::ports::{Random, Way, Yield, config, is_released, on_threads};
 use std::fmt::Debug;
@@ -9,7 +9,7 @@ use tautline_core::phaser::{
 
 type Sum<T> = (Accumulator<T, Yield>, Vec<Registration<Yield>>);
 
-/// A phaser that accumulates, with so many tasks.
+/// Creates a phaser that accumulates, with `n` tasks.
 fn members<T: Element>(op: Op, init: Option<T>, config: Config, n: usize) -> Sum<T> {
     let (sum, mut first) = Accumulator::create(Yield, op, init, config).unwrap();
     let rest: Vec<_> = (1..n)
@@ -18,7 +18,8 @@ fn members<T: Element>(op: Op, init: Option<T>, config: Config, n: usize) -> Sum
     (sum, [first].into_iter().chain(rest).collect())
 }
 
-/// A few phases with values drawn so, some tasks bringing none; all results are those of the fold, by `same`.
+/// Runs a few phases with drawn values, some tasks contributing none; compares all results with
+/// those of the fold, by `same`.
 fn agrees<T: Element + Debug>(
     op: Op,
     mut draw: impl FnMut() -> T,
@@ -32,7 +33,7 @@ fn agrees<T: Element + Debug>(
                 let mut values: Vec<T> = init.into_iter().collect();
                 for (me, task) in all.iter_mut().enumerate() {
                     if phase == 0 || me % 3 != phase {
-                        // The last one counts.
+                        // A later value replaces an earlier one.
                         sum.put(task, draw()).unwrap();
                         values.push(draw());
                         sum.put(task, *values.last().unwrap()).unwrap();
@@ -99,7 +100,8 @@ macro_rules! integers {
     )*};
 }
 
-/// Fact 47: every operator with every type of value that it is for, against a fold of one's own; the others are refused.
+/// Fact 47: every operator with every type of value for which it is defined, against a separate
+/// fold; all other combinations are refused.
 mod every_operator {
     use super::*;
 
@@ -177,8 +179,9 @@ mod every_operator {
     }
 }
 
-/// Fact 47: values of tasks that come in the phase, into leaves that have been gathered already too, and of tasks that go in it
-/// after their signal, each once; on threads that help each other.
+/// Fact 47: values of tasks that are registered in the phase, also into leaves that were gathered
+/// already, and of tasks that deregister in it after their signal, are included once; on threads
+/// that help each other.
 #[test]
 fn newcomers_and_leavers_count_once() {
     for help_after in [0, 30] {
@@ -202,9 +205,9 @@ fn newcomers_and_leavers_count_once() {
     }
 }
 
-/// Fact 47: the same for newcomers who stay for a while.
+/// Fact 47: the same for newcomers that stay for some phases.
 #[test]
-fn newcomers_who_stay_count_in_every_phase() {
+fn newcomers_that_stay_count_in_every_phase() {
     const STAY: u64 = 5;
     const PHASES: u64 = 100;
     let there = |phase: u64| phase.min(PHASES - 1) + 1 - phase.saturating_sub(STAY - 1);
@@ -232,7 +235,7 @@ fn newcomers_who_stay_count_in_every_phase() {
     });
 }
 
-/// Fact 47: sums of floats have the same bits in every run, whoever is late.
+/// Fact 47: sums of floats have the same bits in every run, regardless of delays.
 #[test]
 fn sums_of_floats_are_the_same_in_every_run() {
     const N: usize = 7;
@@ -269,7 +272,8 @@ fn sums_of_floats_are_the_same_in_every_run() {
     }
 }
 
-/// Fact 47: the last result is there when nobody is any more; before the first phase, what comes of no values.
+/// Fact 47: the last result outlives all registrations; before the first phase, the result is that
+/// of no values.
 #[test]
 fn the_result_outlives_the_tasks() {
     let (sum, mut all) = members(Op::Prod, Some(3i64), config(2, 0), 5);
@@ -285,7 +289,7 @@ fn the_result_outlives_the_tasks() {
     assert_eq!(other.get(), 3 * 32);
 }
 
-/// Fact 47: a value comes before the signal, from those who are registered, signal-wait.
+/// Fact 47: a value must precede the signal, and its task must be registered signal-wait.
 #[test]
 fn values_are_refused_that_would_not_count() {
     let (sum, mut all) = members(Op::Sum, None, Config::default(), 2);

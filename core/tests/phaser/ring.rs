@@ -1,4 +1,4 @@
-//! Point to point, asleep, and on any port.
+//! Point-to-point synchronization, parking, and independence of the port.
 
 use super::lines::Lines;
 use super::ports::{Port, Way, Yield, alarm, config, is_released, on_threads, tasks};
@@ -8,7 +8,8 @@ use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};
 use tautline_core::phaser::{Accumulator, Op, Registration};
 use tautline_core::port::Spin;
 
-/// Fact 49: a ring of tasks, each with a producer's place on one phaser and a consumer's on the one before.
+/// Fact 49: a ring of tasks, each registered as a producer on one phaser and as a consumer on the
+/// previous one.
 #[test]
 fn a_ring_keeps_its_order() {
     for (n, rounds) in [(2, 300), (8, 100), (64, 10)] {
@@ -40,7 +41,7 @@ fn a_ring_keeps_its_order() {
     }
 }
 
-/// Fact 51: who is woken before it goes to sleep does not sleep.
+/// Fact 51: a task that is woken before it parks does not park.
 #[test]
 fn awake_before_suspend_is_not_lost() {
     let mut all = tasks(Yield, config(2, 0), &[SignalWait, SignalWait, Wait]);
@@ -63,7 +64,7 @@ fn awake_before_suspend_is_not_lost() {
     }
 }
 
-/// Fact 51: the waker that was given last is woken; who has left is not.
+/// Fact 51: the most recent waker is woken; that of a deregistered task is not.
 #[test]
 fn the_last_waker_is_woken() {
     let mut all = tasks(Yield, config(2, 0), &[SignalWait, SignalWait, Wait, Wait]);
@@ -81,7 +82,7 @@ fn the_last_waker_is_woken() {
     assert!(is_released(&mut all[2]));
 }
 
-/// One program with all there is in it; returns what came of it.
+/// Runs one program with all features; returns its results.
 fn program<P: Port + Clone>(port: P) -> (Vec<u64>, usize) {
     let (sum, mut adds) = Accumulator::create(port.clone(), Op::Sum, None, config(2, 10)).unwrap();
     let adding: Vec<_> = (0..2).map(|_| adds.register(SignalWait).unwrap()).collect();
@@ -119,7 +120,7 @@ fn program<P: Port + Clone>(port: P) -> (Vec<u64>, usize) {
     (seen, singles.into_inner())
 }
 
-/// Fact 52: one program, and what comes of it, on all ports.
+/// Fact 52: one program has the same results on all ports.
 #[test]
 fn programs_are_the_same_on_all_ports() {
     let expected = (vec![0, 1, 2], 50);

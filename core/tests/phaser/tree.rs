@@ -1,4 +1,4 @@
-//! The shape of the tree, and who gathers its nodes.
+//! The shape of the tree, and the masters of its nodes.
 
 use super::ports::{Yield, config, is_released, on_threads, tasks};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tautline_core::phaser::Mode::{Signal, SignalWait, Wait};
 use tautline_core::phaser::Registration;
 use tautline_core::port::{Barrier, Relax};
 
-/// Fact 42: ceil(n / D) leaves, and as many levels as it takes D-fold to get from n to one, at least one.
+/// Fact 42: ceil(n / D) leaves, and the least number of levels, at least one.
 #[test]
 fn the_tree_is_as_low_as_it_can_be() {
     for degree in 2..=8 {
@@ -23,7 +23,7 @@ fn the_tree_is_as_low_as_it_can_be() {
             let census = phaser.census();
             assert_eq!(census.leaves, n.div_ceil(degree), "n = {n}, D = {degree}");
             assert_eq!(census.levels, levels, "n = {n}, D = {degree}");
-            // Those who only wait have no place in the tree.
+            // Wait-only tasks have no slot in the tree.
             drop(first.register(Wait).unwrap());
             let mode = if n % 3 == 0 { Signal } else { SignalWait };
             rest.push(first.register(mode).unwrap());
@@ -31,7 +31,7 @@ fn the_tree_is_as_low_as_it_can_be() {
     }
 }
 
-/// Fact 42, 43: places are used again, so the tree of a phaser whose tasks come and go does not grow.
+/// Facts 42 and 43: slots are reused, so the tree does not grow if the number of tasks does not.
 #[test]
 fn places_are_used_again() {
     for drops_early in [false, true] {
@@ -50,7 +50,7 @@ fn places_are_used_again() {
         assert_eq!(
             phaser.census().leaves,
             1,
-            "one place is enough for one at a time"
+            "one slot is enough for one task at a time"
         );
     }
 }
@@ -81,8 +81,8 @@ fn any_number_of_producers() {
     }
 }
 
-/// Fact 44: at most one node a task, only on its way to the root, only for those who signal and wait. Fact 45: a later signaler
-/// takes the place of one who goes.
+/// Fact 44: a task is the master of at most one node, on its path to the root, and only if it
+/// signals and waits. Fact 45: a task that signals later replaces a master that deregisters.
 #[test]
 fn masters_gather_on_their_own_way() {
     let modes = [
@@ -96,7 +96,7 @@ fn masters_gather_on_their_own_way() {
         all.iter_mut().for_each(|t| t.signal().unwrap());
         assert!(all.iter_mut().all(is_released));
     };
-    // The first leaf, the second one, the root; for the last task there is none.
+    // The first leaf, the second one, the root; none is left for the last task.
     assert_eq!(
         masters(&all),
         [true, false, false, false, true, true, false]
@@ -107,7 +107,7 @@ fn masters_gather_on_their_own_way() {
         assert_eq!(
             masters(&all),
             [false, false, false, true, true, false],
-            "the first leaf is none of its business"
+            "the first leaf is not on its path"
         );
     }
     drop(all.remove(3));
@@ -123,8 +123,9 @@ fn masters_gather_on_their_own_way() {
     assert!(new.is_master());
 }
 
-/// In a barrier whose nodes all have masters no node is gathered by another task. That masters do it by plain stores is seen where
-/// accesses are counted: `a_steady_tree_updates_one_word` among the tests in virtual time.
+/// In a barrier whose nodes all have masters, no node is gathered by another task. That masters use
+/// plain stores is tested where accesses are counted: `a_steady_tree_updates_one_word` among the
+/// tests in virtual time.
 #[test]
 fn a_steady_barrier_needs_no_help() {
     for (degree, n) in [(2, 4), (3, 9), (4, 4), (8, 2)] {
@@ -138,7 +139,7 @@ fn a_steady_barrier_needs_no_help() {
     }
 }
 
-/// Fact 45: masters go one after the other, with threads.
+/// Fact 45: masters deregister one after the other, with threads.
 #[test]
 fn masters_go_one_after_the_other() {
     const N: usize = 8;
@@ -151,14 +152,14 @@ fn masters_go_one_after_the_other() {
             let there = come
                 .iter()
                 .enumerate()
-                .filter(|(who, _)| phase < 50 * (who + 1));
+                .filter(|(index, _)| phase < 50 * (index + 1));
             there.for_each(|(_, c)| assert!(c.load(SeqCst) > phase));
         }
         assert!(me < N - 1 || task.is_master(), "alone, it has a node");
     });
 }
 
-/// Keeps how the latest turn waited.
+/// Records how the latest turn waited.
 #[derive(Clone)]
 struct Latest(Arc<AtomicU32>);
 
@@ -177,7 +178,7 @@ impl Relax for Latest {
 
 impl Barrier for Latest {}
 
-/// Of tasks that share processors only the last but one has a reason to spin.
+/// With oversubscribed processors, only a task that lacks a single signal spins.
 #[test]
 fn a_wait_for_more_than_one_signal_yields_at_once() {
     for (degree, n) in [(2, 2), (2, 7), (4, 4), (8, 20)] {
@@ -188,7 +189,7 @@ fn a_wait_for_more_than_one_signal_yields_at_once() {
             for (me, task) in all.iter_mut().enumerate() {
                 let over = task.next_while(|looks| looks == 0).unwrap();
                 assert_eq!(over, me + 1 == n);
-                // In the first phase those after the first one are newcomers.
+                // In the first phase all tasks but the first are newcomers.
                 if !over && phase > 0 {
                     let how = if me + 2 < n { YIELDED } else { SPUN };
                     assert_eq!(latest.load(SeqCst), how, "D = {degree}, {me} of {n}");

@@ -1,5 +1,5 @@
-//! The memory of spawned tasks: bodies of all sizes and alignments, and blocks that come back to
-//! their maker.
+//! The memory of spawned tasks: bodies of all sizes and alignments, and blocks that return to the
+//! worker that made them.
 
 use super::WORKERS;
 use super::crew::{Crew, Cx, on, panic_of, wait_until};
@@ -55,7 +55,7 @@ struct A64;
 #[repr(align(128))]
 struct A128;
 
-/// What the tasks of a test do to a counter.
+/// The counters of a test's tasks.
 #[derive(Clone, Copy)]
 struct Tally<'a> {
     ran: &'a AtomicUsize,
@@ -196,7 +196,7 @@ fn blocks_stay_with_the_seat() {
     }
 }
 
-/// A few workers' blocks, all used by this thread.
+/// The blocks of several workers, all used by this thread.
 struct Crewless(Vec<Blocks>);
 
 impl Crewless {
@@ -232,7 +232,7 @@ fn a_worker_makes_a_bounded_number_of_blocks() {
     all.iter().for_each(|&block| crew.give(0, block));
     let again = crew.take_all(0);
     assert_eq!((again.len(), distinct(&again)), (all.len(), all.len()));
-    assert!(crew.take(1).is_some(), "each has its own");
+    assert!(crew.take(1).is_some(), "each worker has its own blocks");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn others_return_blocks_in_batches() {
     let mut all = crew.take_all(0);
     let mut given = Vec::new();
     while crew.take(0).map(|b| given.push(b)).is_none() {
-        crew.give(1, all.pop().expect("some come back at once"));
+        crew.give(1, all.pop().expect("some are returned immediately"));
     }
     let batch = 1 + crew.take_all(0).len();
     assert!((2..=64).contains(&batch), "{batch}");

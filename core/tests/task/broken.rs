@@ -1,4 +1,5 @@
-//! Machines that panic where they must not: the process ends, rather than that frames go which other threads still use.
+//! Ports that panic where they must not: the process aborts, before frames are unwound that other
+//! threads still access.
 
 use super::crew::{Cx, Fault, fail_at, on, wait_until};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,18 +7,18 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use tautline_core::task::Wait;
 
-/// Names the fault and the wait, in the process that has it.
+/// Contains the fault and the wait, in the process under test.
 const INSIDE: &str = "TAUTLINE_TEST_BROKEN_MACHINE";
 
-/// What is said at the end.
-const WORD: &str = "a panic of the machine inside a wait";
+/// Part of the final message.
+const WORD: &str = "a port panicked inside a wait";
 
-/// What is written if a wait was left by the machine's panic.
+/// Printed if a wait was unwound by the port's panic.
 const UNWOUND: &str = "the wait was unwound";
 
 const FAULTS: [Fault; 3] = [Fault::Clock, Fault::Relax, Fault::Park];
 
-/// A wait in which the machine fails, while the other worker uses the frame.
+/// A wait in which the port fails, while the other worker accesses the frame.
 type Program = fn(Fault);
 
 const PROGRAMS: [(&str, Program); 4] = [
@@ -59,17 +60,17 @@ const PROGRAMS: [(&str, Program); 4] = [
 ];
 
 fn wait_then_fail(began: &AtomicBool, fault: Fault) {
-    wait_until("the other worker has it", || began.load(SeqCst));
+    wait_until("the other worker runs the task", || began.load(SeqCst));
     fail_at(fault);
 }
 
-/// Stays until the process ends, or the machine is whole again.
+/// Blocks until the process ends, or the port works again.
 fn hold(began: &AtomicBool) {
     began.store(true, SeqCst);
-    wait_until("the machine is whole", || !began.load(SeqCst));
+    wait_until("the port works again", || !began.load(SeqCst));
 }
 
-/// Reports a wait that unwinds, and lets the other worker go.
+/// Reports a wait that unwinds, and releases the other worker.
 fn held(wait: impl FnOnce(&AtomicBool)) {
     let began = AtomicBool::new(false);
     if catch_unwind(AssertUnwindSafe(|| wait(&began))).is_err() {
@@ -86,11 +87,11 @@ fn check_aborts(test: &str, program: &str, fault: Fault) {
         .env(INSIDE, &inside)
         .output()
         .expect("it starts");
-    let said = String::from_utf8_lossy(&child.stderr);
+    let stderr = String::from_utf8_lossy(&child.stderr);
     let out = String::from_utf8_lossy(&child.stdout);
-    assert!(!out.contains(UNWOUND), "{inside}: {out}{said}");
-    assert!(!child.status.success(), "{inside}: {out}{said}");
-    assert!(said.contains(WORD), "{inside}: {out}{said}");
+    assert!(!out.contains(UNWOUND), "{inside}: {out}{stderr}");
+    assert!(!child.status.success(), "{inside}: {out}{stderr}");
+    assert!(stderr.contains(WORD), "{inside}: {out}{stderr}");
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn a_machine_that_panics_in_a_wait_ends_the_process() {
     }
 }
 
-/// The fork is in the deque already when a sleeper is to be woken for it.
+/// The fork is already in the deque when a sleeper is woken for it.
 #[test]
 fn a_machine_that_panics_while_a_fork_is_offered_ends_the_process() {
     let name = "broken::a_machine_that_panics_while_a_fork_is_offered_ends_the_process";
@@ -123,7 +124,7 @@ fn a_machine_that_panics_while_a_fork_is_offered_ends_the_process() {
     }
     on(2, |cx| {
         fail_at(Fault::Unpark);
-        // Until the other worker sleeps and is to be woken.
+        // Until the other worker is parked and must be woken.
         held(|_| while cx.join(|_| (), |_| ()) == ((), ()) {});
     });
 }

@@ -14,25 +14,25 @@ use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::task::Pool;
 
-/// What the tasks of these tests are given.
+/// The context of the tasks of these tests.
 pub(crate) type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Crew>;
 
-/// How long to wait for what must come. Only a failing test waits so long.
+/// The time limit of a wait. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until `holds`.
+/// Waits until `holds` returns true.
 ///
 /// # Panics
-/// It does not come.
+/// If it does not within the time limit.
 pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         thread::yield_now();
     }
 }
 
-/// What a test does in each step of a wait.
+/// Called in each iteration of a wait.
 type OnRelax = Box<dyn Fn(u32)>;
 
 thread_local! {
@@ -43,7 +43,7 @@ thread_local! {
     static ON_RELAX: RefCell<Option<OnRelax>> = const { RefCell::new(None) };
 }
 
-/// Calls `act` with the turn of each step of waiting of the calling thread, as long as `body` runs.
+/// Calls `act` with the turn of each wait iteration of the calling thread, while `body` runs.
 pub(crate) fn when_relaxing<R>(act: impl Fn(u32) + 'static, body: impl FnOnce() -> R) -> R {
     ON_RELAX.set(Some(Box::new(act)));
     let result = body();
@@ -51,7 +51,7 @@ pub(crate) fn when_relaxing<R>(act: impl Fn(u32) + 'static, body: impl FnOnce() 
     result
 }
 
-/// One a worker: whether it may go on.
+/// The permit of a worker.
 #[derive(Default)]
 struct Permit {
     given: Mutex<bool>,
@@ -60,7 +60,7 @@ struct Permit {
     parked: AtomicBool,
 }
 
-/// What a machine can fail at, by a panic.
+/// The method of the port that panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Fault {
@@ -71,10 +71,10 @@ pub(crate) enum Fault {
     Unpark,
 }
 
-/// Which of them every machine of this process fails at, for tests that run in a process of their own.
+/// The fault of every port of this process, for tests that run in a separate process.
 static FAULT: AtomicU8 = AtomicU8::new(Fault::None as u8);
 
-/// From now on all machines fail at that.
+/// Makes all ports of this process fail at that method from now on.
 pub(crate) fn fail_at(fault: Fault) {
     FAULT.store(fault as u8, SeqCst);
 }
@@ -83,7 +83,7 @@ fn may_fail_at(fault: Fault) {
     assert!(FAULT.load(SeqCst) != fault as u8, "broken: {fault:?}");
 }
 
-/// A machine with nothing but threads.
+/// A port that uses threads only.
 pub(crate) struct Crew {
     permits: Box<[Permit]>,
     origin: Instant,
@@ -97,7 +97,7 @@ impl Crew {
         }
     }
 
-    /// Whether that worker is parked, and no permit is there to end that.
+    /// Returns whether the worker is parked, without a permit that would end that.
     pub(crate) fn is_parked(&self, worker: WorkerId) -> bool {
         let Permit { given, parked, .. } = &self.permits[worker.index()];
         let given = given.lock().unwrap();
@@ -145,8 +145,9 @@ impl Park for Crew {
         let wait = bell.wait_timeout_while(given, PATIENCE, |given| !*given);
         let (mut given, timeout) = wait.unwrap();
         if timeout.timed_out() {
-            // Not by a panic, which the pool would not let out of a wait, nor the test's harness show then.
-            _ = writeln!(stderr(), "worker {} sleeps for ever", worker.0);
+            // Not by a panic, which the pool would not propagate out of a wait, nor the test's
+            // harness show then.
+            _ = writeln!(stderr(), "worker {} is parked for ever", worker.0);
             abort();
         }
         *given = false;
@@ -154,7 +155,8 @@ impl Park for Crew {
     }
 }
 
-// SAFETY: a thread is what it was told by this crew, which stays in its pool where it is while a seat is held.
+// SAFETY: a thread acts as the worker that was set through this port, which is not moved while a
+// seat is held.
 unsafe impl Thread for Crew {
     fn current(&self) -> Option<WorkerId> {
         let (crew, worker) = HERE.get();
@@ -181,7 +183,7 @@ unsafe impl Unwind for Crew {
     }
 }
 
-/// Ends the attendance of the others, however the test ends.
+/// Closes the pool, however the test ends.
 struct Closing<'p>(&'p Pool<Crew>);
 
 impl Drop for Closing<'_> {
@@ -190,7 +192,7 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Runs `body` on a pool of `workers`, the caller one of them.
+/// Runs `body` on a pool of `workers` workers, of which the caller is one.
 pub(crate) fn on<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
     within(workers, |pool| run_on(pool, body))
 }
@@ -204,13 +206,13 @@ pub(crate) fn run_on<'e, R>(
     ran.expect("a free seat")
 }
 
-/// The calling thread is that worker of a pool until the pool is closed.
+/// Makes the calling thread a worker of a pool until the pool is closed.
 pub(crate) fn attend(pool: &Pool<Crew>, worker: u32) {
     let attended = pool.with_seat(WorkerId(worker), |seat| seat.attend());
     attended.expect("a free seat");
 }
 
-/// Calls `body` with a pool in which the seats from 1 on are taken.
+/// Calls `body` with a pool in which the seats from 1 on are held.
 pub(crate) fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
     let pool = &Pool::new(Crew::new(workers), workers);
     thread::scope(|threads| {
@@ -222,13 +224,13 @@ pub(crate) fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> 
     })
 }
 
-/// What `act` panics with, if it panics: the word, or "another".
+/// Returns the payload of a panic of `act`, if it panics: the word, or "another".
 pub(crate) fn panic_of<R>(act: impl FnOnce() -> R) -> Option<&'static str> {
     let payload = catch_unwind(AssertUnwindSafe(act)).err()?;
     match payload.downcast::<&str>() {
         Ok(word) => Some(*word),
         Err(other) => {
-            // It may panic when it is dropped.
+            // Its drop may panic.
             std::mem::forget(other);
             Some("another")
         }

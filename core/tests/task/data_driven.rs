@@ -1,5 +1,5 @@
-//! Data-driven tasks: released once, by the last put, to the worker that puts; and what becomes of those whose values never
-//! come.
+//! Data-driven tasks: released once, by the last put, to the worker that puts; and dropped if their
+//! values are never put.
 
 use super::WORKERS;
 use super::crew::{Cx, on, panic_of, wait_until};
@@ -10,7 +10,7 @@ use std::thread;
 use tautline_core::finish::Reason;
 use tautline_core::flow::{Ddf, Inputs, Latch, NotReady};
 
-/// Says what became of a body: it ran, or it was dropped.
+/// Records the fate of a body: it ran, or it was dropped.
 struct Body<'a> {
     ran: &'a AtomicUsize,
     dropped: &'a AtomicUsize,
@@ -52,7 +52,7 @@ fn cells<T>(n: usize) -> Vec<Ddf<T>> {
     (0..n).map(|_| Ddf::new()).collect()
 }
 
-/// All orders of `0..n`.
+/// Returns all orders of `0..n`.
 fn permutations(n: usize) -> Vec<Vec<usize>> {
     if n == 0 {
         return vec![Vec::new()];
@@ -68,8 +68,8 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Chatterjee, acceptance fact 13: what waits for n cells runs once, after the n-th put, in every order of puts; so many of
-/// them before it was spawned.
+/// Chatterjee, acceptance fact 13: a task that waits for n cells runs once, after the n-th put, in
+/// every order of puts; `before` of them precede the spawn.
 #[test]
 fn all_of_a_list_in_every_order_of_puts() {
     for workers in [1, 4] {
@@ -98,7 +98,7 @@ fn all_of_a_list_in_every_order_of_puts() {
     }
 }
 
-/// The same where each put is a task of its own, and where the list is a tuple or an array.
+/// The same where each put is a separate task, and where the list is a tuple or an array.
 #[test]
 fn tasks_put_for_tasks() {
     for workers in WORKERS {
@@ -143,8 +143,8 @@ fn nothing_to_wait_for() {
     }
 }
 
-/// Chatterjee, acceptance fact 14: what waits for one of a list is released once, however many are put at the same time, and
-/// the index names a full cell.
+/// Chatterjee, acceptance fact 14: a task that waits for one of a list is released once, however
+/// many cells are put concurrently, and the index names a full cell.
 #[test]
 fn one_of_a_list_is_enough() {
     for workers in WORKERS {
@@ -174,9 +174,9 @@ fn one_of_a_list_is_enough() {
     }
 }
 
-/// The same cell twice; and no cell at all is an error, at which nothing waits.
+/// The same cell twice; and an empty list is an error, for which nothing waits.
 #[test]
-fn a_cell_twice_and_none() {
+fn a_cell_twice_and_an_empty_list() {
     for workers in WORKERS {
         let (cell, runs) = (Ddf::new(), AtomicUsize::new(0));
         on(workers, |cx| {
@@ -194,9 +194,10 @@ fn a_cell_twice_and_none() {
     }
 }
 
-/// Chatterjee, acceptance fact 15: a released task goes to the worker that puts, as its newest.
+/// Chatterjee, acceptance fact 15: a released task is pushed by the worker that puts, as its
+/// newest.
 #[test]
-fn a_released_task_is_the_newest_of_the_one_who_puts() {
+fn a_released_task_is_the_newest_of_the_putting_worker() {
     let order = Mutex::new(String::new());
     let note = |letter| order.lock().unwrap().push(letter);
     let (one, two, three) = (Ddf::new(), Ddf::new(), Ddf::new());
@@ -221,7 +222,8 @@ fn a_released_task_is_the_newest_of_the_one_who_puts() {
     );
 }
 
-/// The same with several workers: while all others are at work, the worker that puts runs it, regardless of its spawner.
+/// The same with several workers: while all others are busy, the worker that puts runs it,
+/// regardless of its spawner.
 #[test]
 fn the_worker_that_puts_runs_it() {
     for workers in [2, 4, 8] {
@@ -232,14 +234,14 @@ fn the_worker_that_puts_runs_it() {
                 cx.spawn_when(cell, move |putter, cx: &mut Cx| {
                     assert_eq!(cx.worker(), *putter);
                     turn.store(k + 1, SeqCst);
-                    // Or this worker could steal the next.
-                    wait_until("all had their turn", || turn.load(SeqCst) == workers);
+                    // Otherwise this worker could steal the next one.
+                    wait_until("all have released one", || turn.load(SeqCst) == workers);
                 });
                 let here = &here;
                 cx.spawn(move |cx| {
                     here.fetch_add(1, SeqCst);
-                    wait_until("all are at work", || here.load(SeqCst) == workers);
-                    wait_until("its turn", || turn.load(SeqCst) == k);
+                    wait_until("all workers are busy", || here.load(SeqCst) == workers);
+                    wait_until("the previous one has released", || turn.load(SeqCst) == k);
                     cell.put(cx.worker()).unwrap();
                 });
             }
@@ -248,7 +250,7 @@ fn the_worker_that_puts_runs_it() {
     }
 }
 
-/// A put from a thread that is no worker releases a task too, which a worker must be woken for.
+/// A put by a thread that is no worker releases a task too, for which a worker must be woken.
 #[test]
 fn a_put_from_outside_is_found() {
     for workers in WORKERS {
@@ -270,10 +272,10 @@ fn a_put_from_outside_is_found() {
     }
 }
 
-/// What a scope is ended by.
+/// The reasons why a scope is aborted.
 const ENDS: [&str; 3] = ["a task cancels", "a task panics", "the body panics"];
 
-/// Opens a finish that ends early; `body` leaves tasks in it.
+/// Opens a finish that is aborted; `body` leaves tasks in it.
 fn end_early<'e>(
     end: &'static str,
     workers: usize,
@@ -298,10 +300,10 @@ fn end_early<'e>(
     assert_eq!(panicked, (end != "a task cancels").then_some(end));
 }
 
-/// A scope that ends early does not wait for cells that are never put: the bodies are dropped before it ends, and puts that
-/// come later find nothing.
+/// A scope that is aborted does not wait for cells that are never put: the bodies are dropped
+/// before it ends, and later puts release nothing.
 #[test]
-fn an_early_end_drops_what_waits() {
+fn an_abort_drops_waiting_tasks() {
     for workers in WORKERS {
         for end in ENDS {
             let (fates, bodies) = (fates(), 4);
@@ -321,9 +323,9 @@ fn an_early_end_drops_what_waits() {
     }
 }
 
-/// So do tasks of scopes inside, and tasks that begin to wait after the end.
+/// The same for tasks of nested scopes, and for tasks that begin to wait after the abort.
 #[test]
-fn an_early_end_reaches_further_in() {
+fn an_abort_reaches_nested_scopes() {
     for workers in WORKERS {
         let (fates, never) = (fates(), Ddf::<()>::new());
         let waiting = AtomicUsize::new(0);
@@ -339,7 +341,7 @@ fn an_early_end_reaches_further_in() {
                 });
                 cx.spawn(|cx| {
                     if workers > 1 {
-                        wait_until("the other waits", || waiting.load(SeqCst) == 1);
+                        wait_until("the other task waits", || waiting.load(SeqCst) == 1);
                     }
                     assert!(cx.cancel(Reason::Found));
                     let body = Body::new(&fates);
@@ -352,10 +354,11 @@ fn an_early_end_reaches_further_in() {
     }
 }
 
-/// Two cells, of which the second is there only as long as the scope.
+/// Two cells, of which the second is alive only as long as the scope.
 struct Short<'a>(&'a Ddf<u32>, &'a Ddf<u32>, &'a AtomicBool);
 
-// SAFETY: it holds references and no more.
+// SAFETY: dropping references accesses nothing; no method panics unless the test fails; full cells
+// have their values.
 unsafe impl<'a> Inputs<'a> for Short<'a> {
     type Values = u32;
 
@@ -373,9 +376,10 @@ unsafe impl<'a> Inputs<'a> for Short<'a> {
     }
 }
 
-/// A cell may outlive the scope and the other cells of a list: a put into it afterwards does not look for those.
+/// A cell may outlive the scope and the other cells of a list: a later put into it does not access
+/// those.
 #[test]
-fn a_late_put_does_not_walk_on() {
+fn a_late_put_accesses_no_further_cell() {
     for workers in WORKERS {
         for end in ENDS {
             let (fates, gone, long) = (fates(), AtomicBool::new(false), Ddf::new());
@@ -394,9 +398,9 @@ fn a_late_put_does_not_walk_on() {
     }
 }
 
-/// Puts race with the end: each body runs or is dropped, once, before the scope has ended.
+/// Puts race with the abort: each body runs or is dropped, once, before the scope has ended.
 #[test]
-fn puts_race_with_the_end() {
+fn puts_race_with_the_abort() {
     const MANY: usize = 40;
     for workers in WORKERS {
         let mut total = (0, 0);
@@ -441,7 +445,8 @@ fn puts_race_with_the_end() {
     }
 }
 
-/// A body whose drop panics when its scope ends early: the first panic counts, nothing hangs.
+/// A body whose drop panics when its scope is aborted: the first panic propagates, and nothing
+/// deadlocks.
 #[test]
 fn a_body_may_panic_when_it_is_dropped() {
     struct Spring;
@@ -464,10 +469,10 @@ fn a_body_may_panic_when_it_is_dropped() {
     }
 }
 
-/// A graph of cells: those that a cell is computed from, all before it.
+/// A graph of cells: for each cell, the cells that it is computed from, all of which precede it.
 struct Graph(Vec<Vec<usize>>);
 
-/// The next of a series of numbers that look random.
+/// Returns the next pseudo-random number.
 fn next(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -497,7 +502,7 @@ impl Graph {
         inputs.fold(at as u64 + 1, fold)
     }
 
-    /// By hand, in order.
+    /// Computes the values sequentially.
     fn values(&self) -> Vec<u64> {
         let mut values = Vec::with_capacity(self.0.len());
         for (at, inputs) in self.0.iter().enumerate() {
@@ -507,7 +512,7 @@ impl Graph {
         values
     }
 
-    /// The order in which the tasks are spawned: any.
+    /// Returns a random order in which the tasks are spawned.
     fn shuffled(&self, seed: &mut u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.0.len()).collect();
         for at in (1..order.len()).rev() {

@@ -32,7 +32,7 @@ fn small() -> Hierarchy {
     Spec::new(Kind::Memory).child(pair).build().unwrap()
 }
 
-/// Ends the attendance of the others, however the test ends.
+/// Closes the pool, however the test ends.
 struct Closing<'p>(&'p Pool<Crew>);
 
 impl Drop for Closing<'_> {
@@ -41,7 +41,8 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Calls `body` with a pool on `tree`, a seat for each worker of it, in which the seats from 1 on are taken.
+/// Calls `body` with a pool on `tree`, with a seat for each of its workers; the seats from 1 on are
+/// held.
 fn within<R>(tree: Hierarchy, outside: Outside, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
     let workers = tree.workers();
     let port = Crew::new(workers as usize);
@@ -117,7 +118,8 @@ fn bound_tasks_spawn_bound_tasks() {
     }
 }
 
-/// What a put by a thread that is no worker releases binds tasks to all places, whose workers sleep by then.
+/// A put by a thread that is no worker releases a task that binds tasks to all places, whose
+/// workers are parked by then.
 #[test]
 fn a_put_from_outside_reaches_all_places() {
     for outside in OUTSIDE {
@@ -125,7 +127,7 @@ fn a_put_from_outside_reaches_all_places() {
             let (runs, cell) = (&AtomicUsize::new(0), &Ddf::new());
             on(xeon(), outside, |cx| {
                 cx.spawn_async(|_| async move { *cell.wait().await });
-                // What is put elsewhere runs here, and binds.
+                // A task released by a put elsewhere runs here, and binds tasks.
                 cx.spawn_when(cell, move |(), cx: &mut Cx| {
                     for place in (0..15).map(Domain) {
                         cx.spawn_in(place, move |cx| {
@@ -141,7 +143,7 @@ fn a_put_from_outside_reaches_all_places() {
     }
 }
 
-/// A bound task that blocks on a future stays where it is, regardless of its waker.
+/// A bound task that blocks on a future is not moved, regardless of its waker.
 #[test]
 fn a_bound_task_that_blocks_stays() {
     for outside in OUTSIDE {
@@ -149,7 +151,7 @@ fn a_bound_task_that_blocks_stays() {
         on(xeon(), outside, |cx| {
             thread::scope(|threads| {
                 threads.spawn(|| {
-                    wait_until("it waits", || waker.lock().unwrap().is_some());
+                    wait_until("the task waits", || waker.lock().unwrap().is_some());
                     woken.store(true, SeqCst);
                     waker.lock().unwrap().take().unwrap().wake();
                 });
@@ -171,8 +173,9 @@ fn a_bound_task_that_blocks_stays() {
     }
 }
 
-/// Chatterjee, acceptance fact 11: a worker looks at its leaf, its own deque first and then the others', then at the parent, up
-/// to the root, and begins at the leaf again after each task that it found.
+/// Chatterjee, acceptance fact 11: a worker searches its leaf, its own deque first and then the
+/// others', then the parent, up to the root, and starts at the leaf again after each task that it
+/// found.
 #[test]
 fn the_search_goes_from_the_leaf_to_the_root() {
     for outside in OUTSIDE {
@@ -221,14 +224,14 @@ fn the_search_goes_from_the_leaf_to_the_root() {
             pool.close();
             driven.join().unwrap();
         });
-        // Own ones are capitals, the newest first; others' the oldest first. 'K' is at the leaf, and comes before the rest of
-        // the parent's.
+        // Own ones are capitals, the newest first; others' the oldest first. 'K' is at the leaf,
+        // and precedes the rest of the parent's.
         let order = &*order.lock().unwrap();
         assert_eq!(order, "ml!MLIPKpiRr", "{outside:?}");
     }
 }
 
-/// More threads than processors, all places, both policies, with work of all kinds under way.
+/// More threads than processors, all places, both policies, with all kinds of tasks running.
 #[test]
 fn places_under_load() {
     for outside in OUTSIDE {
@@ -255,8 +258,9 @@ fn places_under_load() {
     }
 }
 
-/// Workers that wait without helping run what is bound to their place and is inside what they wait for, and leave the rest
-/// until they have done waiting: unless they wait in a cycle, all are run.
+/// Workers that wait without helping run tasks that are bound to their place and inside the awaited
+/// scope, and leave the others until the wait has ended: unless they wait in a cycle, all tasks
+/// run.
 #[test]
 fn waits_that_do_not_help_do_not_starve_a_place() {
     for outside in OUTSIDE {
@@ -288,9 +292,9 @@ fn waits_that_do_not_help_do_not_starve_a_place() {
     }
 }
 
-/// The number of workers goes up and down while tasks are bound to all places.
+/// The number of workers changes while tasks are bound to all places.
 #[test]
-fn workers_that_rest_run_what_only_they_may() {
+fn workers_on_standby_run_their_bound_tasks() {
     for outside in OUTSIDE {
         for wait in [Wait::Help, Wait::Own, Wait::Park] {
             within(xeon(), outside, |pool| {
@@ -319,7 +323,7 @@ fn workers_that_rest_run_what_only_they_may() {
                     }
                     over.store(true, SeqCst);
                 });
-                // All but one rest for good now.
+                // All but one are on standby from here on.
                 pool.want(1);
                 let runs = &AtomicUsize::new(0);
                 run_on(pool, |cx| {
@@ -336,8 +340,8 @@ fn workers_that_rest_run_what_only_they_may() {
     }
 }
 
-/// A worker in a wait that does not help parks though a task is bound to its place that the wait must not run; afterwards it
-/// runs that task, which only it may.
+/// A worker in a wait that does not help parks although a task is bound to its place that the wait
+/// must not run; afterwards it runs that task, which no other worker may.
 #[test]
 fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
     let (mine, theirs) = (Domain(1), Domain(2));
@@ -355,7 +359,7 @@ fn an_isolated_wait_parks_beside_a_task_that_it_may_not_run() {
                             cx.scope_with(wait, |cx| {
                                 // Inside this wait, for the other worker.
                                 cx.spawn_in(mine, move |_| {
-                                    wait_until("it is bound", || bound.load(SeqCst));
+                                    wait_until("the task is bound", || bound.load(SeqCst));
                                     wait_until("the waiting worker parks", || {
                                         pool.port().is_parked(WorkerId(1))
                                     });
@@ -400,8 +404,8 @@ fn bound_tasks_end_early_too() {
     }
 }
 
-/// One worker a place and several, more seats than the tree has workers: a seat at the leaf of a worker of the tree is below
-/// the same places.
+/// One worker per place and several, more seats than the tree has workers: a seat at the leaf of a
+/// worker of the tree is below the same places.
 #[test]
 fn seats_share_a_place() {
     for outside in OUTSIDE {
@@ -421,7 +425,7 @@ fn seats_share_a_place() {
                     cx.spawn_in(leaf, move |cx| {
                         assert_eq!(cx.pool().leaf_of(cx.worker()), leaf);
                         met.fetch_add(1, SeqCst);
-                        wait_until("all are at work", || met.load(SeqCst) == 4);
+                        wait_until("all run", || met.load(SeqCst) == 4);
                     });
                 }
             });
@@ -431,7 +435,7 @@ fn seats_share_a_place() {
 
 /// A domain that does not exist is rejected, with the number of domains.
 #[test]
-fn a_place_that_is_not_there_is_refused() {
+fn a_missing_domain_is_refused() {
     let text = std::panic::catch_unwind(|| {
         on(small(), Outside::Deque, |cx| cx.spawn_in(Domain(7), |_| ()))
     });

@@ -15,7 +15,7 @@ const FOUND: Result<(), Cancelled> = Err(Cancelled {
 struct Dropped<'a>(&'a AtomicUsize);
 
 impl Dropped<'_> {
-    /// For a task that has captured it.
+    /// Called by a task that has captured it.
     fn must_not_run(self) {
         panic!("ran with {}", self.0.load(SeqCst));
     }
@@ -27,8 +27,8 @@ impl Drop for Dropped<'_> {
     }
 }
 
-/// A cancellation ends what is queued and what is running at once: nothing that had not begun runs, what it held is dropped,
-/// and those at work are told.
+/// A cancellation affects queued and running tasks: none that had not begun runs, their captures
+/// are dropped, and running tasks observe it.
 #[test]
 fn a_cancellation_reaches_queued_and_running_tasks() {
     const QUEUED: usize = 3000;
@@ -39,11 +39,11 @@ fn a_cancellation_reaches_queued_and_running_tasks() {
                 for _ in 1..workers {
                     cx.spawn(|cx| {
                         running.fetch_add(1, SeqCst);
-                        wait_until("told", || cx.cancelled().is_some());
+                        wait_until("the task observes it", || cx.cancelled().is_some());
                         assert_eq!(cx.cancelled(), Some(Reason::Found));
                     });
                 }
-                // From now on no worker is free.
+                // From here on no worker is free.
                 wait_until("all run", || running.load(SeqCst) == workers - 1);
                 for _ in 0..QUEUED {
                     let token = Dropped(&dropped);
@@ -58,7 +58,7 @@ fn a_cancellation_reaches_queued_and_running_tasks() {
     }
 }
 
-/// A task cancels its siblings; what it spawns afterwards does not run either.
+/// A task cancels its siblings; tasks that it spawns afterwards do not run either.
 #[test]
 fn a_task_cancels_its_siblings() {
     for workers in WORKERS {
@@ -75,8 +75,8 @@ fn a_task_cancels_its_siblings() {
     }
 }
 
-/// A cancelled finish never returns `Ok`, regardless of what cancelled it and when: the body, a task, the last task, with nothing left to
-/// do; the first reason counts.
+/// A cancelled finish never returns `Ok`, regardless of the caller and the time: the body, a task,
+/// the last task, with nothing left to do; later reasons are ignored.
 #[test]
 fn a_cancelled_finish_is_an_error() {
     for workers in WORKERS {
@@ -95,7 +95,7 @@ fn a_cancelled_finish_is_an_error() {
                 cx.cancel(Reason::Deadline);
             });
             assert_eq!(twice, FOUND);
-            // A half of a fork belongs to the same finish, on whatever worker.
+            // A half of a fork belongs to the same finish, on any worker.
             let by_a_fork = cx.finish(|cx| {
                 cx.join(|_| (), |cx| _ = cx.cancel(Reason::Found));
             });
@@ -104,7 +104,7 @@ fn a_cancelled_finish_is_an_error() {
     }
 }
 
-/// There is nothing to cancel outside of every finish, and a scope is none.
+/// Outside of every finish there is nothing to cancel, and a scope is not a finish.
 #[test]
 fn only_a_finish_can_be_cancelled() {
     on(2, |cx| {
@@ -115,8 +115,8 @@ fn only_a_finish_can_be_cancelled() {
     });
 }
 
-/// A finish inside a cancelled one is cancelled too, however many scopes, which cannot be, lie in between; one
-/// around it is not.
+/// A finish inside a cancelled one is cancelled too, across any number of scopes, which cannot be;
+/// an enclosing one is not.
 #[test]
 fn a_cancellation_goes_inwards_only() {
     for workers in WORKERS {
@@ -131,9 +131,9 @@ fn a_cancellation_goes_inwards_only() {
                         assert_eq!(cx.cancelled(), Some(Reason::Found));
                         cx.scope(|cx| {
                             let inner = cx.finish(|cx| cx.spawn(|_| _ = ran.fetch_add(1, SeqCst)));
-                            assert_eq!(inner, FOUND, "behind scopes");
+                            assert_eq!(inner, FOUND, "across scopes");
                         });
-                        // What cannot say that it is partial is whole.
+                        // A scope, which cannot report a partial result, is complete.
                         cx.spawn(|_| _ = ran.fetch_add(10, SeqCst));
                     });
                 });
@@ -166,14 +166,14 @@ fn an_inner_cancellation_stays_inside() {
     }
 }
 
-/// A panic in a task reaches the owner of its scope with its payload; siblings that have not begun are dropped;
-/// the worker lives and the pool is as good as before.
+/// A panic in a task reaches the owner of its scope with its payload; siblings that have not begun
+/// are dropped; the worker and the pool remain usable.
 #[test]
 fn a_panic_reaches_the_owner() {
     for workers in WORKERS {
         let [ran, dropped] = [const { AtomicUsize::new(0) }; 2];
         on(workers, |cx| {
-            let said = panic_of(|| {
+            let payload = panic_of(|| {
                 cx.scope(|cx| {
                     for _ in 0..50 {
                         let (token, ran) = (Dropped(&dropped), &ran);
@@ -186,7 +186,7 @@ fn a_panic_reaches_the_owner() {
                     cx.spawn(|cx| cx.spawn(|_| panic_any("deep inside")));
                 })
             });
-            assert_eq!(said, Some("deep inside"));
+            assert_eq!(payload, Some("deep inside"));
             assert_eq!(dropped.load(SeqCst), 50);
             if workers == 1 {
                 assert_eq!(ran.load(SeqCst), 0, "the newest ran first and panicked");
@@ -198,27 +198,27 @@ fn a_panic_reaches_the_owner() {
     }
 }
 
-/// A finish passes a panic on as it is: not as a cancellation.
+/// A finish propagates a panic unchanged, not as a cancellation.
 #[test]
 fn a_panic_is_no_cancellation() {
     for workers in WORKERS {
-        let said = panic_of(|| on(workers, |cx| cx.finish(|cx| cx.spawn(|_| panic_any("no")))));
-        assert_eq!(said, Some("no"));
+        let payload = panic_of(|| on(workers, |cx| cx.finish(|cx| cx.spawn(|_| panic_any("no")))));
+        assert_eq!(payload, Some("no"));
     }
 }
 
-/// The first panic wins, where there are several.
+/// Of several panics the first propagates.
 #[test]
 fn the_first_panic_wins() {
     for workers in [2, 4, 8] {
         let first = AtomicBool::new(false);
-        let said = panic_of(|| {
+        let payload = panic_of(|| {
             on(workers, |cx| {
                 cx.scope(|cx| {
                     let began = AtomicBool::new(false);
                     cx.join(
                         |cx| {
-                            wait_until("the other is at work", || began.load(SeqCst));
+                            wait_until("the other task runs", || began.load(SeqCst));
                             cx.spawn(|_| {
                                 first.store(true, SeqCst);
                                 panic_any("first")
@@ -235,10 +235,10 @@ fn the_first_panic_wins() {
                 })
             })
         });
-        assert_eq!(said, Some("first"));
+        assert_eq!(payload, Some("first"));
     }
     // One after the other, on one worker.
-    let said = panic_of(|| {
+    let payload = panic_of(|| {
         on(1, |cx| {
             cx.scope(|cx| {
                 cx.spawn(|_| panic_any("older, dropped"));
@@ -246,36 +246,41 @@ fn the_first_panic_wins() {
             })
         })
     });
-    assert_eq!(said, Some("newer, first"));
+    assert_eq!(payload, Some("newer, first"));
 }
 
-/// A body that panics has its tasks ended before it goes on, and its own panic is the one that counts.
+/// A body that panics waits for its tasks before it propagates, and its own panic is the one that
+/// propagates.
 #[test]
 fn a_panicking_body_waits_for_its_tasks() {
     for workers in [2, 4, 8] {
         let [began, ended] = [const { AtomicBool::new(false) }; 2];
         on(workers, |cx| {
-            let said = panic_of(|| {
+            let payload = panic_of(|| {
                 cx.scope(|cx| {
                     cx.spawn(|cx| {
                         began.store(true, SeqCst);
-                        // The rest of the body must not wait for it in vain.
+                        // A join in an aborted scope must not deadlock.
                         cx.join(|_| (), |_| ());
                         ended.store(true, SeqCst);
                         panic_any("the task's");
                     });
-                    wait_until("it runs", || began.load(SeqCst));
+                    wait_until("the task runs", || began.load(SeqCst));
                     panic_any("the body's")
                 })
             });
-            assert_eq!(said, Some("the body's"));
-            assert!(ended.load(SeqCst), "left before its task");
+            assert_eq!(payload, Some("the body's"));
+            assert!(
+                ended.load(SeqCst),
+                "the body returned before its task ended"
+            );
         });
     }
 }
 
-/// A panic in the first half while the second is under way elsewhere: the fork's stack stays until that one has
-/// ended, and the panic of the first half counts, whether the second panics or not.
+/// A panic in the first half while the second runs on another worker: the fork's frame stays until
+/// the second has ended, and the panic of the first half propagates, whether the second panics or
+/// not.
 #[test]
 fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
     for workers in [2, 4, 8] {
@@ -287,7 +292,7 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
                     self.0.store(true, SeqCst);
                 }
             }
-            let said = panic_of(|| {
+            let payload = panic_of(|| {
                 on(workers, |cx| {
                     let local = [1, 2, 3];
                     cx.join(
@@ -308,14 +313,14 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
                     )
                 })
             });
-            assert_eq!(said, Some("first half"));
+            assert_eq!(payload, Some("first half"));
             assert!(ended.load(SeqCst));
         }
     }
 }
 
-/// A second half that was not stolen is dropped when the first panics, at any depth: in the deque, and
-/// beyond its slots.
+/// A second half that was not stolen is dropped when the first panics, at any depth: in the deque,
+/// and beyond its slots.
 #[test]
 fn a_panic_in_the_first_half_drops_the_second() {
     fn deep(cx: &mut Cx, left: usize, dropped: &AtomicUsize) {
@@ -338,7 +343,7 @@ fn a_panic_in_the_first_half_drops_the_second() {
     }
 }
 
-/// A panic in the second half, here or elsewhere, comes out of the fork.
+/// A panic in the second half, on any worker, propagates out of the fork.
 #[test]
 fn a_panic_in_the_second_half_comes_out() {
     for workers in WORKERS {
@@ -348,7 +353,7 @@ fn a_panic_in_the_second_half_comes_out() {
             }
             let began = AtomicBool::new(false);
             on(workers, |cx| {
-                let said = panic_of(|| {
+                let payload = panic_of(|| {
                     cx.join(
                         |_| {
                             if steal {
@@ -361,13 +366,13 @@ fn a_panic_in_the_second_half_comes_out() {
                         },
                     )
                 });
-                assert_eq!(said, Some("second half"));
+                assert_eq!(payload, Some("second half"));
             });
         }
     }
 }
 
-/// A panic in a nested scope comes out of that one, and only there if it is caught.
+/// A panic in a nested scope propagates out of that scope, and no further if it is caught.
 #[test]
 fn a_panic_in_a_nested_scope() {
     for workers in WORKERS {
@@ -384,16 +389,16 @@ fn a_panic_in_a_nested_scope() {
             });
         });
         assert_eq!(after.into_inner(), 20);
-        let said = panic_of(|| {
+        let payload = panic_of(|| {
             on(workers, |cx| {
                 cx.scope(|cx| cx.spawn(|cx| cx.scope(|cx| cx.spawn(|_| panic_any("out")))));
             })
         });
-        assert_eq!(said, Some("out"));
+        assert_eq!(payload, Some("out"));
     }
 }
 
-/// What a panic carries may panic when it is dropped.
+/// A panic payload whose drop panics.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -402,16 +407,16 @@ impl Drop for Bomb {
     }
 }
 
-/// Discarded payloads, which are not the first, and values of tasks that do not run, panic when they
-/// are dropped: the process lives, and one of the panics comes out.
+/// Discarded payloads and values of tasks that do not run panic when they are dropped: the process
+/// continues, and one of the panics propagates.
 #[test]
-fn what_panics_when_it_is_dropped_does_no_harm() {
+fn panics_in_drops_are_contained() {
     for workers in WORKERS {
         on(workers, |cx| {
             let all = AtomicUsize::new(0);
             let meet = || {
                 all.fetch_add(1, SeqCst);
-                wait_until("all at work", || all.load(SeqCst) >= workers);
+                wait_until("all run", || all.load(SeqCst) >= workers);
             };
             let thrown = panic_of(|| {
                 cx.scope(|cx| {
@@ -448,9 +453,10 @@ fn what_panics_when_it_is_dropped_does_no_harm() {
     }
 }
 
-/// The same where both halves of a fork panic, the second with such a payload, or hold such a value.
+/// The same where both halves of a fork panic, the second with such a payload, or capture such a
+/// value.
 #[test]
-fn a_second_half_that_panics_when_it_is_dropped_does_no_harm() {
+fn panics_in_drops_of_second_halves_are_contained() {
     for workers in WORKERS {
         on(workers, |cx| {
             let held = panic_of(|| {
@@ -479,7 +485,7 @@ fn a_second_half_that_panics_when_it_is_dropped_does_no_harm() {
     }
 }
 
-/// Panics again and again: no worker is lost by them.
+/// Repeated panics: no worker is lost.
 #[test]
 fn panics_lose_no_worker() {
     const WORKERS: usize = 4;
@@ -491,7 +497,7 @@ fn panics_lose_no_worker() {
                     for _ in 0..WORKERS {
                         cx.spawn(|_| {
                             all.fetch_add(1, SeqCst);
-                            wait_until("all at work", || all.load(SeqCst) == WORKERS);
+                            wait_until("all run", || all.load(SeqCst) == WORKERS);
                             panic_any("each")
                         });
                     }

@@ -1,4 +1,4 @@
-//! How async tasks end: dropped, panicking, cancelled, awaited elsewhere.
+//! The ends of async tasks: dropped, panicking, cancelled, awaited by other threads.
 
 use super::WORKERS;
 use super::crew::{Crew, on, panic_of, run_on, wait_until, within};
@@ -15,7 +15,7 @@ use tautline_core::task::Pool;
 
 use super::futures::{Bell, Boxed, Dropped, FOUND, TaskCx, give_way};
 
-/// The first of two to be ready; the other one is dropped.
+/// Returns the result of the first of two to be ready; the other one is dropped.
 async fn either<R>(one: impl Future<Output = R>, other: impl Future<Output = R>) -> R {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|cx| match one.as_mut().poll(cx) {
@@ -25,7 +25,8 @@ async fn either<R>(one: impl Future<Output = R>, other: impl Future<Output = R>)
     .await
 }
 
-/// A finish may be dropped while its tasks run: they go on, and the scope around it waits for them.
+/// A finish may be dropped while its tasks run: they continue, and the scope around it waits for
+/// them.
 #[test]
 fn a_finish_may_be_dropped() {
     for workers in WORKERS {
@@ -71,10 +72,10 @@ fn a_finish_may_be_dropped() {
     }
 }
 
-/// A panic of a task in a finish that is awaited ends the finish and reaches the owner of the task that awaits, payload and
-/// all.
+/// A panic of a task in an awaited finish ends the finish and reaches the owner of the awaiting
+/// task, with its payload.
 #[test]
-fn a_panic_reaches_the_owner_of_who_awaits() {
+fn a_panic_reaches_the_owner_of_the_awaiting_task() {
     for workers in WORKERS {
         let (after, dropped) = (&AtomicBool::new(false), &AtomicUsize::new(0));
         let word = panic_of(|| {
@@ -103,7 +104,7 @@ fn a_panic_reaches_the_owner_of_who_awaits() {
     }
 }
 
-/// So does one in a finish that was dropped: the owner of the scope around it is told.
+/// So does one in a finish that was dropped: it reaches the owner of the scope around it.
 #[test]
 fn a_panic_in_a_dropped_finish_is_not_lost() {
     for workers in WORKERS {
@@ -144,9 +145,10 @@ fn a_panic_in_a_dropped_finish_is_not_lost() {
     }
 }
 
-/// A cancellation wakes tasks that are suspended for ever and drops them, in finishes inside too, before the finish ends.
+/// A cancellation wakes tasks that are suspended for ever and drops them, also in nested finishes,
+/// before the finish ends.
 #[test]
-fn a_cancellation_wakes_what_is_suspended() {
+fn a_cancellation_wakes_suspended_tasks() {
     for workers in WORKERS {
         let (dropped, made) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
         let suspended = move |task: TaskCx| {
@@ -167,10 +169,12 @@ fn a_cancellation_wakes_what_is_suspended() {
                         suspended(task).await;
                     });
                     _ = inner.await;
-                    unreachable!("a task of a finish that was cancelled goes on");
+                    unreachable!("a task of a cancelled finish continues");
                 });
                 cx.spawn(|cx| {
-                    wait_until("all are made", || workers == 1 || made.load(SeqCst) == 41);
+                    wait_until("all are suspended", || {
+                        workers == 1 || made.load(SeqCst) == 41
+                    });
                     assert!(cx.cancel(Reason::Found));
                 });
             })
@@ -210,7 +214,7 @@ fn async_code_cancels() {
     }
 }
 
-/// Chains of tasks that await each other may be long, and finishes nested deep.
+/// Chains of tasks that await each other may be long, and finishes deeply nested.
 #[test]
 fn chains_may_be_long() {
     const LONG: usize = 50_000;
@@ -244,7 +248,7 @@ fn chains_may_be_long() {
     }
 }
 
-/// Async code of the pool may be polled by a thread that is no worker, and ended there.
+/// Async code of the pool may be polled to completion by a thread that is no worker.
 #[test]
 fn a_finish_is_awaited_elsewhere() {
     struct Unpark(thread::Thread);
@@ -287,7 +291,7 @@ fn a_finish_is_awaited_elsewhere() {
     }
 }
 
-/// What a foreign thread wakes is found by workers that have all gone to sleep.
+/// A task that a foreign thread wakes is found although all workers are parked.
 #[test]
 fn sleepers_are_woken_by_foreign_threads() {
     for workers in WORKERS {
@@ -308,7 +312,7 @@ fn sleepers_are_woken_by_foreign_threads() {
     }
 }
 
-/// A future that is ready at once takes one turn, and a task that awaits nothing is a call.
+/// A future that is ready immediately takes one poll, and a task that awaits nothing is a call.
 #[test]
 fn nothing_to_await() {
     for workers in WORKERS {

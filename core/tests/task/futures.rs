@@ -1,5 +1,5 @@
-//! Async code in tasks: a waiting task releases its worker, any thread may wake it at any time, and nothing outlives its
-//! scope.
+//! Async code in tasks: a waiting task releases its worker, any thread may wake it at any time, and
+//! no task outlives its scope.
 
 use super::WORKERS;
 use super::crew::{Crew, on, panic_of, wait_until};
@@ -29,7 +29,7 @@ impl Drop for Dropped<'_> {
     }
 }
 
-/// Lets others run first, once.
+/// Yields to other tasks, once.
 pub(super) async fn give_way() {
     let mut given = false;
     poll_fn(|cx| {
@@ -76,7 +76,7 @@ impl Bell {
     }
 }
 
-/// A future that knows its own type no more: async code that calls itself.
+/// A future with an erased type: for async code that calls itself.
 pub(super) type Boxed<'s, R> = Pin<Box<dyn Future<Output = R> + Send + 's>>;
 
 /// Chatterjee, acceptance fact 3: with one worker, an async task that awaits a finish with two children completes, and so do
@@ -113,7 +113,8 @@ fn one_worker_is_enough_for_tasks_that_await() {
     }
 }
 
-/// Chatterjee, acceptance fact 3: a task that is suspended has no worker: many of them wait for the last, on one.
+/// Chatterjee, acceptance fact 3: a suspended task has no worker: on one worker, many wait for the
+/// last.
 #[test]
 fn a_suspended_task_holds_no_worker() {
     for workers in WORKERS {
@@ -150,7 +151,7 @@ fn spawns_are_help_first_and_async_forks_work_first() {
         let forked = task.finish(|task| async move {
             task.fork(|_| async move { note('A') }).await;
             note('B');
-            // An older task must not come between.
+            // An older task must not run in between.
             task.spawn(move |_| note('x'));
             let nested = task.fork(|task| async move {
                 task.fork(|_| async move { note('C') }).await;
@@ -168,19 +169,20 @@ fn spawns_are_help_first_and_async_forks_work_first() {
         let task = cx.task();
         cx.block_on(program(task, order));
     });
-    // What follows a fork in a future that is blocked on is in no queue: it goes on as soon as the child suspends.
+    // The continuation of a fork in a future that is blocked on is in no queue: it resumes as soon
+    // as the child suspends.
     assert_eq!(*order.lock().unwrap(), "BA ABCDEx BA ABCEDx ");
 }
 
-/// What follows a fork may be taken by another worker while the child runs.
+/// The continuation of a fork may be stolen by another worker while the child runs.
 #[test]
-fn what_follows_an_async_fork_is_stolen() {
+fn the_continuation_of_an_async_fork_is_stolen() {
     for workers in [2, 4] {
         let follows = &AtomicBool::new(false);
         on(workers, |cx| {
             cx.spawn_async(|task| async move {
                 let child = task.fork(|_| async {
-                    wait_until("what follows runs", || follows.load(SeqCst));
+                    wait_until("the continuation runs", || follows.load(SeqCst));
                 });
                 child.await;
                 follows.store(true, SeqCst);
@@ -189,8 +191,8 @@ fn what_follows_an_async_fork_is_stolen() {
     }
 }
 
-/// A fork that is not awaited is run, wherever it was created, before the scope ends; so does one that a panic
-/// comes after.
+/// A fork that is not awaited runs before the scope ends, wherever it was created; also if a panic
+/// follows it.
 #[test]
 fn a_fork_that_is_not_awaited_runs() {
     for workers in [1, 2] {
@@ -221,7 +223,8 @@ fn a_fork_that_is_not_awaited_runs() {
     }
 }
 
-/// rayon#679: futures are spawned in thousands, wait for each other's values, and the scope waits for all.
+/// rayon#679: thousands of spawned futures wait for each other's values, and the scope waits for
+/// all.
 #[test]
 fn futures_wait_for_each_others_values() {
     const MANY: usize = 3000;
@@ -245,7 +248,8 @@ fn futures_wait_for_each_others_values() {
     }
 }
 
-/// rayon#1060: a scope is awaited from async code; what its tasks wrote is visible then, and it gives what its body gives.
+/// rayon#1060: a scope is awaited by async code; the writes of its tasks are visible then, and it
+/// returns the result of its body.
 #[test]
 fn a_finish_is_awaited() {
     for workers in WORKERS {
@@ -275,7 +279,7 @@ fn a_finish_is_awaited() {
     }
 }
 
-/// A clone of what a task is given keeps the finish open, wherever it is.
+/// A clone of the context keeps the finish open, wherever it is.
 #[test]
 fn a_clone_keeps_the_finish_open() {
     for workers in WORKERS {
@@ -307,7 +311,8 @@ fn a_clone_keeps_the_finish_open() {
     }
 }
 
-/// A future is blocked on from a task, in a future that is blocked on, with what it borrows; it need not be Send.
+/// A task blocks on a future, also inside one that is blocked on; the future may borrow, and need
+/// not be Send.
 #[test]
 fn a_task_blocks_on_a_future() {
     for workers in WORKERS {
@@ -335,7 +340,8 @@ fn a_task_blocks_on_a_future() {
     }
 }
 
-/// The panic of a future that is blocked on is the caller's; what it waited for may still call it.
+/// The panic of a future that is blocked on propagates to the caller; its wakers may still be
+/// called.
 #[test]
 fn a_future_that_is_blocked_on_may_panic() {
     for workers in WORKERS {
@@ -359,7 +365,7 @@ fn a_future_that_is_blocked_on_may_panic() {
     }
 }
 
-/// Wakers are called from threads that are no workers, often, and of many tasks at once.
+/// Wakers are called by threads that are no workers, repeatedly, and for many tasks at once.
 #[test]
 fn foreign_threads_wake() {
     for workers in WORKERS {
@@ -386,7 +392,8 @@ fn foreign_threads_wake() {
     }
 }
 
-/// A waker may be called when its future is done, when its pool is gone, and never; it is not called on again.
+/// A waker may be called after its future is done, after its pool is dropped, and never; the future
+/// is not polled again.
 #[test]
 fn wakers_may_be_late() {
     for workers in WORKERS {
@@ -421,7 +428,8 @@ fn wakers_may_be_late() {
     }
 }
 
-/// A future that is woken while it runs, by itself and by another thread, runs again, and never twice at a time.
+/// A future that is woken while it runs, by itself and by another thread, runs again, but never
+/// concurrently with itself.
 #[test]
 fn woken_while_it_runs() {
     for workers in WORKERS {
@@ -432,7 +440,10 @@ fn woken_while_it_runs() {
                 let running = AtomicBool::new(false);
                 cx.spawn_async(|_| {
                     poll_fn(move |cx| {
-                        assert!(!running.swap(true, SeqCst), "polled twice at a time");
+                        assert!(
+                            !running.swap(true, SeqCst),
+                            "polled concurrently with itself"
+                        );
                         polls.fetch_add(1, SeqCst);
                         left -= 1;
                         let waker = cx.waker().clone();
@@ -453,9 +464,9 @@ fn woken_while_it_runs() {
     }
 }
 
-/// Futures that wake themselves until another task has run do not keep it from running, with one worker too.
+/// Futures that wake themselves until another task has run do not starve it, also with one worker.
 #[test]
-fn who_wakes_itself_lets_others_run() {
+fn a_task_that_wakes_itself_starves_no_other() {
     for workers in WORKERS {
         let ran = &AtomicUsize::new(0);
         let wait = async |many: usize| {
@@ -481,9 +492,10 @@ fn who_wakes_itself_lets_others_run() {
     }
 }
 
-/// A future of an isolated scope that a foreign thread wakes runs in that scope's wait, and so does what it spawns then.
+/// A future of an isolated scope that a foreign thread wakes runs in that scope's wait, and so do
+/// the tasks that it then spawns.
 #[test]
-fn an_isolated_wait_runs_what_is_woken_from_outside() {
+fn an_isolated_wait_runs_tasks_woken_from_outside() {
     for workers in WORKERS {
         let ran = AtomicUsize::new(0);
         on(workers, |cx| {
@@ -509,7 +521,7 @@ fn an_isolated_wait_runs_what_is_woken_from_outside() {
     }
 }
 
-/// A panic of the closure that makes the future is the spawner's, and its scope ends.
+/// A panic of the closure that creates the future propagates to the spawner, and the scope ends.
 #[test]
 fn a_future_that_cannot_be_made_is_not_waited_for() {
     for workers in WORKERS {
@@ -529,9 +541,10 @@ fn a_future_that_cannot_be_made_is_not_waited_for() {
     }
 }
 
-/// A foreign waker that panics when the last task of an async finish ends leaves the scopes around it whole.
+/// A foreign waker that panics when the last task of an async finish ends does not affect the
+/// enclosing scopes.
 #[test]
-fn a_waker_that_panics_harms_no_scope() {
+fn a_waker_that_panics_affects_no_scope() {
     struct Bomb;
     impl std::task::Wake for Bomb {
         fn wake(self: Arc<Self>) {
@@ -549,7 +562,7 @@ fn a_waker_that_panics_harms_no_scope() {
                     }));
                     let waker = Waker::from(Arc::new(Bomb));
                     _ = finish.as_mut().poll(&mut Context::from_waker(&waker));
-                    // Now or later the bomb goes off, where the last task ends.
+                    // Now or later the waker panics, where the last task ends.
                     t.spawn(|_| _ = ran.fetch_add(1, SeqCst));
                 });
             });

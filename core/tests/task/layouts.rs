@@ -1,4 +1,5 @@
-//! Closures and values of unusual size and alignment, in every kind of task, and a pool that moves.
+//! Closures and values of unusual size and alignment, in every kind of task, and a pool that is
+//! moved.
 
 use super::WORKERS;
 use super::crew::{Crew, Cx, on, run_on};
@@ -40,7 +41,7 @@ fn forks(cx: &mut Cx, left: u8) -> usize {
     below + 1
 }
 
-/// What a task captures, waits for and returns arrives intact and aligned.
+/// Values that a task captures, waits for and returns arrive intact and aligned.
 #[test]
 fn large_and_aligned_values_arrive_whole() {
     const TASKS: u8 = 50;
@@ -69,7 +70,7 @@ fn large_and_aligned_values_arrive_whole() {
     }
 }
 
-/// Zero-sized values work too, although several may share an address.
+/// Zero-sized values, although several may share an address.
 #[test]
 fn values_without_size_are_tasks_too() {
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +96,7 @@ fn values_without_size_are_tasks_too() {
     }
 }
 
-/// A pool may be moved while no seat is held: its tasks find it at its new address.
+/// A pool may be moved while no seat is held: its tasks use the new address.
 #[test]
 fn a_pool_moves_between_seats() {
     fn at(cx: &Cx) -> usize {

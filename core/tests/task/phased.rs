@@ -1,4 +1,5 @@
-//! Phased tasks: more of them than workers, registered before they begin, gone when they end however that is.
+//! Phased tasks: more of them than workers, registered before they begin, deregistered however they
+//! end.
 
 use super::WORKERS;
 use super::crew::{Cx, on, panic_of};
@@ -9,7 +10,7 @@ use tautline_core::finish::Reason;
 use tautline_core::phaser::{Accumulator, Config, Mode, Op, PhaserError, Registration};
 use tautline_core::port::Spin;
 
-/// `tasks` tasks go through `phases` phases together, each checking that all others have come as far.
+/// Runs `tasks` tasks for `phases` phases, each asserting that no other task is behind.
 fn barrier(cx: &mut Cx, tasks: usize, phases: usize) {
     let arrived: Vec<_> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
     let arrived = &arrived;
@@ -46,7 +47,8 @@ fn any_number_of_tasks_and_workers() {
     }
 }
 
-/// Fact 39: the children's first phase takes the parent's signal or drop; then they go on by themselves.
+/// Fact 39: the children's first phase requires the parent's signal or drop; then they continue
+/// without it.
 #[test]
 fn children_wait_for_their_parent_once() {
     on(2, |cx| {
@@ -93,9 +95,9 @@ fn a_phaser_belongs_to_its_scope() {
     });
 }
 
-/// Fact 38: not even one that is where the phaser's was.
+/// Fact 38: not even a scope at the address of the phaser's.
 #[test]
-fn a_phaser_outlives_its_scope_in_vain() {
+fn a_phaser_that_outlives_its_scope_is_refused() {
     on(1, |cx| {
         let task = cx.task();
         cx.block_on(async {
@@ -110,7 +112,7 @@ fn a_phaser_outlives_its_scope_in_vain() {
     });
 }
 
-/// Fact 38: what a parent cannot do its children cannot.
+/// Fact 38: a child may do nothing that its parent may not.
 #[test]
 fn a_refused_child_is_not_spawned() {
     on(1, |cx| {
@@ -237,7 +239,7 @@ fn a_cancelled_finish_ends_phased_tasks() {
     }
 }
 
-/// Fact 47: also when all are gone.
+/// Fact 47: also after all tasks have ended.
 #[test]
 fn sums_of_tasks() {
     for workers in WORKERS {

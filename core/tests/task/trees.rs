@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use tautline_core::finish::Reason;
 use tautline_core::task::Wait;
 
-/// What a task does; each has a number of its own.
+/// The action of a task; each task has a unique number.
 enum Plan {
     Leaf,
     Fork(Box<[Node; 2]>),
@@ -22,7 +22,7 @@ enum Plan {
 struct Node {
     id: usize,
     plan: Plan,
-    /// Nodes from here on, this one included: `id..id + size`.
+    /// The number of nodes from this one on, itself included: `id..id + size`.
     size: usize,
 }
 
@@ -41,9 +41,9 @@ impl Random {
 
 struct Grower {
     random: Random,
-    /// Nodes so far.
+    /// The number of nodes so far.
     count: usize,
-    /// One in so many nodes panics, or cancels; 0: none.
+    /// One in this number of nodes panics, or cancels; 0: none.
     panics: u64,
     cancels: u64,
 }
@@ -83,7 +83,7 @@ fn weight(id: usize) -> u64 {
     (id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
 
-/// What happened to the nodes of a tree.
+/// The events of the nodes of a tree.
 struct World {
     ran: Vec<AtomicUsize>,
     panicked: AtomicUsize,
@@ -92,7 +92,7 @@ struct World {
     dropped: AtomicUsize,
 }
 
-/// What every task has captured.
+/// Captured by every task.
 struct Token<'w>(&'w World);
 
 impl<'w> Token<'w> {
@@ -147,8 +147,8 @@ fn act<'s, 'e: 's>(cx: &mut Cx<'s, 'e>, node: &'e Node, token: Token<'e>) {
     world.sum.fetch_add(weight(node.id), SeqCst);
 }
 
-/// A scope or finish that returns as if nothing had happened has had all its tasks run. Scopes in it told for
-/// themselves.
+/// Asserts that all tasks of a scope or finish that returned normally have run. Nested scopes have
+/// asserted this for themselves.
 fn whole(nodes: &[Node], world: &World) {
     for node in nodes {
         assert_eq!(world.ran[node.id].load(SeqCst), 1, "node {}", node.id);
@@ -213,20 +213,22 @@ fn try_trees(panics: u64, cancels: u64) {
     assert!(nodes > 20_000, "{nodes} nodes: the trees are too small");
 }
 
-/// Every task runs exactly once, the sum over all is right, and whatever was captured is dropped once.
+/// Every task runs exactly once, the sum over all is right, and every captured value is dropped
+/// once.
 #[test]
 fn random_trees_run_every_task_once() {
     try_trees(0, 0);
 }
 
-/// A panic somewhere: no task runs twice, it comes out, and nothing captured is leaked or dropped twice.
+/// With a panic somewhere: no task runs twice, the panic propagates, and no captured value is
+/// leaked or dropped twice.
 #[test]
 fn random_trees_with_panics() {
     try_trees(100, 0);
     try_trees(15, 0);
 }
 
-/// Cancelled finishes: those that return `Ok` are whole.
+/// Cancelled finishes: those that return `Ok` are complete.
 #[test]
 fn random_trees_with_cancellations() {
     try_trees(0, 30);

@@ -1,4 +1,4 @@
-//! What a worker does while it waits, and workers that come and go.
+//! Waiting workers, and workers that join and leave.
 
 use super::WORKERS;
 use super::crew::{on, panic_of, run_on, wait_until, when_relaxing, within};
@@ -15,12 +15,12 @@ use tautline_core::task::Wait;
 const ISOLATED: [Wait; 2] = [Wait::Own, Wait::Park];
 
 thread_local! {
-    /// Inside a wait that must run nothing unrelated.
+    /// Whether this thread is inside a wait that must run nothing unrelated.
     static HOLDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A lock held over a parallel call does not deadlock where that call runs only its own tasks while it waits: the
-/// unrelated tasks in the same deque, which take the lock, are left alone.
+/// A lock held over a parallel call does not deadlock if that call runs only its own tasks while it
+/// waits: the unrelated tasks in the same deque, which acquire the lock, are not run.
 #[test]
 fn a_lock_may_be_held_over_an_isolated_wait() {
     for workers in WORKERS {
@@ -50,8 +50,8 @@ fn a_lock_may_be_held_over_an_isolated_wait() {
     }
 }
 
-/// The same with forks, in a task of an isolated scope, and with a lock that others ask for while the second half is
-/// away.
+/// The same with forks, in a task of an isolated scope, and with a lock that other tasks contend
+/// for while the second half is stolen.
 #[test]
 fn a_lock_may_be_held_over_an_isolated_fork() {
     for workers in WORKERS {
@@ -75,8 +75,8 @@ fn a_lock_may_be_held_over_an_isolated_fork() {
     }
 }
 
-/// A scope inside an isolated one is isolated too, whatever it asks for itself: on the worker that opened it and
-/// where a task of it was stolen to.
+/// A scope inside an isolated one is isolated too, regardless of its own wait mode: on the worker
+/// that opened it, and on a worker that stole a task of it.
 #[test]
 fn isolation_is_inherited() {
     for workers in WORKERS {
@@ -112,8 +112,8 @@ fn isolation_is_inherited() {
     }
 }
 
-/// More tasks in an isolated scope than a deque has slots, with one worker: it runs all of them itself, and
-/// leaves those of the scope around it alone.
+/// More tasks in an isolated scope than a deque has slots, with one worker: it runs all of them
+/// itself, and none of the enclosing scope.
 #[test]
 fn an_isolated_scope_may_be_large() {
     const MANY: usize = 5000;
@@ -138,7 +138,7 @@ fn an_isolated_scope_may_be_large() {
                         assert_eq!(deepest.load(SeqCst), MANY);
                         if workers == 1 {
                             let now = (outer.load(SeqCst), inner.load(SeqCst));
-                            assert_eq!(now, (before, 0), "not its own");
+                            assert_eq!(now, (before, 0), "ran a task of the enclosing scope");
                         }
                     });
                     assert_eq!(inner.load(SeqCst), MANY);
@@ -149,7 +149,8 @@ fn an_isolated_scope_may_be_large() {
     }
 }
 
-/// Waiting in the default way runs others' tasks: with one worker busy for good, the other does all.
+/// Waiting in the default mode runs other tasks: with one worker permanently busy, the other runs
+/// all.
 #[test]
 fn a_waiting_worker_helps() {
     let done = AtomicUsize::new(0);
@@ -187,8 +188,8 @@ fn isolated_scopes_end_early_too() {
     }
 }
 
-/// The number of workers goes up and down while tasks are under way: none is lost, and those that are wanted again work
-/// again.
+/// The number of workers changes while tasks run: no task is lost, and workers that are wanted
+/// again run tasks again.
 #[test]
 fn workers_come_and_go() {
     const MOST: usize = 4;
@@ -228,23 +229,24 @@ fn workers_come_and_go() {
     });
 }
 
-/// As many tasks as workers, each of which waits for all.
+/// Runs as many tasks as workers, each of which waits for all.
 fn all_work(workers: usize, pool: &tautline_core::task::Pool<super::crew::Crew>) {
     let met = AtomicUsize::new(0);
     run_on(pool, |cx| {
         for _ in 0..workers {
             cx.spawn(|_| {
                 met.fetch_add(1, SeqCst);
-                wait_until("all work", || met.load(SeqCst) == workers);
+                wait_until("all run", || met.load(SeqCst) == workers);
             });
         }
     });
 }
 
-/// A worker that ends its search because what it waits for has come passes on the wake-up that it kept from a sleeper: a task
-/// was offered meanwhile, and both other workers are busy until it has run.
+/// A worker that ends its search because the event that it waits for has happened passes on the
+/// wake-up that its search suppressed: a task was offered meanwhile, and both other workers are
+/// busy until it has run.
 #[test]
-fn a_search_that_ends_passes_the_call_on() {
+fn a_search_that_ends_passes_the_wake_up_on() {
     static SEARCHES: AtomicBool = AtomicBool::new(false);
     static OFFERED: AtomicBool = AtomicBool::new(false);
     let [began, ran] = [const { AtomicBool::new(false) }; 2];

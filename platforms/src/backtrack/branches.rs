@@ -4,17 +4,17 @@ use std::fmt::Debug;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
-/// Branches not yet taken. Small, as each level of a path has one, and what travels is made of them.
+/// Branches not yet taken. Small: each level of a path has one, and loot consists of them.
 pub trait Branches: ExactSizeIterator<Item: Copy + Debug + Send> + Clone + Debug + Send {
     /// Removes the last `count` branches and returns them.
     ///
     /// # Panics
-    /// There are fewer.
+    /// If there are fewer.
     #[must_use]
     fn split_off(&mut self, count: usize) -> Self;
 }
 
-/// Branches that are numbered without a gap: Finnerty's `low` and `high`.
+/// Branches with consecutive numbers: `low` and `high` of Finnerty 2022.
 impl Branches for Range<u32> {
     fn split_off(&mut self, count: usize) -> Self {
         assert!(count <= self.len(), "{count} of {} branches", self.len());
@@ -68,7 +68,7 @@ impl Branches for Bits {
 mod tests {
     use super::*;
 
-    /// Both parts, in order, are the whole.
+    /// Checks that both parts, in order, are the whole.
     fn check<B: Branches<Item: PartialEq + std::fmt::Debug>>(all: &B) {
         for count in 0..=all.len() {
             let mut first = all.clone();

@@ -1,14 +1,14 @@
-//! Backtracking as a bag: a program says what a position is, [`Search`] walks, divides and counts.
+//! Backtracking as a bag: a program defines positions, [`Search`] walks, divides and counts.
 //!
 //! # Algorithm
 //!
-//! Depth first, on one position that is changed and changed back. A search keeps, for each level of its
+//! Depth first, on one position that is changed and restored. A search stores, for each level of its
 //! path, the branches not yet taken (Finnerty 2022, recommended bag). To divide it, those of every level
-//! are cut in two; the part cut off takes along the branches of the path, by which its new owner
-//! repeats the way from the root. So what travels is bounded by the depth of the tree, whatever lies
-//! below. Cutting every level gives both sides near and far subtrees alike.
+//! are split in two; the part split off includes the branches of the path, by which its new owner
+//! replays the path from the root. So the size of loot is bounded by the depth of the tree, regardless of
+//! what lies below. Splitting every level gives both sides near and far subtrees alike.
 //!
-//! A position stays with the worker that made it, and so does the list of the walk: dividing copies a
+//! A position stays with the worker that made it, and so does the stack of the walk: dividing copies a
 //! path, and no node allocates.
 #![forbid(unsafe_code)]
 
@@ -21,46 +21,54 @@ pub use search::{Found, Search, sequential};
 
 use crate::glb::{Bound, Reason};
 
-/// A position in a tree of choices, the root's to begin with.
+/// A position in a tree of choices, initially that of the root.
 ///
-/// The walk calls [`branches`](Self::branches) at a position; for each branch it takes
-/// [`apply`](Self::apply), the same below, and [`undo`](Self::undo); then [`close`](Self::close).
+/// The walk calls [`branches`](Self::branches) at a position; for each branch it calls
+/// [`apply`](Self::apply), walks below, and calls [`undo`](Self::undo); then [`close`](Self::close).
+///
+/// ```
+/// use tautline::backtrack::sequential;
+/// use tautline::nqueens::{Matrix, Size};
+///
+/// assert_eq!(sequential::<Matrix>(&Size::new(6)?).sum, 4);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub trait Position: Sized + Send {
-    /// What all workers of a place see, one value a place.
+    /// What all workers of a place share, one value a place.
     type Shared: Sync;
-    /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the program's own.
+    /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the program.
     type Branches: Branches;
-    /// What is found; its default is nothing.
+    /// The result; its default is that of an empty search.
     type Sum: Default + Send;
 
-    /// The root.
+    /// Creates the root.
     fn root(shared: &Self::Shared) -> Self;
 
-    /// The branches of this position; what is found here goes into `sum`.
+    /// Returns the branches of this position; results found here go into `sum`.
     ///
     /// A worker that takes over part of a search calls this again for each position on the path,
-    /// and drops what is returned and found: the position must come out the same.
+    /// and drops the branches and results: the position must be changed in the same way.
     fn branches(&mut self, sum: &mut Self::Sum, shared: &Self::Shared) -> Self::Branches;
 
-    /// Goes down one of the [`branches`](Self::branches).
+    /// Descends along one of the [`branches`](Self::branches).
     fn apply(&mut self, branch: BranchOf<Self>, shared: &Self::Shared);
 
-    /// Goes back up the branch taken last.
+    /// Ascends from the branch taken last.
     fn undo(&mut self, branch: BranchOf<Self>, shared: &Self::Shared);
 
-    /// Takes back what [`branches`](Self::branches) changed, if it did.
+    /// Restores what [`branches`](Self::branches) changed, if anything.
     #[inline(always)]
     fn close(&mut self, _shared: &Self::Shared) {}
 
-    /// Adds what another part of the search found. Order must not matter.
+    /// Adds the result of another part of the search. Order must not matter.
     fn add(sum: &mut Self::Sum, other: Self::Sum);
 
-    /// The bound that prunes this search, if it has one.
+    /// Returns the bound that prunes this search, if it has one.
     fn bound(_shared: &Self::Shared) -> Option<&Bound> {
         None
     }
 
-    /// A reason to end the whole search, given what has been found here.
+    /// Returns a reason to end the whole search, given what has been found here.
     fn verdict(_sum: &Self::Sum) -> Option<Reason> {
         None
     }

@@ -1,22 +1,22 @@
-//! A path and the branches still open along it.
+//! A path and the open branches along it.
 
 use super::Branches;
 
-/// A position that the path has gone on from.
+/// A position that the path has passed.
 #[derive(Clone, Debug)]
 pub(super) struct Fork<B: Branches> {
-    /// Not taken yet.
+    /// Branches not yet taken.
     pub open: B,
-    /// Where the path goes on.
+    /// The branch along which the path continues.
     pub taken: B::Item,
 }
 
 /// One path of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Part<B: Branches> {
-    /// From the root on.
+    /// From the root downwards.
     pub forks: Vec<Fork<B>>,
-    /// The branches open at the end of the path; `None` if there is no path, the search being done.
+    /// The branches open at the end of the path; `None` if there is no path, since the search is done.
     pub last: Option<B>,
 }
 
@@ -30,19 +30,19 @@ impl<B: Branches> Default for Part<B> {
 }
 
 impl<B: Branches> Part<B> {
-    /// How many branches are open.
+    /// Returns the number of open branches.
     pub(super) fn open(&self) -> usize {
         let forks = self.forks.iter().map(|fork| &fork.open);
         forks.chain(&self.last).map(B::len).sum()
     }
 
-    /// No branch is open.
+    /// Whether no branch is open.
     pub(super) fn is_done(&self) -> bool {
         let forks = self.forks.iter().map(|fork| &fork.open);
         forks.chain(&self.last).rev().all(|open| open.len() == 0)
     }
 
-    /// Takes from the end of each position's branches as many as `due` says when told how many are open.
+    /// Removes from the end of each position's branches as many as `due` returns, given the number of open ones.
     pub(super) fn cut(&mut self, due: &mut impl FnMut(usize) -> usize) -> Option<Self> {
         let mut give = |open: &mut B| {
             let given = match open.len() {
@@ -60,7 +60,7 @@ impl<B: Branches> Part<B> {
             })
             .collect();
         let mut last = self.last.as_mut().map(give);
-        // Below its last open branches the loot's path leads nowhere.
+        // Below its last open branches the path of the loot ends.
         while last.as_ref().is_none_or(|open| open.len() == 0) {
             last = Some(forks.pop()?.open);
         }

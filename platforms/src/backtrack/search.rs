@@ -4,12 +4,12 @@ use super::Position;
 use super::part::{Fork, Part};
 use crate::glb::{Bag, Bound, Reason, Share};
 
-/// What a search has come to.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found<S> {
     /// Positions visited, the root included.
     pub nodes: u64,
-    /// What was found there.
+    /// What was found in them.
     pub sum: S,
 }
 
@@ -61,17 +61,25 @@ pub struct Found<S> {
 /// ```
 #[derive(Debug)]
 pub struct Search<P: Position> {
-    /// At the last position of the walk's path, at the root if there is no walk. Made when first needed.
+    /// The walk's current position, or the root if there is no walk. Created when first needed.
     position: Option<P>,
     walk: Part<P::Branches>,
-    /// Parts that came in, to be walked later. None is without branches.
+    /// Parts received, to be walked later. Each has branches.
     waiting: Vec<Part<P::Branches>>,
-    /// Branches in the parts that wait. Those of the walk are counted when asked for.
+    /// Branches in the parts that wait. Those of the walk are counted on demand.
     laid_by: usize,
     found: Found<P::Sum>,
 }
 
-/// Does a whole search on this thread alone.
+/// Does a whole search on the calling thread.
+///
+/// ```
+/// use tautline::backtrack::sequential;
+/// use tautline::nqueens::{Matrix, Size};
+///
+/// assert_eq!(sequential::<Matrix>(&Size::new(8)?).sum, 92);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
     let mut search = Search::<P>::new(shared);
     search.process(usize::MAX, shared);
@@ -79,7 +87,7 @@ pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
 }
 
 impl<P: Position> Search<P> {
-    /// The whole search, its root visited already.
+    /// Creates the whole search; its root has been visited.
     pub fn new(shared: &P::Shared) -> Self {
         let mut search = Self::of(Vec::new(), 0);
         let mut root = P::root(shared);
@@ -92,12 +100,12 @@ impl<P: Position> Search<P> {
         search
     }
 
-    /// A search without work, to be given some by [`merge`](Bag::merge).
+    /// Creates a search without work, for [`merge`](Bag::merge).
     pub fn empty() -> Self {
         Self::of(Vec::new(), 0)
     }
 
-    /// What this part has come to so far.
+    /// Returns the result of this part so far.
     pub fn found(&self) -> &Found<P::Sum> {
         &self.found
     }
@@ -112,7 +120,7 @@ impl<P: Position> Search<P> {
         }
     }
 
-    /// Begins the walk of a waiting part: the position goes from the root to where the part is.
+    /// Begins the walk of a waiting part: moves the position from the root to that of the part.
     fn begin(&mut self, shared: &P::Shared) -> bool {
         let Some(part) = self.waiting.pop() else {
             return false;
@@ -130,7 +138,7 @@ impl<P: Position> Search<P> {
         true
     }
 
-    /// Takes up to `n` branches of the walk, depth first. Returns how many it took.
+    /// Takes up to `n` branches of the walk, depth first. Returns the number taken.
     #[inline]
     fn walk(&mut self, n: usize, shared: &P::Shared) -> usize {
         let Part { forks, last } = &mut self.walk;
@@ -175,7 +183,7 @@ impl<P: Position> Search<P> {
         self
     }
 
-    /// Cuts parts off, level by level, `due` branches of each: it is told how many the level has.
+    /// Splits parts off, level by level, `due` branches of each, given the number of branches of the level.
     fn cut(&mut self, mut due: impl FnMut(usize) -> usize) -> Vec<Part<P::Branches>> {
         let mut loot = Vec::with_capacity(self.waiting.len() + 1);
         loot.extend(self.walk.cut(&mut due));
@@ -204,7 +212,7 @@ impl<P: Position> Bag for Search<P> {
         }
     }
 
-    /// `Count` takes what is nearest to the root, part by part; the others the same part of every
+    /// `Count` takes what is nearest to the root, part by part; the others take the same share of every
     /// level, as nearly as whole branches allow.
     fn split(&mut self, share: Share) -> Option<Self> {
         let all = self.len();
@@ -219,7 +227,7 @@ impl<P: Position> Bag for Search<P> {
                 gone += given;
                 given
             }),
-            // Rounding the running sum, not each level, lets single branches alternate.
+            // Rounding the running sum, not each level, makes single branches alternate.
             _ => self.cut(|open| {
                 seen += open as u128;
                 let due = (seen * amount as u128 / all as u128) as usize;

@@ -1,21 +1,21 @@
-//! Sources as a bag.
+//! The sources of a graph as a bag.
 
 use super::graph::Graph;
 use super::walk::Walk;
 use std::sync::Arc;
 use tautline_core::glb::{Bag, Share};
 
-/// What comes of all sources.
+/// The result of all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Centrality {
-    /// For each vertex in parts of 2^-64, over ordered pairs of ends; empty until a bag has told.
+    /// For each vertex in units of 2^-64, over ordered pairs of ends; empty until a bag has submitted.
     sums: Vec<u128>,
     edges: u64,
 }
 
 impl Centrality {
-    /// For each of `vertices` vertices, the sum over all pairs of other vertices, in either order but each
-    /// once, of the part of their shortest paths that go through it.
+    /// Returns for each of `vertices` vertices the sum over all pairs of other vertices, each once regardless of
+    /// order, of the fraction of their shortest paths that pass through it.
     pub fn betweenness(&self, vertices: usize) -> Vec<f64> {
         const PAIR: f64 = 2.0 * (1u128 << 64) as f64;
         let mut betweenness: Vec<_> = self.sums.iter().map(|sum| *sum as f64 / PAIR).collect();
@@ -23,12 +23,12 @@ impl Centrality {
         betweenness
     }
 
-    /// Edges traversed: neighbours looked at on the way out, from all sources.
+    /// Returns the number of edges traversed: neighbours examined in the forward passes, from all sources.
     pub fn edges(&self) -> u64 {
         self.edges
     }
 
-    /// A word for the whole vector, the same on every machine and for every run (FNV-1a, 64 bits, over the
+    /// Returns a hash of the whole vector, the same on every machine and in every run (FNV-1a, 64 bits, over the
     /// exact sums; Fowler, Noll, Vo).
     pub fn checksum(&self) -> u64 {
         let bytes = self.sums.iter().flat_map(|sum| sum.to_le_bytes());
@@ -40,21 +40,21 @@ impl Centrality {
 
 /// Some of the sources of a graph.
 ///
-/// `len` counts sources, the one under way included; the tasks that `process` counts are vertices settled or
-/// summed, twice as many as a source reaches. The source under way stays in the bag that began it.
+/// `len` counts sources, the current one included; the tasks that `process` counts are vertices settled or
+/// summed, twice as many as a source reaches. The current source stays in the bag that began it.
 #[derive(Debug, Default)]
 pub struct Bc {
-    /// Positions in the order of the sources, from the first up to below the second; none empty.
+    /// Positions in the order of the sources, each from the first number to below the second; none is empty.
     intervals: Vec<(u32, u32)>,
-    /// How many sources the intervals hold.
+    /// The number of sources in the intervals.
     waiting: usize,
-    /// How many walks are under way.
+    /// The number of walks under way.
     begun: usize,
-    /// None before the first source. Only the last one goes on; all but the first are under way.
+    /// Empty before the first source. Only the last one advances; all but the first are under way.
     walks: Vec<Walk>,
 }
 
-/// All sources on this thread alone.
+/// Processes all sources on the calling thread.
 pub fn sequential(graph: &Arc<Graph>) -> Centrality {
     let mut bag = Bc::root(graph);
     bag.process(usize::MAX, graph);
@@ -64,7 +64,7 @@ pub fn sequential(graph: &Arc<Graph>) -> Centrality {
 }
 
 impl Bc {
-    /// All sources of a graph.
+    /// Creates the bag of all sources of a graph.
     pub fn root(graph: &Graph) -> Self {
         let vertices = graph.vertices() as u32;
         Self::with(
@@ -86,7 +86,7 @@ impl Bc {
         }
     }
 
-    /// The walk to go on with, a new source begun if none is under way. `None`: no source is left.
+    /// Returns the walk to advance; begins a new source if none is under way. `None` if no source is left.
     fn walk(&mut self, graph: &Graph) -> Option<&mut Walk> {
         if self.begun == 0 {
             let (low, high) = self.intervals.last_mut()?;
@@ -130,7 +130,7 @@ impl Bag for Bc {
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        // A source is much work: the last one that waits is worth a message.
+        // A source is much work: even the last one that waits is worth a message.
         let least = usize::from(self.is_splittable() && matches!(share, Share::Ration(_)));
         let amount = share.of(self.len()).max(least).min(self.waiting);
         if amount == 0 {
@@ -150,7 +150,7 @@ impl Bag for Bc {
         Some(Self::with(loot))
     }
 
-    /// Without results on one side, nothing is added up. Two walks under way are both kept, to be done one after
+    /// If one side has no results, nothing is added. Two walks under way are both kept, to be done one after
     /// the other.
     fn merge(&mut self, mut other: Self) {
         self.waiting += other.waiting;
@@ -187,7 +187,7 @@ impl Bag for Bc {
         self.waiting > 0 && self.len() >= 2
     }
 
-    /// A source that a stop left half done gives what was summed by then.
+    /// A source that a stop interrupted submits what was summed by then.
     fn submit(self, output: &mut Centrality) {
         for walk in self.walks {
             output.edges += walk.edges();

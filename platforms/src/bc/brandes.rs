@@ -1,8 +1,8 @@
-//! The sequential program that sums are checked against.
+//! The sequential program with which sums are compared.
 
 use super::graph::Graph;
 
-/// The betweenness of every vertex, each pair of ends counted once: Brandes 2001 as published, with lists of
+/// Returns the betweenness of every vertex, each pair of ends counted once: Brandes 2001 as published, with lists of
 /// predecessors and floating-point sums, whose last digits depend on the order of the sources.
 pub fn brandes(graph: &Graph) -> Vec<f64> {
     let vertices = graph.vertices();

@@ -8,13 +8,13 @@ use thiserror::Error;
 pub struct Graph {
     /// Where the neighbours of each vertex begin; one more for the end.
     starts: Vec<u32>,
-    /// The neighbours of all vertices in turn, each row rising.
+    /// The neighbours of all vertices in turn, each row in ascending order.
     neighbours: Vec<u32>,
     /// All vertices in the order in which they are taken as sources.
     sources: Vec<u32>,
 }
 
-/// What makes no graph.
+/// Why a graph cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -24,23 +24,23 @@ pub enum GraphError {
     /// Too many edges.
     #[error("{0} edges: at most {most}", most = Graph::EDGES_MAX)]
     Edges(usize),
-    /// An edge to nowhere.
+    /// An edge to a vertex that does not exist.
     #[error("edge {from} {to}: vertices are from 0 to below {vertices}")]
     Vertex {
         /// One end.
         from: u32,
         /// The other.
         to: u32,
-        /// How many vertices there are.
+        /// The number of vertices.
         vertices: usize,
     },
-    /// Not a graph of this many levels.
+    /// An unsupported number of levels.
     #[error("scale {0}: at most {most}", most = Graph::VERTICES_MAX.ilog2())]
     Scale(u32),
     /// Too many edges a vertex.
     #[error("edge factor {0}: at most {most}", most = EDGE_FACTOR_MAX)]
     EdgeFactor(u32),
-    /// Not probabilities of the four quarters.
+    /// Values that are not probabilities of the four quarters.
     #[error("a {a}, b {b}, c {c}: probabilities from 0 to 1, at most 1 together")]
     Quarters {
         /// Of the upper left quarter.
@@ -58,20 +58,20 @@ impl From<GraphError> for crate::Error {
     }
 }
 
-/// The most edges drawn for each vertex of a recursive graph.
+/// The maximum number of edges drawn for each vertex of a recursive graph.
 pub(super) const EDGE_FACTOR_MAX: u32 = 1 << 10;
 
 impl Graph {
-    /// The most vertices.
+    /// The maximum number of vertices.
     pub const VERTICES_MAX: usize = 1 << 26;
-    /// The most edges, before loops and parallel ones are left out.
+    /// The maximum number of edges, before loops and parallel ones are removed.
     pub const EDGES_MAX: usize = 1 << 30;
 
-    /// The graph of these edges; loops are left out, and so are all but one of parallel edges, in either
-    /// direction. `seed` gives the order of the sources.
+    /// Creates the graph of these edges; loops are removed, and so are all but one of parallel edges, in either
+    /// direction. `seed` determines the order of the sources.
     ///
     /// # Errors
-    /// Too many vertices or edges, or an edge to nowhere.
+    /// Too many vertices or edges, or an edge to a vertex that does not exist.
     pub fn new(vertices: usize, edges: &[(u32, u32)], seed: u64) -> Result<Self, GraphError> {
         if vertices > Self::VERTICES_MAX {
             return Err(GraphError::Vertices(vertices));
@@ -110,17 +110,17 @@ impl Graph {
         })
     }
 
-    /// How many vertices there are.
+    /// Returns the number of vertices.
     pub fn vertices(&self) -> usize {
         self.sources.len()
     }
 
-    /// How many edges there are.
+    /// Returns the number of edges.
     pub fn edges(&self) -> usize {
         self.neighbours.len() / 2
     }
 
-    /// The neighbours of a vertex, in rising order.
+    /// Returns the neighbours of a vertex, in ascending order.
     ///
     /// # Panics
     /// If there is no such vertex.
@@ -135,7 +135,7 @@ impl Graph {
         self.sources[position as usize]
     }
 
-    /// How many tasks all sources are: two for each vertex that each source reaches, itself included.
+    /// Returns the number of tasks of all sources: two for each vertex that each source reaches, itself included.
     pub fn tasks(&self) -> u64 {
         let mut seen = vec![false; self.vertices()];
         let mut tasks = 0;
@@ -161,7 +161,7 @@ impl Graph {
     }
 }
 
-/// Puts rows in order and leaves one of each neighbour.
+/// Sorts rows and removes duplicates.
 fn compact(starts: &mut [u32], neighbours: &mut Vec<u32>) {
     let (mut kept, mut from) = (0, 0);
     for end in &mut starts[1..] {

@@ -1,19 +1,19 @@
-//! Betweenness centrality: on how many shortest paths of a graph each vertex lies.
+//! Betweenness centrality: how many shortest paths of a graph pass through each vertex.
 //!
-//! The work is known beforehand but uneven: what a source costs depends on how much of the graph it
-//! reaches. Results are a vector as long as the graph, which every bag sums up for itself.
+//! The work is known in advance but uneven: the cost of a source depends on how much of the graph it
+//! reaches. Results are a vector as long as the graph, which every bag sums up separately.
 //!
 //! # Algorithm
 //!
-//! Brandes 2001: from each source a breadth-first search counts shortest paths, and the way back adds up what
-//! each vertex contributes. Predecessors are not stored: on the way back a vertex asks its neighbours
-//! which of them are one step farther (Green, Bader 2013). A source takes milliseconds on a large
-//! graph, too long between two looks outside: so a task is one vertex settled or summed, twice as
-//! many as the source reaches, and a search may stop between any two of them and go on later. Only
+//! Brandes 2001: from each source a breadth-first search counts shortest paths, and a backward pass sums up what
+//! each vertex contributes. Predecessors are not stored: in the backward pass a vertex checks which of its
+//! neighbours are one step farther (Green, Bader 2013). A source takes milliseconds on a large
+//! graph, too long between two polls: so a task is one vertex settled or summed, twice as
+//! many as the source reaches, and a search may stop between any two of them and resume later. Only
 //! sources not begun are divided.
 //!
-//! Sums are exact: every contribution is rounded once, to 2^-64, and added as a whole number. So the result is the
-//! same to the last bit, however the sources are spread and in whatever order they are done.
+//! Sums are exact: every contribution is rounded once, to 2^-64, and added as an integer. So the result is the
+//! same to the last bit, regardless of how the sources are distributed and ordered.
 //!
 //! # Proved
 //!

@@ -3,12 +3,12 @@
 use super::graph::{self, Graph, GraphError};
 use crate::random::SplitMix;
 
-/// What a recursive graph is made from (R-MAT: Chakrabarti, Zhan, Faloutsos 2004).
+/// The parameters of a recursive graph (R-MAT: Chakrabarti, Zhan, Faloutsos 2004).
 ///
-/// The matrix of neighbours is cut into quarters, one is drawn, that one is cut again, until a single edge is
-/// left. The probabilities preset are those of Graph500. Without noise, and vertices keep their
-/// numbers: balance comes from the order of the sources. Loops and parallel edges, which are many, are
-/// drawn but left out of the graph, and edges have no direction.
+/// The matrix of neighbours is divided into quarters, one is drawn and divided again, until a single edge is
+/// left. The default probabilities are those of Graph500. There is no noise, and vertices keep their
+/// numbers: balance comes from the order of the sources. Loops and parallel edges, which are frequent, are
+/// drawn but removed from the graph, and edges have no direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rmat {
     /// The graph has 2^scale vertices.
@@ -39,15 +39,15 @@ impl Default for Rmat {
 }
 
 impl Rmat {
-    /// The most levels.
+    /// The maximum number of levels.
     pub const SCALE_MAX: u32 = Graph::VERTICES_MAX.ilog2();
-    /// The most edges drawn for each vertex.
+    /// The maximum number of edges drawn for each vertex.
     pub const EDGE_FACTOR_MAX: u32 = graph::EDGE_FACTOR_MAX;
 
     /// Draws the graph.
     ///
     /// # Errors
-    /// The first parameter out of bounds.
+    /// The first parameter that is out of bounds.
     pub fn graph(&self) -> Result<Graph, GraphError> {
         let Self { a, b, c, .. } = *self;
         if self.scale > Self::SCALE_MAX {
@@ -57,7 +57,7 @@ impl Rmat {
             return Err(GraphError::EdgeFactor(self.edge_factor));
         }
         let is_part = |p: f64| (0.0..=1.0).contains(&p);
-        // 0.57 + 0.24 + 0.19 and the like may miss 1 by a rounding.
+        // 0.57 + 0.24 + 0.19 and the like may differ from 1 by a rounding.
         if ![a, b, c].into_iter().all(is_part) || a + b + c > 1.0 + f64::EPSILON {
             return Err(GraphError::Quarters { a, b, c });
         }

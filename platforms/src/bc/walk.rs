@@ -1,24 +1,24 @@
-//! From one source to all that it reaches, and back, a vertex at a time.
+//! Forward and backward passes from one source, a vertex at a time.
 
 use super::graph::Graph;
 
-/// What a walk knows of a vertex.
+/// The state of a vertex in a walk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// On the way out, how many shortest paths from the source end here; on the way back, what each of
-    /// those carries for a path that goes on: (1 + dependency) / paths.
+    /// In the forward pass, the number of shortest paths from the source that end here; in the backward pass,
+    /// what each of those contributes to a path that continues: (1 + dependency) / paths.
     value: f64,
-    /// Distance from the source, counted on from where the walk before stopped: less than that is "not
-    /// seen by this walk", so that nothing has to be wiped.
+    /// Distance from the source, counted on from the end of the previous walk: a lower value means "not
+    /// seen by this walk", so that nothing must be cleared.
     distance: u32,
 }
 
-/// A walk from one source after another, and the sums over all of them.
+/// Walks from one source after another, and the sums over all of them.
 ///
 /// # Words
 ///
 /// `order[..reached]` are the vertices seen, in the order of their distance; `out` of them are settled; once all are, `back`
-/// of them are still to be summed. No source: both zero. Everything is allocated once.
+/// of them are still to be summed. Without a source both are zero. Everything is allocated once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     seen: Vec<Seen>,
@@ -26,9 +26,9 @@ pub(super) struct Walk {
     out: usize,
     back: usize,
     base: u32,
-    /// In parts of 2^-64.
+    /// In units of 2^-64.
     sums: Vec<u128>,
-    /// Neighbours looked at on the way out.
+    /// Neighbours examined in forward passes.
     edges: u64,
 }
 
@@ -45,14 +45,14 @@ impl Walk {
         }
     }
 
-    /// A source has been begun and is not done.
+    /// Whether a source has been begun and is not complete.
     pub(super) fn is_under_way(&self) -> bool {
         !self.order.is_empty()
     }
 
     /// Begins a source; none may be under way.
     pub(super) fn start(&mut self, source: u32) {
-        // A walk takes less than 2^26 steps, and one is left between two walks.
+        // A walk takes fewer than 2^26 steps, and one is left between two walks.
         if self.base > u32::MAX / 2 {
             self.seen.fill(Seen::default());
             self.base = 0;
@@ -66,7 +66,7 @@ impl Walk {
         (self.out, self.back) = (0, 0);
     }
 
-    /// Does up to `n` vertices of the source under way, and returns how many.
+    /// Processes up to `n` vertices of the current source, and returns how many.
     #[inline]
     pub(super) fn step(&mut self, n: usize, graph: &Graph) -> usize {
         let mut done = 0;
@@ -122,7 +122,7 @@ impl Walk {
         let mut carried = 0.0;
         for to in graph.neighbours(from) {
             let there = &self.seen[*to as usize];
-            // Added in any case: nobody can predict which neighbours are farther.
+            // Added unconditionally: which neighbours are farther is not predictable by the processor.
             let is_next = there.distance == distance + 1;
             carried += if is_next { there.value } else { 0.0 };
         }
@@ -133,7 +133,7 @@ impl Walk {
         }
     }
 
-    /// Adds the sums of a walk that has nothing under way.
+    /// Adds the sums of a walk that has no source under way.
     pub(super) fn add(&mut self, other: &Self) {
         for (sum, other) in self.sums.iter_mut().zip(&other.sums) {
             *sum += other;
@@ -150,7 +150,7 @@ impl Walk {
     }
 }
 
-/// In parts of 2^-64; what is below one is cut off. A dependency is less than the number of vertices.
+/// In units of 2^-64, rounded down. A dependency is less than the number of vertices.
 #[inline]
 fn parts(dependency: f64) -> u128 {
     const ONE: f64 = (1u128 << 64) as f64;

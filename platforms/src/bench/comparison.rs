@@ -1,48 +1,48 @@
-//! Barriers beside each other and beside the way of one cache line, in turn.
+//! Comparisons of barriers with each other and with a cache-line round trip, in turn.
 #![forbid(unsafe_code)]
 
 use super::{Doubt, Kind, Plan, Sample, Spread, Watch, delay_turns, ping_pong};
 use std::io;
 use tautline_node::Machine;
 
-/// How long a sample's loop is to take, if nobody says how many turns it has.
+/// The duration of a sample's loop, unless its number of turns is set.
 const SAMPLE_NS: f64 = 4e6;
-/// Turns of that loop.
+/// The number of turns of that loop.
 const TURNS: [f64; 2] = [100.0, 1e6];
-/// Turns of the loop that tells how long one takes.
+/// The number of turns of the loop that measures how long a turn takes.
 const TRIAL_TURNS: u32 = 200;
-/// Round trips of a sample of the cache line.
+/// The number of round trips of a sample of the cache line.
 const ROUND_TRIPS: u32 = 20_000;
-/// How often a sample is taken anew whose threads had to wait for their processors.
+/// How often a sample is retaken whose threads had to wait for their processors.
 const AGAIN: usize = 4;
 /// One is slower than the other if it is in at least this part of the rounds: of 20 by chance in one case of 48.
 const SLOWER_IN: f64 = 0.75;
 
-/// How barriers are compared.
+/// The settings of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The processors; the n-th task stays on the n-th of them, in turn.
     pub cpus: Vec<usize>,
-    /// So many tasks at once do not take turns.
+    /// At most this many tasks run without sharing processors.
     pub processors: usize,
-    /// Samples of each.
+    /// The number of samples of each barrier.
     pub samples: usize,
-    /// Turns of a loop; if none, as many as take a few milliseconds, by barrier.
+    /// The number of turns of a loop; `None`: as many as take a few milliseconds, by barrier.
     pub iterations: Option<u32>,
     /// Work between two episodes.
     pub delay_ns: u64,
 }
 
-/// Barriers of one number of tasks beside each other.
+/// Barriers compared with each other for one number of tasks.
 #[derive(Debug)]
 pub struct Comparison {
-    /// Of how many tasks.
+    /// The number of tasks.
     pub tasks: usize,
     /// Round trips of a cache line between the first two processors, one sample a round; empty if there is one processor.
     pub round_trips: Vec<f64>,
     /// The barriers.
     pub rows: Vec<Row>,
-    /// Why there is no verdict, if there is none.
+    /// Why there is no verdict; empty if there is one.
     pub doubts: Vec<Doubt>,
 }
 
@@ -58,7 +58,7 @@ pub struct Row {
 }
 
 impl Setting {
-    /// On these processors of `machine`, twenty samples each.
+    /// Creates settings for these processors of `machine`, with twenty samples each.
     pub fn on(machine: &Machine, cpus: Vec<usize>) -> Self {
         // `as` saturates: a quota beyond every count limits nothing.
         let granted = machine.quota().map_or(usize::MAX, |cpus| cpus as usize);
@@ -71,15 +71,15 @@ impl Setting {
         }
     }
 
-    /// The first two processors.
+    /// Returns the first two processors.
     fn pair(&self) -> Option<[usize; 2]> {
         Some([*self.cpus.first()?, *self.cpus.get(1)?])
     }
 
-    /// Samples of a round trip between each of `pairs`, in turn.
+    /// Takes samples of a round trip between each of `pairs`, in turn.
     ///
     /// # Errors
-    /// A thread that the system would not start.
+    /// A thread that the system refused.
     pub fn ping_pong(&self, pairs: &[[usize; 2]]) -> io::Result<Vec<Vec<f64>>> {
         let mut all = vec![Vec::new(); pairs.len()];
         for _ in 0..self.samples {
@@ -91,10 +91,10 @@ impl Setting {
         Ok(all)
     }
 
-    /// Samples of each of `kinds` for so many tasks, and of the cache line, in turn.
+    /// Takes samples of each of `kinds` for this many tasks, and of the cache line, in turn.
     ///
     /// # Errors
-    /// A thread that the system would not start, a program that does not give its figure; which says the message.
+    /// A thread that the system refused; a program that printed no figure: its message.
     ///
     /// # Panics
     /// No processor.
@@ -148,7 +148,7 @@ impl Setting {
     }
 }
 
-/// A sample, taken anew so often while its threads have to wait; the last one counts.
+/// Takes a sample, repeatedly while its threads have to wait; the last one counts.
 fn undisturbed(again: usize, sample: impl Fn() -> io::Result<Sample>) -> io::Result<Sample> {
     let mut one = sample()?;
     for _ in 0..again {
@@ -160,30 +160,30 @@ fn undisturbed(again: usize, sample: impl Fn() -> io::Result<Sample>) -> io::Res
     Ok(one)
 }
 
-/// As many turns as a sample is to have.
+/// Returns the number of turns of a sample.
 fn turns(ns: f64, delay_ns: u64) -> u32 {
     let turn_ns = (ns + delay_ns as f64).max(1.0);
     (SAMPLE_NS / turn_ns).clamp(TURNS[0], TURNS[1]) as u32
 }
 
-/// Which barrier is the fastest.
+/// The fastest barriers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Its row, that with the least median.
+    /// The row with the least median.
     pub fastest: usize,
     /// The rows that are not shown to be slower.
     pub level: Vec<usize>,
 }
 
 impl Comparison {
-    /// How many times a round trip an episode of `row` is: the median of the rounds' ratios.
+    /// Returns how many round trips an episode of `row` takes: the median of the ratios by round.
     pub fn ratio(&self, row: &Row) -> Option<f64> {
         let pairs = row.samples.iter().zip(&self.round_trips);
         let ratios: Vec<f64> = pairs.map(|(ns, round_trip)| ns / round_trip).collect();
         Spread::of(&ratios).map(|spread| spread.median)
     }
 
-    /// The fastest row and those level with it; none where there are doubts, or nothing to compare.
+    /// Returns the fastest row and those level with it; `None` if there are doubts, or nothing to compare.
     pub fn verdict(&self) -> Option<Verdict> {
         if !self.doubts.is_empty() || self.rows.len() < 2 {
             return None;

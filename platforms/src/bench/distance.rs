@@ -1,4 +1,4 @@
-//! How far processors are from each other.
+//! Distances between processors.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -7,18 +7,18 @@ use tautline_node::Machine;
 /// What two processors share, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
-    /// They are hardware threads of one core.
+    /// A core: they are its hardware threads.
     SameCore,
     /// A cache of this level.
     SharedCache(u32),
-    /// Their package.
+    /// The package.
     SamePackage,
-    /// Nothing that is known of.
+    /// Nothing known.
     Apart,
 }
 
 impl Distance {
-    /// Between two processors of `machine`, by their numbers in the system.
+    /// Returns the distance between two processors of `machine`, by their numbers in the system.
     pub fn between(machine: &Machine, [one, other]: [usize; 2]) -> Self {
         let cpu = |id| machine.allowed().iter().find(|cpu| cpu.id == id);
         let same = |part: fn(&tautline_node::machine::Cpu) -> Option<usize>| {
@@ -36,7 +36,7 @@ impl Distance {
         }
     }
 
-    /// A word for programs.
+    /// Returns a word for JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::SameCore => "same-core",
@@ -58,8 +58,8 @@ impl fmt::Display for Distance {
     }
 }
 
-/// For each distance between two of `cpus` at most `most` pairs, the nearest distance first; pairs are taken from all over
-/// the list.
+/// Returns for each distance between two of `cpus` at most `most` pairs, the nearest distance first; pairs are taken from
+/// all over the list.
 pub fn pairs(machine: &Machine, cpus: &[usize], most: usize) -> Vec<(Distance, Vec<[usize; 2]>)> {
     let mut all: Vec<(Distance, Vec<[usize; 2]>)> = Vec::new();
     for (at, &one) in cpus.iter().enumerate() {
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(between(1, 2), Distance::SharedCache(3));
         assert_eq!(between(7, 4), Distance::SamePackage);
         assert_eq!(between(0, 7), Distance::Apart);
-        // Of a processor that is not known nothing is.
+        // Nothing is known about an unknown processor.
         assert_eq!(between(0, 99), Distance::Apart);
     }
 

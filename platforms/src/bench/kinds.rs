@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use tautline_core::phaser::Registration;
 use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
 
-/// All barriers of this library and of the standard one that are compared, a tree for each of `degrees`.
+/// Returns all barriers of this library and of the standard one that are compared, a tree for each of `degrees`.
 pub fn kinds(degrees: &[usize]) -> Vec<Kind> {
     let mut all = vec![
         Kind::new("std::sync::Barrier", std_barrier),
@@ -26,7 +26,7 @@ fn std_barrier(tasks: usize) -> (std::sync::Barrier, usize) {
     (std::sync::Barrier::new(tasks), tasks)
 }
 
-/// The phasers, on which all are registered signal-wait: Habanero's two, and this library's.
+/// Returns the phasers, on which all tasks are registered signal-wait: the two of Habanero, and that of this library.
 pub fn phasers(degrees: &[usize]) -> Vec<Kind> {
     let mut all = vec![Kind::placed("flat phaser", |plan| {
         let help_after = help_after(plan);
@@ -47,7 +47,7 @@ pub fn phasers(degrees: &[usize]) -> Vec<Kind> {
     all
 }
 
-/// What the rule says of tasks on these processors.
+/// Returns what the rule chooses for tasks on these processors.
 pub fn help_after(plan: &Plan) -> u32 {
     let processors: BTreeSet<usize> = plan.cpus.iter().copied().collect();
     rule::help_after(plan.cpus.len(), processors.len())
@@ -61,15 +61,15 @@ fn port(help_after: u32) -> SpinThenYield {
     }
 }
 
-/// The first registration on a flat phaser.
+/// Returns the first registration on a flat phaser.
 pub fn flat(help_after: u32) -> Flat<SpinThenYield> {
     Flat::create(port(help_after), Mode::SignalWait)
 }
 
-/// The first registration on a tiered phaser with a leaf for each `degree` of `tasks` tasks.
+/// Returns the first registration on a tiered phaser with a leaf for each `degree` of `tasks` tasks.
 ///
 /// # Panics
-/// The degree is out of range.
+/// If the degree is out of range.
 pub fn tiered(tasks: usize, degree: usize, help_after: u32) -> Tiered<SpinThenYield> {
     let leaves = tasks.div_ceil(degree);
     let tiers = (0..).find(|&above| degree.checked_pow(above).is_none_or(|n| n >= leaves));
@@ -81,10 +81,10 @@ pub fn tiered(tasks: usize, degree: usize, help_after: u32) -> Tiered<SpinThenYi
     Tiered::create(port(help_after), Mode::SignalWait, shape).expect("a degree")
 }
 
-/// The first registration on a phaser.
+/// Returns the first registration on a phaser.
 ///
 /// # Panics
-/// The degree is out of range.
+/// If the degree is out of range.
 pub fn tree(degree: usize, help_after: u32) -> Registration<SpinThenYield> {
     let config = Config {
         degree,

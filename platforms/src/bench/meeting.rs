@@ -6,14 +6,14 @@ use std::fmt;
 use tautline_core::phaser::Mode;
 use tautline_core::phaser::baseline::Member;
 
-/// Tasks that all signal and wait on one phaser, which is made with them.
+/// Tasks that all signal and wait on one phaser.
 pub struct Meeting<F> {
     tasks: usize,
     first: F,
 }
 
 impl<F> Meeting<F> {
-    /// So many tasks, at least one, on the phaser of which `first` makes the first one.
+    /// Creates `tasks` tasks, at least one, on the phaser of which `first` creates the first one.
     pub fn new(tasks: usize, first: F) -> Self {
         Self { tasks, first }
     }

@@ -1,10 +1,10 @@
-//! What synchronisation costs on this machine: barriers beside the way of one cache line.
+//! Costs of synchronization on this machine: barrier latency against a cache-line round trip.
 //!
 //! # Algorithm
 //! The overhead of a barrier is measured as the EPCC suite does (J. M. Bull, Measuring synchronisation and scheduling
-//! overheads in OpenMP, EWOMP 1999): a loop with the barrier less the same loop without, by the number of turns. One such
-//! difference is a sample. What differs: every sample is taken by threads of its own, so that the barriers compared can
-//! take turns and a drift of the machine meets all of them alike; and [`Watch`] counts what others took meanwhile.
+//! overheads in OpenMP, EWOMP 1999): a loop with the barrier minus the same loop without, by the number of turns. One such
+//! difference is a sample. What differs: every sample is taken by new threads, so that the barriers can be measured in turn
+//! and a drift of the machine affects all of them alike; and [`Watch`] counts what other programs used meanwhile.
 #![forbid(unsafe_code)]
 
 mod comparison;

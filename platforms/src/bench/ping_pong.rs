@@ -1,4 +1,4 @@
-//! The way of one cache line to another processor and back.
+//! The round trip of a cache line to another processor.
 #![forbid(unsafe_code)]
 
 use super::Sample;
@@ -11,14 +11,14 @@ use std::time::Instant;
 use tautline_core::sync::CachePadded;
 use tautline_node::machine::pin;
 
-/// Failed looks after which a thread supposes that the other one has no processor.
+/// Failed polls after which a thread assumes that the other one has no processor.
 const LOOKS: u32 = 100_000;
 
-/// One line between two processors: [`Sample::ns`] is a round trip, which is two ways. A barrier of two tasks can hardly
-/// be faster: each task must see what the other wrote, though both ways may be taken at once.
+/// Measures one line between two processors: [`Sample::ns`] is a round trip. A barrier of two tasks can hardly
+/// be faster: each task must see what the other wrote, though both transfers may overlap.
 ///
 /// # Errors
-/// A thread that the system would not start.
+/// A thread that the system refused.
 pub fn ping_pong(cpus: [usize; 2], round_trips: u32) -> io::Result<Sample> {
     let ball = CachePadded::new(AtomicU32::new(0));
     let ball = &ball;
@@ -34,13 +34,13 @@ pub fn ping_pong(cpus: [usize; 2], round_trips: u32) -> io::Result<Sample> {
     })
 }
 
-/// The ball is a count of hits: `player` may hit when it is even or odd as the player is.
+/// The word counts hits: `player` may hit when it is even or odd as the player is.
 fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32) -> Sample {
     let pinned = pin(cpu);
     let hit = |count: u32| {
         let mut looks = 0;
-        // ORDERING: Acquire, pairs with Release below, as a barrier needs them: what was done before the hit is seen after it;
-        // no mutant: nothing is, here it costs what it costs there.
+        // ORDERING: Acquire, pairs with Release below, as a barrier requires them: what was done before the hit is visible after it;
+        // no mutant: nothing is read behind it; the cost is what is measured.
         while ball.load(Ordering::Acquire) != count {
             looks += 1;
             if looks > LOOKS {

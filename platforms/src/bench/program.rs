@@ -1,4 +1,4 @@
-//! Barriers of programs that are no part of this one.
+//! Barriers of external programs.
 #![forbid(unsafe_code)]
 
 use super::{Kind, Plan, Sample, Taken};
@@ -8,9 +8,9 @@ use std::io;
 use std::process::Command;
 
 impl Kind {
-    /// The barrier of a program, given as its path and first words. It is called with a number of episodes and one of
+    /// The barrier of a program, given as its path and first arguments. It is called with a number of episodes and a number of
     /// threads after them, and prints the nanoseconds of an episode, before anything else. The variable `OMP_PLACES`
-    /// tells it the processors; its n-th thread is to stay on the n-th of them, in turn.
+    /// lists the processors; its n-th thread is to stay on the n-th of them, in turn.
     pub fn program(
         name: impl Into<String>,
         words: impl IntoIterator<Item: Into<OsString>>,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_program_is_told_what_to_do_and_its_number_is_taken() {
-        // What it was told, as a number: episodes, threads, processors.
+        // Its arguments as a number: episodes, threads, processors.
         let told = r#"#!/bin/sh
             echo "$1$2.$(echo "$OMP_PLACES" | tr -cd 0-9) 2.0""#;
         let file = std::env::temp_dir().join(format!("tautline-program-{}", std::process::id()));

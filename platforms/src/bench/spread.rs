@@ -1,23 +1,23 @@
-//! Samples in four numbers.
+//! Statistics of samples.
 #![forbid(unsafe_code)]
 
-/// How samples are spread, in their unit.
+/// The distribution of samples, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The smallest.
     pub least: f64,
-    /// The middle one; of an even number the mean of the two in the middle.
+    /// The median; of an even number of samples the mean of the middle two.
     pub median: f64,
     /// The largest.
     pub most: f64,
-    /// The standard deviation of the population that they were taken from, by their mean; 0 for one sample.
+    /// The standard deviation of the population, estimated about the mean; 0 for one sample.
     pub deviation: f64,
-    /// How many there are.
+    /// The number of samples.
     pub samples: usize,
 }
 
 impl Spread {
-    /// That of `samples`; none of no sample.
+    /// Returns the distribution of `samples`; `None` if there is none.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut all = samples.to_vec();
         all.sort_by(f64::total_cmp);

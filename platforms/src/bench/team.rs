@@ -1,4 +1,4 @@
-//! Threads that meet at a barrier again and again, and a clock.
+//! Threads that pass a barrier repeatedly, and a clock.
 #![forbid(unsafe_code)]
 
 use super::Sample;
@@ -10,12 +10,12 @@ use std::thread;
 use std::time::Instant;
 use tautline_node::machine::pin;
 
-/// Episodes that are not measured, one for each so many that are.
+/// Episodes that are not measured, one for this many that are.
 const WARM_UP: u32 = 10;
 
 /// One thread's handle of a barrier.
 pub trait Episodes {
-    /// Returns when all parties have called it once more.
+    /// Returns once all parties have called it once more.
     fn wait(&mut self);
 }
 
@@ -26,11 +26,11 @@ pub trait Barrier {
     where
         Self: 'a;
 
-    /// The handles of all parties, the first thread's first. Called once.
+    /// Returns the handles of all parties, the first thread's first. Called once.
     fn parties(&self) -> Vec<Self::Party<'_>>;
 }
 
-/// A sort of barrier, by name.
+/// A kind of barrier, with its name.
 pub struct Kind {
     name: String,
     sample: Box<Measure>,
@@ -39,12 +39,12 @@ pub struct Kind {
 type Measure = dyn Fn(&Plan) -> io::Result<Sample>;
 
 impl Kind {
-    /// The barriers that `make` makes for a number of tasks.
+    /// Creates the kind whose barriers `make` creates for a number of tasks.
     pub fn new<B: Barrier>(name: impl Into<String>, make: impl Fn(usize) -> B + 'static) -> Self {
         Self::placed(name, move |plan| make(plan.cpus.len()))
     }
 
-    /// The barriers that `make` makes for the tasks of a plan.
+    /// Creates the kind whose barriers `make` creates for the tasks of a plan.
     pub fn placed<B: Barrier>(
         name: impl Into<String>,
         make: impl Fn(&Plan) -> B + 'static,
@@ -52,7 +52,7 @@ impl Kind {
         Self::measured(name, move |plan| sample(&make(plan), plan))
     }
 
-    /// Whatever `sample` measures; it is given the plan and returns a sample of its own making.
+    /// Creates a kind that `sample` measures, given the plan.
     pub fn measured(
         name: impl Into<String>,
         sample: impl Fn(&Plan) -> io::Result<Sample> + 'static,
@@ -63,18 +63,18 @@ impl Kind {
         }
     }
 
-    /// What reports call it.
+    /// Returns its name in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One sample, by threads and a barrier of its own.
+    /// Takes one sample, with new threads and a new barrier.
     ///
     /// # Errors
-    /// A thread that the system would not start, or a program without a figure.
+    /// A thread that the system refused, or a program that printed no figure.
     ///
     /// # Panics
-    /// The barrier has another number of parties than was asked for.
+    /// If the barrier has another number of parties than requested.
     pub fn sample(&self, plan: &Plan) -> io::Result<Sample> {
         (self.sample)(plan)
     }
@@ -86,18 +86,18 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// What one sample is.
+/// The parameters of one sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The processor of each task.
     pub cpus: Vec<usize>,
     /// Turns of the loop.
     pub iterations: u32,
-    /// What each task does between two episodes, as [`delay_turns`] counts it.
+    /// The work of each task between two episodes, as [`delay_turns`] counts it.
     pub delay: u64,
 }
 
-/// How many turns of the work between episodes take so many nanoseconds here.
+/// Returns how many turns of the work between episodes take this many nanoseconds here.
 pub fn delay_turns(ns: u64) -> u64 {
     const TURNS: u64 = 1_000_000;
     let start = Instant::now();
@@ -106,7 +106,7 @@ pub fn delay_turns(ns: u64) -> u64 {
     (ns as f64 / turn_ns.max(1e-3)).round() as u64
 }
 
-/// Work that no compiler leaves out and that touches no memory.
+/// Work that compilers do not remove and that touches no memory.
 #[inline(always)]
 fn delay(turns: u64) {
     let mut state = turns;
@@ -115,7 +115,7 @@ fn delay(turns: u64) {
     }
 }
 
-/// Nanoseconds of the whole loop.
+/// Returns the nanoseconds of the whole loop.
 #[inline(always)]
 fn timed(plan: &Plan, mut episode: impl FnMut()) -> f64 {
     let start = Instant::now();
@@ -127,7 +127,7 @@ fn timed(plan: &Plan, mut episode: impl FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// Where threads wait until all are there, or one is missing.
+/// Where threads wait until all have started, or one failed to.
 #[derive(Default)]
 pub(super) struct Gate {
     open: Mutex<Option<bool>>,
@@ -135,25 +135,25 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Lets all through; says to them whether all are there.
+    /// Releases all threads, with whether all have started.
     pub(super) fn open(&self, complete: bool) {
-        *self.open.lock().expect("nobody panics here") = Some(complete);
+        *self.open.lock().expect("held only to store") = Some(complete);
         self.changed.notify_all();
     }
 
-    /// Waits; false if somebody is missing.
+    /// Waits; returns false if a thread is missing.
     pub(super) fn pass(&self) -> bool {
-        let mut open = self.open.lock().expect("nobody panics here");
+        let mut open = self.open.lock().expect("held only to store");
         loop {
             match *open {
                 Some(complete) => return complete,
-                None => open = self.changed.wait(open).expect("nobody panics here"),
+                None => open = self.changed.wait(open).expect("held only to store"),
             }
         }
     }
 }
 
-/// Runs each of `bodies` on a thread of its own, all or none, and returns what they return, in their order.
+/// Runs each of `bodies` on a new thread, all or none, and returns their results in order.
 pub(super) fn together<R: Send>(bodies: Vec<impl FnOnce() -> R + Send>) -> io::Result<Vec<R>> {
     let gate = Gate::default();
     thread::scope(|scope| {
@@ -186,7 +186,7 @@ fn sample<B: Barrier>(barrier: &B, plan: &Plan) -> io::Result<Sample> {
     Ok(whole)
 }
 
-/// One thread's part, and its view of the time.
+/// One thread's part, and its measurement of the time.
 fn attend(mut party: impl Episodes, cpu: usize, plan: &Plan) -> Sample {
     let pinned = pin(cpu);
     for _ in 0..plan.iterations / WARM_UP + 1 {

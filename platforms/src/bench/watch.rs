@@ -1,10 +1,10 @@
-//! What others take of the processors while something is measured.
+//! Processor time that other programs use during a measurement.
 //!
 //! # Algorithm
-//! Linux counts for each thread how long it stood in the queue of its processor, ready to run
-//! (`/proc/thread-self/schedstat`), for each processor the time that was used and that the host gave to somebody else
+//! Linux counts for each thread how long it was in the queue of its processor, ready to run
+//! (`/proc/thread-self/schedstat`), for each processor the time that was used and that the host gave to other guests
 //! (`/proc/stat`), and for each process what it used (`/proc/self/stat`). The first is exact; the others count
-//! ticks of a hundredth of a second, so that a few of them say nothing.
+//! ticks of a hundredth of a second, so that a few of them are insignificant.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -14,26 +14,26 @@ use std::time::{Duration, Instant};
 
 /// The part of the time that may be lost without a doubt.
 const WAITED_MOST: f64 = 0.02;
-/// The same where it is counted in ticks, that of the process by another rule than that of the processors.
+/// The same for times counted in ticks, which differ between the process and the processors.
 const TICKED_MOST: f64 = 0.05;
-/// Ticks that say nothing.
+/// The number of ticks that is insignificant.
 const TICKS_MOST: u64 = 4;
-/// What the kernel calls `USER_HZ`: ticks a second in these tables, whatever its clock does.
+/// `USER_HZ` of the kernel: ticks a second in these tables, regardless of its clock.
 const TICKS_PER_S: f64 = 100.0;
 
-/// What threads lost to others.
+/// The time that threads lost to others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Taken {
-    /// How long they stood in the queue of their processor; none if the system does not tell.
+    /// How long they were in the queue of their processor; `None` if the system does not count it.
     pub waited: Option<Duration>,
-    /// How often the processor was taken from them; none if the system does not tell.
+    /// How often the processor was taken from them; `None` if the system does not count it.
     pub switches: Option<u64>,
-    /// How long they were watched, all together.
+    /// How long they were observed, all together.
     pub of: Duration,
 }
 
 impl Taken {
-    /// The part of the time that they waited, if it is too much for a verdict.
+    /// Returns the part of the time that they waited, if it is too much for a verdict.
     pub(super) fn too_much(&self) -> Option<f64> {
         let share = self.waited?.as_secs_f64() / self.of.as_secs_f64();
         (share > WAITED_MOST).then_some(share)
@@ -42,7 +42,7 @@ impl Taken {
 
 impl AddAssign for Taken {
     fn add_assign(&mut self, other: Self) {
-        // Who has watched nobody has nothing to say.
+        // Without an observation there is no statement.
         if self.of.is_zero() || other.of.is_zero() {
             *self = if self.of.is_zero() { other } else { *self };
             return;
@@ -64,7 +64,7 @@ pub struct Sample {
     pub lost: Taken,
 }
 
-/// The calling thread, from a moment on.
+/// The calling thread, observed from some time on.
 pub(super) struct Own {
     start: Instant,
     waited: Option<Duration>,
@@ -98,7 +98,7 @@ fn waited() -> Option<Duration> {
     let mut numbers = text.split_whitespace().map(str::parse);
     let mut number = || -> Option<u64> { numbers.next()?.ok() };
     let (_ran, waited, slices) = (number()?, number()?, number()?);
-    // A kernel that does not count shows zeros.
+    // A kernel that does not count reports zeros.
     (slices > 0).then(|| Duration::from_nanos(waited))
 }
 
@@ -134,8 +134,8 @@ impl Ticks {
             busy += numbers[..3].iter().sum::<u64>() + numbers[5] + numbers[6];
             stolen += numbers[7];
         }
-        // The name of the program, in parentheses, may have any character. The first word after it is field 3; fields 14
-        // to 17 are the time used, by programs that have ended too.
+        // The name of the program, in parentheses, may contain any character. The first word after it is field 3; fields 14
+        // to 17 are the time used, also by child programs that have ended.
         let (_, fields) = process.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
         let used = fields
@@ -150,7 +150,7 @@ impl Ticks {
     }
 }
 
-/// Looks on while samples are taken, and says why they are no ground for a verdict.
+/// Observes the machine while samples are taken, and reports why they allow no verdict.
 #[derive(Debug)]
 pub struct Watch {
     cpus: Vec<usize>,
@@ -160,17 +160,17 @@ pub struct Watch {
     lost: Taken,
 }
 
-/// Why figures are no ground for a verdict.
+/// Why figures allow no verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Doubt {
-    /// Tasks took turns on processors.
+    /// Tasks shared processors.
     Crowded {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
-        /// On how many processors.
+        /// The number of processors.
         processors: usize,
     },
-    /// The system would not keep threads on their processors.
+    /// The system refused to keep threads on their processors.
     Unpinned,
     /// This part of their time threads were ready and did not run.
     Waited(f64),
@@ -178,12 +178,12 @@ pub enum Doubt {
     Others(f64),
     /// This part of the processors' time went to other guests of the host.
     Stolen(f64),
-    /// The system does not tell what others take.
+    /// The system does not report what other programs use.
     Unknown,
 }
 
 impl Watch {
-    /// From now on, over these processors.
+    /// Starts observing these processors.
     pub fn start(cpus: &[usize]) -> Self {
         let mut cpus = cpus.to_vec();
         cpus.sort_unstable();
@@ -197,20 +197,20 @@ impl Watch {
         }
     }
 
-    /// Takes account of what a sample's threads saw.
+    /// Adds what a sample's threads observed.
     pub fn add(&mut self, sample: &Sample) {
         self.unpinned |= !sample.pinned;
         self.lost += sample.lost;
     }
 
-    /// What the threads of all samples lost.
+    /// Returns what the threads of all samples lost.
     pub fn lost(&self) -> Taken {
         self.lost
     }
 
-    /// Why there is no verdict on what `tasks` tasks did on so many processors since the start; empty if there is one.
+    /// Returns why there is no verdict on `tasks` tasks on this many processors since the start; empty if there is one.
     pub fn doubts(&self, tasks: usize, processors: usize) -> Vec<Doubt> {
-        // Tasks that take turns wait for each other: nobody can tell for whom else.
+        // Tasks that share processors wait for each other: waits for other programs cannot be distinguished.
         if tasks > processors {
             return vec![Doubt::Crowded { tasks, processors }];
         }
@@ -219,7 +219,7 @@ impl Watch {
             doubts.push(Doubt::Unpinned);
         }
         doubts.extend(self.lost.too_much().map(Doubt::Waited));
-        // If programs alone were measured, there are no threads to ask.
+        // If only external programs were measured, there are no threads to observe.
         if self.lost.waited.is_none() && !self.lost.of.is_zero() {
             doubts.push(Doubt::Unknown);
         }
@@ -234,7 +234,7 @@ impl Watch {
     }
 }
 
-/// What the ticks of so many seconds say.
+/// Interprets the ticks of this many seconds.
 fn ticked(before: Ticks, after: Ticks, seconds: f64) -> impl Iterator<Item = Doubt> {
     let share = move |ticks: u64| {
         let share = ticks as f64 / TICKS_PER_S / seconds;
@@ -273,7 +273,7 @@ impl fmt::Display for Doubt {
             Self::Stolen(share) => {
                 write!(f, "the host took {} of the processors away", percent(share))
             }
-            Self::Unknown => f.write_str("this system does not tell what other programs do"),
+            Self::Unknown => f.write_str("this system does not report what other programs use"),
         }
     }
 }
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(seen(later(199, 4, 190)), []);
         assert_eq!(seen(later(200, 0, 150)), [Doubt::Others(0.25)]);
         assert_eq!(seen(later(100, 40, 150)), [Doubt::Stolen(0.2)]);
-        // Few ticks of a short time say nothing.
+        // Few ticks of a short time are insignificant.
         let short: Vec<_> = ticked(before, later(4, 4, 0), 0.02).collect();
         assert_eq!(short, []);
     }

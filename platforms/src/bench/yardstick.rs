@@ -1,4 +1,4 @@
-//! Barriers of fixed membership to measure others by.
+//! Barriers of fixed membership for comparison.
 #![forbid(unsafe_code)]
 
 use super::{Barrier, Episodes};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::yield_now;
 use tautline_core::sync::CachePadded;
 
-/// Looks of a waiter before it offers its processor after each: a few round trips of a cache line, so that threads with a
-/// processor each seldom do and threads that share one soon do.
+/// Polls of a waiter before it yields after each: a few round trips of a cache line, so that threads with
+/// dedicated processors rarely yield and threads that share one soon do.
 const LOOKS: u32 = 100;
 
-/// A counter on which all meet, with a sense that turns at every episode.
+/// A central counter with a sense that is reversed at every episode.
 ///
 /// # Algorithm
 /// J. M. Mellor-Crummey, M. L. Scott, Algorithms for scalable synchronization on shared-memory multiprocessors, TOCS 1991,
@@ -23,7 +23,7 @@ pub struct Central {
 }
 
 impl Central {
-    /// For so many tasks, at least one.
+    /// Creates the counter for `tasks` tasks, at least one.
     pub fn new(tasks: usize) -> Self {
         Self {
             tasks,
@@ -32,9 +32,9 @@ impl Central {
         }
     }
 
-    /// Whether the caller is the last of this episode, in which case the counter counts the next one.
+    /// Returns whether the caller is the last of this episode, in which case the counter is reset for the next one.
     fn is_last(&self) -> bool {
-        // ORDERING: AcqRel: what each did before it came is acquired by the last, which releases it with the sense;
+        // ORDERING: AcqRel: what each task did before it arrived is acquired by the last, which releases it with the sense;
         // no mutant: a yardstick, behind which nothing is read.
         let last = self.missing.fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
@@ -90,8 +90,8 @@ impl Episodes for AtCentral<'_> {
     }
 }
 
-/// Central counters as the nodes of a tree: the last at a node goes on to the one above, and wakes its own when it comes
-/// back.
+/// Central counters as the nodes of a tree: the last task at a node continues at the one above, and wakes those of its node
+/// when it returns.
 ///
 /// # Algorithm
 /// P.-C. Yew, N.-F. Tzeng, D. H. Lawrie, Distributing hot-spot addressing in large-scale multiprocessors, IEEE TC 1987, as
@@ -111,7 +111,7 @@ struct Node {
 }
 
 impl CombiningTree {
-    /// For so many tasks, at least one, with at most `degree` of them or of nodes at a node, at least two.
+    /// Creates the tree for `tasks` tasks, at least one, with at most `degree` tasks or nodes at a node, at least two.
     pub fn new(tasks: usize, degree: usize) -> Self {
         assert!(tasks > 0 && degree > 1, "{tasks} tasks, degree {degree}");
         let (mut nodes, mut below) = (Vec::new(), tasks);
@@ -175,7 +175,7 @@ impl Episodes for AtLeaf<'_> {
     }
 }
 
-/// With the number of its parties, which it does not tell.
+/// With the number of its parties, which the trait does not report.
 impl Barrier for (std::sync::Barrier, usize) {
     type Party<'a> = &'a std::sync::Barrier;
 

@@ -1,4 +1,4 @@
-//! The options of the balancer, for every command that runs one.
+//! The options of the balancer, for every command that runs it.
 
 use clap::{Args, ValueEnum};
 use std::fmt;
@@ -40,7 +40,7 @@ pub(super) struct Balancer {
     /// Let the system move workers between processors
     #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true)]
     no_pin: bool,
-    /// Stop after so many seconds, and show what there is by then
+    /// Stop after this many seconds, and show the partial result
     #[arg(
         long,
         value_name = "SECONDS",
@@ -51,11 +51,11 @@ pub(super) struct Balancer {
     deadline: Option<Duration>,
 }
 
-/// What places do, wherever they are.
+/// The options of places, on threads and simulated.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
 pub(super) struct Rules {
-    /// Steals tried at random before a place turns to its lifelines
+    /// Random steals before a place uses its lifelines
     #[arg(
         short = 'w',
         long,
@@ -84,8 +84,8 @@ pub(super) struct Rules {
     )]
     #[arg(value_parser = steal, allow_negative_numbers = true, hide_env_values = true)]
     steal: Steal,
-    /// Tasks between two looks outside: measured (auto), by a rule of Finnerty's from 10 on
-    /// (merge-empty, split-merge), fixed (N), or fixed with everything measured in vain (frozen:N)
+    /// Tasks between two polls: measured (auto), by a rule of Finnerty's from 10 on (merge-empty,
+    /// split-merge), fixed (N), or frozen:N (fixed; the tuner runs but its result is ignored)
     #[arg(
         short = 'n',
         long,
@@ -95,7 +95,7 @@ pub(super) struct Rules {
     )]
     #[arg(value_parser = grain, allow_negative_numbers = true, hide_env_values = true)]
     grain: Grain,
-    /// Who serves messages while all workers of a place are busy
+    /// The thread that serves messages while all workers of a place are busy
     #[arg(
         long,
         env = "TAUTLINE_FAIRNESS",
@@ -109,7 +109,7 @@ pub(super) struct Rules {
     seed: u64,
 }
 
-/// How many steals are tried at random, if that was asked for.
+/// Returns the requested number of random steals, if any.
 #[derive(Clone, Copy, Debug)]
 struct Tries(Option<u32>);
 
@@ -123,21 +123,21 @@ enum Lifelines {
     Dimensions(u32),
 }
 
-/// [`Fairness`] as it is spelled on the command line.
+/// [`Fairness`] in the spelling of the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Service {
     /// A worker, between two grains
     Inline,
-    /// One worker steps back until another thread has served them
+    /// One worker yields until another thread has served them
     Yield,
-    /// One worker fewer: its thread only serves
+    /// One worker fewer: its thread only serves messages
     OneCoreFree,
-    /// Nobody, until a worker runs dry
+    /// No thread, until a worker runs dry
     Never,
 }
 
 impl Balancer {
-    /// The computation that the options describe, on this machine.
+    /// Returns the computation that the options describe, on this machine.
     ///
     /// # Errors
     /// A list of places without an allowed processor.
@@ -170,7 +170,7 @@ impl Balancer {
 }
 
 impl Rules {
-    /// `glb` by these rules, over so many `places`.
+    /// Applies these rules to `glb`, for `places` places.
     pub(super) fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
         glb.random_steals(self.random_steals(places))
             .lifelines(self.lifelines(places))
@@ -180,13 +180,13 @@ impl Rules {
             .fairness(self.fairness())
     }
 
-    /// How many steals are tried at random, of so many `places`.
+    /// Returns the number of random steals, for `places` places.
     pub(super) fn random_steals(&self, places: u32) -> usize {
         let Tries(asked) = self.random_steals;
         asked.map_or_else(|| choice::random_steals(places), |tries| tries as usize)
     }
 
-    /// Who may leave a request with whom, of so many `places`.
+    /// Returns the lifelines, for `places` places.
     pub(super) fn lifelines(&self, places: u32) -> Graph {
         match self.lifelines {
             Lifelines::Auto => choice::lifelines(places),
@@ -195,7 +195,7 @@ impl Rules {
         }
     }
 
-    /// Who serves messages while all workers of a place are busy.
+    /// Returns which thread serves messages while all workers of a place are busy.
     pub(super) fn fairness(&self) -> Fairness {
         match self.fairness {
             Service::Inline => Fairness::Inline,
@@ -244,7 +244,7 @@ fn lifelines(text: &str) -> Result<Lifelines, String> {
     let graph = match text.split_once(':') {
         None if text == "ring" => Some(Graph::Ring),
         None if text == "full" => Some(Graph::Full),
-        // The radix itself is judged with all other settings.
+        // The radix itself is checked with all other settings.
         Some(("hypercube", radix)) => radix.parse().ok().map(|radix| Graph::Hypercube { radix }),
         _ => None,
     };
@@ -286,7 +286,7 @@ fn steal(text: &str) -> Result<Steal, String> {
     }
 }
 
-/// A time of at least `LEAST` nanoseconds, given in seconds.
+/// Parses a time of at least `LEAST` nanoseconds, given in seconds.
 pub(super) fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
     let least = Duration::from_nanos(LEAST);
     let seconds = text.parse().ok();
@@ -299,7 +299,7 @@ pub(super) fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> 
         })
 }
 
-/// A setting as the command line spells it.
+/// A setting in the spelling of the command line.
 pub(super) struct Spelled<T>(pub T);
 
 impl fmt::Display for Spelled<Graph> {
@@ -350,7 +350,7 @@ impl fmt::Display for Spelled<Fairness> {
     }
 }
 
-/// The settings in one line.
+/// Returns the settings in one line.
 pub(super) fn line(config: &Config) -> String {
     format!(
         "random steals {}, lifelines {}, steal {}, grain {}, fairness {}, seed {}",
@@ -363,7 +363,7 @@ pub(super) fn line(config: &Config) -> String {
     )
 }
 
-/// What was chosen, and why, as rows of a table.
+/// Returns the settings and their reasons, as rows of a table.
 pub(super) fn reasons(config: &Config) -> Vec<(&'static str, String)> {
     let row = |choice: choice::Choice| {
         let how = if choice.chosen { "" } else { "as asked; else " };
@@ -372,7 +372,7 @@ pub(super) fn reasons(config: &Config) -> Vec<(&'static str, String)> {
     choice::explain(config).into_iter().map(row).collect()
 }
 
-/// The settings as data.
+/// Returns the settings as data.
 pub(super) fn json(config: &Config) -> serde_json::Value {
     serde_json::json!({
         "random_steals": config.random_steals,

@@ -12,12 +12,12 @@ use tautline::glb::PlaceId;
 
 const SCALE_MAX: u64 = Rmat::SCALE_MAX as u64;
 const EDGE_FACTOR_MAX: u64 = Rmat::EDGE_FACTOR_MAX as u64;
-/// A sequential program needs a second or so.
+/// The size for which a sequential program takes about a second.
 const SCALE: u32 = 12;
 const SCALE_SMALL: u32 = 10;
-/// A graph is checked if all walks over it look at no more neighbours: that takes less than a second.
+/// The number of neighbours examined in all walks up to which a graph is checked: less than a second.
 const CHECKED_WORK_MAX: u64 = 50_000_000;
-/// What sums of floating-point numbers in another order may differ by, as a part of the sum.
+/// The relative difference that floating-point sums in another order may have.
 const TOLERANCE: f64 = 1e-9;
 
 const EXAMPLES: &str = "\
@@ -91,7 +91,7 @@ impl App for Bc {
     }
 }
 
-/// A graph, and how much work it is.
+/// A graph, and its amount of work.
 #[derive(Debug)]
 pub(super) struct Between {
     rmat: Rmat,
@@ -113,13 +113,13 @@ impl Between {
         (2 * self.graph.edges() / self.graph.vertices().max(1)) as u64
     }
 
-    /// Against the sequential program, if that is quick.
+    /// Compares with the sequential program, if that is quick.
     fn verdict(&self, betweenness: &[f64]) -> Option<Result<(), String>> {
         if self.tasks.saturating_mul(1 + self.neighbours_each()) > CHECKED_WORK_MAX {
             return None;
         }
         let expected = brandes(&self.graph);
-        // A part of a very small sum is below what either program keeps.
+        // A part of a very small sum is below the precision of either program.
         let is_apart = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * b.abs().max(1e-3);
         let wrong = betweenness.iter().zip(&expected).position(is_apart);
         Some(wrong.map_or(Ok(()), |vertex| {

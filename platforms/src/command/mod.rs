@@ -1,8 +1,8 @@
-//! The command: one file or folder a subcommand; what the applications share is in `app`.
+//! The command: one file or folder a subcommand; `app` has what the applications share.
 //!
-//! Results go to stdout, talk to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
+//! Results go to stdout, diagnostics to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
 //! request that cannot be carried out, 101 for a panic, 130 for an interrupt. A run that ends early by
-//! its own finding or at its deadline does what was asked for: 0, and the result says that it is partial.
+//! its own finding or at its deadline does what was requested: 0, and the result is marked as partial.
 
 mod app;
 mod balancer;
@@ -51,7 +51,7 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<recorded::Recorded>(),
 ];
 
-/// The version and what this build and machine can do.
+/// The version and the capabilities of this build and machine.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{}\ntransports: threads\nSHA-1: {}\ntarget: {}-{}",
@@ -86,7 +86,7 @@ enum Failure {
     Usage(String),
     /// An answer is wrong, or could not be delivered.
     Check(String),
-    /// The user had enough. What there was has been printed.
+    /// The user interrupted the run. The partial result has been printed.
     Interrupted,
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// The names of all commands, or of the applications of the command that was given one.
+/// Returns the names of all commands, or of the applications of the given command.
 fn names() -> String {
     let root = Cli::command();
     let mut command = &root;
@@ -154,7 +154,7 @@ fn complain(line: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Writes a result. A reader who has seen enough is no failure.
+/// Writes a result. A closed pipe is not a failure.
 fn deliver(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -165,7 +165,7 @@ fn deliver(text: &str) -> Outcome {
     }
 }
 
-/// SHA-1 in hardware, as the hash of the trees will be computed.
+/// Returns the SHA-1 instructions of this processor, if it has any.
 fn sha_hardware() -> Option<&'static str> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     if is_x86_feature_detected!("sha") && is_x86_feature_detected!("sse4.1") {

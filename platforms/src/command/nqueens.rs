@@ -77,7 +77,7 @@ impl Problem for Size {
     }
 }
 
-/// A number of solutions held against the one that is known.
+/// Compares a number of solutions with the known one.
 pub(super) fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Findings {
     let Found { nodes, sum } = *found;
     let solutions = grouped(sum);

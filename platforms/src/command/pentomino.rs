@@ -31,7 +31,7 @@ pub(super) struct Pentomino {
     fundamental: bool,
 }
 
-/// A board as it is spelled: `6x10`.
+/// A board in the form `6x10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sides(u32, u32);
 
@@ -47,7 +47,7 @@ impl FromStr for Sides {
     }
 }
 
-/// A board and what it was called.
+/// A board and its name.
 #[derive(Debug)]
 pub(super) struct Puzzle {
     sides: Sides,
@@ -185,7 +185,7 @@ mod tests {
         for args in ["6", "6x", "x", "-1x60", "6x10x1", "4294967296x1"] {
             assert!(title(args).is_err(), "{args}");
         }
-        // Their product is 60 more than a word holds.
+        // Their product is 60 more than the maximum of a word.
         assert!(title("4294967292x1073741825").is_err());
     }
 }

@@ -50,7 +50,7 @@ impl App for Recorded {
     }
 }
 
-/// A recorded tree, and the file that it came from.
+/// A recorded tree, and the name of its file.
 #[derive(Debug)]
 pub(super) struct Trace {
     name: String,

@@ -1,4 +1,4 @@
-//! `tautline synthetic`: process a made-up tree of tasks.
+//! `tautline synthetic`: process a generated tree of tasks.
 
 use super::Failure;
 use super::app::{App, Findings, Problem};
@@ -9,11 +9,11 @@ use serde_json::json;
 use tautline::glb::PlaceId;
 use tautline::synthetic::{Children, Cost, Found, Params, Synthetic as Bag, Work};
 
-/// A unit on a core of a present-day server.
+/// The duration of a unit on a core of a present-day server.
 const UNIT_NS: u64 = 4;
 const ROOTS_MAX: u64 = 1 << 24;
 const DEPTH_MAX: u64 = u32::MAX as u64;
-/// The usual depth, where trees may be infinite without one: in virtual time, and on threads.
+/// The default depth, where trees may be infinite without one: in virtual time, and on threads.
 const DEPTHS: [u32; 2] = [8, 11];
 
 const EXAMPLES: &str = "\
@@ -23,7 +23,7 @@ EXAMPLES:
   tautline synthetic --children uniform:0-6 --cost pareto:10,1.5  few tasks cost most
   tautline synthetic --roots 100000 --depth 0 --cost exponential:1000 --places 4";
 
-/// Process a made-up tree of tasks of any shape and cost
+/// Process a generated tree of tasks of any shape and cost
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Synthetic {
@@ -40,7 +40,7 @@ pub(super) struct Synthetic {
     /// Units of a task: N, uniform:LO-HI, exponential:MEAN, pareto:MIN,ALPHA; at least 1
     #[arg(long, value_name = "DISTRIBUTION", default_value = "1")]
     cost: Cost,
-    /// Another tree of the kind
+    /// Seed of the tree
     #[arg(long, value_name = "N", default_value = "1")]
     #[arg(value_parser = whole::<u64, { u64::MAX }>, allow_negative_numbers = true)]
     tree_seed: u64,
@@ -71,7 +71,7 @@ impl App for Synthetic {
     }
 }
 
-/// A tree, and whether its units take their time.
+/// A tree, and whether its units take real time.
 #[derive(Debug)]
 pub(super) struct Tree(Work);
 

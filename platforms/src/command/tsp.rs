@@ -13,11 +13,11 @@ use tautline::tsp::{Found, Incumbent, Instance, Search, Tour, Tsp as Bag, held_k
 
 const CITIES_MAX: u64 = Instance::CITIES_MAX as u64;
 const SIDE_MAX: u64 = Instance::SIDE_MAX as u64;
-/// Cities that a sequential program needs a second for, about, or a tenth of one; with the seed preset.
+/// The number of cities for which a sequential program takes about a second, or a tenth of one, with the default seed.
 const CITIES: usize = 75;
 const CITIES_SMALL: usize = 70;
 const SEED: u64 = 6;
-/// Above, dynamic programming takes longer than one wants to wait for a check.
+/// Above, dynamic programming takes too long for a check.
 const CHECKED_CITIES_MAX: usize = 14;
 
 const EXAMPLES: &str = "\
@@ -83,7 +83,7 @@ impl App for Tsp {
 
     fn problem(&self, small: bool) -> Result<Trip, Failure> {
         let instance = self.instance(small).map_err(Failure::Usage)?;
-        // Only a file says by its name which instance it is.
+        // Only a file names its instance.
         let published = self
             .file
             .is_some()
@@ -107,7 +107,7 @@ pub(super) struct Trip {
 }
 
 impl Trip {
-    /// The tour is one, and no better than what is possible; and if all was searched, the best.
+    /// Checks that the tour visits every city, and is not shorter than possible; and if all was searched, that it is the best.
     fn verdict(&self, best: &Tour, complete: bool) -> Option<Result<(), String>> {
         let instance = self.search.instance();
         if !instance.is_tour(&best.cities) {
@@ -137,7 +137,7 @@ impl Trip {
                 "found {length}, but the optimum is {optimum} {by}"
             )));
         }
-        // A tour within the target proves itself.
+        // A tour within the target needs no further check.
         let is_proved = meets == Some(true) || complete && known.is_some();
         is_proved.then_some(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! What is wrong with the arguments, in one line.
+//! Errors in the arguments, in one line.
 
 use super::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -20,7 +20,7 @@ const OTHERS: [&str; 7] = [
     watch::DUMP_VARIABLE,
 ];
 
-/// Prints help and version as they are, and any error as one line that names option, value and what is
+/// Prints help and version unchanged, and any error as one line that names option, value and what is
 /// allowed.
 pub(super) fn explain(error: &clap::Error) -> ExitCode {
     match error.kind() {
@@ -32,10 +32,10 @@ pub(super) fn explain(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// One line that names option, value and what is allowed.
+/// Returns one line that names option, value and what is allowed.
 pub(super) fn line(error: &clap::Error) -> String {
     let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
-    // `--places <PLACES>` says more than it needs to.
+    // `--places <PLACES>` is redundant.
     let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());
     let option = option.as_deref().unwrap_or("the arguments");
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
@@ -88,7 +88,7 @@ pub(super) fn line(error: &clap::Error) -> String {
     }
 }
 
-/// The option without the name of its value.
+/// Returns the option without the name of its value.
 fn name(arg: &str) -> &str {
     arg.split([' ', '=']).next().unwrap_or(arg)
 }
@@ -100,7 +100,7 @@ fn text(value: &ContextValue) -> String {
     }
 }
 
-/// Says so if the value was not given as an option but stands in a variable.
+/// Returns a note if the value was not given as an option but by a variable.
 fn origin(option: &str, value: &str) -> String {
     let variable = option
         .trim_start_matches('-')
@@ -120,7 +120,7 @@ fn is_empty(value: &OsStr) -> bool {
     value.to_str().is_some_and(|text| text.trim().is_empty())
 }
 
-/// The command without the variables that are empty: they count as unset.
+/// Returns the command without the variables that are empty: they count as unset.
 pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
     let is_unset = |arg: &clap::Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
@@ -134,7 +134,7 @@ pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
         .mut_subcommands(without_empty_variables)
 }
 
-/// Refuses values of the variables that no option stands for, before anything runs.
+/// Refuses values of the variables that correspond to no option, before anything runs.
 ///
 /// # Errors
 /// A malformed variable.
@@ -151,7 +151,7 @@ pub(super) fn check_variables() -> Result<(), Failure> {
     }
 }
 
-/// Warns in one line of all variables that have our prefix and are unknown.
+/// Warns in one line of all variables with the prefix of this library that are unknown.
 pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
     let known: Vec<_> = command
         .get_subcommands()

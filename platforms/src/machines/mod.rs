@@ -1,7 +1,7 @@
-//! Machines to simulate: descriptions that say where each figure comes from.
+//! Machines to simulate: descriptions that state the origin of each figure.
 //!
-//! [`find`] gives a built-in one or reads a file of the same form (TOML). A figure is a number, or a
-//! number with its source, or with the reason why it is assumed:
+//! [`find`] returns a built-in one or reads a file of the same form (TOML). A figure is a number, or a
+//! number with its source, or with the reason for which it is assumed:
 //!
 //! ```toml
 //! name = "two-racks"
@@ -33,7 +33,7 @@
 //! jitter_percent = 20
 //! ```
 //!
-//! `cores`, `workers` and `memory_gib` may be `"discovered"`: what the present machine has.
+//! `cores`, `workers` and `memory_gib` may be `"discovered"`: those of the present machine.
 #![forbid(unsafe_code)]
 
 mod read;
@@ -42,8 +42,8 @@ use crate::file::{FileError, locate};
 use std::path::Path;
 use tautline_sim::{Machine, Shape};
 
-/// What tree search does on one core of the machine that slowdowns refer to, in nodes a second: one
-/// core of an AMD EPYC (Zen 4) with SHA-1 in hardware; the sequential program makes 39.5 M on T1L and
+/// The rate of tree search on one core of the machine to which slowdowns refer, in nodes a second: one
+/// core of an AMD EPYC (Zen 4) with SHA-1 in hardware; the sequential program reaches 39.5 M on T1L and
 /// 42.6 M on T3L there.
 pub const UTS_NODES_PER_S: u64 = 40_000_000;
 
@@ -71,12 +71,23 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("harp", include_str!("../../machines/harp.toml")),
 ];
 
-/// The names of the built-in machines; the first is the usual one.
+/// Returns the names of the built-in machines; the first is the default.
+///
+/// ```
+/// println!("{}", tautline::machines::names().collect::<Vec<_>>().join(", "));
+/// ```
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// The built-in machine with this name, else the one that the file with this path describes.
+/// Returns the built-in machine with this name, else the one that the file with this path describes.
+///
+/// ```
+/// let jaguar = tautline::machines::find("jaguar")?;
+/// assert_eq!((jaguar.nodes, jaguar.cores), (18_688, 16));
+/// assert!(tautline::machines::find("jaguah").is_err());
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 /// An unknown name, a file that cannot be read, and a description with a mistake: its line and column,
@@ -98,7 +109,12 @@ pub fn find(name_or_path: &str) -> Result<Description, FileError> {
     parse(name_or_path, &text)
 }
 
-/// The machine that `text` describes; `file` is what errors call it.
+/// Parses the machine that `text` describes; `file` is its name in errors.
+///
+/// ```
+/// let error = tautline::machines::parse("mine.toml", "name = \"mine\"").unwrap_err();
+/// assert!(error.to_string().starts_with("mine.toml:"));
+/// ```
 ///
 /// # Errors
 /// [`FileError::Malformed`]
@@ -111,22 +127,29 @@ fn listed() -> String {
 }
 
 /// A described machine.
+///
+/// ```
+/// let cluster = tautline::machines::find("cluster")?;
+/// assert_eq!(cluster.all_cores(), u64::from(cluster.nodes) * 16);
+/// println!("a task of 50 ns takes {} ns there", cluster.task_ns(50));
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description {
     /// A short name.
     pub name: String,
-    /// What it is, in some words.
+    /// A title, in some words.
     pub title: String,
-    /// The works that the figures are taken from.
+    /// The works from which the figures are taken.
     pub sources: Vec<String>,
     /// Nodes.
     pub nodes: u32,
     /// Cores of a node.
     pub cores: u32,
-    /// Workers that a place has if nothing else is said: 1 to 64.
+    /// The default number of workers of a place: 1 to 64.
     pub workers: u32,
-    /// Places of so many workers, if nothing else is said.
+    /// The default number of places of that many workers.
     pub default_places: u32,
     /// The clock of a core.
     pub clock_mhz: Option<u32>,
@@ -134,17 +157,17 @@ pub struct Description {
     pub memory_gib: Option<u32>,
     /// How fast it computes.
     pub speed: Speed,
-    /// What things cost, with a task of 1 ns and one place a node.
+    /// Costs, with a task of 1 ns and one place a node.
     costs: Machine,
-    /// Where each figure comes from, in the order in which they are read.
+    /// The origin of each figure, in the order in which they are read.
     pub figures: Vec<Figure>,
 }
 
-/// How fast one core computes: a slowdown, or at least one rate.
+/// The speed of one core: a slowdown, or at least one rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Speed {
-    /// How many times longer a task takes than on the machine of [`UTS_NODES_PER_S`].
+    /// The ratio of the duration of a task to that on the machine of [`UTS_NODES_PER_S`].
     pub slowdown: Option<f64>,
     /// Rates of sequential programs.
     pub rates: Vec<Rate>,
@@ -154,9 +177,9 @@ pub struct Speed {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rate {
-    /// What is counted, one of [`UNITS`].
+    /// The unit, one of [`UNITS`].
     pub unit: &'static str,
-    /// How many of them are done in a second.
+    /// The number of units done in a second.
     pub per_s: u64,
 }
 
@@ -172,37 +195,37 @@ pub struct Figure {
     pub key: String,
     /// The number.
     pub value: f64,
-    /// Who says so.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Where a figure comes from.
+/// The origin of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
-    /// Somebody measured or published it.
+    /// It was measured or published there.
     Source(String),
-    /// Somebody holds it for plausible, for this reason.
+    /// It is assumed, for this reason.
     Assumed(String),
-    /// Found out at run time.
+    /// It was discovered at run time.
     Discovered,
-    /// The description does not say.
+    /// The description does not state it.
     Unsaid,
 }
 
 impl Description {
-    /// Cores of all nodes.
+    /// Returns the number of cores of all nodes.
     pub fn all_cores(&self) -> u64 {
         u64::from(self.nodes) * u64::from(self.cores)
     }
 
-    /// Places of `workers` workers each, every worker with a core of its own; a place does not reach
-    /// over nodes.
+    /// Returns the largest number of places of `workers` workers each, every worker with a dedicated core; a place does not
+    /// span nodes.
     pub fn places_max(&self, workers: u32) -> u64 {
         u64::from(self.nodes) * u64::from(self.cores / workers.max(1))
     }
 
-    /// How many times longer a task takes on a core of this machine than on one of the machine of
-    /// [`UTS_NODES_PER_S`]: as said, or as tree search does (binomial, else geometric).
+    /// Returns the ratio of the duration of a task on a core of this machine to that on the machine of
+    /// [`UTS_NODES_PER_S`]: as described, or by the rate of tree search (binomial, else geometric).
     pub fn slowdown(&self) -> f64 {
         let rates = UNITS.iter().filter_map(|unit| self.rate(unit));
         let by = |rate: u64| UTS_NODES_PER_S as f64 / rate as f64;
@@ -210,7 +233,7 @@ impl Description {
         speed.slowdown.or(rates.map(by).next()).unwrap_or(1.0)
     }
 
-    /// What one of `unit` takes, in nanoseconds: by the machine's own rate where it is known, else by
+    /// Returns the duration of one `unit`, in nanoseconds: by the machine's rate where it is known, else by
     /// its slowdown, as if it were one of [`UNITS`].
     pub fn unit_ns(&self, unit: &str) -> u64 {
         let ns = match self.rate(unit) {
@@ -225,15 +248,15 @@ impl Description {
         known.map(|rate| rate.per_s)
     }
 
-    /// What a task takes here, in nanoseconds, that takes `present_ns` on the machine of
+    /// Returns the duration here, in nanoseconds, of a task that takes `present_ns` on the machine of
     /// [`UTS_NODES_PER_S`]; at least 1.
     pub fn task_ns(&self, present_ns: u64) -> u64 {
         ((present_ns as f64 * self.slowdown()).round() as u64).max(1)
     }
 
-    /// This machine for a simulation of `places` places of `workers` workers, with tasks of `task_ns`.
-    /// Nodes are filled with places in order. Of a torus the smallest partition is taken that holds the
-    /// places: extents are doubled, the shortest first, until there is room.
+    /// Returns this machine for a simulation of `places` places of `workers` workers, with tasks of `task_ns`.
+    /// Nodes are filled with places in order. Of a torus the smallest partition that holds the places is used:
+    /// extents are doubled, the shortest first, until it is large enough.
     pub fn machine(&self, places: u32, workers: u32, task_ns: u64) -> Machine {
         let node_places = (self.cores / workers.max(1)).max(1);
         let nodes = places.div_ceil(node_places);
@@ -248,14 +271,14 @@ impl Description {
         }
     }
 
-    /// The costs and the network, for tables: a task takes 1 ns, a place has a node for itself, and a
-    /// torus is the whole one.
+    /// Returns the costs and the network, for tables: a task takes 1 ns, every place has a whole node, and a
+    /// torus is complete.
     pub fn costs(&self) -> &Machine {
         &self.costs
     }
 }
 
-/// The smallest block of a torus of `whole` extents, by doubling, that has `nodes` nodes.
+/// Returns the smallest block of a torus of `whole` extents, by doubling, that has `nodes` nodes.
 fn partition(whole: [u32; 3], nodes: u32) -> [u32; 3] {
     let mut block = [1; 3];
     let volume = |block: [u32; 3]| {

@@ -1,4 +1,4 @@
-//! The form of a description, and its bounds.
+//! The format of a description, and its bounds.
 
 use super::{Description, Figure, Origin, Rate, Speed, UNITS};
 use crate::file::Mistake;
@@ -12,9 +12,9 @@ use toml::Spanned;
 
 const NODES_MAX: u64 = 1 << 20;
 const CORES_MAX: u64 = 4_096;
-/// As many places as are simulated.
+/// The maximum number of simulated places.
 const PLACES_MAX: u64 = 1 << 17;
-/// A second: more would not fit the virtual clock.
+/// One second: more would overflow the virtual clock.
 const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
 const EXTENT_MAX: u64 = 1 << 16;
@@ -72,7 +72,7 @@ struct Network {
 type Number = Spanned<Stated<Value>>;
 type Extents = Stated<[u32; 3]>;
 
-/// A value, alone or with where it comes from.
+/// A value, alone or with its origin.
 struct Stated<T> {
     value: T,
     origin: Origin,
@@ -189,7 +189,7 @@ struct Sourced<T> {
     assumed: Option<String>,
 }
 
-/// A table of a value and its source, or the reason why it is assumed.
+/// A table of a value and its source, or the reason for which it is assumed.
 fn with_origin<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<Stated<T>, A::Error> {
     let table = Sourced::deserialize(de::value::MapAccessDeserializer::new(map))?;
     let origin = match (table.source, table.assumed) {
@@ -206,14 +206,14 @@ fn with_origin<'de, T: Deserialize<'de>, A: MapAccess<'de>>(map: A) -> Result<St
     })
 }
 
-/// Judges numbers and keeps where they come from.
+/// Checks numbers and stores their origins.
 #[derive(Default)]
 struct Judge {
     figures: Vec<Figure>,
 }
 
 impl Judge {
-    /// The number under `key`, within `bounds`.
+    /// Returns the number under `key`, within `bounds`.
     fn whole(
         &mut self,
         key: &str,
@@ -223,7 +223,7 @@ impl Judge {
         self.found(key, number, bounds, None)
     }
 
-    /// The number under `key`; what is to be discovered is `here`.
+    /// Returns the number under `key`; a discovered one is `here`.
     fn found(
         &mut self,
         key: &str,
@@ -305,10 +305,10 @@ impl Judge {
     }
 }
 
-/// What is read from `text`.
+/// Parses the description in `text`.
 pub(super) fn description(text: &str) -> Result<Description, Mistake> {
     let form: Form = toml::from_str(text).map_err(|error| {
-        // The parser's own words may be several lines.
+        // The parser's message may have several lines.
         let words = error.message().lines().collect::<Vec<_>>().join(", ");
         Mistake::at(error.span().unwrap_or_default().start, plain(&words))
     })?;
@@ -418,7 +418,7 @@ fn machine(
         None => Shape::Flat,
     };
     let jitter = 0..=JITTER_MAX_PERCENT;
-    // A thread spins for about as long as waking it takes.
+    // A thread spins for about as long as a wake-up takes.
     let wake_ns = judge.cost("costs.wake_ns", costs.wake_ns)?;
     Ok(Machine {
         task_ns: 1,
@@ -440,7 +440,7 @@ fn machine(
     })
 }
 
-/// A parser's words, in those of this description.
+/// Translates a parser's message into the terms of this description.
 fn plain(words: &str) -> String {
     words.replace('`', "").replace("field", "key")
 }

@@ -36,7 +36,7 @@ fn every_built_in_machine_says_where_its_figures_come_from() {
 
 #[test]
 fn every_source_is_one_of_those_listed() {
-    // Some figures follow from a standard, or are known to everybody.
+    // Some figures follow from a standard, or are common knowledge.
     let common = ["Intrepid at Argonne", "the shortest frame"];
     for name in names() {
         let machine = machine(name);

@@ -1,8 +1,8 @@
-//! A rectangle made ready for the search, and what is known of some.
+//! A rectangle prepared for the search, and the known counts.
 
 use super::piece::{self, Lays, Shape};
 
-/// Which pieces tile the board.
+/// The pieces that tile the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Pieces {
     /// The twelve, which may be turned over: 60 squares.
@@ -13,7 +13,7 @@ pub enum Pieces {
 }
 
 impl Pieces {
-    /// How many there are.
+    /// Returns the number of pieces.
     pub const fn count(self) -> usize {
         match self {
             Self::TwoSided => 12,
@@ -21,13 +21,13 @@ impl Pieces {
         }
     }
 
-    /// How many squares they cover.
+    /// Returns the number of squares that they cover.
     pub const fn area(self) -> u32 {
         5 * self.count() as u32
     }
 }
 
-/// A board that these pieces do not cover.
+/// A board that these pieces cannot cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{width}x{height}: {} pieces cover {} squares, so one of {}",
@@ -45,7 +45,7 @@ impl From<BoardError> for crate::Error {
     }
 }
 
-/// The boards of the right area, each in one of its two directions.
+/// Returns the boards of the right area, each in one of its two directions.
 fn boards(pieces: Pieces) -> String {
     let area = pieces.area();
     let sides = (1..area)
@@ -73,26 +73,26 @@ const KNOWN: [(Pieces, u32, u64); 11] = [
     (Pieces::OneSided, 9, 41_761_732),
 ];
 
-/// A board ready to be tiled.
+/// A board prepared for tiling.
 #[derive(Clone, Debug)]
 pub struct Board {
     /// Squares in a line, at most as many as lines.
     width: u32,
     pieces: Pieces,
     fundamental: bool,
-    /// The window on the empty board at each place: border, and all behind the end.
+    /// The window on the empty board at each position: the border, and all squares after the end.
     borders: Box<[u64; PLACES]>,
-    /// By the lay: the squares it covers, seen from the first.
+    /// By lay: the squares that it covers, relative to the first.
     masks: [u64; 64],
-    /// By the lay: the lays of all other pieces.
+    /// By lay: the lays of all other pieces.
     others: [Lays; 64],
-    /// The lays that the empty board allows.
+    /// The lays that the empty board permits.
     all: Lays,
-    /// The lays of each field of the window that are free for what is occupied there.
+    /// For each field of the window the lays that are free given what is occupied there.
     free: Free,
 }
 
-/// What fits: for each field of the window a table of the lays that meet nothing there.
+/// For each field of the window a table of the lays that do not overlap it.
 #[derive(Clone, Debug)]
 struct Free {
     /// Where the fields of the second to the fifth line begin.
@@ -104,26 +104,26 @@ struct Free {
     last: [Lays; 1 << 4],
 }
 
-/// Places that a window can begin at: the 180 squares, border included, of 90 lines, and one window more.
+/// Positions at which a window can begin: the 180 squares, border included, of 90 lines, and one window more.
 const PLACES: usize = 1 << 8;
 
-/// A board partly tiled.
+/// A partly tiled board.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
-    /// What is occupied, from the first free square on.
+    /// The occupied squares, from the first free one on.
     window: u64,
     /// The lays of unused pieces.
     unused: Lays,
-    /// Where the first free square is.
+    /// The position of the first free square.
     at: u8,
 }
 
 impl Board {
-    /// A board to be tiled with a set of pieces in all ways; or, if `fundamental`, in those only that
-    /// turning and mirroring the board does not make the same.
+    /// Creates a board to be tiled with a set of pieces in all ways; or, if `fundamental`, in those only that
+    /// rotations and reflections of the board do not make equal.
     ///
     /// # Errors
-    /// The pieces do not cover so many squares.
+    /// The pieces do not cover this number of squares.
     pub fn new(
         width: u32,
         height: u32,
@@ -178,18 +178,18 @@ impl Board {
         })
     }
 
-    /// The number of pieces.
+    /// Returns the number of pieces.
     #[inline]
     pub fn pieces(&self) -> usize {
         self.pieces.count()
     }
 
-    /// Whether tilings that turning and mirroring makes the same count once.
+    /// Whether tilings that rotations and reflections make equal count once.
     pub fn is_fundamental(&self) -> bool {
         self.fundamental
     }
 
-    /// How many tilings there are, if that is known.
+    /// Returns the number of tilings, if it is known.
     pub fn known(&self) -> Option<u64> {
         let is_this = |known: &&(Pieces, u32, u64)| known.0 == self.pieces && known.1 == self.width;
         let (_, _, all) = KNOWN.iter().find(is_this)?;
@@ -204,7 +204,7 @@ impl Board {
         }
     }
 
-    /// The lays that cover the first free square, and no square that is occupied.
+    /// Returns the lays that cover the first free square, and no occupied square.
     #[inline(always)]
     pub(super) fn fitting(&self, state: &State) -> Lays {
         let (window, free) = (state.window, &self.free);
@@ -216,7 +216,7 @@ impl Board {
             & free.last[(fourth & 7 | (fifth & 1) << 3) as usize]
     }
 
-    /// The board with one piece more.
+    /// Returns the board with one more piece.
     #[inline(always)]
     pub(super) fn lay(&self, state: &State, lay: u8) -> State {
         let lay = usize::from(lay) % 64;
@@ -224,7 +224,7 @@ impl Board {
         let full = occupied.trailing_ones();
         let at = state.at + full as u8;
         State {
-            // In two steps: behind the last piece all 64 are full.
+            // In two steps: after the last piece all 64 are occupied.
             window: occupied >> 1 >> (full - 1) | self.borders[at as usize],
             unused: state.unused & self.others[lay],
             at,

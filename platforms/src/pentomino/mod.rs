@@ -1,21 +1,21 @@
-//! Pentomino tilings: fill a rectangle with all the figures of five squares, each used once.
+//! Pentomino tilings: fill a rectangle with all shapes of five squares, each used once.
 //!
 //! # Algorithm
 //!
 //! The first free square must be covered, so a branch is a way to lay an unused piece with its first
 //! square there (Fletcher 1965). The board is one row of bits, line after line, with a border
-//! square behind each line, so that no lay has to be held against the edges (Finnerty 2022 has an array
-//! with sentinels). A window of 64 bits, which begins at the first free square, sees all that
-//! a piece can cover; so the 63 lays are the same everywhere. Which of them meet nothing occupied is looked up:
-//! one table for each line of the window, indexed by the squares of that line, and the sets met with the
-//! set of lays of unused pieces.
+//! square after each line, so that no lay has to be compared with the edges (Finnerty 2022 has an array
+//! with sentinels). A window of 64 bits, which begins at the first free square, contains all squares that
+//! a piece can cover; so the 63 lays are the same everywhere. Those that do not overlap are looked up:
+//! one table for each line of the window, indexed by the squares of that line; the sets are intersected
+//! with the lays of unused pieces.
 //!
 //! # Symmetry
 //!
-//! A rectangle that is no square looks the same from four sides, and no tiling looks the same from two of
-//! them: the corner piece (V) has four lays, and each way to turn or mirror the rectangle takes each of
-//! them to another one. So exactly one of each four tilings that are essentially the same has a given lay
-//! of the corner. For the one-sided pieces this holds as well: mirroring swaps a piece with its twin.
+//! A rectangle that is not a square has four symmetries, and no tiling is invariant under one of
+//! them: the corner piece (V) has four lays, and each rotation or reflection maps each of them to another one.
+//! So exactly one of each four equivalent tilings has a given lay
+//! of the corner. For the one-sided pieces this holds as well: a reflection swaps a piece with its twin.
 #![forbid(unsafe_code)]
 
 mod board;
@@ -26,7 +26,7 @@ pub use board::{Board, BoardError, Pieces};
 use crate::backtrack::{Bits, Position, Search};
 use board::State;
 
-/// A search for the tilings of the [`Board`] that workers share; what is found is their number.
+/// A search for the tilings of the [`Board`] that workers share; the result is their number.
 ///
 /// ```
 /// use tautline::pentomino::{Board, Pieces, Tilings};
@@ -39,13 +39,13 @@ use board::State;
 /// ```
 pub type Tilings = Search<Tiling>;
 
-/// Room for the states on a path: more than the 18 pieces, and a power of two, so that an index is masked.
+/// The capacity of a path: more than the 18 pieces, and a power of two, so that an index is masked.
 const STATES: usize = 32;
 
-/// A board partly tiled.
+/// A partly tiled board.
 #[derive(Clone, Debug)]
 pub struct Tiling {
-    /// The states on the path, the empty board's first.
+    /// The states on the path, the empty board first.
     states: [State; STATES],
     laid: usize,
 }

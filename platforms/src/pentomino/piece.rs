@@ -1,14 +1,14 @@
-//! The pieces and the ways they can lie.
+//! The pieces and their orientations.
 
 use std::collections::BTreeSet;
 
 /// A set of lays, a bit for each of the 63.
 pub(super) type Lays = u64;
 
-/// A square, line and place in the line, seen from the first square of a piece.
+/// A square, line and position in the line, relative to the first square of a piece.
 pub(super) type Square = (i32, i32);
 
-/// The squares of each piece, with the letters that Golomb gave them.
+/// The squares of each piece, with the letters of Golomb.
 const PIECES: [(char, &str); 12] = [
     ('F', ".## ##. .#."),
     ('I', "#####"),
@@ -24,17 +24,17 @@ const PIECES: [(char, &str); 12] = [
     ('Z', "##. .#. .##"),
 ];
 
-/// A way for a piece to lie.
+/// An orientation of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub letter: char,
-    /// Which side is up, if that makes a difference.
+    /// The side that is up, if that matters.
     pub mirrored: bool,
     /// In the order of lines, the first at (0, 0).
     pub squares: Vec<Square>,
 }
 
-/// The 63 ways for a piece to lie, piece by piece and side by side.
+/// The 63 orientations, piece by piece and side by side.
 pub(super) fn shapes() -> Vec<Shape> {
     PIECES
         .iter()
@@ -71,7 +71,7 @@ fn lays_of(letter: char, picture: &str) -> Vec<Shape> {
     front.chain(back).map(shape).collect()
 }
 
-/// The ways to lie that come of turning by right angles.
+/// Returns the orientations that rotations by right angles produce.
 fn turns(mut squares: Vec<Square>) -> BTreeSet<Vec<Square>> {
     let mut all = BTreeSet::new();
     for _ in 0..4 {

@@ -4,6 +4,7 @@
 //! Among tasks a phaser belongs to a scope, and a waiting task occupies no worker:
 //!
 //! ```
+//! use tautline::phaser::{Op, PhaserError};
 //! use tautline::prelude::*;
 //!
 //! Runtime::new()?.run(|cx| {
@@ -82,6 +83,18 @@ pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 /// Creates a phaser for `threads` threads of this machine, and returns the caller's registration,
 /// which registers the others. More threads, or fewer, may take part.
 ///
+/// ```
+/// use tautline::phaser::{self, Mode};
+///
+/// let mut main = phaser::for_threads(2, Mode::SignalWait)?;
+/// let mut other = main.register(Mode::SignalWait)?;
+/// std::thread::scope(|threads| {
+///     threads.spawn(move || other.next_blocking());
+///     main.next_blocking()
+/// })?;
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
@@ -91,6 +104,16 @@ pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
 
 /// Creates a phaser for `threads` threads that combines the values of a phase by `op`, and returns
 /// the caller's registration, signal-wait.
+///
+/// ```
+/// use tautline::phaser::{self, Op};
+///
+/// let (sum, mut task) = phaser::accumulator_for_threads::<u64>(1, Op::Sum)?;
+/// sum.put(&mut task, 42)?;
+/// task.next_blocking()?;
+/// assert_eq!(sum.get(), 42);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`for_threads`]; [`PhaserError::Operator`].
@@ -102,8 +125,15 @@ pub fn accumulator_for_threads<T: Element>(
     Ok(Accumulator::create(rule::port(config), op, None, config)?)
 }
 
-/// The configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
+/// Returns the configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
 /// the environment overrides it.
+///
+/// ```
+/// use tautline::{Machine, phaser};
+///
+/// println!("degree {}", phaser::config(&Machine::discover(), Some(8))?.degree);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].
@@ -115,7 +145,7 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
-/// The degree that [`DEGREE_VARIABLE`] sets.
+/// Returns the degree that [`DEGREE_VARIABLE`] sets.
 ///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].

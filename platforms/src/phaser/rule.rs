@@ -1,4 +1,4 @@
-//! How phasers are built on a machine, and why.
+//! Configuration of phasers for a machine, with reasons.
 //!
 //! # Algorithm
 //! Chatterjee 2013, chapter 6, finds that the best degree depends on the machine and the number of
@@ -37,7 +37,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The processors to which workers are pinned by default.
+    /// Returns the site of the processors to which workers are pinned by default.
     pub fn of(machine: &Machine) -> Self {
         let used = machine.cpus();
         let shared = machine.caches().iter().filter(|c| c.kind != "Instruction");
@@ -54,7 +54,7 @@ impl Site {
         }
     }
 
-    /// A described node, with a processor for each worker.
+    /// Returns the site of a described node, with a processor for each worker.
     pub fn described(platform: &Platform) -> Self {
         let tree = platform.hierarchy();
         let named = |place: Domain| match tree.label(place) {
@@ -97,7 +97,7 @@ pub struct Rules {
     help: String,
 }
 
-/// How a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a
+/// Chooses how a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a
 /// runtime's workers.
 pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     let (degree, why) = degree(site, tasks);
@@ -126,7 +126,7 @@ pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     }
 }
 
-/// How threads wait on a phaser built with `config`.
+/// Returns the port that defines how threads wait on a phaser built with `config`.
 pub fn port(config: Config) -> SpinThenYield {
     match config.help_after {
         0 => SpinThenYield { spins: BRIEF },
@@ -134,7 +134,7 @@ pub fn port(config: Config) -> SpinThenYield {
     }
 }
 
-/// The number of failed polls after which a task helps.
+/// Returns the number of failed polls after which a task helps.
 pub fn help_after(tasks: usize, processors: usize) -> u32 {
     if tasks > processors {
         0
@@ -174,7 +174,7 @@ fn degree(site: &Site, tasks: Option<usize>) -> (usize, String) {
 }
 
 impl Rules {
-    /// The settings with their reasons; `asked` is a degree requested explicitly.
+    /// Returns the settings with their reasons; `asked` is a degree requested explicitly.
     pub fn explain(&self, asked: Option<usize>) -> Vec<Choice> {
         let placement = match &self.placement {
             Placement::Anywhere => "anywhere: caches bring them to the spinning thread".to_owned(),

@@ -1,9 +1,9 @@
-//! Lists of places, as OpenMP writes them.
+//! Lists of places in the syntax of OpenMP.
 //!
 //! # Algorithm
 //! The grammar of `OMP_PLACES`, OpenMP 5.2, section 21.1.6. Where it leaves a choice: numbers are those of
-//! the system; `!` takes the number, or the place with exactly these numbers, out of what stands before
-//! it; in a place of its own a number needs no braces.
+//! the system; `!` removes the number, or the place with exactly these numbers, from what precedes
+//! it; a place of one number needs no braces.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -12,17 +12,26 @@ use std::str::FromStr;
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
 
-/// More processors than any system numbers.
+/// More processors than any system has.
 const CPU_MAX: i64 = (1 << 20) - 1;
-/// Most numbers that a list makes, all places together; one in braces counts there and in its place.
+/// The maximum number of numbers in a list, all places together; one in braces counts there and in its place.
 const NUMBERS_MAX: usize = 1 << 20;
 
 /// Places for workers: a kind of part of the machine, or sets of processors.
 ///
 /// These are sets of processors as in OpenMP; they do not make places that exchange messages.
+///
+/// ```
+/// use tautline::pinning::PlaceList;
+///
+/// let list: PlaceList = "{0:4},{8:4}".parse()?;
+/// # _ = list;
+/// assert!("{0:".parse::<PlaceList>().is_err());
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceList {
-    /// Each part of this kind, or the first so many of them.
+    /// Each part of this kind, or the first ones of them.
     Parts(Part, Option<u32>),
     /// Each of these sets, by the numbers of the system.
     Sets(Vec<BTreeSet<usize>>),
@@ -53,13 +62,13 @@ impl Part {
     ];
 }
 
-/// Why a text is no list of places.
+/// Why a text is not a list of places.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at character {at}, {found}: {expected}")]
 pub struct ListError {
-    /// Where, from 1.
+    /// The position, from 1.
     pub at: usize,
-    /// What stands there.
+    /// What was found there.
     pub found: String,
     /// What is allowed.
     pub expected: String,
@@ -113,8 +122,8 @@ impl fmt::Display for PlaceList {
 }
 
 impl PlaceList {
-    /// The places on `machine`, each with its allowed processors, one of each core first. Places without an
-    /// allowed processor are left out.
+    /// Returns the places on `machine`, each with its allowed processors, one of each core first. Places without an
+    /// allowed processor are omitted.
     pub fn on(&self, machine: &Machine) -> Vec<Vec<usize>> {
         match self {
             Self::Parts(part, count) => {
@@ -135,14 +144,14 @@ impl PlaceList {
     }
 }
 
-/// Numbers of processors, one of each core first.
+/// Returns numbers of processors, one of each core first.
 fn ordered<'a>(cpus: impl Iterator<Item = &'a Cpu>) -> Vec<usize> {
     let mut cpus: Vec<&Cpu> = cpus.collect();
     cpus.sort_by_key(|cpu| (cpu.thread, cpu.id));
     cpus.iter().map(|cpu| cpu.id).collect()
 }
 
-/// The parts of the machine, neighbours one after the other.
+/// Returns the parts of the machine, neighbours one after the other.
 fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
     let mut cpus: Vec<&Cpu> = machine.allowed().iter().collect();
     cpus.sort_by_key(|cpu| (cpu.package, cpu.node, cpu.core, cpu.thread, cpu.id));
@@ -155,7 +164,7 @@ fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
     let key = |cpu: &Cpu| match part {
         Part::Threads => (0, Some(cpu.id)),
         Part::Cores => (0, Some(cpu.core)),
-        // Who is behind no cache of this level shares none but those of its core.
+        // A processor behind no cache of this level shares only those of its core.
         Part::LastLevelCaches => match caches.iter().position(|it| it.cpus.contains(&cpu.id)) {
             Some(cache) => (0, Some(cache)),
             None => (1, Some(cpu.core)),
@@ -174,15 +183,15 @@ fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
     keys.iter().map(own).collect()
 }
 
-/// What is left to read of a list.
+/// The rest of a list.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// How many numbers have been made.
+    /// The number of numbers produced so far.
     numbers: usize,
 }
 
-/// A count and a stride after a number or a place; 1 and 1 if there is none.
+/// Reads a count and a stride after a number or a place; 1 and 1 if there is none.
 struct Interval {
     count: i64,
     stride: i64,
@@ -197,7 +206,7 @@ impl Reader<'_> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Takes the character, if it stands here, and the blanks after it.
+    /// Consumes the character, if it is next, and the blanks after it.
     fn take(&mut self, wanted: char) -> bool {
         let found = self.rest().starts_with(wanted);
         if found {
@@ -282,7 +291,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The numbers up to the closing brace.
+    /// Reads the numbers up to the closing brace.
     fn set(&mut self) -> Result<BTreeSet<i64>, ListError> {
         let mut set = BTreeSet::new();
         loop {
@@ -309,7 +318,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The numbers, if all are numbers of processors and they are not too many; the refusal is at `start`.
+    /// Returns the numbers, if all are numbers of processors and they are not too many; the error is at `start`.
     fn checked(
         &mut self,
         start: usize,

@@ -1,14 +1,14 @@
-//! Which processor each worker stays on.
+//! Pinning: the processor of each worker.
 //!
-//! Unless something is asked for: the n-th worker on the n-th *allowed* processor, one of each core first
-//! ([`Machine::cpus`]). `TAUTLINE_PIN` lists other processors as OpenMP writes places (`cores`,
-//! `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. Nothing widens the mask
-//! that a launcher gave, and no more processors are used by default than the control group grants.
+//! By default the n-th worker runs on the n-th *allowed* processor, one of each core first
+//! ([`Machine::cpus`]). `TAUTLINE_PIN` lists other processors in the syntax of OpenMP places (`cores`,
+//! `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. The mask
+//! that a launcher set is never widened, and no more processors are used by default than the control group grants.
 //!
 //! # Algorithm
-//! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is kept on one
-//! processor of its place, not on all of them. With more workers than places each place gets so many as
-//! it has processors free, so that none is shared while another is free.
+//! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is pinned to one
+//! processor of its place, not to all of them. With more workers than places each place gets as many as
+//! it has free processors, so that none is shared while another is free.
 #![forbid(unsafe_code)]
 
 mod list;
@@ -32,31 +32,41 @@ pub enum Bind {
     /// Neighbours next to each other.
     #[default]
     Close,
-    /// As far from each other as there is room.
+    /// As far from each other as possible.
     Spread,
     /// All in the first place.
     Primary,
 }
 
-/// Which processor each worker stays on.
+/// The processor of each worker.
+///
+/// ```
+/// use tautline::Machine;
+/// use tautline::pinning::{Bind, Pinning};
+///
+/// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+/// let two = Pinning::listed(&machine, &"{0,2},{1,3}".parse()?, Bind::Spread)?;
+/// assert_eq!(two.cpus(2), [0, 1]);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pinning {
-    /// In the default pinning one place, in which each gets its own.
+    /// In the default pinning one place, in which each worker has a dedicated processor.
     places: Vec<Vec<usize>>,
     bind: Bind,
-    /// How many workers there are unless that is asked for.
+    /// The default number of workers.
     processors: usize,
     allowed: Vec<Cpu>,
     online: usize,
 }
 
 impl Pinning {
-    /// Every worker on a processor of its own, one of each core first.
+    /// Pins every worker to a dedicated processor, one of each core first.
     pub fn of(machine: &Machine) -> Self {
         Self::to(machine, vec![machine.cpus()], Bind::Close)
     }
 
-    /// The workers over the places of `list`.
+    /// Distributes the workers over the places of `list`.
     ///
     /// # Errors
     /// None of its processors is allowed.
@@ -64,8 +74,8 @@ impl Pinning {
         Self::asked(machine, "pin", list, bind)
     }
 
-    /// What the environment asks for, as the module says. An empty variable counts as unset. A malformed
-    /// list in `OMP_PLACES` is ignored with a warning, since it was not written for this library.
+    /// Returns the pinning that the environment requests, as the module documents. An empty variable counts as unset. A
+    /// malformed list in `OMP_PLACES` is ignored with a warning, since it was not written for this library.
     ///
     /// # Errors
     /// The list in `TAUTLINE_PIN` is malformed or has no allowed processor.
@@ -79,7 +89,7 @@ impl Pinning {
         }
     }
 
-    /// What the variables of OpenMP ask for, else [`of`](Self::of).
+    /// Returns the pinning that the variables of OpenMP request, else [`of`](Self::of).
     pub fn from_openmp(machine: &Machine) -> Self {
         let (pinning, warning) = openmp(machine, |name| {
             let value = std::env::var_os(name)?;
@@ -122,18 +132,18 @@ impl Pinning {
         }
     }
 
-    /// How many workers there are if nobody says how many: as many as there are processors in the places, at
-    /// most what the control group grants.
+    /// Returns the default number of workers: the number of processors in the places, at most what the control
+    /// group grants.
     pub fn processors(&self) -> usize {
         self.processors
     }
 
-    /// The places, each with its processors.
+    /// Returns the places, each with its processors.
     pub fn places(&self) -> &[Vec<usize>] {
         &self.places
     }
 
-    /// The processor of each of so many threads.
+    /// Returns the processor of each of `threads` threads.
     pub fn cpus(&self, threads: usize) -> Vec<usize> {
         let places = self.places.len();
         if threads <= places {
@@ -145,7 +155,7 @@ impl Pinning {
                 .map(|thread| self.places[step(thread)][0])
                 .collect();
         }
-        // How many threads each place gets: one more each in turn, while one has a processor free.
+        // The number of threads of each place: one more each in turn, while one has a free processor.
         let mut counts = vec![0; places];
         let (mut left, mut rounds) = (threads, 1);
         while left > 0 {
@@ -163,7 +173,7 @@ impl Pinning {
         self.places.iter().zip(counts).flat_map(of_place).collect()
     }
 
-    /// What people do not expect of so many workers on these processors, in one line.
+    /// Describes an unexpected effect of this many workers on these processors, in one line.
     pub fn surprise(&self, workers: usize, pinned: bool) -> Option<String> {
         let used: BTreeSet<usize> = match pinned {
             true => self.cpus(workers).into_iter().collect(),
@@ -189,7 +199,7 @@ impl Pinning {
         })
     }
 
-    /// Says on stderr what [`surprise`](Self::surprise) finds, once in the life of the process, unless
+    /// Reports [`surprise`](Self::surprise) on stderr, once in the life of the process, unless
     /// `TAUTLINE_WARN` is `0`.
     pub(crate) fn warn(&self, workers: usize, pinned: bool) {
         static ONCE: Once = Once::new();
@@ -199,7 +209,7 @@ impl Pinning {
     }
 }
 
-/// What the variables of OpenMP ask for, and what is to be said about them.
+/// Returns what the variables of OpenMP request, and a warning.
 fn openmp(
     machine: &Machine,
     variable: impl Fn(&str) -> Option<String>,
@@ -208,7 +218,7 @@ fn openmp(
     let Some(value) = variable("OMP_PLACES").filter(|value| !value.trim().is_empty()) else {
         return (default(), None);
     };
-    // A value for each level of nesting; ours is the first.
+    // A value for each level of nesting; the first one applies.
     let bind = variable("OMP_PROC_BIND")
         .unwrap_or_default()
         .to_ascii_lowercase();
@@ -252,7 +262,7 @@ fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Re
     })
 }
 
-/// Numbers of processors in few words: `0-3 8`. Ranges are found in the order given.
+/// Formats numbers of processors as ranges: `0-3 8`, in the order given.
 pub fn ranges(numbers: &[usize]) -> String {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for &number in numbers {

@@ -308,7 +308,7 @@ fn a_sparse_mask_is_never_widened() {
                 assert!(cpus.iter().all(|cpu| every.contains(cpu)), "{cpus:?}");
             }
         }
-        // The default: everybody a processor of its own, and a core as long as there are any.
+        // The default: a dedicated processor for each, and a dedicated core as long as there are any.
         let pinning = Pinning::of(&machine);
         let cores = |cpus: Vec<usize>| {
             cpus.iter()

@@ -1,9 +1,9 @@
-//! The tree of a machine, from the processors behind each of its parts.
+//! The tree of a machine, derived from the processors of each of its parts.
 //!
 //! # Algorithm
-//! Every socket, memory node, cache and core is a set of processors. The sets are taken from the largest
-//! to the smallest; each stands below the smallest one before that contains it. Equal sets are one place.
-//! A set that crosses one of those before is left out: no tree has both.
+//! Every socket, memory node, cache and core is a set of processors. The sets are processed from the largest
+//! to the smallest; each is a child of the smallest previous one that contains it. Equal sets are one place.
+//! A set that partly overlaps a previous one is omitted: no tree has both.
 #![forbid(unsafe_code)]
 
 use super::Platform;
@@ -12,7 +12,7 @@ use tautline_core::hierarchy::{DEPTH_MAX, Kind, Spec};
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
 
-/// What a set of processors is, the word that counts most first.
+/// The kind of a set of processors, in the order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Memory,
@@ -32,7 +32,7 @@ impl Part {
     }
 }
 
-/// A set of processors, and all that has exactly these.
+/// A set of processors, and all parts that have exactly these.
 struct Set {
     part: Part,
     label: String,
@@ -40,7 +40,7 @@ struct Set {
     cpus: BTreeSet<usize>,
 }
 
-/// The tree over the processors `used`, which are some of the allowed ones.
+/// Returns the tree over the processors `used`, which are some of the allowed ones.
 pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
     let used: BTreeSet<usize> = used.iter().copied().collect();
     let mut tree: Vec<(Set, Vec<usize>)> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
     }
     for &cpu in &used {
         let at = innermost(&tree, |set| set.cpus.contains(&cpu)).0;
-        // Tables that contradict each other: a processor without a part of its own beside those with one.
+        // Contradictory tables: a processor without a part of its own beside those with one.
         if !tree[at].1.is_empty() {
             let cpus = BTreeSet::from([cpu]);
             let label = format!("CPU {cpu}");
@@ -77,7 +77,7 @@ pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
     }
 }
 
-/// All sets, the largest first; among equals the outer part first.
+/// Returns all sets, the largest first; among equals the outer part first.
 fn sets(machine: &Machine, used: &BTreeSet<usize>) -> Vec<Set> {
     let set = |part, label: String, bytes, cpus: &mut dyn Iterator<Item = usize>| Set {
         part,
@@ -139,7 +139,7 @@ fn sets(machine: &Machine, used: &BTreeSet<usize>) -> Vec<Set> {
     sets
 }
 
-/// Puts a set in its place, where all that are there are as large or larger.
+/// Inserts a set; all previous ones are as large or larger.
 fn insert(tree: &mut Vec<(Set, Vec<usize>)>, set: Set) {
     if tree.is_empty() {
         tree.push((set, Vec::new()));
@@ -151,7 +151,7 @@ fn insert(tree: &mut Vec<(Set, Vec<usize>)>, set: Set) {
         merge(&mut tree[at].0, set);
         return;
     }
-    // One level is kept for processors without a part of their own.
+    // One level is reserved for processors without a part of their own.
     if level + 2 >= DEPTH_MAX || tree[at].1.iter().any(crossed) {
         return;
     }
@@ -160,7 +160,7 @@ fn insert(tree: &mut Vec<(Set, Vec<usize>)>, set: Set) {
     tree.push((set, Vec::new()));
 }
 
-/// The smallest set, and its level, that `holds`, as all above it do.
+/// Returns the smallest set that `holds`, as all above it do, and its level.
 fn innermost(tree: &[(Set, Vec<usize>)], holds: impl Fn(&Set) -> bool) -> (usize, u32) {
     let (mut at, mut level) = (0, 0);
     while let Some(&below) = tree[at].1.iter().find(|&&child| holds(&tree[child].0)) {
@@ -169,14 +169,14 @@ fn innermost(tree: &[(Set, Vec<usize>)], holds: impl Fn(&Set) -> bool) -> (usize
     (at, level)
 }
 
-/// Two parts with the same processors are one place: of the kind that counts most, with both names.
+/// Merges two parts with the same processors into one place: of the kind that takes precedence, with both names.
 fn merge(into: &mut Set, set: Set) {
     let gap = if into.label.is_empty() { "" } else { " + " };
     if !into.label.split(" + ").any(|known| known == set.label) {
         into.label = format!("{}{gap}{}", into.label, set.label);
     }
     if set.part < into.part {
-        // A core holds nothing itself: its largest cache says how much is there.
+        // A core has no memory itself: the size is that of its largest cache.
         into.bytes = if set.bytes > 0 { set.bytes } else { into.bytes };
         into.part = set.part;
     } else if into.bytes == 0 || (set.part == into.part && set.part == Part::Cache) {
@@ -184,7 +184,7 @@ fn merge(into: &mut Set, set: Set) {
     }
 }
 
-/// The place and all below it, left to right by their first processors; workers get theirs in this order.
+/// Adds the place and all below it, left to right by their first processors; workers are numbered in this order.
 fn spec(tree: &[(Set, Vec<usize>)], at: usize, cpus: &mut Vec<usize>) -> Spec {
     let (set, below) = &tree[at];
     let spec = Spec::new(set.part.kind())

@@ -1,23 +1,23 @@
-//! A place as a description has it, with where it stands; the same for all forms of description.
+//! A place of a description, with its position; common to all formats.
 #![forbid(unsafe_code)]
 
 use super::{Mistake, Platform, shown};
 use std::collections::HashSet;
 use tautline_core::hierarchy::{DEPTH_MAX, DOMAINS_MAX, Kind, Spec, WORKERS_MAX};
 
-/// More processors than any system numbers.
+/// More processors than any system has.
 const CPU_MAX: usize = (1 << 20) - 1;
 
-/// A place, and those that stand in it.
+/// A place, and its children.
 pub(super) struct Entry {
-    /// The byte where it begins.
+    /// The byte at which it begins.
     pub at: usize,
     pub spec: Spec,
     pub children: Vec<Entry>,
 }
 
 impl Entry {
-    /// The platform with this place as its root.
+    /// Returns the platform with this place as its root.
     pub(super) fn platform(
         self,
         info: String,
@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// Refuses what stands so deep that no tree is built from it, before anything goes down there.
+/// Refuses a depth from which no tree is built, before any recursion.
 pub(super) fn check_level(at: usize, level: u32) -> Result<(), Mistake> {
     match level < DEPTH_MAX {
         true => Ok(()),
@@ -67,12 +67,12 @@ pub(super) fn check_level(at: usize, level: u32) -> Result<(), Mistake> {
     }
 }
 
-/// A number of copies.
+/// Parses a number of copies.
 pub(super) fn copies(value: &str) -> Result<u32, String> {
     number("num", value, 1, DOMAINS_MAX)
 }
 
-/// A number of workers.
+/// Parses a number of workers.
 pub(super) fn workers(value: &str) -> Result<u32, String> {
     number("workers", value, 1, WORKERS_MAX)
 }
@@ -82,7 +82,7 @@ fn number(name: &str, value: &str, least: u32, most: u32) -> Result<u32, String>
     number.ok_or_else(|| format!("{name} {}: from {least} to {most}", shown(value)))
 }
 
-/// A kind of place.
+/// Parses a kind of place.
 pub(super) fn kind(value: &str) -> Result<Kind, String> {
     match value.is_empty() || value.len() > 60 || value.contains(char::is_control) {
         true => Err(format!(
@@ -93,7 +93,7 @@ pub(super) fn kind(value: &str) -> Result<Kind, String> {
     }
 }
 
-/// The processors of a list such as `0-3,8`, in its order.
+/// Parses the processors of a list such as `0-3,8`, in its order.
 fn cpus(list: &str) -> Result<Vec<usize>, String> {
     let refuse = |why: &str| format!("cpus {}: {why}", shown(list));
     let form = || {

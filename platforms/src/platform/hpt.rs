@@ -70,7 +70,7 @@ fn place(node: Node<'_, '_>, level: u32) -> Result<Entry, Mistake> {
     Ok(Entry { at, spec, children })
 }
 
-/// The elements in `node`, which holds no words.
+/// Returns the elements in `node`, which must not contain text.
 fn elements<'a, 'i>(node: Node<'a, 'i>) -> Result<Vec<Node<'a, 'i>>, Mistake> {
     let words = |child: &Node<'_, '_>| child.text().is_some_and(|text| !text.trim().is_empty());
     let mut texts = node.children().filter(Node::is_text);

@@ -1,7 +1,7 @@
-//! Topologies as `lstopo --of xml` writes them, of hwloc's versions 1 to 3.
+//! Topologies as `lstopo --of xml` writes them, versions 1 to 3 of hwloc.
 //!
-//! Version 1 nests everything; from version 2 on a memory node, perhaps within a memory-side cache, stands
-//! beside the processors that it is near, with their set as an attribute, and there is a type for each
+//! Version 1 nests everything; from version 2 on a memory node, possibly within a memory-side cache, is
+//! a sibling of its processors, with their set as an attribute, and there is a type for each
 //! level of caches. Other objects, distances, attributes of memories and kinds of processors are ignored.
 #![forbid(unsafe_code)]
 
@@ -13,9 +13,9 @@ use tautline_node::machine::{self, Cache, Cpu};
 
 /// The outermost element.
 pub(super) const ROOT: &str = "topology";
-/// More processors than any system numbers.
+/// More processors than any system has.
 const CPU_MAX: usize = (1 << 20) - 1;
-/// Most processors of a machine.
+/// The maximum number of processors of a machine.
 const CPUS_MAX: usize = 1 << 14;
 
 /// What has been read so far.
@@ -65,7 +65,7 @@ fn objects<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
 }
 
 impl Reading {
-    /// Reads an object in the package, and all that is in it; gives back its processors.
+    /// Reads an object in the package, and its children; returns its processors.
     fn object(
         &mut self,
         node: Node<'_, '_>,
@@ -181,7 +181,7 @@ impl Reading {
         Ok(())
     }
 
-    /// The first name of a processor that an object tells.
+    /// Returns the first name of a processor that an object contains.
     fn model_in(&mut self, node: Node<'_, '_>) {
         let infos = node.children().filter(|child| child.has_tag_name("info"));
         let mut models = infos.filter(|info| info.attribute("name") == Some("CPUModel"));
@@ -190,7 +190,7 @@ impl Reading {
         self.model = self.model.take().or(told.map(str::to_owned));
     }
 
-    /// The part of the machine that may be used.
+    /// Returns the part of the machine that may be used.
     fn machine(mut self, whole: Node<'_, '_>) -> Result<Machine, Mistake> {
         if self.cpus.is_empty() {
             return Err(Mistake::at(
@@ -254,7 +254,7 @@ fn size(value: &str) -> Result<u64, String> {
     value.parse().map_err(refuse)
 }
 
-/// A set such as `0x000000ff,,0x1`: words of 32 bits, the highest first, none for 0.
+/// Parses a set such as `0x000000ff,,0x1`: words of 32 bits, the highest first, empty for 0.
 fn cpuset(name: &str, value: &str) -> Result<BTreeSet<usize>, String> {
     let refuse = || {
         let form = "hexadecimal words of 32 bits, such as 0x0000000f,0xffffffff";
@@ -267,7 +267,7 @@ fn cpuset(name: &str, value: &str) -> Result<BTreeSet<usize>, String> {
     let mut set = BTreeSet::new();
     for (position, word) in words.iter().rev().enumerate() {
         let digits = word.strip_prefix("0x").unwrap_or(word);
-        // `from_str_radix` would take a sign.
+        // `from_str_radix` would accept a sign.
         let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let bits = match word.is_empty() && words.len() > 1 {
             true => 0,

@@ -1,4 +1,4 @@
-//! One node as a tree of memories, and the processor of each worker: read from a description, or found.
+//! One node as a tree of memories, and the processor of each worker: described, or discovered.
 //!
 //! In XML, with the element names of the hierarchical place trees of Chatterjee 2013, section 5.2:
 //!
@@ -31,9 +31,9 @@
 //! workers = 1
 //! ```
 //!
-//! `num` is how many copies there are under each copy of the place above; 1 unless said. Workers hang on
+//! `num` is the number of copies under each copy of the place above, 1 by default. Workers belong to
 //! the innermost places. `type` is `mem`, `cache`, `core`, `node`, `device` or another word; `tuning`,
-//! `name`, `bytes` and `cpus`, the processor of each worker in order, are ours and may be left out. `scratch` is memory near its
+//! `name`, `bytes` and `cpus`, the processor of each worker in order, are optional extensions. `scratch` is memory near its
 //! workers that software fills.
 #![forbid(unsafe_code)]
 
@@ -59,6 +59,14 @@ pub const VARIABLE: &str = "TAUTLINE_PLATFORM";
 const BYTES_MAX: u64 = 1 << 24;
 
 /// A node: its tree of memories, and the processors of its workers.
+///
+/// ```
+/// use tautline::Platform;
+///
+/// let platform = Platform::from_toml("two.toml", "[place]\ntype = \"mem\"\nworkers = 2\n")?;
+/// assert_eq!(platform.hierarchy().workers(), 2);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
     info: String,
@@ -68,7 +76,7 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Reads a tree from the text of an XML document; `file` is what errors call it.
+    /// Parses a tree from the text of an XML document; `file` is its name in errors.
     ///
     /// # Errors
     /// [`FileError::Malformed`]
@@ -76,7 +84,7 @@ impl Platform {
         locate(file, text, hpt::read(text))
     }
 
-    /// Reads a tree from the text of a TOML document; `file` is what errors call it.
+    /// Parses a tree from the text of a TOML document; `file` is its name in errors.
     ///
     /// # Errors
     /// [`FileError::Malformed`]
@@ -85,7 +93,14 @@ impl Platform {
     }
 
     /// Reads a tree from a file: TOML if its name ends in `.toml`, else XML; a topology as `lstopo` writes
-    /// it is taken for the machine that it describes.
+    /// it is read as the machine that it describes.
+    ///
+    /// ```
+    /// use tautline::Platform;
+    ///
+    /// let error = Platform::from_file("/nowhere/tree.toml").unwrap_err();
+    /// assert!(error.to_string().starts_with("/nowhere/tree.toml: "));
+    /// ```
     ///
     /// # Errors
     /// A file that cannot be read, and a description with a mistake.
@@ -102,7 +117,7 @@ impl Platform {
         }
     }
 
-    /// The platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
+    /// Returns the platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
     ///
     /// # Errors
     /// As [`from_file`](Self::from_file), with the name of the variable before the line; a processor that
@@ -140,35 +155,35 @@ impl Platform {
         Self::of(&Machine::discover())
     }
 
-    /// The processors of `machine` that workers are pinned to by default, one worker each, under its
-    /// sockets, memory nodes, caches and cores. What has the same processors is one place.
+    /// Returns the processors of `machine` that workers are pinned to by default, one worker each, under its
+    /// sockets, memory nodes, caches and cores. Parts with the same processors are one place.
     pub fn of(machine: &Machine) -> Self {
         discover::platform(machine, &machine.cpus())
     }
 
-    /// The same for the processors that `pinning` gives to as many workers as it has room for.
+    /// Returns the same for the processors that `pinning` assigns to its default number of workers.
     pub fn pinned(machine: &Machine, pinning: &Pinning) -> Self {
         discover::platform(machine, &pinning.cpus(pinning.processors()))
     }
 
-    /// What the description says of itself; empty if nothing.
+    /// Returns the description's `info`; empty if it has none.
     pub fn info(&self) -> &str {
         &self.info
     }
 
-    /// The tree of memories.
+    /// Returns the tree of memories.
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
-    /// The processor that the worker is to be pinned to, if it is known.
+    /// Returns the processor of the worker, if it is known.
     pub fn cpu(&self, worker: u32) -> Option<usize> {
         self.cpus.get(worker as usize).copied()
     }
 }
 
-/// The machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
-/// allowed processors, without a quota. `file` is what errors call it.
+/// Parses the machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
+/// allowed processors, without a quota. `file` is its name in errors.
 ///
 /// # Errors
 /// [`FileError::Malformed`]
@@ -176,7 +191,7 @@ pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, FileError> {
     locate(file, text, hwloc::read(text))
 }
 
-/// The machine that a file describes, as [`machine_from_xml`].
+/// Reads the machine that a file describes; see [`machine_from_xml`].
 ///
 /// # Errors
 /// A file that cannot be read, and a description with a mistake.
@@ -188,7 +203,7 @@ pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, FileError> {
     )
 }
 
-/// A value of a description in one line of a message.
+/// Formats a value of a description in one line of a message.
 fn shown(value: &str) -> String {
     const MOST: usize = 60;
     let mut text: String = value

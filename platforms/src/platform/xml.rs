@@ -1,4 +1,4 @@
-//! XML documents, with where things stand in them.
+//! XML documents, with the positions of their parts.
 #![forbid(unsafe_code)]
 
 use super::{Mistake, shown};
@@ -6,10 +6,10 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 /// Elements and texts of a document.
 const NODES_MAX: u32 = 1 << 20;
-/// Elements within each other: the parser goes down one call for each.
+/// The maximum depth of elements: the parser recurses once for each.
 const NESTED_MAX: usize = 256;
 
-/// Reads a document. Documents may name a document type, which is not looked at.
+/// Parses a document. A document type is permitted and ignored.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, Mistake> {
     check_nesting(text)?;
     let options = ParsingOptions {
@@ -30,13 +30,13 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, Mistake> {
     })
 }
 
-/// The name of the outermost element.
+/// Returns the name of the outermost element.
 pub(super) fn root(text: &str) -> Result<String, Mistake> {
     let document = parse(text)?;
     Ok(document.root_element().tag_name().name().to_owned())
 }
 
-/// Refuses towers of elements. Only too much is counted, where comments hold tags.
+/// Refuses deeply nested elements. Comments that contain tags only make the count too high.
 fn check_nesting(text: &str) -> Result<(), Mistake> {
     let mut open: usize = 0;
     for (at, _) in text.match_indices('<') {
@@ -56,18 +56,18 @@ fn check_nesting(text: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Where an element begins.
+/// Returns where an element begins.
 pub(super) fn at(node: Node<'_, '_>) -> usize {
     node.range().start
 }
 
-/// An attribute's value and where it stands.
+/// Returns an attribute's value and its position.
 pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Option<(usize, &'a str)> {
     let attribute = node.attribute_node(name)?;
     Some((attribute.range().start, attribute.value()))
 }
 
-/// An attribute read by `read`, whose refusal is given its place.
+/// Returns an attribute parsed by `read`, whose error is given its position.
 pub(super) fn read<T>(
     node: Node<'_, '_>,
     name: &str,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub struct Work {
     /// The tree.
     pub tree: Arc<Tree>,
-    /// Whether every nanosecond really passes, which virtual time does not need.
+    /// Whether every nanosecond really passes, which virtual time does not require.
     pub spins: bool,
 }
 
@@ -37,14 +37,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds what another part of the computation found.
+    /// Adds the result of another part of the computation.
     fn add(&mut self, other: Self) {
         self.tasks += other.tasks;
         self.ns += other.ns;
     }
 }
 
-/// A task, or what is left of it.
+/// A task, or the rest of it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     task: u32,

@@ -5,6 +5,14 @@ use std::time::{Duration, Instant};
 
 /// Runs tasks one after the other, each where it is made, and records the parent and the duration
 /// of each.
+///
+/// ```
+/// use tautline::recorded::Recorder;
+///
+/// let mut recorder = Recorder::new();
+/// recorder.root(|task| task.child(|_| ()));
+/// assert_eq!(recorder.tree().tasks(), 2);
+/// ```
 #[derive(Debug, Default)]
 pub struct Recorder {
     parents: Vec<Option<u32>>,

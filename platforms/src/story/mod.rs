@@ -1,9 +1,9 @@
 //! Where the time of a run went: every worker's states over time, in bounded memory.
 //!
-//! A [`Recorder`] watches one worker; what it saw becomes a [picture](Picture) of the whole run
+//! A [`Recorder`] observes one worker; its data becomes a [picture](Picture) of the whole run
 //! (the life story of Saraswat 2011) and a [trace](write_trace) of its last stretches.
-//! What many runs came to over a parameter is shown by a [plot](Plot).
-//! Each costs nothing but a look at an `Option` when it is off, and that only when a state changes.
+//! A [plot](Plot) shows the results of many runs over a parameter.
+//! A disabled one costs a check of an `Option` at each change of state.
 #![forbid(unsafe_code)]
 
 mod life;
@@ -21,7 +21,17 @@ pub use trace::{Trace, write_trace};
 
 use crate::glb::{Observer, PlaceId, Run, State, WorkerId};
 
-/// Watches one worker.
+/// Observes one worker.
+///
+/// ```
+/// use tautline::glb::Glb;
+/// use tautline::story::{Clock, Life, Recorder};
+///
+/// let watch = |_place, _worker| Recorder { life: Some(Life::default()), trace: None };
+/// let run = Glb::new().observed(watch).sum(0..1000u64, |n, _| n)?;
+/// println!("{} workers for {} s", run.observers.len(), Clock::of(&run).seconds);
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// The whole run, coarsely.

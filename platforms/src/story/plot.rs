@@ -5,11 +5,11 @@ use super::scale::{Scale, VALUE_MAX, label};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What a plot shows: named series of points over one parameter.
+/// A plot: named series of points over one parameter.
 ///
-/// The colours can be told apart by the colour-blind (Okabe and Ito 2008), and each series has a mark
-/// of its own; a point under the pointer tells its values. Values that are not finite, or beyond
-/// 1e100, are left out.
+/// The colours are distinguishable by the colour-blind (Okabe and Ito 2008), and each series has a distinct
+/// mark; a point under the pointer shows its values. Values that are not finite, or beyond
+/// 1e100, are omitted.
 ///
 /// ```
 /// use tautline::story::{Axis, Plot, Series};
@@ -30,7 +30,7 @@ use std::io::{self, Write};
 pub struct Plot<'a> {
     /// What was measured.
     pub title: &'a str,
-    /// What was the same for all points, in some words each.
+    /// The common facts of all points, in some words each.
     pub facts: &'a [(&'a str, String)],
     /// The parameter.
     pub x: Axis<'a>,
@@ -40,12 +40,12 @@ pub struct Plot<'a> {
     pub series: &'a [Series],
 }
 
-/// One direction.
+/// One axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Axis<'a> {
-    /// What it is, with the unit.
+    /// Its title, with the unit.
     pub title: &'a str,
-    /// Equal factors are equally far apart. Without effect if a value is zero or negative.
+    /// Whether it is logarithmic. Ignored if a value is zero or negative.
     pub log: bool,
 }
 
@@ -63,7 +63,7 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 16.0;
 const BELOW: f64 = 58.0;
-/// Height of the field of points, of a row of the legend, and width of a letter there.
+/// Height of the plot area, of a row of the legend, and width of a letter there.
 const FIELD: f64 = 380.0;
 const ROW: f64 = 22.0;
 const LETTER: f64 = 7.4;
@@ -90,7 +90,7 @@ const MARKS: [&str; 6] = [
 ];
 
 impl Plot<'_> {
-    /// The plot alone, as an SVG document.
+    /// Returns the plot alone, as an SVG document.
     pub fn svg(&self) -> String {
         let series = self.shown();
         let (x, y) = self.scales(&series);
@@ -116,7 +116,7 @@ impl Plot<'_> {
     /// Writes a page with the plot, the facts and a table of all values.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let title = escape(self.title);
         let facts = self
@@ -137,7 +137,7 @@ impl Plot<'_> {
         )
     }
 
-    /// The series with what of them can be shown, from left to right.
+    /// Returns the points of the series that can be shown, from left to right.
     fn shown(&self) -> Vec<Series> {
         let fits = |value: f64| value.abs() <= VALUE_MAX;
         let shown = |series: &Series| {
@@ -159,7 +159,7 @@ impl Plot<'_> {
         )
     }
 
-    /// A row for each value of the parameter.
+    /// Writes a row for each value of the parameter.
     fn table(&self) -> String {
         let series = self.shown();
         let points = series.iter().flat_map(|one| &one.points);
@@ -204,7 +204,7 @@ impl Field {
         self.top + (1.0 - self.y.at(y)) * FIELD
     }
 
-    /// Grid, marks of the axes, and their titles.
+    /// Writes the grid, marks of the axes, and their titles.
     fn frame(&self, svg: &mut String, x_title: &str, y_title: &str) {
         let (right, top, bottom) = (WIDTH - RIGHT, self.top, self.top + FIELD);
         svg.push_str("<g class=\"grid\">\n");
@@ -238,7 +238,7 @@ impl Field {
         );
     }
 
-    /// A series: its line, and its points with their values.
+    /// Writes a series: its line, and its points with their values.
     fn line(&self, svg: &mut String, number: usize, series: &Series, titles: [&str; 2]) {
         let (colour, mark) = look(number);
         let _ = write!(svg, "<g class=\"series c{colour}\">\n<polyline points=\"");
@@ -264,12 +264,12 @@ impl Field {
     }
 }
 
-/// The colour and the mark of a series. Their counts have no common divisor, so 42 series differ.
+/// Returns the colour and the mark of a series. Their counts are coprime, so 42 series differ.
 fn look(number: usize) -> (usize, &'static str) {
     (number % COLOURS.len(), MARKS[number % MARKS.len()])
 }
 
-/// Names of the series in rows, above the field.
+/// Writes the names of the series in rows, above the plot area.
 struct Legend {
     svg: String,
     rows: usize,
@@ -298,7 +298,7 @@ fn legend(series: &[Series]) -> Legend {
     Legend { svg, rows: row + 1 }
 }
 
-/// The style of the drawing: what follows the reader's choice of light and dark.
+/// The style of the drawing: follows the reader's choice of light and dark.
 fn style() -> String {
     let mut style = String::from(
         ".plot{font:13px system-ui,sans-serif;--ink:#1b1f24;--soft:#5b6570;--line:#e2e6ea;--paper:#fff;\

@@ -1,10 +1,10 @@
-//! Where a value lies on an axis, and which values are marked there.
+//! The position of a value on an axis, and the marked values.
 
-/// Beyond, the span of an axis might not be finite.
+/// Beyond, the span of an axis might be infinite.
 pub(super) const VALUE_MAX: f64 = 1e100;
 const LOG_MIN: f64 = 1.0 / VALUE_MAX;
 
-/// One axis: values that are shown, from the first to the last.
+/// One axis: the values shown, from the first to the last.
 #[derive(Debug)]
 pub(super) struct Scale {
     log: bool,
@@ -15,8 +15,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// An axis for `values`, at most [`VALUE_MAX`] in size, with about `most` marks. A logarithmic one
-    /// needs values of at least [`LOG_MIN`], else it is linear.
+    /// Creates an axis for `values`, at most [`VALUE_MAX`] in size, with about `most` marks. A logarithmic one
+    /// requires values of at least [`LOG_MIN`], else it is linear.
     pub(super) fn of(values: &[f64], log: bool, from_zero: bool, most: usize) -> Self {
         let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -26,7 +26,7 @@ impl Scale {
         if log && smallest >= LOG_MIN {
             return Self::logarithmic(values, smallest, largest, most);
         }
-        // A little of the axis is saved by leaving zero out only where the values are far from it.
+        // Zero is omitted only where the values are far from it.
         let near_zero = smallest > 0.0 && smallest < largest - smallest;
         match from_zero && near_zero {
             true => Self::linear(0.0, largest, most),
@@ -95,7 +95,7 @@ impl Scale {
         }
     }
 
-    /// Where `value` lies: 0 at the beginning of the axis, 1 at its end.
+    /// Returns the position of `value`: 0 at the beginning of the axis, 1 at its end.
     pub(super) fn at(&self, value: f64) -> f64 {
         match self.log {
             true => (value / self.low).ln() / (self.high / self.low).ln(),
@@ -104,7 +104,7 @@ impl Scale {
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that is at least `least`.
+/// Returns the smallest of 1, 2 and 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let parts = [1.0, 2.0, 5.0, 10.0].map(|part| part * power);
@@ -114,7 +114,7 @@ fn round_step(least: f64) -> f64 {
         .unwrap_or(parts[3])
 }
 
-/// A number for people: `0.25`, `16 384`, `2.5 M`, `3e-7`.
+/// Formats a number: `0.25`, `16 384`, `2.5 M`, `3e-7`.
 pub(super) fn label(value: f64) -> String {
     let size = value.abs();
     let (scaled, unit) = match size {
@@ -124,7 +124,7 @@ pub(super) fn label(value: f64) -> String {
         _ if size >= 1e6 => (value / 1e6, "\u{a0}M"),
         _ => (value, ""),
     };
-    // Six digits, as many of them behind the point as are not needed before it.
+    // Six digits, of which those not required before the point follow it.
     let before = scaled.abs().max(1.0).log10().floor() as usize;
     let digits = 5usize.saturating_sub(before);
     let text = format!("{scaled:.digits$}");
@@ -146,7 +146,7 @@ fn exponent(value: f64) -> String {
     format!("{digits}e{power}")
 }
 
-/// Thousands set apart, in front of the point.
+/// Groups thousands before the point.
 fn grouped(text: &str) -> String {
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut out = String::new();

@@ -1,14 +1,14 @@
-//! Prices of cities that make the spanning tree a good bound.
+//! Prices of cities that make the spanning tree a tight bound.
 //!
 //! # Algorithm
 //!
 //! A 1-tree is a minimum spanning tree of all cities but the first, and the two cheapest edges of the first. A tour
 //! is a 1-tree in which every city has two edges. A price added to all edges of a city lengthens every tour
-//! by twice the price, but a 1-tree by the price times the city's edges: dear cities lose edges, cheap ones get more.
-//! The shortest 1-tree, less twice all prices, bounds all tours from below; its
+//! by twice the price, but a 1-tree by the price times the number of the city's edges: expensive cities lose edges, cheap
+//! ones gain some. The shortest 1-tree, less twice all prices, is a lower bound of all tours; its
 //! maximum over the prices is sought by steps along the surplus of edges (Held, Karp 1970, 1971; the step of
-//! Held, Wolfe, Crowder 1974; the memory of the last step after Volgenant, Jonker 1982). The prices are then
-//! rounded: any prices give a valid bound, so nothing depends on how the search for them rounds.
+//! Held, Wolfe, Crowder 1974; the momentum after Volgenant, Jonker 1982). The prices are then
+//! rounded: any prices give a valid bound, so rounding in the search for them does not matter.
 
 use super::Instance;
 
@@ -18,17 +18,17 @@ pub(super) struct Priced {
     pub(super) cities: usize,
     /// Row by row.
     weights: Vec<i32>,
-    /// Each city's others, the nearest first; a row for each city.
+    /// The other cities of each city, the nearest first; a row for each city.
     near: Vec<u16>,
     /// Parts of a unit of length.
     scale: i64,
-    /// What the prices add to every tour.
+    /// The amount that the prices add to every tour.
     twice: i64,
 }
 
-/// The most parts of a unit: far finer than the steps between lengths.
+/// The maximum number of parts of a unit: far finer than the differences of lengths.
 const SCALE_MAX: i64 = 1 << 10;
-/// Bounds of scaled distances and of prices; a distance and two prices have to fit 32 bits.
+/// Bounds of scaled distances and of prices; a distance and two prices must fit 32 bits.
 const SCALED_MAX: i64 = 1 << 28;
 
 impl Priced {
@@ -68,19 +68,19 @@ impl Priced {
         }
     }
 
-    /// What a tour may weigh that is shorter than `best`.
+    /// Returns the maximum weight of a tour that is shorter than `best`.
     #[inline]
     pub(super) fn limit(&self, best: usize) -> i64 {
         (best as i64 - 1) * self.scale + self.twice
     }
 
-    /// The weights of the edges of a city.
+    /// Returns the weights of the edges of a city.
     #[inline]
     pub(super) fn row(&self, city: u16) -> &[i32] {
         &self.weights[usize::from(city) * self.cities..][..self.cities]
     }
 
-    /// All other cities, the nearest first.
+    /// Returns all other cities, the nearest first.
     #[inline]
     pub(super) fn near(&self, city: u16) -> &[u16] {
         let others = self.cities - 1;
@@ -88,13 +88,13 @@ impl Priced {
     }
 }
 
-/// Steps along the surplus before the prices are as good as they get: enough for dozens of cities, and
+/// Steps along the surplus until the prices converge: enough for dozens of cities, and
 /// fewer for many, so that this takes a second at most.
 fn steps(cities: usize) -> usize {
     (400_000_000 / (cities * cities).max(1)).min(60 * cities)
 }
 
-/// The prices of all cities.
+/// Returns the prices of all cities.
 fn ascend(instance: &Instance, upper: f64) -> Vec<f64> {
     let cities = instance.cities();
     let mut prices = vec![0.0; cities];
@@ -127,13 +127,13 @@ fn ascend(instance: &Instance, upper: f64) -> Vec<f64> {
     best_prices
 }
 
-/// The weight of the shortest 1-tree, and how many edges each city has in it.
+/// Returns the weight of the shortest 1-tree, and the number of edges of each city in it.
 fn one_tree(instance: &Instance, prices: &[f64]) -> (f64, Vec<u32>) {
     let cities = prices.len();
     let priced = |a: usize, b: usize| f64::from(instance.distance(a, b)) + prices[a] + prices[b];
     let mut edges = vec![0; cities];
     let mut weight = 0.0;
-    // Prim 1957: each city outside the tree, its nearest inside, and how far that is.
+    // Prim 1957: for each city outside of the tree its nearest one inside, and the distance.
     let mut outside: Vec<_> = (2..cities).map(|city| (city, 1, priced(city, 1))).collect();
     while let Some(at) = (0..outside.len()).min_by(|a, b| outside[*a].2.total_cmp(&outside[*b].2)) {
         let (city, inside, distance) = outside.swap_remove(at);

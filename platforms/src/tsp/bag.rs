@@ -10,13 +10,13 @@ use tautline_core::lifeline::Bound;
 /// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tour {
-    /// How long it is.
+    /// Its length.
     pub length: usize,
     /// Its cities in order, from city 0.
     pub cities: Vec<u16>,
 }
 
-/// What a search goes by: an instance made ready.
+/// The parameters of a search: a prepared instance.
 #[derive(Debug)]
 pub struct Search {
     instance: Instance,
@@ -26,15 +26,15 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search for the shortest tour, or with a `target` for the first one found that is not longer. With a
-    /// target, longer tours are of no interest: a search that ends without one has shown that there is
-    /// none, and nothing else.
+    /// Creates a search for the shortest tour, or with a `target` for the first one found that is not longer. With a
+    /// target, longer tours are ignored: a search that ends without one has shown that none exists, and nothing
+    /// else.
     pub fn new(instance: Instance, target: Option<usize>) -> Self {
         Self::with(instance, target, true)
     }
 
-    /// The same without prices: the bound is that of the plain distances, and the tree by orders of
-    /// magnitude larger. For comparison, and where a small instance has to be much work.
+    /// Creates the same without prices: the bound is that of the plain distances, and the tree larger by orders of
+    /// magnitude. For comparison, and where a small instance must be much work.
     pub fn plain(instance: Instance, target: Option<usize>) -> Self {
         Self::with(instance, target, false)
     }
@@ -53,22 +53,22 @@ impl Search {
         }
     }
 
-    /// What is searched.
+    /// Returns the instance.
     pub fn instance(&self) -> &Instance {
         &self.instance
     }
 
-    /// The tour to begin with: nearest neighbour, improved by exchanges of two edges.
+    /// Returns the initial tour: nearest neighbour, improved by exchanges of two edges.
     pub fn first(&self) -> &Tour {
         &self.first
     }
 
-    /// How long the tour may be that is looked for, if not the shortest is.
+    /// Returns the maximum length of the tour that is sought, unless it is the shortest.
     pub fn target(&self) -> Option<usize> {
         self.target
     }
 
-    /// Only shorter tours are looked for.
+    /// Only shorter tours are sought.
     fn bound(&self) -> usize {
         let target = self
             .target
@@ -77,7 +77,7 @@ impl Search {
     }
 }
 
-/// What the workers of a place share: the search, and the length of the best tour they know of.
+/// What the workers of a place share: the search, and the length of the best known tour.
 #[derive(Debug)]
 pub struct Incumbent {
     search: Arc<Search>,
@@ -85,7 +85,7 @@ pub struct Incumbent {
 }
 
 impl Incumbent {
-    /// Nothing better is known than the first tour.
+    /// Creates the incumbent for which only the initial tour is known.
     pub fn new(search: &Arc<Search>) -> Self {
         Self {
             bound: Bound::new(search.bound()),
@@ -93,26 +93,26 @@ impl Incumbent {
         }
     }
 
-    /// The length that a tour has to be below, as far as this place knows.
+    /// Returns the length that a tour must be below, as far as this place knows.
     pub fn bound(&self) -> &Bound {
         &self.bound
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The best tour; `None` only before any bag has told.
+    /// The best tour; `None` only before a bag has submitted.
     pub best: Option<Tour>,
-    /// Nodes visited: branches taken, whether or not pruned then. More places or workers may visit more
-    /// of them, or fewer.
+    /// Nodes visited: branches taken, whether or not pruned then. The number may change with places and
+    /// workers, in either direction.
     pub nodes: u64,
-    /// How often a tour was found that was better than what its place knew of.
+    /// The number of times that a tour was better than the best one known at its place.
     pub improvements: u64,
 }
 
 impl Found {
-    /// Adds what another part of the same search has found.
+    /// Adds the result of another part of the same search.
     pub fn add(&mut self, other: Self) {
         self.nodes += other.nodes;
         self.improvements += other.improvements;
@@ -127,7 +127,7 @@ impl Found {
         }
     }
 
-    /// The length of the best tour.
+    /// Returns the length of the best tour.
     pub fn length(&self) -> Option<usize> {
         self.best.as_ref().map(|tour| tour.length)
     }
@@ -135,11 +135,11 @@ impl Found {
 
 /// Some of the branches of a search.
 ///
-/// A task is a node of the tree that is not visited yet; with a better bound it may turn out that
-/// it and its siblings need not be, which then is one task.
+/// A task is a node of the tree that is not visited yet; with a better bound it and its siblings may
+/// be pruned, which then is one task.
 #[derive(Debug)]
 pub struct Tsp {
-    /// None without a branch; the last one is walked. Those taken in come before.
+    /// Each has branches; the last one is walked. Received parts come before.
     parts: Vec<Part>,
     tasks: usize,
     target: Option<usize>,
@@ -147,7 +147,7 @@ pub struct Tsp {
     scratch: Scratch,
 }
 
-/// Searches to the end on this thread alone.
+/// Searches to the end on the calling thread.
 pub fn sequential(search: &Arc<Search>) -> Found {
     const GRAIN: usize = 511;
     let mut bag = Tsp::root(search);
@@ -159,8 +159,8 @@ pub fn sequential(search: &Arc<Search>) -> Found {
 }
 
 impl Tsp {
-    /// The whole search, with its first tour. Nothing is left to do if there are fewer than four cities,
-    /// which have one tour, or if the first tour meets the target.
+    /// Creates the whole search, with its initial tour. No work is left if there are fewer than four cities,
+    /// which have one tour, or if the initial tour meets the target.
     pub fn root(search: &Search) -> Self {
         let mut bag = Self::with(Vec::new(), search.target);
         bag.found.best = Some(search.first.clone());
@@ -173,7 +173,7 @@ impl Tsp {
         bag
     }
 
-    /// What this part has found so far.
+    /// Returns the result of this part so far.
     pub fn found(&self) -> &Found {
         &self.found
     }
@@ -188,7 +188,7 @@ impl Tsp {
         }
     }
 
-    /// Counts anew, and forgets parts without branches.
+    /// Recounts the tasks, and removes parts without branches.
     fn sweep(&mut self) {
         self.parts.retain(|part| part.tasks() > 0);
         self.tasks = self.parts.iter().map(Part::tasks).sum();
@@ -238,7 +238,7 @@ impl Bag for Tsp {
         let (mut seen, mut gone) = (0, 0);
         let is_count = matches!(share, Share::Count(_));
         let mut given = |open: usize| {
-            // Rounding the running sum, not each level, lets single branches alternate.
+            // Rounding the running sum, not each level, makes single branches alternate.
             seen += open;
             let due = match is_count {
                 true => seen.min(amount),

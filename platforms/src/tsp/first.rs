@@ -1,9 +1,9 @@
-//! The tour to begin with.
+//! The initial tour.
 
 use super::Instance;
 
-/// Always to the nearest city not visited yet, from city 0; then two edges are exchanged for two shorter
-/// ones for as long as there are such (2-opt, Croes 1958).
+/// Goes to the nearest city not visited yet, from city 0; then exchanges two edges for two shorter
+/// ones as long as there are such (2-opt, Croes 1958).
 pub(super) fn tour(instance: &Instance) -> Vec<u16> {
     let cities = instance.cities();
     let mut tour: Vec<u16> = (0..cities as u16).collect();

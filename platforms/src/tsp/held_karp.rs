@@ -1,13 +1,13 @@
-//! The shortest tour by dynamic programming over sets of cities: the checker of small searches.
+//! The shortest tour by dynamic programming over sets of cities: the reference for small searches.
 
 use super::Instance;
 
-/// The most cities that [`held_karp`] takes on: 40 MB, and a second or so.
+/// The maximum number of cities of [`held_karp`]: 40 MB, and a second or so.
 pub const CITIES_MAX: usize = 20;
 
-/// The length of the shortest tour, or `None` for more than [`CITIES_MAX`] cities.
+/// Returns the length of the shortest tour, or `None` for more than [`CITIES_MAX`] cities.
 ///
-/// Needs 2^(n-1) (n-1) words of 4 bytes and n times as many steps. Source: Held, Karp 1962; Bellman 1962.
+/// Requires 2^(n-1) (n-1) words of 4 bytes and n times as many steps. Source: Held, Karp 1962; Bellman 1962.
 pub fn held_karp(instance: &Instance) -> Option<usize> {
     let cities = instance.cities();
     if cities > CITIES_MAX {
@@ -16,7 +16,7 @@ pub fn held_karp(instance: &Instance) -> Option<usize> {
     if cities < 2 {
         return Some(0);
     }
-    // The last city is where all tours start; the others are bits of a set.
+    // All tours start at the last city; the others are bits of a set.
     let home = cities - 1;
     let far = u32::MAX;
     let mut best = vec![far; home << home];

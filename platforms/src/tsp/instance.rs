@@ -12,20 +12,20 @@ pub struct Instance {
     distances: Vec<u32>,
 }
 
-/// Distances that make no instance.
+/// Why distances are not an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InstanceError {
     /// Too many cities for a search.
     #[error("{0} cities: at most {most}", most = Instance::CITIES_MAX)]
     Cities(usize),
-    /// Random cities need a square to lie in.
+    /// A side without room for random cities.
     #[error("side {0}: from 1 to {most}", most = Instance::SIDE_MAX)]
     Side(u32),
-    /// Too far.
+    /// A distance that is too long.
     #[error("distance {0}: at most {most}", most = Instance::DISTANCE_MAX)]
     Distance(u64),
-    /// Not as far there as back.
+    /// A distance that differs between the two directions.
     #[error("distance {there} from {from} to {to}, {back} back: both the same")]
     Asymmetric {
         /// One city.
@@ -34,7 +34,7 @@ pub enum InstanceError {
         to: usize,
         /// From one to the other.
         there: u64,
-        /// The way back.
+        /// The opposite direction.
         back: u64,
     },
 }
@@ -46,17 +46,17 @@ impl From<InstanceError> for crate::Error {
 }
 
 impl Instance {
-    /// The most cities. A search to the end is feasible for some dozens.
+    /// The maximum number of cities. A search to the end is feasible for some dozens.
     pub const CITIES_MAX: usize = 1024;
-    /// The longest distance: sums of scaled distances and prices have to fit their words.
+    /// The maximum distance: sums of scaled distances and prices must fit their words.
     pub const DISTANCE_MAX: u32 = (1 << 26) - 1;
-    /// The longest side of the square of random cities: its diagonal is a distance.
+    /// The maximum side of the square of random cities: its diagonal is a distance.
     pub const SIDE_MAX: u32 = 1 << 25;
 
-    /// An instance of `cities` cities; `distance` is asked once for each ordered pair of different ones.
+    /// Creates an instance of `cities` cities; `distance` is called once for each ordered pair of different ones.
     ///
     /// # Errors
-    /// Too many cities, a distance that is too long, or one that is not the same in both directions.
+    /// Too many cities, a distance that is too long, or one that differs between the two directions.
     pub fn new(
         name: impl Into<String>,
         cities: usize,
@@ -92,11 +92,11 @@ impl Instance {
         })
     }
 
-    /// Cities at whole coordinates drawn evenly from a square, with Euclidean distances rounded to the
-    /// nearest whole number: the same for a seed on every machine.
+    /// Creates cities at integer coordinates drawn uniformly from a square, with Euclidean distances rounded to the
+    /// nearest integer: the same for a seed on every machine.
     ///
     /// # Errors
-    /// Too many cities, or a square without a side or with too long a one.
+    /// Too many cities, or a side out of bounds.
     pub fn random(cities: usize, side: u32, seed: u64) -> Result<Self, InstanceError> {
         if cities > Self::CITIES_MAX {
             return Err(InstanceError::Cities(cities));
@@ -113,17 +113,17 @@ impl Instance {
         })
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many cities there are.
+    /// Returns the number of cities.
     pub fn cities(&self) -> usize {
         self.cities
     }
 
-    /// From one city to another.
+    /// Returns the distance from one city to another.
     ///
     /// # Panics
     /// If there is no such city.
@@ -132,7 +132,7 @@ impl Instance {
         self.distances[from * self.cities + to]
     }
 
-    /// How long a round trip is that visits cities in this order and returns to the first. No cities or
+    /// Returns the length of a round trip that visits cities in this order and returns to the first. No cities or
     /// one: 0. Two: there and back.
     ///
     /// # Panics
@@ -146,7 +146,7 @@ impl Instance {
         legs.sum()
     }
 
-    /// `tour` visits every city once.
+    /// Whether `tour` visits every city once.
     pub fn is_tour(&self, tour: &[u16]) -> bool {
         let mut sorted = tour.to_vec();
         sorted.sort_unstable();
@@ -154,7 +154,7 @@ impl Instance {
     }
 }
 
-/// The square root, rounded to the nearest whole number; no square root is halfway between two.
+/// Returns the square root, rounded to the nearest integer; no square root is halfway between two.
 fn nearest_root(square: u64) -> u64 {
     let root = square.isqrt();
     root + u64::from(square - root * root > root)

@@ -1,20 +1,20 @@
 //! Travelling salesman: the shortest round trip through all cities, by branch and bound.
 //!
-//! Pruning needs the best length found so far, and that is found while searching: how large the tree
-//! is depends on the order in which it is walked. So this is the test of bounds that travel along
-//! the lifelines, and of work that nobody can count beforehand.
+//! Pruning requires the best length found so far, and that is found while searching: the size of the tree
+//! depends on the order in which it is walked. So this is the test of bounds that travel along
+//! the lifelines, and of work whose amount is unknown in advance.
 //!
 //! # Algorithm
 //!
 //! A node is a path that starts at city 0; a branch adds a city. Branches are tried in the order of
-//! their distance, and a node is pruned unless the length so far and a lower bound for the rest
-//! are below the best tour (Finnerty 2022, TSP). The bound is that of Held and Karp 1970: the rest is a
+//! their distance, and a node is pruned unless the length so far plus a lower bound for the rest
+//! is below the best tour (Finnerty 2022, TSP). The bound is that of Held and Karp 1970: the rest is a
 //! path through the cities not visited, hence no shorter than their minimum spanning tree and
-//! the two edges that tie it to both ends of the path so far. Distances are those after the
+//! the two edges that connect it with both ends of the path. Distances are those after the
 //! price of each city has been added to its edges, which changes every tour by the same amount;
-//! the prices are found before the search, by Held and Karp's ascent (`ascent.rs`). Both are whole
-//! numbers, so the bound is exact. Every tour is met in one of its two directions only. The
-//! first tour is that of the nearest neighbour, improved by exchanges of two edges.
+//! the prices are computed before the search, by the ascent of Held and Karp (`ascent.rs`). Both are
+//! integers, so the bound is exact. Every tour is found in one of its two directions only. The
+//! initial tour is that of the nearest neighbour, improved by exchanges of two edges.
 //!
 //! # Proved
 //!

@@ -2,15 +2,15 @@
 
 use super::ascent::Priced;
 
-/// A city to go to next.
+/// A candidate for the next city.
 #[derive(Clone, Copy, Debug)]
 struct Branch {
-    /// No tour that goes there weighs less.
+    /// A lower bound for the tours that go there.
     bound: i64,
     city: u16,
 }
 
-/// A city of the path and what is open there.
+/// A city of the path and its open branches.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     /// Where its branches begin; those from `low` to `high` are open, the nearest first.
@@ -29,9 +29,9 @@ impl Level {
 
 /// # Words
 ///
-/// `cities[..left]` are those not visited; behind them the path, its last city first. `at` says where
-/// each city stands. `levels` and the path are equally long between two steps; the branches of
-/// each level lie behind those of the level before. `tasks` is the sum of what is open.
+/// `cities[..left]` are those not visited; after them the path, its last city first. `at` is the position of
+/// each city. `levels` and the path are equally long between two steps; the branches of
+/// each level follow those of the level before. `tasks` is the number of open branches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     cities: Vec<u16>,
@@ -42,7 +42,7 @@ pub(super) struct Part {
     tasks: usize,
 }
 
-/// What the bound is computed in: made once a bag, not once a node.
+/// Workspace for the bound: allocated once a bag, not once a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     outside: Vec<u16>,
@@ -50,7 +50,7 @@ pub(super) struct Scratch {
 }
 
 impl Part {
-    /// The whole search: the path is city 0. `limit` as in [`step`](Self::step).
+    /// Creates the whole search: the path is city 0. `limit` as in [`step`](Self::step).
     pub(super) fn root(priced: &Priced, limit: i64) -> Self {
         let cities = priced.cities as u16;
         let mut part = Self {
@@ -67,8 +67,8 @@ impl Part {
         self.tasks
     }
 
-    /// Takes one branch, if there is one. True if the path is then a tour no heavier than `limit`, and to
-    /// be had from [`tour`](Self::tour) until the next step.
+    /// Takes one branch, if there is one. Returns true if the path is then a tour not heavier than `limit`,
+    /// which [`tour`](Self::tour) returns until the next step.
     #[inline]
     pub(super) fn step(&mut self, priced: &Priced, limit: i64, scratch: &mut Scratch) -> bool {
         while let Some(level) = self.levels.last_mut() {
@@ -82,7 +82,7 @@ impl Part {
             level.low += 1;
             self.tasks -= 1;
             if branch.bound > limit {
-                // The bound has fallen since; what is farther is no better.
+                // The bound has fallen since; farther candidates are not better.
                 self.tasks -= level.open();
                 level.low = level.high;
                 return false;
@@ -103,12 +103,12 @@ impl Part {
         false
     }
 
-    /// The tour that the last step came upon, from city 0.
+    /// Returns the tour found by the last step, from city 0.
     pub(super) fn tour(&self) -> Vec<u16> {
         self.cities.iter().rev().copied().collect()
     }
 
-    /// Puts a city at the end of the path.
+    /// Appends a city to the path.
     #[inline]
     fn visit(&mut self, city: u16) {
         self.left -= 1;
@@ -119,7 +119,7 @@ impl Part {
         self.at[usize::from(city)] = to as u16;
     }
 
-    /// Adds the level of the last city of the path, unless nothing there is worth while.
+    /// Adds the level of the last city of the path, unless all of it is pruned.
     #[inline]
     fn open(&mut self, weight: i64, priced: &Priced, limit: i64, scratch: &mut Scratch) {
         let here = self.cities[self.left];
@@ -151,8 +151,8 @@ impl Part {
         }
     }
 
-    /// Takes some of the open branches of each level, the farthest: `given` says how many, told how many
-    /// are open, from the first city on. `None` if none was given.
+    /// Removes some of the open branches of each level, the farthest: `given` returns how many, from the number of
+    /// open ones, from the first city on. `None` if none was removed.
     pub(super) fn split(&mut self, mut given: impl FnMut(usize) -> usize) -> Option<Self> {
         let mut thief = Self::default();
         let mut kept = 0;
@@ -187,7 +187,7 @@ impl Part {
 }
 
 /// Two cities, the first of which a path visits before the second: that leaves one direction of every
-/// tour. Next to city 0 they cut a branch off at the root.
+/// tour. Next to city 0 they prune a branch at the root.
 #[inline]
 fn turn(priced: &Priced) -> [u16; 2] {
     let near = priced.near(0);
@@ -195,7 +195,7 @@ fn turn(priced: &Priced) -> [u16; 2] {
 }
 
 impl Scratch {
-    /// The weight of the minimum spanning tree of `cities` (Prim 1957).
+    /// Returns the weight of the minimum spanning tree of `cities` (Prim 1957).
     #[inline]
     fn tree(&mut self, cities: &[u16], priced: &Priced) -> i64 {
         self.outside.clear();

@@ -6,14 +6,14 @@
 use super::named;
 use super::params::{Kind, KindId, ParamError, Params, Shape};
 
-/// The most children of a root. Far above any published tree, and a count for 32 bits.
+/// The maximum number of children of a root: far above any published tree, and a count of 32 bits.
 const ROOT_CHILDREN_MAX: f64 = 1e8;
-/// Bounds of the mean of a geometric tree; all but its first 100 children are cut off anyway.
+/// Bounds of the mean of a geometric tree; all but its first 100 children are cut off.
 const MEAN_MIN: f64 = 1e-6;
 const MEAN_MAX: f64 = 1e6;
 
 impl Params {
-    /// Rejects parameters that describe no tree, an infinite tree, or one that cannot be counted.
+    /// Rejects parameters of no tree, of an infinite tree, or of one that cannot be counted.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Params {
         self.check_depth(0)?;
         let arity = self.branching as u64;
         let (mut nodes, mut level) = (Some(1u64), Some(1u64));
-        // A tree of one branch has d + 1 nodes; all others are through after 64 levels.
+        // A tree of one branch has d + 1 nodes; all others end after 64 levels.
         for _ in 0..self.depth.min(64) {
             level = level.and_then(|l| l.checked_mul(arity));
             nodes = level.and_then(|l| nodes?.checked_add(l));

@@ -1,18 +1,18 @@
-//! Unbalanced tree search: count the nodes of a tree that only a hash function knows.
+//! Unbalanced tree search: count the nodes of a tree that is defined by a hash function only.
 //!
 //! A node is a 20-byte state; the state of its child `i` is the SHA-1 of both; the last word of
-//! the state decides how many children there are. Nothing about a subtree can be known without
-//! walking it, so a tree of a few parameters is a hard and exactly checkable test of balancing.
+//! the state determines the number of children. Nothing about a subtree is known before it is
+//! walked, so a tree of a few parameters is a hard and exactly checkable test of balancing.
 //!
 //! # Algorithm
 //!
 //! The trees are those of the UTS benchmark 2.1 (Olivier et al. 2006), node for node: [`Params`]
-//! are its flags, [`named`] its sample trees. What differs is how they are walked: [`Uts`] keeps
+//! are its flags, [`named`] its sample trees. What differs is how they are walked: [`Uts`] stores
 //! intervals of children instead of nodes, hashes the children of several nodes in a row, never
 //! stores a leaf, and replaces the logarithm that the formula takes at every node by a table of
-//! thresholds a level (`rule.rs` says how it stays exact). A row is hashed in the lanes of vector
-//! registers or by SHA instructions, whichever is measured to be faster ([`Engine`]); the walk, node
-//! for node, does not depend on it.
+//! thresholds a level (exactly: see `rule.rs`). A row is hashed in the lanes of vector
+//! registers or by SHA instructions, whichever is measured to be faster ([`Engine`]); the walk
+//! does not depend on that.
 //!
 //! # Proved
 //!

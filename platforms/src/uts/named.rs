@@ -1,4 +1,4 @@
-//! Trees with names, and what is known of them.
+//! Trees with names, and their known counts.
 
 use super::params::Shape::{Cyclic, Fixed, Linear};
 use super::params::{Kind, ParamError, Params, Shape};
@@ -8,13 +8,13 @@ use super::params::{Kind, ParamError, Params, Shape};
 pub struct Named {
     /// Its name.
     pub name: &'static str,
-    /// What it is made from.
+    /// Its parameters.
     pub params: Params,
-    /// How many nodes it has.
+    /// The number of its nodes.
     pub nodes: u64,
-    /// How many of them have no children, where that was published or counted.
+    /// The number of its leaves, if published or counted.
     pub leaves: Option<u64>,
-    /// The depth of the deepest, where that was published or counted.
+    /// The depth of the deepest node, if published or counted.
     pub depth: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ const fn row(name: &'static str, params: Params, nodes: u64, leaves: u64, depth:
     }
 }
 
-/// A row of the table whose leaves nobody has published.
+/// A row of the table whose leaves are not published.
 const fn part(name: &'static str, params: Params, nodes: u64, depth: Option<u32>) -> Named {
     Named {
         name,
@@ -103,11 +103,19 @@ pub const TREES: &[Named] = &[
     row("D13", geometric(Fixed, 13, 4.0, 19), 264_459_392, 211_575_471, 13),
 ];
 
-/// The tree of that name, in any case.
+/// Returns the tree of that name, regardless of case.
+///
+/// ```
+/// use tautline::uts::named;
+///
+/// assert_eq!(named::find("t1")?.nodes, 4_130_071);
+/// assert!(named::find("T9").is_err());
+/// # Ok::<(), tautline::Error>(())
+/// ```
 ///
 /// # Errors
 ///
-/// There is none; the message lists all names.
+/// If there is none; the message lists all names.
 pub fn find(name: &str) -> Result<&'static Named, ParamError> {
     let found = TREES.iter().find(|t| t.name.eq_ignore_ascii_case(name));
     found.ok_or_else(|| ParamError::Name {
@@ -116,14 +124,14 @@ pub fn find(name: &str) -> Result<&'static Named, ParamError> {
     })
 }
 
-/// The tree was counted once, so it has an end, whatever its expectation says. T3L, with 1.00007
-/// children a node, belongs to the 14 trees of 15 that end all the same.
+/// Whether the tree is finite although its expectation is not, since it was counted. T3L, with 1.00007
+/// children a node, belongs to the 14 trees of 15 that end nevertheless.
 pub(super) fn has_end(params: &Params) -> bool {
     TREES.iter().any(|tree| {
         let plain = Params {
             granularity: tree.params.granularity,
             count_last_level: tree.params.count_last_level,
-            // No part in a binomial tree.
+            // Not used by a binomial tree.
             shape: tree.params.shape,
             depth: tree.params.depth,
             shift: tree.params.shift,

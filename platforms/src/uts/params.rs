@@ -1,15 +1,15 @@
-//! What a tree is made from, and what is refused.
+//! The parameters of a tree, and their errors.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// How the number of children of a node comes about; `-t`.
+/// The distribution of the number of children of a node; `-t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// `b` children at the root, then `m` children with probability `q`, else none.
+    /// `b` children at the root, then `m` children with probability `q`, else 0.
     Binomial,
-    /// Geometrically distributed, the mean a function of the depth.
+    /// Geometric, the mean a function of the depth.
     Geometric,
     /// Geometric near the root, binomial below.
     Hybrid,
@@ -18,11 +18,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The type with this number in the reference program.
+    /// Returns the type with this number in the reference program.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// If there is none.
     pub fn from_id(id: u32) -> Result<Self, ParamError> {
         match id {
             0 => Ok(Self::Binomial),
@@ -48,11 +48,11 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The shape with this number in the reference program.
+    /// Returns the shape with this number in the reference program.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// If there is none.
     pub fn from_id(id: u32) -> Result<Self, ParamError> {
         match id {
             0 => Ok(Self::Linear),
@@ -64,9 +64,9 @@ impl Shape {
     }
 }
 
-/// The parameters of a tree, named and preset as in the reference program.
+/// The parameters of a tree, with the names and defaults of the reference program.
 ///
-/// Parameters that the type of the tree has no use for are ignored.
+/// Parameters that do not apply to the type of the tree are ignored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// `-t`: the type.
@@ -75,8 +75,8 @@ pub struct Params {
     pub seed: u32,
     /// `-b`: the branching factor at the root.
     pub branching: f64,
-    /// `-m`: how many children an inner node of a binomial tree has, at most 100: the reference
-    /// program would cut more down to 100 without a change of its expectations.
+    /// `-m`: the number of children of an inner node of a binomial tree, at most 100: the reference
+    /// program would clamp more to 100 without a change of its expectations.
     pub arity: u32,
     /// `-q`: the probability that a node of a binomial tree is an inner node.
     pub chance: f64,
@@ -86,9 +86,9 @@ pub struct Params {
     pub depth: u32,
     /// `-f`: the fraction of the depth at which a hybrid tree becomes binomial.
     pub shift: f64,
-    /// `-g`: how often each node is hashed. More than once changes nothing but the work.
+    /// `-g`: how often each node is hashed. More than once only adds work.
     pub granularity: u32,
-    /// The nodes of the last level are counted by their parents and never hashed.
+    /// Whether the nodes of the last level are counted by their parents and never hashed.
     ///
     /// The rule of the UTS programs of X10 GLB and JavaGLB. Three nodes of four are in the last
     /// level of the usual trees: rates with and without must not be compared.
@@ -112,43 +112,43 @@ impl Default for Params {
     }
 }
 
-/// Parameters that make no tree. Every message is one line: option, value, what is allowed.
+/// Invalid parameters. Every message is one line: option, value, what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ParamError {
-    /// No such type.
+    /// An unknown type.
     #[error("-t {0}: the tree type is 0 (binomial), 1 (geometric), 2 (hybrid) or 3 (balanced)")]
     Kind(u32),
-    /// No such shape.
+    /// An unknown shape.
     #[error("-a {0}: the shape is 0 (linear), 1 (exponential), 2 (cyclic) or 3 (fixed)")]
     Shape(u32),
-    /// The seed is too large.
+    /// A seed that is too large.
     #[error("-r {0}: the seed is at most {most}", most = Params::SEED_MAX)]
     Seed(u32),
-    /// The branching factor is not a number, or out of bounds.
+    /// A branching factor that is not a number, or out of bounds.
     #[error("-b {value}: the branching factor of this type of tree is from {least} to {most}")]
     Branching {
-        /// What was given.
+        /// The value.
         value: f64,
-        /// The least allowed.
+        /// The minimum.
         least: f64,
-        /// The most allowed.
+        /// The maximum.
         most: f64,
     },
-    /// The exponential shape grows without end.
+    /// An exponential shape without an end.
     #[error(
-        "-b {0}: the branching factor of the exponential shape (-a 1) is above 1, else the tree has no end"
+        "-b {0}: the branching factor of the exponential shape (-a 1) must be above 1, else the tree is infinite"
     )]
     Growing(f64),
-    /// Too many children, or none.
+    /// A number of children out of bounds.
     #[error("-m {0}: the number of children is from 1 to {most}", most = Params::ARITY_MAX)]
     Arity(u32),
-    /// Not a probability.
+    /// A value that is not a probability.
     #[error("-q {0}: the probability is from 0 to 1")]
     Chance(f64),
-    /// The expected number of children is not below one.
+    /// An expected number of children that is not below one.
     #[error(
-        "-q {chance} -m {arity}: q times m is {product}, and has to be below 1, else the tree has no end (but T3L has)"
+        "-q {chance} -m {arity}: q times m is {product}, and must be below 1, else the tree is infinite (except T3L)"
     )]
     Infinite {
         /// The probability.
@@ -158,21 +158,21 @@ pub enum ParamError {
         /// Their product.
         product: f64,
     },
-    /// Too deep, or too flat.
+    /// A depth out of bounds.
     #[error("-d {value}: the depth of this type of tree is from {least} to {most}", most = Params::DEPTH_MAX)]
     Depth {
-        /// What was given.
+        /// The value.
         value: u32,
-        /// The least allowed.
+        /// The minimum.
         least: u32,
     },
-    /// Not a fraction.
+    /// A value that is not a fraction.
     #[error("-f {0}: the fraction is from 0 to 1")]
     Shift(f64),
-    /// Not hashed at all, or far too often.
+    /// A number of hashes out of bounds.
     #[error("-g {0}: the number of hashes a node is from 1 to {most}", most = Params::GRANULARITY_MAX)]
     Granularity(u32),
-    /// The balanced tree cannot be counted.
+    /// A balanced tree that cannot be counted.
     #[error(
         "-b {branching} -d {depth}: this balanced tree has more than {} nodes",
         u64::MAX
@@ -183,7 +183,7 @@ pub enum ParamError {
         /// The depth.
         depth: u32,
     },
-    /// The rule needs a last level that is known beforehand.
+    /// A rule that requires a last level that is known in advance.
     #[error(
         "-t {kind}: counting the last level without hashing is for balanced trees (-t 3) and \
          geometric trees of fixed shape (-t 1 -a 3)"
@@ -192,10 +192,10 @@ pub enum ParamError {
         /// The type of the tree.
         kind: KindId,
     },
-    /// No tree of this name.
+    /// An unknown name.
     #[error("{name}: the named trees are {known}")]
     Name {
-        /// What was given.
+        /// The name.
         name: String,
         /// All names.
         known: String,
@@ -208,7 +208,7 @@ impl From<ParamError> for crate::Error {
     }
 }
 
-/// A tree type as the number that the option takes, for messages.
+/// A tree type as the number of its option, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindId(pub(super) Kind, pub(super) Shape);
 
@@ -222,12 +222,12 @@ impl fmt::Display for KindId {
 }
 
 impl Params {
-    /// The largest seed.
+    /// The maximum seed.
     pub const SEED_MAX: u32 = (1 << 31) - 1;
-    /// The deepest tree. Cyclic trees are five times as deep, and depths have 32 bits.
+    /// The maximum depth. Cyclic trees are five times as deep, and depths have 32 bits.
     pub const DEPTH_MAX: u32 = 1_000_000;
-    /// A tenth of a second a node, about.
+    /// About a tenth of a second a node.
     pub const GRANULARITY_MAX: u32 = 1 << 20;
-    /// The most children of an inner node of a binomial tree.
+    /// The maximum number of children of an inner node of a binomial tree.
     pub const ARITY_MAX: u32 = 100;
 }

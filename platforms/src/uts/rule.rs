@@ -1,22 +1,22 @@
-//! How many children a node has, given the last word of its state.
+//! The number of children of a node, from the last word of its state.
 //!
 //! # Algorithm
 //!
 //! The geometric law gives `floor(ln(1 - u) / ln(1 - p))` children, `u` one of 2^31 values. That
 //! is monotone in `u`, so it is a list of thresholds: the smallest value with at least `j`
-//! children, for j = 1..=100. Each is found by inverting the law and then walking with the formula
-//! itself, in the same arithmetic as the reference program, so that the table is the formula.
+//! children, for j = 1..=100. Each is found by inverting the law and then stepping with the formula
+//! itself, in the arithmetic of the reference program, so that the table equals the formula.
 //!
-//! Thresholds lie evenly on the scale of `ln(1 - u)`. The first bits of `1 - u` as a floating point
+//! Thresholds are evenly distributed on the scale of `ln(1 - u)`. The first bits of `1 - u` as a floating point
 //! number are a step function of that scale, and cheap: they number the [`Step`]s. Up to a mean of
-//! about 15 children a step holds at most one threshold, but for the last few values, and one
+//! about 15 children a step contains at most one threshold, except for the last few values, and one
 //! comparison is enough.
 
-/// A node has at most so many children, unless it is the root of a binomial tree or the tree is
+/// The maximum number of children of a node, unless it is the root of a binomial tree or the tree is
 /// balanced.
 pub(super) const CHILDREN_MAX: u32 = 100;
 
-/// The values that decide are below this.
+/// The number of values of `u`.
 pub(super) const VALUES: u32 = 1 << 31;
 
 /// Steps to a doubling, as a power of two.
@@ -25,9 +25,9 @@ const STEP_BITS: u32 = 4;
 /// 2^31 values are 32 doublings.
 const STEPS: usize = 32 << STEP_BITS;
 
-/// Gives the number of children of a node from the last word of its state.
+/// Computes the number of children of a node from the last word of its state.
 pub(super) trait Rule {
-    /// The number of children.
+    /// Returns the number of children.
     fn count(&self, word: u32) -> u32;
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// The geometric law with mean `branching`.
+    /// Creates the geometric law with mean `branching`.
     pub(super) fn new(branching: f64) -> Self {
         let p = 1.0 / (1.0 + branching);
         Self {
@@ -49,11 +49,11 @@ impl Law {
 
     fn children(&self, value: u32) -> u32 {
         let u = f64::from(value) / f64::from(VALUES);
-        // A cast from f64 saturates: no value is too large, and NaN does not come up.
+        // A cast from f64 saturates: no value is too large, and NaN does not occur.
         (((1.0 - u).ln() / self.log).floor() as u32).min(CHILDREN_MAX)
     }
 
-    /// The smallest value with at least `j` children; `VALUES` if there is none.
+    /// Returns the smallest value with at least `j` children; `VALUES` if there is none.
     fn threshold(&self, j: u32) -> u32 {
         let estimate = -f64::from(VALUES) * (f64::from(j) * self.log).exp_m1();
         let mut value = (estimate as u32).min(VALUES - 1);
@@ -77,11 +77,11 @@ impl Rule for Law {
 /// Values that differ in at most one threshold, or are few.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The first threshold in or behind this step.
+    /// The first threshold in or after this step.
     next: u32,
-    /// How many children the values below `next` have.
+    /// The number of children of values below `next`.
     base: u16,
-    /// There are more thresholds in this step.
+    /// Whether the step has further thresholds.
     more: bool,
 }
 
@@ -89,12 +89,12 @@ struct Step {
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     steps: [Step; STEPS],
-    /// `VALUES` behind the last.
+    /// `VALUES` after the last.
     thresholds: [u32; CHILDREN_MAX as usize + 1],
 }
 
 impl Steps {
-    /// The table of a law.
+    /// Returns the table of a law.
     pub(super) fn new(law: &Law) -> Self {
         let mut thresholds = [VALUES; CHILDREN_MAX as usize + 1];
         for (j, threshold) in (1..=CHILDREN_MAX).zip(&mut thresholds) {
@@ -113,7 +113,7 @@ impl Steps {
             more: false,
         }; STEPS];
         let mut base = 0;
-        // The larger the value, the smaller 1 - u: upwards in children is downwards in bits.
+        // The larger the value, the smaller 1 - u: ascending in children is descending in bits.
         for place in (0..STEPS).rev() {
             let place = (place + step_of(VALUES - 1)) % STEPS;
             steps[place] = Step {
@@ -132,7 +132,7 @@ impl Steps {
     }
 }
 
-/// The number of the step that a value belongs to.
+/// Returns the number of the step of a value.
 #[inline(always)]
 fn step_of(value: u32) -> usize {
     let rest = (VALUES - value) as f32;
@@ -180,15 +180,15 @@ impl Rule for Coin {
     }
 }
 
-/// All nodes alike.
+/// The same number for all nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Same(pub(super) u32);
 
 impl Rule for Same {
     #[inline(always)]
     fn count(&self, word: u32) -> u32 {
-        // The benchmark hashes these nodes too: without this the compiler might see that nobody
-        // needs the hash.
+        // The benchmark hashes these nodes, too: without this the compiler could remove the unused
+        // hash.
         std::hint::black_box(word);
         self.0
     }

@@ -1,4 +1,4 @@
-//! A tree: the law of every level, made ready once and shared by all who walk it.
+//! A tree: the law of every level, computed once and shared by all walks.
 
 use std::f64::consts::PI;
 use std::sync::OnceLock;
@@ -7,18 +7,18 @@ use super::hash::{self, Block, Engine, State};
 use super::params::{Kind, ParamError, Params, Shape};
 use super::rule::{Coin, Law, Rule, Same, Steps};
 
-/// So many levels get a table, when first met. Deeper levels, which only trees beyond counting
-/// have in number, compute the formula: the tables stay below 5 MB.
+/// The number of levels with a table, created when first needed. Deeper levels, of which only
+/// uncountable trees have many, compute the formula: the tables stay below 5 MB.
 const TABLED_LEVELS: u32 = 1024;
 
-/// A tree ready to be walked.
+/// A tree prepared for walking.
 #[derive(Debug)]
 pub struct Tree {
     params: Params,
     coin: Coin,
     /// One for all levels of a fixed shape, else one a level.
     tables: Box<[OnceLock<Box<Steps>>]>,
-    /// The depth at which nodes count their children instead of leaving them to be hashed.
+    /// The depth at which nodes count their children instead of having them hashed.
     tally: Option<u32>,
     engine: Engine,
 }
@@ -43,12 +43,12 @@ impl Rule for Level<'_> {
     }
 }
 
-/// One node of a tree, for programs that walk it their own way.
+/// One node of a tree, for programs with their own walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Node {
     state: State,
-    /// Zero: where the hash looks for an index, so that it can load whole vectors.
+    /// Zero: the hash reads an index there, so that it can load whole vectors.
     padding: [u32; 2],
     depth: u32,
 }
@@ -66,7 +66,7 @@ impl Node {
         &self.state
     }
 
-    /// How far from the root, which is at 0.
+    /// Returns the distance from the root, which is at 0.
     #[inline]
     pub fn depth(&self) -> u32 {
         self.depth
@@ -74,7 +74,7 @@ impl Node {
 }
 
 impl Tree {
-    /// Makes the tree of these parameters ready.
+    /// Prepares the tree of these parameters.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Tree {
         Self::with_engine(params, Engine::fastest())
     }
 
-    /// The same tree, hashed by an engine that need not be the fastest: for tests and measurements.
+    /// Prepares the same tree for a certain engine: for tests and measurements.
     ///
     /// # Errors
     ///
@@ -107,24 +107,24 @@ impl Tree {
         })
     }
 
-    /// What the tree was made from.
+    /// Returns the tree's parameters.
     #[inline]
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// How this tree is hashed.
+    /// Returns the engine by which this tree is hashed.
     #[inline]
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> Node {
         Node::new(hash::root(self.params.seed), 0)
     }
 
-    /// Child `index` of `node`, from 0.
+    /// Returns child `index` of `node`, from 0.
     #[inline]
     pub fn child(&self, node: &Node, index: u32) -> Node {
         let ([a, b, c, d, e], [f, g]) = (node.state, node.padding);
@@ -136,19 +136,19 @@ impl Tree {
         Node::new(block.child(index), node.depth + 1)
     }
 
-    /// How many children `node` has.
+    /// Returns the number of children of `node`.
     #[inline]
     pub fn children(&self, node: &Node) -> u32 {
         self.level(node.depth).count(node.state[4])
     }
 
-    /// Nodes at this depth count their children, which are leaves, themselves.
+    /// Whether nodes at this depth count their children, which are leaves, themselves.
     #[inline]
     pub(super) fn tallies(&self, depth: u32) -> bool {
         self.tally == Some(depth)
     }
 
-    /// The law at a depth.
+    /// Returns the law at a depth.
     #[inline]
     pub(super) fn level(&self, depth: u32) -> Level<'_> {
         let p = &self.params;
@@ -185,7 +185,7 @@ impl Tree {
         }
     }
 
-    /// The mean number of children at a depth, operation for operation as the reference program.
+    /// Returns the mean number of children at a depth, operation for operation as the reference program.
     fn branching(&self, depth: u32) -> f64 {
         let b = self.params.branching;
         if depth == 0 {

@@ -1,16 +1,16 @@
-//! Bags that divide badly, to see what a balancer makes of them.
+//! Bags that divide badly, to test a balancer.
 //!
 //! Source: Finnerty 2022, the variants "split 1" and "split 2" of his unbalanced tree search, which
 //! mislead a tuner that counts the splits of a reserve against the merges into it. Nothing in them is
-//! particular to trees, so they wrap any bag.
+//! specific to trees, so they wrap any bag.
 
 use tautline_core::glb::{Bag, Reason, Share};
 use tautline_core::lifeline::Bound;
 
-/// Split 1: what was set aside is never divided, so the first dry worker gets all of it.
+/// Split 1: a reserve is never divided, so the first dry worker gets all of it.
 #[derive(Clone, Debug)]
 pub struct Whole<B>(
-    /// The bag that would divide.
+    /// The wrapped bag.
     pub B,
 );
 
@@ -22,7 +22,7 @@ impl<B: Bag> Bag for Whole<B> {
         self.0.process(n, shared)
     }
 
-    /// Refuses [`Share::Refill`]: then all is handed over.
+    /// Refuses [`Share::Refill`]: then all is transferred.
     fn split(&mut self, share: Share) -> Option<Self> {
         match share {
             Share::Refill => None,
@@ -59,13 +59,13 @@ impl<B: Bag> Bag for Whole<B> {
     }
 }
 
-/// Split 2: what came in at different times stays apart, and only one of these fragments is divided at a
-/// time. So a reserve must be split the more often, the more often it was fed.
+/// Split 2: work that was received at different times is kept apart, and only one of these fragments is divided at a
+/// time. So a reserve must be split more often, the more often it was fed.
 #[derive(Clone, Debug)]
 pub struct Fragments<B> {
-    /// What is worked on.
+    /// The fragment that is processed.
     first: B,
-    /// None is empty.
+    /// Each has tasks.
     others: Vec<B>,
 }
 
@@ -94,8 +94,8 @@ impl<B: Bag> Bag for Fragments<B> {
         done
     }
 
-    /// The share is one of the fragment that came last; if no fragment can be divided like that, that
-    /// fragment is given as it is.
+    /// The share is one of the fragment that was received last; if no fragment can be divided like that, that
+    /// fragment is given as a whole.
     fn split(&mut self, share: Share) -> Option<Self> {
         let fragments = self.others.iter_mut().rev().chain([&mut self.first]);
         let part = fragments
@@ -148,7 +148,7 @@ impl<B: Bag> Bag for Fragments<B> {
 /// How a bag divides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Division {
-    /// As it likes.
+    /// Unchanged.
     #[default]
     Plain,
     /// As [`Whole`].
@@ -160,7 +160,7 @@ pub enum Division {
 /// A bag whose division is chosen at run time.
 #[derive(Clone, Debug)]
 pub enum Divided<B> {
-    /// As it likes.
+    /// Unchanged.
     Plain(B),
     /// Split 1.
     Whole(Whole<B>),
@@ -169,7 +169,7 @@ pub enum Divided<B> {
 }
 
 impl<B> Divided<B> {
-    /// `bag`, divided in this way.
+    /// Wraps `bag`, divided in this way.
     pub fn new(division: Division, bag: B) -> Self {
         match division {
             Division::Plain => Self::Plain(bag),

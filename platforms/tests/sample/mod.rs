@@ -1,5 +1,6 @@
 //! Points of the space of all settings, spread evenly and the same in every run.
 
+use tautline::glb::{Config, Fairness, Graph, Steal};
 use tautline::prelude::*;
 
 /// One way to set the balancer.

@@ -1,9 +1,9 @@
-//! What the reserve tells about the grain: feedings for each emptying, takings for each feeding.
+//! What the reserve shows about the grain: feedings for each emptying, takings for each feeding.
 
 use crate::sweep::{KINDS, Kind, manycore, on, walk, walk_uts};
 use crate::tree::Tree;
 
-/// If nobody can come between the look at the flag and the feeding, nothing is fed twice at any grain:
+/// If no worker can act between the load of the flag and the feeding, nothing is fed twice at any grain:
 /// the sign is the race.
 #[test]
 fn without_the_race_nothing_is_fed_twice() {
@@ -21,9 +21,9 @@ fn without_the_race_nothing_is_fed_twice() {
     }
 }
 
-/// From the grain on at which 64 workers could feed one after another during a turn: at smaller ones who
-/// feeds waits for the reserve's lock, and the longer so the more often others take from it, which is
-/// what the three kinds differ in.
+/// From the grain on at which 64 workers could feed one after another during a turn: at smaller ones a
+/// feeding worker waits for the reserve's lock, and the longer the more often others take from it, in which
+/// the three kinds differ.
 #[test]
 fn merge_empty_does_not_depend_on_the_division() {
     let tree = Tree::new(13);

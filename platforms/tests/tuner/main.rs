@@ -40,7 +40,7 @@ fn places_tune_independently() {
 }
 
 /// Place 0 begins with all the work: its reserve is not emptied before the end is near, so the thesis'
-/// rule keeps its grain of 10, while the others, who live on small parts, raise theirs.
+/// rule keeps its grain of 10, while the others, which receive small parts, raise theirs.
 #[test]
 fn place_0_learns_late_from_its_reserve() {
     for kind in [Kind::Plain, Kind::Fragments] {

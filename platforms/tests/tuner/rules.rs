@@ -4,7 +4,7 @@ use crate::sweep::{KINDS, Kind, manycore, on, walk};
 use crate::tree::Tree;
 use tautline::glb::{Grain, Rule, Tuning};
 
-/// Split/merge takes every grain for too small if what was set aside is handed over whole.
+/// Split/merge takes every grain for too small if a reserve is taken whole.
 #[test]
 fn split_merge_is_misled() {
     let tree = Tree::new(13);

@@ -42,8 +42,8 @@ unsafe impl GlobalAlloc for Once {
         };
         let mut used = self.used.load(Ordering::Relaxed);
         while let Some((from, to)) = place(used) {
-            let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-            match self.used.compare_exchange_weak(used, to, yes, no) {
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            match self.used.compare_exchange_weak(used, to, success, failure) {
                 Ok(_) => return start.wrapping_add(from),
                 Err(now) => used = now,
             }

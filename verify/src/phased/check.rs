@@ -1,14 +1,14 @@
-//! Who has signalled what, as the programs themselves say.
+//! The signals of all tasks, as recorded by the programs themselves.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How often somebody left a phase that others had not signalled.
+/// Counts the tasks that left a phase before others had signalled it.
 #[derive(Clone, Debug, Default)]
 pub struct Violations(Arc<AtomicUsize>);
 
 impl Violations {
-    /// So many.
+    /// Returns the count.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
@@ -29,7 +29,7 @@ struct Row {
 }
 
 impl Table {
-    /// Of a phaser without tasks.
+    /// Creates the table of a phaser without tasks.
     pub fn new(violations: &Violations) -> Self {
         Self {
             rows: Arc::default(),
@@ -42,7 +42,7 @@ impl Table {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A task that owes phase `start` first; its number.
+    /// Adds a task that owes phase `start` first; returns its row.
     pub fn enter(&self, start: usize) -> usize {
         let mut rows = self.rows();
         rows.push(Row {
@@ -53,26 +53,26 @@ impl Table {
         rows.len() - 1
     }
 
-    /// It has signalled all phases below this one.
+    /// Records that the task has signalled all phases below this one.
     pub fn signal(&self, row: usize, signalled: usize) {
         self.rows()[row].signalled = signalled;
     }
 
-    /// It owes nothing any more.
+    /// Records that the task owes nothing any more.
     pub fn leave(&self, row: usize) {
         self.rows()[row].gone = true;
     }
 
-    /// Somebody has left the wait of `phase`.
+    /// Checks a task that has left the wait of `phase`.
     ///
     /// # Panics
-    /// If a task owes the signal: the order of phases is broken.
+    /// If a task owes the signal: the order of phases is violated.
     pub fn passed(&self, phase: usize) {
         let owes = |row: &Row| row.start <= phase && !row.gone && row.signalled <= phase;
         let late = self.rows().iter().position(owes);
         if let Some(late) = late {
             self.violations.0.fetch_add(1, Ordering::Relaxed);
-            panic!("phase {phase} was left, which task {late} has not signalled");
+            panic!("a task left phase {phase}, which task {late} has not signalled");
         }
     }
 }

@@ -26,26 +26,26 @@ struct Wires {
 #[derive(Debug)]
 struct Wire {
     thread: thread::ThreadId,
-    has_come: bool,
-    /// Which completion it waits for.
+    has_arrived: bool,
+    /// The completion that the thread waits for.
     waits_for: usize,
 }
 
 impl Wires {
     fn complete(&mut self) {
-        if !self.included.is_empty() && self.included.iter().all(|wire| wire.has_come) {
+        if !self.included.is_empty() && self.included.iter().all(|wire| wire.has_arrived) {
             self.times_done += 1;
-            self.included.iter_mut().for_each(|w| w.has_come = false);
+            self.included.iter_mut().for_each(|w| w.has_arrived = false);
         }
     }
 
-    /// The calling thread's place among those included.
+    /// Returns the calling thread's position among those included.
     fn mine(&self) -> Option<usize> {
         let me = thread::current().id();
         self.included.iter().position(|wire| wire.thread == me)
     }
 
-    /// The calling thread's wire.
+    /// Returns the calling thread's wire.
     fn wire(&mut self) -> &mut Wire {
         let mine = self.mine().expect("the thread is included");
         &mut self.included[mine]
@@ -53,7 +53,7 @@ impl Wires {
 }
 
 impl Lines {
-    /// A moment where another thread may go on, then the line.
+    /// Yields to other threads, then returns the line.
     fn wires(&self) -> MutexGuard<'_, Wires> {
         #[cfg(tautline_shuttle)]
         tautline_core::sync::point();
@@ -80,7 +80,7 @@ impl Barrier for Lines {
 
     fn give_back(&self, _: Line) {
         let mut wires = self.wires();
-        assert!(wires.included.is_empty(), "nobody is included");
+        assert!(wires.included.is_empty(), "a thread is still included");
         wires.claimed = false;
     }
 
@@ -89,14 +89,17 @@ impl Barrier for Lines {
         assert!(wires.mine().is_none(), "a thread includes itself once");
         wires.included.push(Wire {
             thread: thread::current().id(),
-            has_come: false,
+            has_arrived: false,
             waits_for: 0,
         });
     }
 
     fn exclude(&self, _: Line) {
         let mut wires = self.wires();
-        assert!(!wires.wire().has_come, "a thread that has come stays");
+        assert!(
+            !wires.wire().has_arrived,
+            "a thread that has arrived is not excluded"
+        );
         let mine = wires.mine().expect("the thread is included");
         wires.included.swap_remove(mine);
         wires.complete();
@@ -106,8 +109,8 @@ impl Barrier for Lines {
         let mut wires = self.wires();
         let waits_for = wires.times_done + 1;
         let wire = wires.wire();
-        assert!(!wire.has_come, "a thread comes once");
-        (wire.has_come, wire.waits_for) = (true, waits_for);
+        assert!(!wire.has_arrived, "a thread arrives once");
+        (wire.has_arrived, wire.waits_for) = (true, waits_for);
         wires.complete();
     }
 

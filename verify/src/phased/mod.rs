@@ -1,9 +1,11 @@
-//! Small programs of tasks on phasers, written against any phaser, with the order of phases checked from outside.
+//! Small programs of tasks on phasers, written against any phaser, with an external check of the
+//! phase order.
 //!
 //! # Algorithm
-//! A table beside each phaser, which the phaser does not know, holds what its tasks have signalled. Whoever leaves the wait
-//! of a phase looks there whether a task is left that owes the signal. Entries are made before what they say happens, so the
-//! table is never behind; a moment between the two is a point where another thread may come in, as everywhere else.
+//! A table beside each phaser, independent of it, records the signals of its tasks. A task that
+//! leaves the wait of a phase checks the table for tasks that owe the signal. Entries are written
+//! before the event that they record, so the table is never behind; other threads may run between
+//! the two, as everywhere else.
 
 mod check;
 mod lines;
@@ -21,24 +23,24 @@ pub use window::windows;
 
 use tautline_core::phaser::Mode;
 
-/// A task's place on some phaser. Dropping it takes the task off.
+/// A task's registration on any phaser. Dropping it deregisters the task.
 pub trait Subject: Send + Sized + 'static {
-    /// A child, which starts where this task stands.
+    /// Registers a child, which starts at this task's phase.
     fn register(&mut self, mode: Mode) -> Self;
 
-    /// All founders are there, and nobody has signalled. Provided: nothing.
+    /// Called when all initial tasks are registered, before any signal. Provided: nothing.
     fn founded(&self) {}
 
-    /// The signal of a `next` whose wait is to follow.
+    /// Sends the signal of a `next` whose wait follows.
     fn signal(&mut self);
 
-    /// A signal ahead of `next`, which then gives none.
+    /// Sends a signal ahead of `next`, which then sends none.
     fn signal_early(&mut self);
 
-    /// Waits until all have signalled.
+    /// Waits until all tasks have signalled.
     fn wait(&mut self);
 
-    /// Signals and waits, each if its mode lets it.
+    /// Signals and waits, each if the mode permits it.
     fn next(&mut self) {
         self.signal();
         self.wait();

@@ -1,4 +1,4 @@
-//! Tasks that do what a program says, and check what they see.
+//! Tasks that execute a program, and check what they observe.
 
 use super::{Scenario, Step, Subject, Table, Violations};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use shuttle::thread;
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 use std::thread;
 
-/// Runs a scenario to its end, the last task on the calling thread, the others on their own, started from the last to the
-/// first: so those that find everybody there come first where nothing else decides. `create` makes a phaser, of this
-/// degree, with its first task.
+/// Runs a scenario to its end, the last task on the calling thread, the others on separate threads,
+/// started from the last to the first: a task that finds all others present then runs early, where
+/// nothing else decides. `create` makes a phaser, of this degree, with its first task.
 ///
 /// # Panics
 /// If a task leaves a phase that another one has not signalled, which `violations` counts.
@@ -44,7 +44,7 @@ pub fn run<S: Subject>(
     }
 }
 
-/// One task's places on all phasers.
+/// One task's registrations on all phasers.
 struct Task<S: Subject> {
     places: Vec<Option<Place<S>>>,
     children: Vec<thread::JoinHandle<()>>,
@@ -96,9 +96,9 @@ impl<S: Subject> Task<S> {
     }
 }
 
-/// A subject, and what is known of it without asking it.
+/// A subject, with a separate record of its state.
 struct Place<S: Subject> {
-    /// None when the task is gone.
+    /// `None` once the task has deregistered.
     subject: Option<S>,
     mode: Mode,
     signalled: usize,
@@ -129,8 +129,8 @@ impl<S: Subject> Place<S> {
         Self::new(child, mode, self.signalled, self.waited, table)
     }
 
-    /// The task is about to signal.
-    fn tell(&mut self) {
+    /// Records that the task is about to signal.
+    fn announce(&mut self) {
         moment();
         if let Some(row) = self.row {
             if !self.mode.waits() || self.signalled == self.waited {
@@ -141,7 +141,7 @@ impl<S: Subject> Place<S> {
     }
 
     fn signal(&mut self, early: bool) {
-        self.tell();
+        self.announce();
         match early {
             true => self.subject().signal_early(),
             false => self.subject().signal(),
@@ -154,7 +154,7 @@ impl<S: Subject> Place<S> {
     }
 
     fn next(&mut self) {
-        self.tell();
+        self.announce();
         self.subject().next();
         self.pass();
     }
@@ -169,7 +169,7 @@ impl<S: Subject> Place<S> {
 
 impl<S: Subject> Drop for Place<S> {
     fn drop(&mut self) {
-        // What a task left in the middle of something must not be touched any more, and no task waits for it.
+        // After a panic the subject is in an unknown state, and no task waits for it.
         if std::thread::panicking() {
             return std::mem::forget(self.subject.take());
         }
@@ -181,7 +181,7 @@ impl<S: Subject> Drop for Place<S> {
     }
 }
 
-/// A point where another task may go on.
+/// Yields to other tasks.
 fn moment() {
     #[cfg(tautline_shuttle)]
     tautline_core::sync::point();

@@ -18,20 +18,20 @@ use shuttle::thread;
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 use std::thread;
 
-/// How a task waits.
+/// The way in which a task waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// On its thread; after so many failed looks it gathers in the place of others.
+    /// Blocks its thread; after this number of failed polls it gathers in place of others.
     Spinning {
         /// [`Config::help_after`].
         help_after: u32,
     },
-    /// Asleep until it is woken: nobody looks again by itself.
+    /// Parks until it is woken, without polling.
     Parked,
-    /// On its thread for so many looks, then asleep.
+    /// Blocks its thread for a number of polls, then parks.
     Tiring {
-        /// So many looks.
-        looks: u32,
+        /// The number of polls.
+        polls: u32,
     },
 }
 
@@ -43,10 +43,10 @@ pub struct Real<P: Relax + Barrier = Spin> {
 }
 
 impl<P: Relax + Barrier> Real<P> {
-    /// A new phaser, with its first task.
+    /// Creates a phaser, with its first task.
     ///
     /// # Panics
-    /// A degree that is not allowed.
+    /// If the degree is not allowed.
     pub fn create(port: P, degree: usize, mode: Mode, way: Way) -> Self {
         let help_after = match way {
             Way::Spinning { help_after } => help_after,
@@ -69,7 +69,7 @@ impl<P: Relax + Barrier> Real<P> {
         }
     }
 
-    /// The registration itself.
+    /// Returns the registration.
     pub fn task(&self) -> &Registration<P> {
         &self.task
     }
@@ -94,8 +94,8 @@ impl<P: Relax + Barrier + Send + Sync + 'static> Subject for Real<P> {
         match self.way {
             Way::Spinning { .. } => self.task.wait_blocking(),
             Way::Parked => asleep(|waker| self.task.poll_wait(waker)),
-            Way::Tiring { looks } => {
-                let over = self.task.wait_while(|turn| turn < looks);
+            Way::Tiring { polls } => {
+                let over = self.task.wait_while(|turn| turn < polls);
                 self.sleep_unless(over)
             }
         }
@@ -109,8 +109,8 @@ impl<P: Relax + Barrier + Send + Sync + 'static> Subject for Real<P> {
                 let mut next = self.task.next();
                 asleep(|waker| Pin::new(&mut next).poll(&mut Context::from_waker(waker)))
             }
-            Way::Tiring { looks } => {
-                let over = self.task.next_while(|turn| turn < looks);
+            Way::Tiring { polls } => {
+                let over = self.task.next_while(|turn| turn < polls);
                 self.sleep_unless(over)
             }
         }
@@ -118,7 +118,7 @@ impl<P: Relax + Barrier + Send + Sync + 'static> Subject for Real<P> {
     }
 }
 
-/// Any phaser whose tasks wait on their threads.
+/// A phaser whose tasks block their threads.
 #[derive(Debug)]
 pub struct Blocking<M>(pub M);
 
@@ -144,10 +144,10 @@ impl<M: Member + Send + 'static> Subject for Blocking<M> {
     }
 }
 
-/// Looks once, and again only when woken.
+/// Polls once, and again only when woken.
 fn asleep<R>(mut look: impl FnMut(&Waker) -> Poll<R>) -> R {
     loop {
-        // A new one for each look: what woke an earlier one does not count.
+        // A new waker for each poll: a wake-up for an earlier one is not counted.
         let call = Arc::new(Call {
             thread: thread::current(),
             came: AtomicBool::new(false),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tautline_core::phaser::Mode::{self, Signal, SignalWait, Wait};
 
-/// What a task does next. Phasers are numbered from 0.
+/// A step of a task. Phasers are numbered from 0.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Signals and waits on this phaser.
@@ -16,43 +16,45 @@ pub enum Step {
     Early(usize),
     /// Registers a task on a phaser, as `mode`, and starts it with a program.
     Spawn(usize, Mode, Arc<[Self]>),
-    /// Goes off this phaser.
+    /// Deregisters from this phaser.
     Drop(usize),
 }
 
-/// Tasks on phasers. At the end of its program a task goes off all.
+/// Tasks on phasers. At the end of its program a task deregisters from all.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
     /// Children of a node.
     pub degree: usize,
-    /// How many phasers there are.
+    /// The number of phasers.
     pub phasers: usize,
-    /// How each of those that are there from the start is registered, on all phasers, and what it does. The first one
-    /// registers the others.
+    /// The mode of each initial task, on all phasers, and its program. The first one registers the
+    /// others.
     pub tasks: Vec<(Mode, Arc<[Step]>)>,
-    /// Some task depends on others gathering in the place of a master that is busy or gone.
+    /// Whether a task depends on others that gather in place of a master that is busy or has
+    /// deregistered.
     pub needs_help: bool,
 }
 
 impl Scenario {
-    /// One of the tasks that are there from the start is registered so.
+    /// Returns whether an initial task is registered in this mode.
     pub fn has_mode(&self, mode: Mode) -> bool {
         self.tasks.iter().any(|(has, _)| *has == mode)
     }
 }
 
-/// How often a task does what in [`phases`].
+/// The actions of a task by phase; see [`phases`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habit {
-    /// The phase in which it spawns a task, which does the same from its first phase on, to this depth.
+    /// The phase in which it spawns a task, which does the same from its first phase on, to this
+    /// depth.
     pub spawns: Option<(usize, usize)>,
     /// The phases that it signals early.
     pub early: &'static [usize],
 }
 
-/// `count` phases on phaser 0.
+/// Returns `count` phases on phaser 0.
 pub(super) fn phases(count: usize, habit: Habit) -> Arc<[Step]> {
     let mut steps = Vec::new();
     for phase in 0..count {
@@ -86,10 +88,16 @@ fn steady(name: &'static str, tasks: usize) -> Scenario {
     barrier(name, (0..tasks).map(|_| phases(3, Habit::default())))
 }
 
-/// Three phases; task `who` spawns in phase `at`.
-fn spawning(name: &'static str, modes: &[Mode], who: usize, at: usize, depth: usize) -> Scenario {
+/// Three phases; task `spawner` spawns in phase `at`.
+fn spawning(
+    name: &'static str,
+    modes: &[Mode],
+    spawner: usize,
+    at: usize,
+    depth: usize,
+) -> Scenario {
     let tasks = modes.iter().enumerate().map(|(task, mode)| {
-        let spawns = (task == who).then_some((at, depth));
+        let spawns = (task == spawner).then_some((at, depth));
         (*mode, phases(3, Habit { spawns, early: &[] }))
     });
     Scenario {
@@ -98,7 +106,7 @@ fn spawning(name: &'static str, modes: &[Mode], who: usize, at: usize, depth: us
     }
 }
 
-/// The first goes after one phase, the third after two: those are the masters of nodes.
+/// The first task deregisters after one phase, the third after two: those are masters of nodes.
 fn dropping(name: &'static str, tasks: usize) -> Scenario {
     let count = |task| match task {
         0 => 1,
@@ -139,7 +147,8 @@ fn early() -> Scenario {
     barrier("early_signals", (0..4).map(|task| phases(4, habit(task))))
 }
 
-/// Two tasks `next` two phasers each, in opposite orders; a third one goes at once.
+/// Two tasks call `next` on two phasers each, in opposite orders; a third one deregisters
+/// immediately.
 fn crossed(name: &'static str, canonical: bool) -> Scenario {
     let task = |order: [usize; 2]| {
         let waits = if canonical { [0, 1] } else { order };
@@ -169,7 +178,7 @@ fn split() -> Scenario {
     }
 }
 
-/// Fourteen programs that between them do all that can be done on phasers but values.
+/// Returns fourteen programs that together use all operations on phasers but values.
 pub fn all() -> Vec<Scenario> {
     vec![
         steady("steady_5", 5),

@@ -1,10 +1,10 @@
-//! Programs for barrier lines: some phases without any event first, so that a line can take over.
+//! Programs for barrier lines: some phases without events first, so that a line can take over.
 
 use super::scenario::{Habit, Scenario, Step, barrier, phases};
 use std::sync::Arc;
 use tautline_core::phaser::Mode;
 
-/// Phases without an event, in which a line comes to carry.
+/// Phases without events, in which a line takes over.
 pub(super) const LEAD: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ enum Event {
 use Event::{Drop, Early, Spawn};
 const JOINS: Event = Spawn(Mode::SignalWait);
 
-/// What happens in which phase after the lead.
+/// The events in the phases after the lead.
 type Events = &'static [(usize, Event)];
 
 fn task(count: usize, events: Events) -> Arc<[Step]> {
@@ -44,7 +44,7 @@ fn of(name: &'static str, count: usize, tasks: &[Events]) -> Scenario {
     barrier(name, tasks.iter().map(|events| task(count, events)))
 }
 
-/// Eight programs of three or four tasks.
+/// Returns eight programs of three or four tasks.
 pub fn windows() -> Vec<Scenario> {
     vec![
         of("window_steady", 5, &[&[], &[], &[]]),

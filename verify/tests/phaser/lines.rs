@@ -12,7 +12,7 @@ use tautline_core::port::{Barrier, Line, Relax};
 use tautline_verify::model::{Model, Turns};
 
 loom::thread_local! {
-    /// How often the line was done when this thread arrived.
+    /// The number of completions of the line when this thread arrived.
     static ARRIVED: Cell<usize> = Cell::new(0);
 }
 
@@ -20,8 +20,8 @@ const INCLUDED: usize = 1;
 const COME: usize = 1 << 4;
 const DONE: usize = 1 << 8;
 
-/// A machine with one line: how often it was done, how many threads have arrived, how many are
-/// included; whether it is claimed; and a mark that must be visible to each user.
+/// A machine with one line: the numbers of its completions, of arrived and of included threads;
+/// whether it is claimed; and a mark that must be visible to each user.
 struct Wire(AtomicUsize, AtomicBool, Mark);
 
 impl Wire {
@@ -246,7 +246,7 @@ fn window_parked() {
     });
 }
 
-/// A window that is opened by a thread that is late to end a phase, when the other has left it.
+/// A window that is opened by a thread that is late to end a phase, after the other has left it.
 #[test]
 fn window_opened_late() {
     Model::new("window_opened_late")

@@ -31,20 +31,20 @@ impl Barrier for Plain {}
 /// A task on that machine.
 pub(crate) type Task = Registration<Plain>;
 
-/// After this many turns, a wait that helps has advanced the tree once more.
+/// After this many turns, a wait that helps has advanced the tree again.
 pub(crate) const AGAIN: u32 = 9;
 
-/// All tasks gather for all, at once.
+/// All tasks gather for all, immediately.
 pub(crate) const HELP: u32 = 0;
 /// No task gathers for a fixed master.
 pub(crate) const MASTERS: u32 = u32::MAX;
 
-/// Two children a node.
+/// Two children per node.
 pub(crate) fn config(help_after: u32) -> Config {
     wide(2, help_after)
 }
 
-/// `degree` children a node.
+/// `degree` children per node.
 pub(crate) fn wide(degree: usize, help_after: u32) -> Config {
     Config {
         degree,
@@ -98,7 +98,7 @@ pub(crate) fn marks<const N: usize>() -> Marks<N> {
     Arc::new(std::array::from_fn(|_| Mark::default()))
 }
 
-/// All have been set, visibly.
+/// Asserts that all marks are set, visibly.
 pub(crate) fn all_set(marks: &[Mark]) {
     assert!(
         marks.iter().all(Mark::is_set),
@@ -111,7 +111,7 @@ pub(crate) fn all_set(marks: &[Mark]) {
 pub(crate) struct Parker(Permit, Notify);
 
 impl Parker {
-    /// Parks until the permit is there.
+    /// Parks until the permit is available.
     pub(crate) fn sleep(&self) {
         while !self.0.try_take() {
             self.1.wait();

@@ -1,4 +1,5 @@
-//! Tasks that park until a phase has ended: no wake-up is lost, though no task polls again unasked.
+//! Tasks that park until a phase has ended: no wake-up is lost, though no task polls again without
+//! one.
 
 use super::scene::{
     HELP, MASTERS, Parker, Plain, Task, all_set, create, group, joined, marks, pair, rest, waker,

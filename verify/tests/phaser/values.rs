@@ -110,7 +110,7 @@ fn accumulator_reuse() {
             sum.put(&mut b, 100).unwrap();
             b.signal().unwrap();
             drop(b);
-            // From now on the slot is known to be free.
+            // From here on the slot is known to be free.
             drop(a.register(SignalWait));
             sum.put(&mut a, 10).unwrap();
             a.signal().unwrap();
@@ -181,7 +181,7 @@ fn single() {
         let theirs = Arc::clone(&marks);
         let statement = |marks: &[Mark]| {
             all_set(&marks[..2]);
-            assert!(!marks[2].is_set(), "run twice");
+            assert!(!marks[2].is_set(), "the statement ran twice");
             marks[2].set();
         };
         let other = thread::spawn(move || {
@@ -312,8 +312,7 @@ fn accumulator_reuse_early() {
         .check(|| {
             let (sum, [mut a, mut b]) = summing::<2>(0, 0);
             a.signal().unwrap();
-            // It owes phase 1 first, and has left; the next registration finds that out, in phase
-            // 0.
+            // It owes phase 1 first, and has left; the next registration detects that, in phase 0.
             drop(a.register(SignalWait));
             drop(a.register(SignalWait));
             b.signal().unwrap();

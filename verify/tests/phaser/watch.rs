@@ -64,8 +64,7 @@ fn watch_and_sleep() {
         });
 }
 
-/// A task that has resumed by watching parks in the next phase: it brings the word up to date
-/// first.
+/// A task that has resumed by watching parks in the next phase: it updates the word first.
 #[test]
 fn watch_then_sleep() {
     Model::new("watch_then_sleep")
@@ -193,7 +192,7 @@ fn watch_and_wait_only() {
             let theirs = Arc::clone(&marks);
             let other = thread::spawn(move || {
                 goes_on(&mut b, 1, &theirs);
-                // A task that leaves brings the word up to date.
+                // A task that deregisters updates the word.
                 b
             });
             let mut waiter = a.register(Wait).unwrap();
@@ -254,7 +253,7 @@ fn watch_sum() {
         });
         adds(&sum, &mut a, 10, 1011);
         a.next_blocking().unwrap();
-        // By a handle that knows no task.
+        // Through a handle that has recorded no task.
         assert_eq!(sum.clone().get(), 1002);
         other.join().unwrap();
     });

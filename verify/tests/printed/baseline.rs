@@ -1,6 +1,8 @@
-//! The flat and the tiered phaser, ordering by ordering: what was done before a signal is seen behind the phase.
+//! The flat and the tiered phaser, ordering by ordering: what precedes a signal is visible after
+//! the phase.
 //!
-//! Two or three threads; a thread may act for several tasks, which takes no more schedules than one.
+//! Two or three threads; a thread may act for several tasks, which requires no more schedules than
+//! one.
 
 use super::mark::Mark;
 use loom::thread;
@@ -11,7 +13,7 @@ use tautline_verify::model::{Model, Turns};
 
 type Task<P> = <P as Phaser>::Task;
 
-/// How a phaser is made whose tasks act on threads of a model.
+/// Creates a phaser whose tasks act on threads of a model.
 trait Phaser {
     type Task: Member + Send + 'static;
 
@@ -28,7 +30,7 @@ impl Phaser for OnFlat {
     }
 }
 
-/// On so many levels of nodes, with two tasks a leaf.
+/// A tiered phaser with `N` levels of nodes, and two tasks per leaf.
 struct OnTiers<const N: usize>;
 
 impl<const N: usize> Phaser for OnTiers<N> {
@@ -62,7 +64,8 @@ fn next<M: Member>(task: &mut M) {
     wait(task);
 }
 
-/// Two tasks, which on two tiers are in leaves of their own. A phase is over, so nobody counts as new any more.
+/// Creates two tasks, which on two tiers are in separate leaves. A phase has ended, so none is a
+/// newcomer.
 fn apart<P: Phaser>() -> [Task<P>; 2] {
     let mut mine = P::create();
     let mut between = child(&mut mine);
@@ -77,7 +80,7 @@ fn apart<P: Phaser>() -> [Task<P>; 2] {
     [mine, theirs]
 }
 
-/// Runs `theirs` on a thread of its own, with a mark that `mine` then finds.
+/// Runs `theirs` on a separate thread, with a mark that must be visible to `mine`.
 fn play<M: Member + Send + 'static>(
     [mut mine, theirs]: [M; 2],
     program: impl FnOnce(M, &Mark) + Send + 'static,
@@ -92,7 +95,7 @@ fn play<M: Member + Send + 'static>(
     other.join().expect("the panic of a task is the model's");
 }
 
-/// Each of two tasks sees what the other did.
+/// Each of two tasks observes what the other did.
 fn marks<P: Phaser>() {
     let [mut mine, mut theirs] = apart::<P>();
     let both: Arc<[Mark; 2]> = Arc::default();
@@ -110,7 +113,7 @@ fn marks<P: Phaser>() {
     other.join().expect("the panic of a task is the model's");
 }
 
-/// What a task did before it went is seen.
+/// What a task did before it deregistered is visible.
 fn leaves<P: Phaser>() {
     play(apart::<P>(), |theirs, mark| {
         mark.set();
@@ -118,7 +121,8 @@ fn leaves<P: Phaser>() {
     });
 }
 
-/// A newcomer is waited for whose parent is new itself: nobody who signalled before the gatherer looked knows of it.
+/// A newcomer whose parent is a newcomer itself is waited for: no task that signalled before the
+/// gatherer read the list knows of it.
 fn newcomers<P: Phaser>() {
     let mut mine = P::create();
     let theirs = child(&mut mine);
@@ -132,7 +136,8 @@ fn newcomers<P: Phaser>() {
     });
 }
 
-/// What a task did before it went is seen also by who finds its seat taken again, by one who owes nothing yet.
+/// What a task did before it deregistered is also visible to a task that finds its seat reused, by
+/// a task that owes nothing yet.
 fn reuse<P: Phaser>() {
     let mut mine = P::create();
     let theirs = child(&mut mine);
@@ -146,7 +151,7 @@ fn reuse<P: Phaser>() {
     third.join().expect("the panic of a task is the model's");
 }
 
-/// Somebody who owes nothing yet seats a child while the seats before it are looked at.
+/// A task that owes nothing yet registers a child while the preceding seats are read.
 fn seats<P: Phaser>() {
     let mut mine = P::create();
     let mut theirs = child(&mut mine);
@@ -186,7 +191,7 @@ fn tiered_leaves() {
         .check(leaves::<OnTiers<2>>);
 }
 
-// One leaf, in whose second block the newcomers sit: here, and below.
+// One leaf, with the newcomers in its second block: here, and below.
 
 #[test]
 fn tiered_seats() {

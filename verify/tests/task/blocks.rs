@@ -1,5 +1,5 @@
-//! Blocks of spawned tasks: each comes back once, and is not reused before its giver is done with
-//! it.
+//! Blocks of spawned tasks: each is returned once, and is not reused before its last reader has
+//! finished.
 
 use super::machine::Cell;
 use loom::thread;
@@ -45,7 +45,7 @@ impl Scene {
         })
     }
 
-    /// Reads what is stored in the block and gives it back, from that worker.
+    /// Reads the contents of the block and returns it, from that worker.
     fn give(&self, worker: usize, taken: Taken) {
         assert_eq!(self.spaces[taken.1].get(), 1);
         // SAFETY: each worker is used by one thread, and gives only blocks that were passed to it.

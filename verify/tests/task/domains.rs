@@ -9,7 +9,7 @@ use tautline_core::port::Park;
 use tautline_core::task::{Outside, Pool};
 use tautline_verify::model::Model;
 
-/// So many leaves under the root, with so many workers each.
+/// Creates a pool with this number of leaves under the root, and workers per leaf.
 pub(crate) fn pool(leaves: u32, workers: u32, outside: Outside) -> Pool<Machine> {
     let leaf = Spec::new(Kind::Cache).copies(leaves).workers(workers);
     let tree: Hierarchy = Spec::new(Kind::Memory).child(leaf).build().unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn pool(leaves: u32, workers: u32, outside: Outside) -> Pool<Machine>
     )
 }
 
-/// A task for the other worker only, which may be about to park.
+/// Binds a task to the other worker only, which may be about to park.
 fn bind(outside: Outside) {
     let cell = Cell::default();
     let ran = with_others_of(pool(2, 1, outside), |cx| {
@@ -53,7 +53,7 @@ fn placed_inbox() {
         .check(|| bind(Outside::Inbox));
 }
 
-/// A worker that rests is woken for a task that only it may run.
+/// A worker on standby is woken for a task that only it may run.
 #[test]
 fn placed_apart() {
     Model::new("placed_apart")
@@ -62,7 +62,7 @@ fn placed_apart() {
         .check(|| {
             let pool = pool(2, 1, Outside::Deque);
             pool.want(1);
-            // That gave it a permit; without, its first sleep is a real one.
+            // Consumes the permit from that, so that its first park blocks.
             pool.port().park(WorkerId(1));
             let cell = Cell::default();
             let ran = with_others_of(pool, |cx| {

@@ -13,7 +13,7 @@ use tautline_verify::model::Model;
 
 const OWNER: WorkerId = WorkerId(0);
 
-/// Checks that in some executions the second half was taken by a thief, and in others it was not.
+/// Checks that a thief runs the second half in some executions, and not in others.
 fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
     let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let seen = Arc::clone(&counts);
@@ -102,7 +102,7 @@ fn join_stolen_parks() {
     sees_stolen(Model::new("join_stolen_parks").bound(1).floor(1_500), true);
 }
 
-/// A thief does not touch the fork once its end is visible: the owner may have left the frame
+/// A thief does not access the fork once its end is visible: the owner may have left the frame
 /// (published bug: rayon#1297).
 #[test]
 fn join_gone() {
@@ -115,8 +115,8 @@ fn join_gone() {
     });
 }
 
-/// The first half panics while the second may be stolen: the owner waits, drops the second's result, and the
-/// panic of the first counts.
+/// The first half panics while the second may be stolen: the owner waits, drops the second's
+/// result, and the panic of the first propagates.
 #[test]
 fn join_panic() {
     both_ways(Model::new("join_panic").bound(2).floor(19_000), || {
@@ -136,7 +136,7 @@ fn join_panic() {
     });
 }
 
-/// The second half panics, wherever it runs: the owner gets it.
+/// The second half panics, on any worker: the panic propagates to the owner.
 #[test]
 fn join_second_panics() {
     both_ways(
@@ -159,7 +159,7 @@ fn join_second_panics() {
     );
 }
 
-/// Forks in both halves, so that the owner waits while what it forked before is still there.
+/// Forks in both halves, so that the owner waits while an earlier fork of its own is still queued.
 #[test]
 fn join_nested() {
     both_ways(Model::new("join_nested").bound(2).floor(150_000), || {
@@ -223,14 +223,14 @@ fn join_helped() {
     });
 }
 
-/// A first half that waits for the second by itself.
+/// A first half that waits for the second without helping.
 fn blocks_for_second(cx: &mut Cxt<'_, '_>) {
     let second = Rendezvous::new();
     cx.join(|_| second.wait(1), |_| second.begin());
 }
 
-/// The first half waits, by itself, for the second: another worker comes for it, although the owner does nothing any more. Inside
-/// another fork, so that there is something else to steal first.
+/// The first half waits for the second without helping: another worker steals it, although the
+/// owner does nothing more. Inside another fork, so that there is something else to steal first.
 #[test]
 fn join_first_waits_for_second() {
     Model::new("join_first_waits_for_second")
@@ -244,9 +244,9 @@ fn join_first_waits_for_second() {
         });
 }
 
-/// A fork is published and taken back while a thief that found nothing is about to park: the
-/// thief's request is refused, since there are public tasks, but it finds none afterwards. It must
-/// still get the owner's next fork.
+/// A fork is published and reclaimed while a thief that found nothing is about to park: the thief's
+/// request is refused, since there are public tasks, but it finds none afterwards. It must still
+/// obtain the owner's next fork.
 #[test]
 fn join_first_waits_again() {
     Model::new("join_first_waits_again")

@@ -17,8 +17,8 @@ use tautline_verify::model::Model;
 
 type Tcx<'s, 'e> = TaskCx<'s, 'e, Machine>;
 
-/// A future that starts a thread which wakes it, and is ready when it is polled again: on no other account than that it was
-/// woken.
+/// A future that starts a thread which wakes it, and is ready when it is polled again: it is polled
+/// again only if it was woken.
 struct Woken {
     cause: Arc<Cell>,
     waker: RefCell<Option<JoinHandle<()>>>,
@@ -50,18 +50,15 @@ impl Woken {
     }
 }
 
-/// V1: a worker blocks on a future that another thread wakes: it wakes up, and sees what that did before.
+/// V1: a worker blocks on a future that another thread wakes: it resumes, and observes what that
+/// thread did before.
 #[test]
 fn block_on_wakes() {
     Model::new("block_on_wakes").floor(500).check(|| {
         with_others(0, |cx| {
             let woken = Woken::new();
             cx.block_on(woken.come());
-            assert_eq!(
-                woken.cause.get(),
-                1,
-                "woken, but the cause is not to be seen"
-            );
+            assert_eq!(woken.cause.get(), 1, "woken, but the cause is not visible");
         })
         .unwrap();
     });
@@ -98,8 +95,8 @@ fn block_on_woken_late() {
         });
 }
 
-/// The last task of an async finish leaves while the awaiter polls: the awaiter is woken, and sees
-/// what the task did.
+/// The last task of an async finish leaves while the awaiter polls: the awaiter is woken, and
+/// observes what the task did.
 #[test]
 fn await_finish() {
     Model::new("await_finish").bound(1).floor(2_100).check(|| {
@@ -116,8 +113,8 @@ fn await_finish() {
     });
 }
 
-/// The awaiter of a finish is dropped while its only task panics: the enclosing scope gets the
-/// panic, once, and nothing is left of the task.
+/// The awaiter of a finish is dropped while its only task panics: the panic propagates to the
+/// enclosing scope, once, and the task is dropped.
 #[test]
 fn await_dropped() {
     let passed = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
@@ -150,10 +147,11 @@ fn await_dropped() {
             assert_eq!(Arc::strong_count(&token), 1, "a task is left");
             passed[usize::from(early)].fetch_add(1, Relaxed);
         });
-    assert!(seen[0].load(Relaxed) > 0, "it was never dropped early");
+    assert!(seen[0].load(Relaxed) > 0, "no execution dropped it early");
 }
 
-/// A foreign thread brings a task in, which ends before the thread is done with the pool: the pool waits for it.
+/// A foreign thread queues a task, which ends before the thread has made its last access to the
+/// pool: the pool waits for it.
 #[test]
 fn visitor_leaves() {
     Model::new("visitor_leaves").bound(3).floor(500).check(|| {

@@ -1,4 +1,4 @@
-//! A machine of loom's threads, and a pool on it.
+//! A port on loom's threads, and a pool on it.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
@@ -14,13 +14,13 @@ use tautline_core::sync::{Permit, full_fence};
 use tautline_core::task::{Cx, Pool};
 use tautline_verify::model::Turns;
 
-/// A task's hold on the pool.
+/// The context of a task.
 pub(crate) type Cxt<'s, 'e> = Cx<'s, 'e, Machine>;
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// A place that one writes and another reads.
+/// A word that one thread writes and another reads.
 #[derive(Default)]
 pub(crate) struct Cell(UnsafeCell<usize>);
 
@@ -41,12 +41,12 @@ impl Cell {
     }
 }
 
-/// A sleep that is sticky, as in the node backend. (Loom's own parking forgets a wake-up that finds its thread
-/// in a spinning wait.)
+/// A parker with a sticky permit, as in the node backend. (Loom's own parking loses a wake-up that
+/// finds its thread in a spinning wait.)
 #[derive(Default)]
-pub(crate) struct Bed(Permit, Notify);
+pub(crate) struct Parker(Permit, Notify);
 
-impl Bed {
+impl Parker {
     pub(crate) fn sleep(&self) {
         while !self.0.try_take() {
             self.1.wait();
@@ -59,10 +59,10 @@ impl Bed {
     }
 }
 
-/// The port: no patience, so that a worker that finds nothing parks at once.
+/// The port. Its patience is zero, so that a worker that finds nothing parks immediately.
 pub(crate) struct Machine {
-    beds: Vec<Bed>,
-    /// Whether it can fence other workers from outside.
+    parkers: Vec<Parker>,
+    /// Whether it has a heavy fence.
     can_fence: bool,
     /// Whether a worker yields when it reads the clock, after a heavy fence, and after it has woken
     /// another.
@@ -80,21 +80,22 @@ impl Drop for Machine {
 impl Machine {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            beds: (0..workers).map(|_| Bed::default()).collect(),
+            parkers: (0..workers).map(|_| Parker::default()).collect(),
             can_fence: true,
             yields: false,
             alive: Cell::default(),
         }
     }
 
-    /// A machine whose workers' private tasks are published by their owners only.
+    /// Creates a machine whose workers' private tasks are published by their owners only.
     pub(crate) fn without_heavy_fence(workers: usize) -> Self {
         let mut machine = Self::new(workers);
         machine.can_fence = false;
         machine
     }
 
-    /// A machine whose functions yield, so that the other threads run in them without a preemption.
+    /// Creates a machine whose functions yield, so that other threads run in them without a
+    /// preemption.
     pub(crate) fn yielding(workers: usize) -> Self {
         let mut machine = Self::new(workers);
         machine.yields = true;
@@ -132,8 +133,8 @@ impl Relax for Machine {
 
 impl Unpark for Machine {
     fn unpark(&self, worker: WorkerId) {
-        assert_eq!(self.alive.get(), 0, "the machine is gone");
-        self.beds[worker.index()].wake();
+        assert_eq!(self.alive.get(), 0, "the machine was dropped");
+        self.parkers[worker.index()].wake();
         // Twice: the woken worker reads the clock, and so yields, before it searches.
         self.step();
         self.step();
@@ -142,7 +143,7 @@ impl Unpark for Machine {
 
 impl Park for Machine {
     fn park(&self, worker: WorkerId) {
-        self.beds[worker.index()].sleep();
+        self.parkers[worker.index()].sleep();
     }
 }
 
@@ -150,7 +151,8 @@ loom::thread_local! {
     static HERE: std::cell::Cell<Option<WorkerId>> = std::cell::Cell::new(None);
 }
 
-// SAFETY: each of loom's threads is what it was told; a model has one machine at a time.
+// SAFETY: each of loom's threads acts as the worker that was set; a model has one machine at a
+// time.
 unsafe impl Thread for Machine {
     fn current(&self) -> Option<WorkerId> {
         HERE.with(std::cell::Cell::get)
@@ -202,12 +204,12 @@ impl Rendezvous {
     }
 }
 
-/// Panics without a word, with `number`.
+/// Panics with `number`, without a message.
 pub(crate) fn fail(number: usize) -> ! {
     resume_unwind(Box::new(number))
 }
 
-/// The number of a panic made by [`fail`]; any other goes on.
+/// Returns the number of a panic made by [`fail`]; resumes any other.
 pub(crate) fn number_of(payload: Payload) -> usize {
     match payload.downcast::<usize>() {
         Ok(number) => *number,
@@ -215,7 +217,8 @@ pub(crate) fn number_of(payload: Payload) -> usize {
     }
 }
 
-/// Runs `body` on worker 0 while `others` workers attend; gives its result or its panic, when all have left.
+/// Runs `body` on worker 0 while `others` workers attend; returns its result or its panic, when all
+/// have left.
 pub(crate) fn with_others<'e, R>(
     others: usize,
     body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
@@ -224,7 +227,7 @@ pub(crate) fn with_others<'e, R>(
     with_others_of(pool, body)
 }
 
-/// The same in a pool that is there.
+/// The same in an existing pool.
 pub(crate) fn with_others_of<'e, R>(
     pool: Pool<Machine>,
     body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R,
@@ -249,7 +252,7 @@ pub(crate) fn with_others_of<'e, R>(
     outcome
 }
 
-/// Overwrites the stack that earlier calls have used: a stale reader of it finds nothing that loom knows.
+/// Overwrites the stack that earlier calls have used: a stale read finds no object that loom knows.
 #[inline(never)]
 pub(crate) fn overwrite_stack() {
     let mut rubbish = [0xaau8; 8192];

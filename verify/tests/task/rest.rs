@@ -1,4 +1,5 @@
-//! Workers that wait or rest: what they leave behind reaches a worker that may run it.
+//! Workers that wait or are on standby: the tasks that they leave behind reach a worker that may
+//! run them.
 
 use super::domains::pool;
 use super::machine::{Cell, Cxt, Machine, with_others_of};
@@ -14,7 +15,7 @@ use tautline_core::port::Park;
 use tautline_core::task::{Outside, Pool, Wait};
 use tautline_verify::model::Model;
 
-/// A wait runs what has been set to run next, which may be what it waits for.
+/// A wait runs the task that was set to run next, which it may be waiting for.
 #[test]
 fn wait_offers_next() {
     Model::new("wait_offers_next")
@@ -49,8 +50,8 @@ fn wait_offers_next() {
         });
 }
 
-/// A worker that rests runs a task that only it may, and gives away what that has spawned: the scope's owner, which does not
-/// help, is woken for it.
+/// A worker on standby runs a task that only it may, and passes on what that has spawned: the
+/// scope's owner, which does not help, is woken for it.
 #[test]
 fn rest_hands_over() {
     Model::new("rest_hands_over")
@@ -59,7 +60,7 @@ fn rest_hands_over() {
         .check(|| {
             let pool = pool(2, 1, Outside::Deque);
             pool.want(1);
-            // That gave it a permit; without, its first sleep is a real one.
+            // Consumes the permit from that, so that its first park blocks.
             pool.port().park(WorkerId(1));
             let cell = Cell::default();
             let ran = with_others_of(pool, |cx| {
@@ -92,8 +93,8 @@ fn placed_isolated() {
         });
 }
 
-/// The first half waits, isolated, for what the second puts: the wait must not run the second half, which was pushed
-/// before it, and publishes it. Without a heavy fence no other worker can.
+/// The first half waits, isolated, for what the second puts: the wait must not run the second half,
+/// which was pushed before it, and publishes it. Without a heavy fence no other worker can.
 #[test]
 fn rest_publishes() {
     Model::new("rest_publishes")

@@ -1,4 +1,5 @@
-//! Scopes: left once, after all that was spawned in them; what ends early drops what has not begun.
+//! Scopes: left once, after all tasks spawned in them; an abort drops the tasks that have not
+//! begun.
 
 use super::machine::{
     Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others, with_others_of,
@@ -13,7 +14,8 @@ use tautline_core::finish::Reason;
 use tautline_core::task::{Pool, Wait};
 use tautline_verify::model::Model;
 
-/// V8: two tasks and one spawned by the first: all that they wrote is seen when the scope is left.
+/// V8: two tasks and one spawned by the first: all their writes are visible when the scope has been
+/// left.
 fn leaves_once(others: usize, wait: Wait) {
     let cells: [Cell; 3] = Default::default();
     let [a, b, c] = &cells;
@@ -46,7 +48,7 @@ fn scope_parks() {
         .check(|| leaves_once(1, Wait::Park));
 }
 
-/// A task that spawns, and ends before or after what it spawned.
+/// A task that spawns, and ends before or after the task that it spawned.
 #[test]
 fn scope_nested() {
     Model::new("scope_nested").bound(1).floor(2_400).check(|| {
@@ -94,7 +96,7 @@ fn scope_thief_spawns() {
         });
 }
 
-/// The owner sleeps while its only task ends.
+/// The owner parks while its only task ends.
 #[test]
 fn scope_sleeps() {
     Model::new("scope_sleeps").bound(2).floor(49_000).check(|| {
@@ -115,8 +117,8 @@ fn scope_two_thieves() {
         .check(|| leaves_once(2, Wait::Help));
 }
 
-/// The owner leaves as soon as the last task has ended: that one touches the scope no more (published bug:
-/// rayon#1297).
+/// The owner leaves as soon as the last task has ended, which does not access the scope any more
+/// (published bug: rayon#1297).
 #[test]
 fn scope_gone() {
     #[inline(never)]
@@ -132,7 +134,8 @@ fn scope_gone() {
     });
 }
 
-/// A task panics while another may have begun or not: the owner gets the panic, and both tasks are gone.
+/// A task panics while another may have begun: the panic propagates to the owner, and both tasks
+/// are dropped.
 #[test]
 fn scope_panic() {
     Model::new("scope_panic").bound(1).floor(5_100).check(|| {
@@ -153,7 +156,7 @@ fn scope_panic() {
     });
 }
 
-/// The body panics while its task may have begun or not: the panic of the body counts.
+/// The body panics while its task may have begun: the panic of the body propagates.
 #[test]
 fn scope_body_panics() {
     Model::new("scope_body_panics")
@@ -173,7 +176,7 @@ fn scope_body_panics() {
         });
 }
 
-/// The thread that drops it sees what the cancelling task did before.
+/// Observes, on the thread that drops it, what the cancelling task did before.
 struct Dropped<'a> {
     cause: &'a Flag,
     runs: &'a AtomicUsize,
@@ -220,7 +223,7 @@ fn scope_cancelled() {
                         ran: false,
                     };
                     cx.spawn(move |_| task.run());
-                    // The other worker takes it now.
+                    // The other worker steals it here.
                     thread::yield_now();
                     cx.spawn(|cx| {
                         cause.store(1, Loose);
@@ -232,16 +235,16 @@ fn scope_cancelled() {
             assert_eq!(
                 runs.load(Relaxed) + drops.load(Relaxed),
                 1,
-                "lost or doubled"
+                "lost or duplicated"
             );
             let blind = blind.load(Relaxed);
-            assert_eq!(blind, 0, "dropped, but the cause is not to be seen");
+            assert_eq!(blind, 0, "dropped, but the cause is not visible");
             dropped.fetch_add(drops.load(Relaxed), Relaxed);
         });
-    assert!(seen.load(Relaxed) > 0, "nothing was ever dropped");
+    assert!(seen.load(Relaxed) > 0, "no execution dropped a task");
 }
 
-/// The body waits for its task, so the other worker must not sleep.
+/// The body waits for its task, so the other worker must not park.
 #[test]
 fn spawn_wakes() {
     Model::new("spawn_wakes").bound(1).floor(15_000).check(|| {
@@ -256,7 +259,8 @@ fn spawn_wakes() {
     });
 }
 
-/// More tasks than the deque holds: the thief, which must not park, also finds the one in the overflow.
+/// More tasks than the deque can contain: the thief, which must not park, also finds the one in the
+/// overflow.
 #[test]
 fn spawn_overflows() {
     Model::new("spawn_overflows")
@@ -276,7 +280,7 @@ fn spawn_overflows() {
         });
 }
 
-/// H1: a thread that acquires a seat sees what its previous holder did.
+/// H1: a thread that acquires a seat observes what its previous holder did.
 #[test]
 fn seat_handover() {
     Model::new("seat_handover").floor(5).check(|| {
@@ -294,7 +298,7 @@ fn seat_handover() {
     });
 }
 
-/// H2: a worker that returns because the pool was closed sees what led to that.
+/// H2: a worker that returns because the pool was closed observes what precedes that.
 #[test]
 fn pool_closed() {
     Model::new("pool_closed").floor(4_000).check(|| {
@@ -315,7 +319,8 @@ fn pool_closed() {
     });
 }
 
-/// A worker that is not wanted rests, is called back, and leaves when the pool is closed.
+/// A worker that is not wanted goes on standby, is wanted again, and leaves when the pool is
+/// closed.
 #[test]
 fn pool_wants() {
     Model::new("pool_wants").bound(2).floor(10_000).check(|| {
@@ -354,7 +359,7 @@ impl Drop for Seen {
     }
 }
 
-/// Runs `program` with a task that may be dropped unrun, and a flag to be set before what leads to
+/// Runs `program` with a task that may be dropped unrun, and a flag to be set before the cause of
 /// that.
 fn never_blind(model: Model, program: impl Fn(Seen, &Flag) + Sync + Send + 'static) {
     model.check(move || {
@@ -378,7 +383,7 @@ fn scope_gives_up() {
         let outcome = with_others(1, |cx| {
             cx.scope(|cx| {
                 cx.spawn(move |_| task.used());
-                // The other worker takes it now.
+                // The other worker steals it here.
                 thread::yield_now();
                 cause.store(1, Loose);
                 fail(7)

@@ -1,9 +1,9 @@
-//! Workers that search, sleep and are woken: no work is left while a worker sleeps.
+//! Workers that search, park and are woken: no work is left while a worker is parked.
 //!
-//! Each worker takes one item and returns, as if the item took for ever. So every item needs a worker
-//! of its own, and a wake-up that is lost is a deadlock.
+//! Each worker takes one item and returns, as if the item took for ever. So every item needs a
+//! separate worker, and a lost wake-up is a deadlock.
 
-use super::machine::Bed;
+use super::machine::Parker;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 use std::num::NonZeroUsize;
@@ -16,12 +16,12 @@ use tautline_core::sync::full_fence;
 use tautline_core::task::Idle;
 use tautline_verify::model::Model;
 
-/// The steps of `Worker::seek` and `Worker::offer`, without tasks.
+/// The steps of `Worker::search` and `Worker::offer`, without tasks.
 struct Hall {
     idle: Idle,
-    /// One a poster.
+    /// One per poster.
     deques: Vec<SplitDeque<NonZeroUsize, 4>>,
-    beds: Vec<Bed>,
+    parkers: Vec<Parker>,
 }
 
 impl Hall {
@@ -29,7 +29,7 @@ impl Hall {
         Arc::new(Self {
             idle: Idle::new(workers),
             deques: (0..posters).map(|_| SplitDeque::new()).collect(),
-            beds: (0..workers).map(|_| Bed::default()).collect(),
+            parkers: (0..workers).map(|_| Parker::default()).collect(),
         })
     }
 
@@ -44,7 +44,7 @@ impl Hall {
         }
     }
 
-    /// Posts privately, where only the first item is seen by a thief that came before.
+    /// Posts privately: a thief that precedes the post sees only the first item.
     fn post_private(&self, items: Range<usize>) {
         let owner = self.deques[0].owner().expect("one poster a deque");
         for item in items {
@@ -68,10 +68,10 @@ impl Hall {
     }
 
     fn wake(&self) {
-        let workers = (0..self.beds.len()).map(|w| WorkerId(w as u32));
+        let workers = (0..self.parkers.len()).map(|w| WorkerId(w as u32));
         for worker in workers {
             if self.idle.claim(worker) {
-                return self.beds[worker.index()].wake();
+                return self.parkers[worker.index()].wake();
             }
         }
     }
@@ -88,24 +88,24 @@ impl Hall {
         })
     }
 
-    /// A worker that has lain down sleeps, unless there is an item.
+    /// Parks a worker that has announced its sleep, unless there is an item.
     fn sleep(&self, me: WorkerId, is_item: bool) {
         let stay = !is_item && !self.deques.iter().any(SplitDeque::look);
         while self.idle.is_asleep(me) {
             if !stay && self.idle.claim(me) {
                 break;
             }
-            self.beds[me.index()].sleep();
+            self.parkers[me.index()].sleep();
         }
     }
 
-    /// Until there is an item.
+    /// Searches and parks until there is an item.
     fn seek(&self, me: WorkerId) {
         self.idle.search();
         self.search(me, || false);
     }
 
-    /// Until a searcher has found an item. Before its last look, `raid` may say that there is one.
+    /// Searches until an item is found. Before the final check, `raid` may report one.
     fn search(&self, me: WorkerId, raid: impl Fn() -> bool) {
         while !self.rob() {
             self.idle.announce_sleep(me);
@@ -117,7 +117,7 @@ impl Hall {
     }
 }
 
-/// Posters on threads of their own, but for the first; as many workers as items.
+/// Runs posters on separate threads, but for the first; as many workers as items.
 fn all_find_one(posters: usize, items: usize) {
     let hall = Hall::new(posters, posters * items);
     let mut threads = Vec::new();
@@ -134,7 +134,8 @@ fn all_find_one(posters: usize, items: usize) {
     assert!(!hall.rob(), "an item too many");
 }
 
-/// One poster, one sleeper: "I go to sleep" against "there is work" (published bug: weave#43, rayon#746).
+/// One poster, one sleeper: the announcement of the sleep against the offer (published bug:
+/// weave#43, rayon#746).
 #[test]
 fn sleep_no_lost_wakeup() {
     Model::new("sleep_no_lost_wakeup")
@@ -206,7 +207,7 @@ fn sleep_counted() {
             let theirs = Arc::clone(&hall);
             let worker = thread::spawn(move || {
                 while theirs.idle.is_asleep(woken) {
-                    theirs.beds[woken.index()].sleep();
+                    theirs.parkers[woken.index()].sleep();
                 }
                 while !theirs.rob() {
                     thread::yield_now();
@@ -227,7 +228,8 @@ fn sleep_counted() {
         });
 }
 
-/// Q1, Q3: the claimer of a sleeper sees what that did before, and the sleeper what the claimer did; it may claim itself.
+/// Q1, Q3: the claimer of a sleeper observes what that did before, and the sleeper what the claimer
+/// did; it may claim itself.
 #[test]
 fn sleep_claim() {
     Model::new("sleep_claim").floor(100).check(|| {
@@ -241,7 +243,7 @@ fn sleep_claim() {
                 assert_eq!(
                     theirs.1.load(Relaxed),
                     1,
-                    "asleep, but not what came before"
+                    "asleep, but its earlier writes are not visible"
                 );
             }
             claimed
@@ -255,16 +257,16 @@ fn sleep_claim() {
             assert_eq!(
                 cause.load(Relaxed),
                 1,
-                "woken, but the cause is not to be seen"
+                "woken, but the cause is not visible"
             );
-            assert!(!idle.wanted(), "woken, but it still counts as asleep");
+            assert!(!idle.wanted(), "woken, but still counted as asleep");
         }
         let mine = idle.claim(me);
         let theirs = claimer.join().unwrap();
         assert!(!(mine && theirs), "claimed twice");
-        assert!(!idle.wanted(), "nobody sleeps");
-        assert!(!idle.found(), "nobody sleeps");
+        assert!(!idle.wanted(), "no worker is parked");
+        assert!(!idle.found(), "no worker is parked");
         idle.search();
-        assert!(!idle.found(), "the counts do not agree");
+        assert!(!idle.found(), "the counts are inconsistent");
     });
 }

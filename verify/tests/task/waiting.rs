@@ -9,16 +9,16 @@ use tautline_core::flow::{Ddf, Inputs, Latch, NotReady};
 use tautline_core::task::Cancelled;
 use tautline_verify::model::Model;
 
-/// What became of a body.
+/// The fate of a body.
 #[derive(Default)]
 struct Fate {
     ran: AtomicUsize,
     dropped: AtomicUsize,
-    /// Written when the body goes, whichever way.
+    /// Written when the body is dropped or has run.
     gone: Cell,
 }
 
-/// What a body holds.
+/// Captured by a body.
 struct Token<'a>(&'a Fate, bool);
 
 impl Token<'_> {
@@ -49,7 +49,7 @@ fn both_ways(model: Model, program: impl Fn() -> bool + Sync + Send + 'static) {
     );
 }
 
-/// Whether it ran.
+/// Returns whether it ran.
 fn ran(fate: &Fate) -> bool {
     let (ran, dropped) = (fate.ran.load(Relaxed), fate.dropped.load(Relaxed));
     assert_eq!(ran + dropped, 1, "ran {ran} times, dropped {dropped} times");
@@ -57,17 +57,17 @@ fn ran(fate: &Fate) -> bool {
     ran == 1
 }
 
-/// Cells as inputs, of which loom sees when they are looked at and when the waiter goes.
+/// Inputs whose accesses, and the drop of whose waiter, loom observes.
 struct Watched<'a> {
     cells: [&'a Ddf<usize>; 2],
     count: usize,
-    /// Read with every look at a cell.
+    /// Read at every access to a cell.
     cells_there: &'a Cell,
-    /// Read with every look at the waiter, written when its memory is freed.
+    /// Read at every access to the waiter, written when its memory is freed.
     node_there: Arc<Cell>,
 }
 
-// SAFETY: its drop touches nothing that it borrows.
+// SAFETY: its drop accesses nothing that it borrows.
 unsafe impl<'a> Inputs<'a> for Watched<'a> {
     type Values = usize;
 
@@ -96,7 +96,7 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// In a frame of its own, which goes with it.
+/// Opens a finish in a separate frame, which is freed with it.
 #[inline(never)]
 fn finish<'e, R>(
     cx: &mut Cxt<'_, 'e>,
@@ -105,8 +105,8 @@ fn finish<'e, R>(
     cx.finish(body)
 }
 
-/// A put and the end of the scope come together, of a task that waits for so many cells, the second of which may go with the
-/// scope. Whether the body ran.
+/// A put races with the abort of the scope, for a task that waits for `count` cells, the second of
+/// which may be freed with the scope. Returns whether the body ran.
 fn put_against_end(count: usize, puts: usize) -> bool {
     let first = Arc::new(Ddf::new());
     let node_there = Arc::new(Cell::default());
@@ -134,8 +134,8 @@ fn put_against_end(count: usize, puts: usize) -> bool {
                 token.run();
             });
         });
-        // Gone as soon as the finish has returned, while the pool is still there, whose drop would wait for the putter: the
-        // cells that the scope had for itself, and the scope.
+        // Freed as soon as the finish has returned, while the pool is still alive, whose drop would
+        // wait for the putter: the scope and its private cells.
         cells_there.set(1);
         overwrite_stack();
         ended
@@ -145,7 +145,7 @@ fn put_against_end(count: usize, puts: usize) -> bool {
     putter.join().unwrap();
     drop(second);
     drop(first);
-    assert_eq!(node_there.get(), 1, "freed so often");
+    assert_eq!(node_there.get(), 1, "frees of the node");
     ran
 }
 
@@ -173,7 +173,8 @@ fn waiting_walk_through() {
     both_ways(model, || put_against_end(2, 2));
 }
 
-/// A task that waits for one of two, which are put together, against the end of its scope.
+/// A task that waits for one of two cells, which are put concurrently, against the abort of its
+/// scope.
 #[test]
 fn waiting_any_end() {
     let model = Model::new("waiting_any_end").bound(2).floor(460);
@@ -200,7 +201,7 @@ fn waiting_any_end() {
     });
 }
 
-/// One worker waits for a cell that another puts: the value is seen, and the worker is woken.
+/// One worker waits for a cell that another puts: the value is visible, and the worker is woken.
 #[test]
 fn waiting_put() {
     Model::new("waiting_put").bound(1).floor(14_000).check(|| {

@@ -1,7 +1,7 @@
-//! The core on a board: what the board lends is tried, then tasks run on it.
+//! The core on a board: tests what the board lends, then runs tasks on it.
 //!
-//! One line a part, with its ticks of 0.1 microseconds; the last says PASS, or FAIL after what went wrong, and the machine
-//! ends with that as its exit code.
+//! Prints one line a part, with its ticks of 0.1 microseconds; the last is PASS, or FAIL after the cause. The exit code of the
+//! machine agrees.
 #![no_std]
 #![no_main]
 
@@ -22,13 +22,13 @@ use tautline_core::task::{Cx, Pool};
 use tautline_manycore::virt::{Found, Virt};
 use tautline_manycore::{Heap, Manycore};
 
-/// What tasks run on.
+/// The port of the pool.
 type Chip = Manycore<Virt>;
 
-/// Runs as a task, panics if anything is not as it must be, and says what was seen.
+/// Runs as a task, panics if a check fails, and returns a summary.
 type Part = fn(&mut Cx<'_, '_, Chip>) -> String;
 
-/// What runs on the pool, in this order.
+/// The parts that run on the pool, in this order.
 const PARTS: &[(&str, Part)] = &[
     #[cfg(feature = "overflow")]
     ("overflow", tasks::overflow),
@@ -44,7 +44,7 @@ static HEAP: Heap<Virt> = Heap::new(Virt);
 /// Set before the other harts start.
 static POOL: AtomicPtr<Pool<Chip>> = AtomicPtr::new(ptr::null_mut());
 
-/// What hart 0 does.
+/// Runs on hart 0.
 #[unsafe(no_mangle)]
 fn board_main(found: Found) -> ! {
     let (harts, megabytes) = (found.harts, found.memory.len() >> 20);
@@ -57,7 +57,7 @@ fn board_main(found: Found) -> ! {
         harts,
     )));
     ports::claim(pool.port());
-    // ORDERING: Release, pairs with Acquire in hart: the pool is whole.
+    // ORDERING: Release, pairs with Acquire in hart: the pool is complete.
     POOL.store(ptr::from_ref(pool).cast_mut(), Ordering::Release);
     Virt.start(harts, hart);
     say("ports", pool, || ports::run(pool.port(), 0));
@@ -73,11 +73,11 @@ fn board_main(found: Found) -> ! {
     Virt.exit(0)
 }
 
-/// What the others do.
+/// Runs on the other harts.
 fn hart(number: usize) {
     // ORDERING: Acquire, pairs with Release in board_main.
     let pool = POOL.load(Ordering::Acquire);
-    // SAFETY: it was leaked, and is shared from then on.
+    // SAFETY: the pool was leaked, so it lives for ever, and is only shared from then on.
     let pool = unsafe { &*pool };
     ports::run(pool.port(), number);
     phasers::run(pool.port(), number);

@@ -11,10 +11,10 @@ use tautline_core::sync::Lock;
 use tautline_manycore::virt::{MOST_HARTS, Virt};
 
 const PHASES: usize = 10_000;
-/// Phases in which the same harts meet.
+/// Phases that a fixed set of harts passes.
 const ROUND: usize = 100;
 
-/// The ports of the board, for a phaser to keep.
+/// The ports of the board, owned by a phaser.
 #[derive(Clone, Copy)]
 struct Lent(&'static Chip);
 
@@ -56,15 +56,15 @@ impl Barrier for Lent {
 
 type Task = Registration<Lent>;
 
-/// What harts are handed by those who register them.
+/// The registrations that harts receive from the harts that register them.
 static HANDED: Lock<[Option<Task>; MOST_HARTS]> = Lock::new([const { None }; MOST_HARTS]);
-/// How far each hart is, in phases, the one that it is about to signal included.
+/// The progress of each hart, in phases, including the one that it is about to signal.
 static MARKS: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_HARTS];
 
-/// What each hart does.
+/// Runs on each hart.
 pub fn run(chip: &'static Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
-    // SAFETY: each hart of this program is a worker of its own.
+    // SAFETY: each hart of this program is a distinct worker.
     unsafe { chip.set_current(Some(me.worker(hart))) };
     let (same, in_hardware) = fixed(me);
     let changing = dynamic(me);
@@ -85,7 +85,7 @@ fn child(parent: &mut Task) -> Task {
     child.expect("a mode that the parent has")
 }
 
-/// Hands a task to a hart that waits for it.
+/// Passes a registration to a hart that waits for it.
 fn hand(me: Hart<'_>, hart: usize, task: Task) {
     HANDED.lock(&Virt)[hart] = Some(task);
     me.awake(me.worker(hart));
@@ -97,7 +97,7 @@ fn handed(me: Hart<'_>) -> Task {
     task.expect("handed before the awake")
 }
 
-/// Goes through `phases` phases, and looks whether all others have come as far each time.
+/// Passes `phases` phases, and checks each time that all others have come as far.
 fn phases(me: Hart<'_>, task: &mut Task, phases: usize) {
     for _ in 0..phases {
         let phase = task.signalled().0 + 1;
@@ -113,7 +113,7 @@ fn phases(me: Hart<'_>, task: &mut Task, phases: usize) {
     }
 }
 
-/// Time a phase, and how many the board's lines carried.
+/// The duration of a phase, and the number of phases that the lines of the board carried.
 fn fixed(me: Hart<'static>) -> (u64, usize) {
     let mut task = match me.hart {
         0 => {

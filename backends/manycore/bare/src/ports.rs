@@ -1,4 +1,4 @@
-//! What the board lends, tried by all harts at once.
+//! Tests what the board lends, on all harts at once.
 
 use crate::Chip;
 use alloc::format;
@@ -14,16 +14,16 @@ const EARLY: usize = 1000;
 const ROUNDS: usize = 200;
 const EPISODES: usize = 100;
 
-/// Whose turn it is in the relay, counted on.
+/// The turn of the relay, counted on.
 static TURN: AtomicUsize = AtomicUsize::new(0);
-/// How often a hart has come to where all meet.
+/// The number of times that a hart has come to the common barrier.
 static MET: AtomicUsize = AtomicUsize::new(0);
-/// How many have arrived before others leave the line.
+/// The number of harts that have arrived before others leave the line.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
-/// The episode that each hart is in.
+/// The episode of each hart.
 static MARKS: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_HARTS];
 
-/// Before the harts start: all lines can be had, and no more.
+/// Before the harts start: all lines can be claimed, and no more.
 pub fn claim(chip: &Chip) {
     for line in 0..LINES {
         assert_eq!(chip.claim(), Some(Line(line as u8)));
@@ -33,10 +33,10 @@ pub fn claim(chip: &Chip) {
     assert_eq!(chip.claim(), Some(Line(2)));
 }
 
-/// What each hart does.
+/// Runs on each hart.
 pub fn run(chip: &Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
-    // SAFETY: each hart of this program is a worker of its own.
+    // SAFETY: each hart of this program is a distinct worker.
     unsafe { chip.set_current(Some(me.worker(hart))) };
     assert_eq!(chip.current(), Some(me.worker(hart)));
     me.awake_before_suspend();
@@ -62,12 +62,12 @@ pub fn run(chip: &Chip, hart: usize) -> String {
 pub struct Hart<'c> {
     /// The ports.
     pub chip: &'c Chip,
-    /// Its number, and its worker's.
+    /// The number of the hart, and that of its worker.
     pub hart: usize,
 }
 
 impl Hart<'_> {
-    /// The worker that a hart is here.
+    /// Returns the worker that a hart is here.
     pub fn worker(self, hart: usize) -> WorkerId {
         WorkerId(hart as u32)
     }
@@ -76,7 +76,7 @@ impl Hart<'_> {
         self.worker((self.hart + 1) % self.chip.harts())
     }
 
-    /// How long it takes.
+    /// Returns how long `body` takes.
     pub fn time_ns(self, body: impl FnOnce()) -> u64 {
         let start = self.chip.now();
         body();
@@ -88,7 +88,7 @@ impl Hart<'_> {
         self.chip.park(self.worker(self.hart));
     }
 
-    /// Awakes.
+    /// Awakes a hart.
     pub fn awake(self, worker: WorkerId) {
         self.chip.unpark(worker);
     }
@@ -101,14 +101,14 @@ impl Hart<'_> {
         }
     }
 
-    /// All harts come here before any goes on.
+    /// Waits until all harts have come here.
     pub fn meet(self) {
         let harts = self.chip.harts();
         let all = MET.fetch_add(1, Ordering::AcqRel) / harts * harts + harts;
         self.wait(|| MET.load(Ordering::Acquire) >= all);
     }
 
-    /// An awake that comes first makes the suspend return at once: nobody else would end it.
+    /// An awake that precedes the suspend makes it return at once: no other one would end it.
     fn awake_before_suspend(self) {
         for _ in 0..EARLY {
             self.awake(self.worker(self.hart));
@@ -118,7 +118,7 @@ impl Hart<'_> {
         self.meet();
     }
 
-    /// Each is awoken by the one before it, and not before.
+    /// Each hart is awoken by the one before it, and not earlier.
     fn relay(self) {
         let harts = self.chip.harts();
         for round in 0..ROUNDS {
@@ -136,7 +136,7 @@ impl Hart<'_> {
         self.meet();
     }
 
-    /// On every other line a hart rests with no regard to the clock: the line must ring it.
+    /// On every other line a hart rests without a timer: the line must wake it.
     fn pass(self, line: Line) {
         self.chip.arrive(line);
         if line.0 % 2 == 0 {
@@ -148,7 +148,7 @@ impl Hart<'_> {
         }
     }
 
-    /// Awakes and the line's news share a bit: each must come through while the other does.
+    /// Wake-ups of workers and of lines share a bit: each must arrive while the other does.
     fn episodes(self, line: Line) {
         self.chip.include(line);
         self.meet();
@@ -164,8 +164,8 @@ impl Hart<'_> {
         }
     }
 
-    /// Odd harts leave when all others have arrived, so that nothing but their leaving ends the episode; they come back
-    /// after the others have gone on without them.
+    /// Odd harts leave when all others have arrived, so that only their leaving ends the episode; they return after the
+    /// others have continued without them.
     fn leave_and_return(self, line: Line) {
         let harts = self.chip.harts();
         let (odd, even) = (harts / 2, harts - harts / 2);

@@ -11,7 +11,7 @@ use tautline_core::task::Cx;
 const SPAWNERS: u64 = 200;
 const TASKS: u64 = 1000;
 
-/// Some hundred bytes of stack each.
+/// Uses some hundred bytes of stack a level.
 const LEVELS: u64 = 30_000;
 
 /// Tasks that spawn tasks, each of which adds its number.
@@ -27,7 +27,7 @@ pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
             });
         }
     });
-    assert!(ended.is_ok(), "nobody cancels it");
+    assert!(ended.is_ok(), "no task cancels it");
     let (tasks, sum) = (SPAWNERS * TASKS, sum.into_inner());
     assert_eq!(
         sum,
@@ -38,7 +38,7 @@ pub fn finish(cx: &mut Cx<'_, '_, Chip>) -> String {
     format!("{tasks} tasks, sum {sum}")
 }
 
-/// Forks in forks, far beyond the stack of a hart.
+/// Nested forks, far beyond the stack of a hart.
 pub fn deep(cx: &mut Cx<'_, '_, Chip>) -> String {
     fn fork(cx: &mut Cx<'_, '_, Chip>, levels: u64) -> u64 {
         if levels == 0 {
@@ -52,7 +52,7 @@ pub fn deep(cx: &mut Cx<'_, '_, Chip>) -> String {
     format!("{forks} forks in each other")
 }
 
-/// Calls itself until its stack is full: that of its hart or, where there is one hart only, a further piece.
+/// Recurses until the stack is full: that of the hart or, with one hart only, a further piece.
 #[cfg(feature = "overflow")]
 pub fn overflow(cx: &mut Cx<'_, '_, Chip>) -> String {
     fn deeper(levels: u64) -> u64 {

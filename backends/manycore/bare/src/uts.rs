@@ -15,10 +15,10 @@ use tautline_core::task::Cx;
 
 const SEED: u32 = 559;
 const ROOT_CHILDREN: u32 = 2000;
-/// Nodes whose last word, without its sign, is below have two children; the product is no whole number.
+/// Nodes whose last word, without its sign, is below this have two children; the product is not an integer.
 const LIMIT: u32 = (0.4995 * (1u64 << 31) as f64) as u32 + 1;
 
-/// What the tree has.
+/// The published counts of the tree.
 const ANL: Counts = Counts {
     nodes: 2_859_057,
     leaves: 1_430_528,
@@ -50,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// These are all the children's.
+    /// The words that all children share.
     fn under_a_node(self) -> Self {
         Self {
             nodes: self.nodes + 1,
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// The hash of a few words.
+/// Returns the hash of a few words.
 fn hash<const WORDS: usize>(words: [u32; WORDS]) -> State {
     let mut block = [0; 64];
     for (to, word) in block.chunks_exact_mut(4).zip(words) {
@@ -121,7 +121,7 @@ pub fn anl(cx: &mut Cx<'_, '_, Chip>) -> String {
     format!("anl, {nodes} nodes, {leaves} leaves, depth {depth}")
 }
 
-/// Nodes to be visited, each with its depth, and what has been counted.
+/// Nodes to be visited, each with its depth, and the counts so far.
 struct Nodes {
     todo: Vec<(State, u32)>,
     counts: Counts,

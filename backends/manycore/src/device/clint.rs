@@ -16,10 +16,10 @@ pub struct Clint {
 }
 
 impl Clint {
-    /// The interruptor at `base`, for the harts below `harts`.
+    /// Returns the interruptor at `base`, for the harts below `harts`.
     ///
     /// # Safety
-    /// The caller must guarantee that the registers of the harts below `harts` are there as long as this value or a copy of
+    /// The caller must ensure that the registers of the harts below `harts` exist as long as this value or a copy of
     /// it is used, and that memory safety depends on none of them: any copy may write them at any time.
     pub const unsafe fn at(base: NonNull<u8>, harts: usize) -> Self {
         Self { base, harts }
@@ -31,7 +31,7 @@ impl Clint {
     /// If there is no such hart.
     pub fn set_software(&self, hart: usize, pending: bool) {
         self.check(hart);
-        // SAFETY: the register of a hart below `harts` is there, by the contract of `at`.
+        // SAFETY: the register of a hart below `harts` exists, as the caller of `at` ensures.
         let register = unsafe { Register::<u32>::at(self.base, SOFTWARE + 4 * hart) };
         register.write(u32::from(pending));
     }
@@ -42,7 +42,7 @@ impl Clint {
     /// If there is no such hart.
     pub fn set_timer(&self, hart: usize, time: u64) {
         self.check(hart);
-        // SAFETY: the register of a hart below `harts` is there, by the contract of `at`.
+        // SAFETY: the register of a hart below `harts` exists, as the caller of `at` ensures.
         let register = unsafe { Register::<u64>::at(self.base, TIMER + 8 * hart) };
         register.write(time);
     }

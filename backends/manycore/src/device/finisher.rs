@@ -13,17 +13,17 @@ const FAIL: u32 = 0x3333;
 pub struct Finisher(NonNull<u8>);
 
 impl Finisher {
-    /// The finisher at `base`.
+    /// Returns the finisher at `base`.
     ///
     /// # Safety
-    /// Its register is there, and nobody else uses it.
+    /// The caller must ensure that its register exists and has no other user.
     pub const unsafe fn at(base: NonNull<u8>) -> Self {
         Self(base)
     }
 
-    /// Ends the machine with that exit code; the caller may still run for a moment.
+    /// Ends the machine with this exit code; the caller may run on for a moment.
     pub fn end(&self, code: u16) {
-        // SAFETY: promised to `at`.
+        // SAFETY: the register exists and has no other user, as the caller of `at` ensures.
         let register = unsafe { Register::<u32>::at(self.0, 0) };
         register.write(match code {
             0 => PASS,

@@ -1,4 +1,4 @@
-//! Devices of boards: what their registers mean, wherever they lie.
+//! Devices of boards: the meaning of their registers, at any address.
 
 mod clint;
 mod finisher;
@@ -14,22 +14,22 @@ use core::ptr::NonNull;
 struct Register<T>(NonNull<T>);
 
 impl<T: Copy> Register<T> {
-    /// The register `offset` bytes behind `base`.
+    /// Returns the register `offset` bytes behind `base`.
     ///
     /// # Safety
-    /// It is there, is aligned for a `T`, and may be read and written at any time by any hart.
+    /// The caller must ensure that the register exists, is aligned for a `T`, and may be read and written at any time by any hart.
     unsafe fn at(base: NonNull<u8>, offset: usize) -> Self {
-        // SAFETY: inside the device, as the caller promises.
+        // SAFETY: inside the device, as the caller ensures.
         Self(unsafe { base.add(offset) }.cast())
     }
 
     fn read(&self) -> T {
-        // SAFETY: promised to `at`.
+        // SAFETY: the register exists, as the caller of `at` ensures.
         unsafe { self.0.read_volatile() }
     }
 
     fn write(&self, value: T) {
-        // SAFETY: promised to `at`.
+        // SAFETY: the register exists, as the caller of `at` ensures.
         unsafe { self.0.write_volatile(value) }
     }
 }

@@ -13,14 +13,14 @@ const MAY_SEND: u8 = 1 << 5;
 #[derive(Debug)]
 pub struct Uart(NonNull<u8>);
 
-// SAFETY: its registers are the same for every hart.
+// SAFETY: the registers are the same for every hart.
 unsafe impl Send for Uart {}
 
 impl Uart {
-    /// The serial line at `base`.
+    /// Returns the serial line at `base`.
     ///
     /// # Safety
-    /// Its registers are there, one byte apart.
+    /// The caller must ensure that its registers exist, one byte apart.
     pub const unsafe fn at(base: NonNull<u8>) -> Self {
         Self(base)
     }
@@ -28,7 +28,7 @@ impl Uart {
 
 impl fmt::Write for Uart {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: promised to `at`.
+        // SAFETY: the registers exist, as the caller of `at` ensures.
         let (data, status) = unsafe {
             (
                 Register::<u8>::at(self.0, DATA),

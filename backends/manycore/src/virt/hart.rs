@@ -6,16 +6,16 @@ use core::arch::asm;
 const SOFTWARE: usize = 1 << 3;
 const TIMER: usize = 1 << 7;
 
-/// The number of this hart, which the entry has put into the thread pointer.
+/// Returns the number of this hart, which the entry has stored in the thread pointer.
 #[inline(always)]
 pub(super) fn number() -> usize {
     let number;
-    // SAFETY: reads a register that nobody writes after the entry.
+    // SAFETY: reads a register that is not written after the entry.
     unsafe { asm!("mv {}, tp", out(reg) number, options(pure, nomem, nostack, preserves_flags)) }
     number
 }
 
-/// The machine's timer, by the register that shows it.
+/// Returns the machine's timer.
 #[inline(always)]
 pub(super) fn time() -> u64 {
     let time;
@@ -24,13 +24,13 @@ pub(super) fn time() -> u64 {
     time
 }
 
-/// Orders memory and devices, all before against all after.
+/// Orders all earlier accesses to memory and devices before all later ones.
 pub(super) fn order_devices() {
-    // SAFETY: a fence. It counts as touching memory, so that the compiler moves none across.
+    // SAFETY: a fence. It is declared to access memory, so that the compiler moves no access across it.
     unsafe { asm!("fence iorw, iorw", options(nostack, preserves_flags)) }
 }
 
-/// Sleeps until a software interrupt is pending, or the timer's if it counts; says whether it was the former.
+/// Sleeps until a software interrupt is pending, or the timer interrupt if it is enabled; returns whether it was the former.
 pub(super) fn wait(timer_counts: bool) -> bool {
     let ends = if timer_counts {
         SOFTWARE | TIMER
@@ -38,7 +38,7 @@ pub(super) fn wait(timer_counts: bool) -> bool {
         SOFTWARE
     };
     let pending: usize;
-    // SAFETY: interrupts are off (`mstatus.MIE`), so that one that is pending ends the `wfi` and does nothing else.
+    // SAFETY: interrupts are off (`mstatus.MIE`), so that a pending one ends the `wfi` and has no other effect.
     unsafe {
         asm!("csrw mie, {ends}", "wfi", "csrr {pending}, mip",
             ends = in(reg) ends, pending = lateout(reg) pending, options(nostack, preserves_flags));

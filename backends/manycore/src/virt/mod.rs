@@ -1,9 +1,8 @@
 //! The machine `virt` of QEMU, in machine mode, without firmware: 1 to 64 RISC-V harts.
 //!
-//! What carries what: a hart's wake-up bit is its software interrupt, pending; rest is `wfi`, which a pending interrupt
-//! ends though interrupts are off, so there are no handlers; the clock is the machine's timer, and each hart's compare
-//! register bounds its rest. There is no barrier wire: a line is a word in memory, and its end is told by software
-//! interrupts.
+//! A hart's wake-up bit is its pending software interrupt; resting is `wfi`, which a pending interrupt ends although interrupts
+//! are off, so there are no handlers; the clock is the machine's timer, and each hart's compare register bounds its rest.
+//! There is no barrier wire: a line is a word in memory, and software interrupts notify its end.
 //!
 //! A program is linked with `link.ld` beside this crate, and has a function
 //! `#[unsafe(no_mangle)] fn board_main(found: Found) -> !`, called on hart 0. The other harts rest until
@@ -22,7 +21,7 @@ use core::ptr::NonNull;
 use tautline_core::port::{Clock, Relax};
 use tautline_core::sync::Lock;
 
-/// So many harts are used; others never leave the entry.
+/// The number of harts used; others stay in the entry code.
 pub const MOST_HARTS: usize = crate::line::MOST_HARTS;
 
 const FINISHER: usize = 0x10_0000;
@@ -32,7 +31,7 @@ const UART: usize = 0x1000_0000;
 /// Bytes of stack of each hart, as a power of two; the lowest ones trap.
 const STACK_SHIFT: usize = 18;
 
-/// Turns for which a hart that panics waits for the line to be free.
+/// Turns for which a hart that panics waits for the serial line.
 const MOST_TURNS: u32 = 1 << 20;
 
 /// The board.
@@ -44,12 +43,12 @@ const fn device(address: usize) -> NonNull<u8> {
 }
 
 fn clint() -> Clint {
-    // SAFETY: the device has room for the registers of 4095 harts, and ignores writes to those of harts that the machine lacks;
+    // SAFETY: the device has registers for 4095 harts, and ignores writes to those of harts that the machine lacks;
     // no memory safety depends on an interrupt.
     unsafe { Clint::at(device(CLINT), MOST_HARTS) }
 }
 
-// SAFETY: it is there, at one byte a register.
+// SAFETY: the device exists, with registers one byte apart.
 static LINE: Lock<Uart> = Lock::new(unsafe { Uart::at(device(UART)) });
 
 impl Clock for Virt {
@@ -65,7 +64,7 @@ impl Relax for Virt {
 }
 
 /// Ticks are of 0.1 microseconds.
-// SAFETY: the number is the hart's own; the floor lies inside its stack or piece, as `stack` keeps it; nothing unwinds.
+// SAFETY: the number is unique to the hart; the floor lies inside its stack or piece, as `stack` ensures; nothing unwinds.
 unsafe impl Board for Virt {
     const REST_TICKS: u64 = 200;
     const WAKE_TICKS: u64 = 200;
@@ -100,24 +99,24 @@ unsafe impl Board for Virt {
 }
 
 impl Virt {
-    /// Writes to the serial line, all of it or, if the machine is in a panic, mixed with others' words.
+    /// Writes to the serial line: all of it or, if the machine panics, interleaved with other harts' text.
     pub fn say(&self, text: fmt::Arguments<'_>) {
         let said = LINE.lock(self).write_fmt(text);
         said.expect("a line without errors");
     }
 
-    /// As [`say`](Self::say), though a hart that will never go on may be saying something.
+    /// As [`say`](Self::say), although a hart that has stopped for good may hold the line.
     pub fn cry(&self, text: fmt::Arguments<'_>) {
         let held = (0..MOST_TURNS).find_map(|_| LINE.try_lock());
-        // SAFETY: it is there, at one byte a register.
+        // SAFETY: the device exists, with registers one byte apart.
         let mut line = unsafe { Uart::at(device(UART)) };
         _ = line.write_fmt(text);
         drop(held);
     }
 
-    /// Ends the machine with that exit code.
+    /// Ends the machine with this exit code.
     pub fn exit(&self, code: u16) -> ! {
-        // SAFETY: it is there, and only this function uses it.
+        // SAFETY: the device exists, and only this function uses it.
         unsafe { Finisher::at(device(FINISHER)) }.end(code);
         loop {
             self.rest(None);

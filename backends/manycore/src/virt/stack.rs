@@ -1,9 +1,9 @@
-//! Stacks: one of its own for each hart, further pieces from the heap.
+//! Stacks: one for each hart, further pieces from the heap.
 //!
 //! # Algorithm
 //! Below each stack lie [`GUARD_BYTES`] that trap. Those of a hart's own stack are locked by the first entry of its physical
-//! memory protection, for good. Those of the piece that it is on are in the second entry, which changes with the piece and
-//! so is not locked. An entry that is not locked does not bind machine mode, except where loads and stores have the rights
+//! memory protection, permanently. Those of the piece that it currently uses are in the second entry, which changes with the
+//! piece and so is not locked. An unlocked entry does not apply to machine mode, except where loads and stores have the rights
 //! of user mode (`mstatus.MPRV`): the entry code sets that, and gives user mode all other memory by the third entry.
 //! A trap returns to the rights of machine mode, so the message about it can be written.
 
@@ -23,14 +23,14 @@ const PIECE: Layout = match Layout::from_size_align(256 << 10, GUARD_BYTES) {
     Err(_) => panic!("the alignment is a power of two"),
 };
 
-/// What is kept free above the guard below the deepest fork, for what it calls, in bytes.
+/// Bytes kept free above the guard below the deepest fork, for the functions that it calls.
 const RESERVE_BYTES: usize = 32 << 10;
 
 /// Configuration of a physical-memory-protection entry that denies all access to a naturally
 /// aligned range.
 const NO_ACCESS: usize = 0x18;
 
-/// Where the piece begins that a hart is on, its own; 0 if it is on its own stack.
+/// The beginning of the piece that a hart uses, private to the hart; 0 if it uses its own stack.
 static PIECES: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_HARTS];
 
 unsafe extern "C" {
@@ -38,36 +38,36 @@ unsafe extern "C" {
     static __stacks: u8;
 }
 
-/// The lowest address of a hart's own stack.
+/// Returns the lowest address of a hart's own stack.
 pub(super) fn lowest(hart: usize) -> usize {
     (&raw const __stacks).addr() + (hart << STACK_SHIFT)
 }
 
-/// The lowest address of the stack that a hart is on.
+/// Returns the lowest address of the stack that a hart uses.
 fn start(hart: usize) -> usize {
-    // ORDERING: Relaxed: the hart's own.
+    // ORDERING: Relaxed: private to the hart.
     match PIECES[hart].load(Ordering::Relaxed) {
         0 => lowest(hart),
         piece => piece,
     }
 }
 
-/// The addresses that trap below the stack that a hart is on.
+/// Returns the addresses that trap below the stack that a hart uses.
 pub(super) fn guard(hart: usize) -> Range<usize> {
     let start = start(hart);
     start..start + GUARD_BYTES
 }
 
-/// The lowest address that calls may reach.
+/// Returns the lowest address that calls may reach.
 pub(super) fn floor() -> usize {
     guard(hart::number()).end + RESERVE_BYTES
 }
 
-/// Makes the guard of `piece` trap on this hart, in place of the last one's; 0 for none.
+/// Makes the guard of `piece` trap on this hart, in place of the previous one; 0 for none.
 fn protect(piece: usize) {
     let (none, on) = (0xff_usize << 8, NO_ACCESS << 8);
-    // SAFETY: nothing but stacks is forbidden, and there only what no live frame uses. Off while the address changes; the last
-    // instruction makes later accesses see it.
+    // SAFETY: only stacks are forbidden, and of these only what no live frame uses. The entry is off while the address changes;
+    // the last instruction makes later accesses observe it.
     unsafe {
         asm!("csrc pmpcfg0, {none}", "sfence.vma", none = in(reg) none, options(nostack));
         if piece != 0 {
@@ -78,7 +78,7 @@ fn protect(piece: usize) {
     }
 }
 
-/// Calls `body` on a piece of its own, if there is memory for it.
+/// Calls `body` on a further piece of stack, if there is memory for it.
 pub(super) fn on_more(mut body: &mut dyn FnMut()) {
     // SAFETY: the layout is not empty.
     let piece = unsafe { alloc(PIECE) };
@@ -86,12 +86,12 @@ pub(super) fn on_more(mut body: &mut dyn FnMut()) {
         return;
     }
     let mine = &PIECES[hart::number()];
-    // ORDERING: Relaxed: the hart's own.
+    // ORDERING: Relaxed: private to the hart.
     let before = mine.load(Ordering::Relaxed);
-    // ORDERING: Relaxed: the hart's own.
+    // ORDERING: Relaxed: private to the hart.
     mine.store(piece.addr(), Ordering::Relaxed);
     protect(piece.addr());
-    // SAFETY: the top is aligned as calls require, and the piece is this call's alone; the stack pointer is put back from a
+    // SAFETY: the top is aligned as calls require, and the piece belongs to this call alone; the stack pointer is restored from a
     // register that calls preserve; nothing unwinds here.
     unsafe {
         asm!("mv s2, sp", "mv sp, {top}", "jalr {call}", "mv sp, s2",
@@ -102,9 +102,9 @@ pub(super) fn on_more(mut body: &mut dyn FnMut()) {
             clobber_abi("C"));
     }
     protect(before);
-    // ORDERING: Relaxed: the hart's own.
+    // ORDERING: Relaxed: private to the hart.
     mine.store(before, Ordering::Relaxed);
-    // SAFETY: it came from there with this layout, no frame is on it any more, and its guard is off.
+    // SAFETY: the piece was allocated above with this layout, no frame is on it any more, and its guard is off.
     unsafe { dealloc(piece, PIECE) };
 }
 

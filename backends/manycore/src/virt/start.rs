@@ -12,7 +12,7 @@ use tautline_core::sync::{AtomicPtr, Ordering};
 
 // Each hart: its number into the thread pointer; traps, floating point, a stack whose guard is locked by the first entry of
 // the physical memory protection. The second is off; by the third user mode may use all memory, and from then on loads and
-// stores have its rights (see `stack`). Hart 0 clears what must be zero and goes on with the address of the device
+// stores have its rights (see `stack`). Hart 0 clears zero-initialized memory and continues with the address of the device
 // tree; the others sleep until their software interrupt is pending, and take it.
 global_asm!(
     ".section .text.start, \"ax\"",
@@ -75,15 +75,15 @@ global_asm!(
     other = sym other,
 );
 
-// SAFETY (the contract of the linker script): the program defines it so.
+// SAFETY (the contract of the linker script): the program defines it with this signature.
 unsafe extern "Rust" {
     safe fn board_main(found: Found) -> !;
 }
 
-/// What the machine is, by its own description.
+/// The machine according to its device tree.
 #[derive(Debug)]
 pub struct Found {
-    /// How many harts, 64 at most.
+    /// The number of harts, 64 at most.
     pub harts: usize,
     /// The memory that neither the program nor its stacks use.
     pub memory: &'static mut [MaybeUninit<u8>],
@@ -91,15 +91,15 @@ pub struct Found {
 
 static ENTRY: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
-/// Says what harts other than 0 call when they are rung.
+/// Sets the function that harts other than 0 call when they are woken.
 pub(super) fn set_entry(entry: fn(usize)) {
     // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible; no mutant: no model boots
-    // the board, and the ring that starts a hart orders devices and memory, too.
+    // the board, and the interrupt that starts a hart orders devices and memory, too.
     ENTRY.store(entry as *mut (), Ordering::Release);
 }
 
 extern "C" fn first(tree: *const u8) -> ! {
-    // SAFETY: the machine hands the address of its tree to every hart; nothing has been written behind the stacks.
+    // SAFETY: the machine passes the address of its tree to every hart; nothing has been written behind the stacks.
     let described = unsafe { Fdt::from_ptr(tree) };
     let described = described.unwrap_or_else(|error| panic!("device tree at {tree:p}: {error}"));
     let harts = described.cpus().count().min(MOST_HARTS);
@@ -128,8 +128,8 @@ extern "C" fn other() {
     }
 }
 
-// The vector must be a multiple of 4, and the stack may be what trapped: its top is as good as any, since a trap does not
-// return.
+// The vector must be a multiple of 4, and the stack may be the cause of the trap: execution continues at its top, since a trap
+// does not return.
 global_asm!(
     ".section .text.trap, \"ax\"",
     ".balign 4",

@@ -10,7 +10,7 @@ thread_local! {
     static HART: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The calling thread is that hart from now on.
+/// Makes the calling thread this hart.
 pub(crate) fn be(hart: usize) {
     HART.set(hart);
 }
@@ -49,7 +49,7 @@ impl Relax for Threads {
     }
 }
 
-// SAFETY: each thread of a test says which hart it is, each another; nothing here knows of stacks.
+// SAFETY: each thread of a test has a distinct hart; the limits of the stack are those provided.
 unsafe impl Board for Threads {
     const REST_TICKS: u64 = 20_000;
     const WAKE_TICKS: u64 = 20_000;
@@ -67,13 +67,16 @@ unsafe impl Board for Threads {
     fn rest(&self, within: Option<u64>) {
         let bit = &self.bits[HART.get()];
         let is_set = bit.is_set.lock().unwrap_or_else(PoisonError::into_inner);
-        // A test that hangs shall fail: nothing here waits for minutes.
+        // A test that hangs must fail: no wait here takes minutes.
         let within = within.map_or(Duration::from_secs(60), Duration::from_nanos);
         let waited = bit
             .changed
             .wait_timeout_while(is_set, within, |is_set| !*is_set);
         let (mut is_set, end) = waited.unwrap_or_else(PoisonError::into_inner);
-        assert!(!end.timed_out() || within.as_secs() < 60, "nobody rings");
+        assert!(
+            !end.timed_out() || within.as_secs() < 60,
+            "no hart wakes this one"
+        );
         *is_set = false;
     }
 }

@@ -4,8 +4,8 @@
 use super::tree::text;
 use std::path::{Component, Path, PathBuf};
 
-/// The least quota on the way from this process's groups up to the mounted roots, in processors, and the
-/// limits that are malformed: they are taken for none.
+/// Returns the least quota between this process's groups and the mounted roots, in processors, and the
+/// malformed limits, which are ignored.
 pub(super) fn quota(root: &Path) -> (Option<f64>, Vec<String>) {
     let mounts = text(root, "proc/self/mountinfo").unwrap_or_default();
     let groups = text(root, "proc/self/cgroup").unwrap_or_default();
@@ -21,7 +21,7 @@ pub(super) fn quota(root: &Path) -> (Option<f64>, Vec<String>) {
     (least, malformed)
 }
 
-/// A line of /proc/self/cgroup that has to do with processor time.
+/// A line of /proc/self/cgroup that concerns processor time.
 struct Group<'a> {
     unified: bool,
     path: &'a Path,
@@ -37,7 +37,7 @@ impl<'a> Group<'a> {
             .then_some(Self { unified, path })
     }
 
-    /// The folders from the group's own up to the mount point.
+    /// Returns the folders from the group's own up to the mount point.
     fn folders(&self, root: &Path, mounts: &str) -> Vec<PathBuf> {
         let (top, mount) = mounts
             .lines()
@@ -45,7 +45,7 @@ impl<'a> Group<'a> {
             .unwrap_or_else(|| (PathBuf::from("/"), self.usual()));
         let mut folder = root.join(mount.strip_prefix("/").unwrap_or(&mount));
         let mut folders = vec![folder.clone()];
-        // A path outside what is mounted here belongs to the host: only the mount point is ours.
+        // A path outside of what is mounted here belongs to the host: only the mount point is visible.
         let below = self.path.strip_prefix(&top).unwrap_or(Path::new(""));
         for part in below.components() {
             match part {
@@ -88,7 +88,7 @@ fn unescape(field: &str) -> String {
     field.replace("\\040", " ")
 }
 
-/// The limit that one group sets; its text if it is malformed.
+/// Returns the limit that one group sets, or its text if it is malformed.
 fn limit(folder: &Path) -> Result<Option<f64>, String> {
     let line = match text(folder, "cpu.max") {
         Some(line) => line.trim().to_owned(),

@@ -1,6 +1,6 @@
-//! Which processors the launcher lets this thread use.
+//! The processors that this thread may use.
 
-/// The numbers of the allowed processors, never none.
+/// Returns the numbers of the allowed processors, at least one.
 pub(super) fn allowed() -> Vec<usize> {
     let mut cpus = system();
     if cpus.is_empty() {
@@ -12,7 +12,7 @@ pub(super) fn allowed() -> Vec<usize> {
 
 #[cfg(target_os = "linux")]
 fn system() -> Vec<usize> {
-    // The kernel refuses a mask smaller than its own, whose size it does not tell.
+    // The kernel refuses a mask smaller than its own, whose size it does not report.
     (0..8)
         .find_map(|doubled| read_mask(vec![0; 16 << doubled]))
         .unwrap_or_default()
@@ -36,20 +36,20 @@ fn system() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// Keeps the calling thread on processor `cpu`. False if the system would not: the thread then runs
-/// anywhere it may.
+/// Pins the calling thread to processor `cpu`. Returns false if the system refuses: the thread then runs
+/// on any allowed processor.
 #[cfg(target_os = "linux")]
 pub fn pin(cpu: usize) -> bool {
     let width = usize::BITS as usize;
     let mut mask = vec![0usize; cpu / width + 1];
     mask[cpu / width] = 1 << (cpu % width);
-    // SAFETY: the kernel reads the bytes of the mask, no more; 0 is the calling thread.
+    // SAFETY: the kernel only reads the bytes of the mask; 0 is the calling thread.
     let status =
         unsafe { libc::sched_setaffinity(0, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
     status == 0
 }
 
-/// Keeps the calling thread on processor `cpu`. False if the system would not.
+/// Pins the calling thread to processor `cpu`. Returns false if the system refuses.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(cpu: usize) -> bool {
     core_affinity::set_for_current(core_affinity::CoreId { id: cpu })

@@ -1,8 +1,7 @@
-//! What this machine lends the process: processors, quota, cores, caches, memory nodes.
+//! What this machine offers the process: processors, quota, cores, caches, memory nodes.
 //!
-//! Everything is read from the system's own tables below a root that tests replace; a table that is
-//! missing leaves its answer empty and never fails. The mask that a launcher set is the upper bound:
-//! nothing here widens it.
+//! Everything is read from the system's tables below a root that tests replace; a missing table leaves its
+//! result empty and never fails. The mask that a launcher set is the upper bound: it is never widened.
 
 mod cgroup;
 mod mask;
@@ -61,7 +60,7 @@ pub enum Fallback {
     Caches(Vec<usize>),
     /// These processors belong to no memory node.
     Nodes(Vec<usize>),
-    /// A limit of the control group that is malformed, with its text: it limits nothing.
+    /// A malformed limit of the control group, with its text: it is ignored.
     Quota(String),
 }
 
@@ -115,8 +114,8 @@ impl Machine {
         }
     }
 
-    /// A machine that another table describes: its processor's name, the processors that may be used,
-    /// their caches and memory nodes. No quota is known of it. [`Cpu::thread`] is counted here, in the
+    /// Creates a machine that another table describes: the name of its processor, the processors that may be
+    /// used, their caches and memory nodes. Its quota is unknown. [`Cpu::thread`] is counted here, in the
     /// order of the numbers.
     ///
     /// # Panics
@@ -142,47 +141,47 @@ impl Machine {
         }
     }
 
-    /// The processor's name.
+    /// Returns the processor's name.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// The allowed processors, by number.
+    /// Returns the allowed processors, by number.
     pub fn allowed(&self) -> &[Cpu] {
         &self.cpus
     }
 
-    /// How many processors there are, allowed or not; at least the allowed ones.
+    /// Returns the number of processors, allowed or not; at least the allowed ones.
     pub fn online(&self) -> usize {
         self.online
     }
 
-    /// How many processors' worth of time the control group grants, if it sets a limit.
+    /// Returns how many processors' worth of time the control group grants, if it sets a limit.
     pub fn quota(&self) -> Option<f64> {
         self.quota
     }
 
-    /// The caches of the allowed processors, nearest first.
+    /// Returns the caches of the allowed processors, nearest first.
     pub fn caches(&self) -> &[Cache] {
         &self.caches
     }
 
-    /// The memory nodes of the allowed processors.
+    /// Returns the memory nodes of the allowed processors.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// What is assumed where the system's tables are missing or damaged.
+    /// Returns what is assumed where the system's tables are missing or damaged.
     pub fn fallbacks(&self) -> &[Fallback] {
         &self.fallbacks
     }
 
-    /// How many cores the allowed processors belong to.
+    /// Returns the number of cores to which the allowed processors belong.
     pub fn cores(&self) -> usize {
         self.cpus.iter().filter(|cpu| cpu.thread == 0).count()
     }
 
-    /// The processors that workers are pinned to by default, in this order: one for each allowed
+    /// Returns the processors that workers are pinned to by default, in this order: one for each allowed
     /// processor, at most the quota rounded up, and at least one; first one of each core, node by node.
     pub fn cpus(&self) -> Vec<usize> {
         let mut order: Vec<&Cpu> = self.cpus.iter().collect();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A machine made of files; gone at the end of the test.
+/// A machine made of files; removed at the end of the test.
 struct Fake(PathBuf);
 
 impl Fake {

@@ -5,12 +5,12 @@ use super::{Cache, Cpu, Node};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The text of a table; `None` if it cannot be read.
+/// Returns the text of a table; `None` if it cannot be read.
 pub(super) fn text(folder: &Path, name: &str) -> Option<String> {
     std::fs::read_to_string(folder.join(name)).ok()
 }
 
-/// The processor's name, which architectures keep under different headings.
+/// Returns the processor's name, which architectures store under different headings.
 pub(super) fn model(root: &Path) -> Option<String> {
     let info = text(root, "proc/cpuinfo").unwrap_or_default();
     let value = |wanted: &str| {
@@ -28,15 +28,15 @@ pub(super) fn model(root: &Path) -> Option<String> {
         })
 }
 
-/// How many processors the system runs; 0 if it does not say.
+/// Returns how many processors the system runs; 0 if unknown.
 pub(super) fn online(root: &Path) -> usize {
     text(root, "sys/devices/system/cpu/online").map_or(0, |line| list(&line).len())
 }
 
-/// The core of a processor that no table names.
+/// A processor whose core no table names.
 const UNKNOWN: usize = usize::MAX;
 
-/// The processors, and those whose core no table names: each of them counts as a core.
+/// Returns the processors, and those whose core no table names: each of them counts as a core.
 pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> (Vec<Cpu>, Vec<usize>) {
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     for &id in allowed {
@@ -82,7 +82,7 @@ pub(super) fn count_threads(cpus: &mut [Cpu]) {
 pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {
     let mut caches: Vec<Cache> = Vec::new();
     for id in allowed {
-        // No processor lists more than a handful.
+        // No processor has more than a few caches.
         for index in 0..16 {
             let folder = root.join(format!("sys/devices/system/cpu/cpu{id}/cache/index{index}"));
             let Some(cache) = cache(&folder, allowed) else {
@@ -148,9 +148,9 @@ fn memory(info: &str) -> u64 {
         .map_or(0, |kilobytes| kilobytes << 10)
 }
 
-/// The numbers of a list such as `0-3,8`; what cannot be read is left out.
+/// Returns the numbers of a list such as `0-3,8`; unreadable parts are skipped.
 fn list(line: &str) -> Vec<usize> {
-    /// More processors than any system numbers: a longer range is a damaged table.
+    /// More processors than any system has: a longer range is a damaged table.
     const MOST: usize = 1 << 16;
     line.trim()
         .split(',')

@@ -45,15 +45,15 @@ impl fmt::Debug for Watcher {
 /// What threads are started with.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How many workers, the caller of [`Threads::run`] included, at least 1.
+    /// The number of workers, the caller of [`Threads::run`] included, at least 1.
     pub workers: usize,
-    /// How many there may be later.
+    /// The largest number of workers later.
     pub most: usize,
-    /// The memories of the node; its workers stand where the tree's do, in turn.
+    /// The memories of the node; its workers are at the tree's leaves, in turn.
     pub tree: Hierarchy,
-    /// Where tasks wait that were bound to a place from outside it.
+    /// Where tasks wait that were bound to a domain from outside of it.
     pub outside: Outside,
-    /// The processor of each worker, in turn; none: not pinned.
+    /// The processor of each worker, in turn; empty: not pinned.
     pub cpus: Vec<usize>,
     /// How phasers of tasks are built.
     pub phasers: phaser::Config,
@@ -64,7 +64,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// So many workers, equally near, not pinned.
+    /// A plan for `workers` workers at equal distances, not pinned.
     ///
     /// # Panics
     /// No worker.
@@ -92,24 +92,24 @@ impl Plan {
 
 /// A pool of tasks with the threads that work in it.
 ///
-/// A thread that calls [`run`](Self::run) is a worker until its task has ended; beside it work as many threads
-/// as make up the number of workers. Dropping it ends the threads.
+/// A thread that calls [`run`](Self::run) is a worker until its task has ended; further threads make up the number of
+/// workers. Dropping it ends the threads.
 pub struct Threads {
     pool: Arc<Pool<Node>>,
     cpus: Vec<usize>,
-    /// One a started worker, in order; the first is worker [`CALLERS`].
+    /// The started workers, in order; the first is worker [`CALLERS`].
     started: Mutex<Vec<JoinHandle<()>>>,
     /// For callers that wait for a seat.
     left: (Mutex<Left>, Condvar),
 }
 
 impl Threads {
-    /// Threads for the workers of `plan`.
+    /// Starts the threads for the workers of `plan`.
     ///
     /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
     pub fn start(plan: &Plan) -> Self {
         let in_tree = plan.tree.workers();
-        // Callers stand where the first worker does.
+        // Callers are at the leaf of the first worker.
         let stands = |seat: usize| (seat + 1).saturating_sub(CALLERS) as u32 % in_tree;
         let stands: Vec<u32> = (0..plan.seats()).map(stands).collect();
         let node = Node::new(stands.len(), plan.watcher.clone());
@@ -122,7 +122,7 @@ impl Threads {
             started: Mutex::default(),
             left: Default::default(),
         };
-        // What was refused is told by `workers`.
+        // `workers` reports a refusal.
         _ = threads.set_workers(plan.workers);
         threads
     }
@@ -149,13 +149,13 @@ impl Threads {
             .min(started + 1)
     }
 
-    /// How many workers there can be.
+    /// Returns the largest number of workers.
     pub fn most(&self) -> usize {
         self.pool.seats() + 1 - CALLERS
     }
 
-    /// Sets the number of workers, one caller included, at least 1 and at most what was said at the start.
-    /// Workers that are too many rest as soon as they have nothing to do.
+    /// Sets the number of workers, one caller included, at least 1 and at most the limit of the plan.
+    /// Surplus workers go on standby as soon as they find no work.
     ///
     /// # Errors
     /// The system refused a thread: there are as many workers as it allowed.
@@ -191,11 +191,11 @@ impl Threads {
         named().stack_size(STACK_BYTES).spawn(body)
     }
 
-    /// Runs `body` as a task on the calling thread, which is a worker for so long, and returns when it and all
-    /// that it spawned have ended. Called from a task, it is a scope of its own on the worker that runs that task.
+    /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks
+    /// that it spawned have ended. Called from a task, it is a scope on the worker that runs that task.
     ///
-    /// A thread that finds no seat waits for one; but a worker of another pool, which others may be waiting for, does
-    /// all alone.
+    /// A thread that finds no free seat waits for one; a worker of another pool, for which other tasks may be waiting,
+    /// runs everything alone instead.
     ///
     /// # Panics
     /// With the first panic of `body` or of a task.
@@ -215,7 +215,7 @@ impl Threads {
             }
             let (left, changed) = &self.left;
             let mut left = left.lock().expect("held only to count");
-            // Only if all seats were taken since the last look: else one may have been given up meanwhile.
+            // Waits only if all seats were taken since the last poll: else one may have been freed meanwhile.
             if seen == Some(left.times) {
                 left.waiting += 1;
                 let same = |left: &mut Left| seen == Some(left.times);
@@ -237,7 +237,7 @@ impl Threads {
         })
     }
 
-    /// Runs `body` on a free seat, if there is one; else gives it back.
+    /// Runs `body` on a free seat, if there is one; else returns it.
     fn try_run<'e, R, B>(&self, body: B) -> Result<R, B>
     where
         B: for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
@@ -278,14 +278,14 @@ impl fmt::Debug for Threads {
     }
 }
 
-/// Callers that give their seats up, and callers that wait for that.
+/// The seats that callers freed, and callers that wait for one.
 #[derive(Debug, Default)]
 struct Left {
     times: u64,
     waiting: usize,
 }
 
-/// Tells callers that wait for a seat that one was given up, by a panic too.
+/// Notifies callers that wait for a seat that one was freed, also by a panic.
 struct Leaving<'t>(&'t (Mutex<Left>, Condvar));
 
 impl Drop for Leaving<'_> {

@@ -15,19 +15,19 @@ use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Wat
 use tautline_core::sync::light_fence;
 use tautline_core::watch::State;
 
-/// What is kept free below the deepest fork, for what it calls, in bytes.
+/// Bytes kept free below the deepest fork, for the functions that it calls.
 const RESERVE_BYTES: usize = 128 << 10;
 
-/// A further piece of stack, in bytes. Only what is touched takes memory.
+/// A further piece of stack, in bytes. Only touched pages take memory.
 const PIECE_BYTES: usize = 64 << 20;
 
-/// Which worker of which port's pool, by number: an address may be used again.
+/// A worker of the pool of a certain port, identified by number: an address may be reused.
 type Post = (u64, WorkerId);
 
 thread_local! {
-    /// What this thread is.
+    /// The worker that this thread is.
     static HERE: Cell<Option<Post>> = const { Cell::new(None) };
-    /// What it is besides, in tasks that are further out.
+    /// The workers that it is besides, in outer tasks.
     static OUTSIDE: RefCell<Vec<Post>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -45,7 +45,7 @@ impl Node {
     pub(super) fn new(workers: usize, watcher: Option<Watcher>) -> Self {
         static NODES: AtomicU64 = AtomicU64::new(0);
         Self {
-            // ORDERING: Relaxed: a number of its own is all that is wanted.
+            // ORDERING: Relaxed: only the uniqueness of the number matters.
             number: NODES.fetch_add(1, Ordering::Relaxed),
             parkers: (0..workers).map(|_| Parker::default()).collect(),
             origin: Instant::now(),
@@ -54,18 +54,18 @@ impl Node {
     }
 }
 
-/// Whether the system has so much memory for this process, without a promise: [`stacker::grow`] panics if it has not, which
-/// would be told to the user.
+/// Returns whether the system has this much memory for the process, without a guarantee: [`stacker::grow`] panics
+/// otherwise, and the message would reach the user.
 #[cfg(unix)]
 fn is_room_for(bytes: usize) -> bool {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANON;
-    // SAFETY: asks for memory of its own, anywhere.
+    // SAFETY: requests new memory, at any address.
     let piece = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
     if piece == libc::MAP_FAILED {
         return false;
     }
-    // SAFETY: mapped above, and used by nothing.
+    // SAFETY: mapped above, and not in use.
     unsafe { libc::munmap(piece, bytes) };
     true
 }
@@ -86,8 +86,8 @@ impl Clock for Node {
     }
 }
 
-// SAFETY: `membarrier` has each thread of the process execute a full fence between two instructions of its program, so
-// that a light fence need only keep the compiler from exchanging them.
+// SAFETY: `membarrier` makes each thread of the process execute a full fence between two instructions of its program, so
+// that a light fence need only prevent reordering by the compiler.
 unsafe impl Fence for Node {
     #[inline(always)]
     fn light_fence(&self) {
@@ -122,8 +122,8 @@ impl Park for Node {
     }
 }
 
-// SAFETY: a post is this thread's own, made and removed by `set_current`, whose callers say what is true; the floor is that of the piece of
-// stack that the thread is on, and a little; `grow` calls on this thread, and only the body's panic is passed on.
+// SAFETY: a post is private to its thread, and changed by `set_current` only, whose callers guarantee that it is right; the floor is that
+// of the current piece of stack plus a reserve; `grow` calls on this thread, and only a panic of the body is passed on.
 unsafe impl Thread for Node {
     fn current(&self) -> Option<WorkerId> {
         let mine = |&(port, worker): &Post| (port == self.number).then_some(worker);
@@ -143,7 +143,7 @@ unsafe impl Thread for Node {
         } else if here.as_ref().is_some_and(is_mine) {
             HERE.set(OUTSIDE.with_borrow_mut(Vec::pop));
         } else {
-            // Not the innermost one: coroutines need not give seats up in the order of a stack.
+            // Not the innermost one: coroutines need not leave seats in the order of a stack.
             OUTSIDE.with_borrow_mut(|outside| outside.retain(|post| !is_mine(post)));
         }
     }
@@ -166,7 +166,7 @@ unsafe impl Thread for Node {
         }));
         match grown {
             Err(payload) if begun => resume_unwind(payload),
-            // Refused after all, since another thread was faster.
+            // Refused nevertheless: another thread was faster.
             _ => {}
         }
     }
@@ -194,7 +194,7 @@ unsafe impl Unwind for Node {
         catch_unwind(AssertUnwindSafe(body))
     }
 
-    // Inlined, so that forks do not keep a port for it in a register.
+    // Inlined, so that forks do not keep the port for it in a register.
     #[inline]
     fn resume(&self, payload: Self::Payload) -> ! {
         resume_unwind(payload)

@@ -1,4 +1,4 @@
-//! Balanced computations on threads of their own, for tests.
+//! Balanced computations on dedicated threads, for tests.
 
 use tautline_core::glb::{Bag, Config, Control, Observer, Run};
 use tautline_core::task::Balance;

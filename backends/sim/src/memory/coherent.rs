@@ -1,4 +1,4 @@
-//! Coherent caches: who has a copy of a line, and how far it is to the next one.
+//! Coherent caches: which caches have a copy of a line, and the distance to the next one.
 
 use super::Access;
 use std::collections::HashMap;
@@ -14,23 +14,23 @@ pub struct Coherent {
     pub core_threads: usize,
     /// Cores of a chip.
     pub chip_cores: usize,
-    /// Which core a thread runs on.
+    /// How threads are assigned to cores.
     pub seats: Seats,
     /// A load from the core's own copy.
     pub hit_cycles: u64,
     /// An update of a line that the core owns; a miss adds its transfer.
     pub update_cycles: u64,
-    /// A transfer between cores of one chip, or taking a copy away there.
+    /// A transfer between cores of one chip, or the invalidation of a copy there.
     pub chip_cycles: u64,
     /// The same between chips.
     pub far_cycles: u64,
     /// A load of a line that no cache has.
     pub memory_cycles: u64,
-    /// How long after the beginning of a transfer that leaves the giver its copy the next one can begin.
+    /// From the beginning of a transfer that leaves the source its copy until the next one can begin.
     pub share_cycles: u64,
 }
 
-/// The order in which threads take their places.
+/// The order in which threads are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seats {
     /// A core is filled before the next one.
@@ -46,9 +46,9 @@ struct Line {
     owned: bool,
     /// When the next transfer can begin.
     free: u64,
-    /// The core of the last transfer, and when it had the line.
+    /// The core of the last transfer, and when it received the line.
     last: (usize, u64),
-    /// The threads that sleep until somebody writes it.
+    /// The threads that sleep until the line is written.
     dozers: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ struct Look {
 pub(super) struct State {
     costs: Coherent,
     lines: HashMap<usize, Line>,
-    /// When each thread's stores are done: they are in order.
+    /// When the stores of each thread complete: in order.
     stored: Vec<u64>,
     looks: Vec<Look>,
     woken: Vec<usize>,
@@ -82,8 +82,8 @@ impl State {
         }
     }
 
-    /// A thread has looked in vain. True if another look at its own copies finds the same until somebody writes one of
-    /// their lines: then the thread is among the [`woken`](Self::woken).
+    /// Records a failed poll. Returns true if another poll of its own copies finds the same until one of
+    /// their lines is written: then the thread is reported by [`woken`](Self::woken).
     pub(super) fn doze(&mut self, thread: usize) -> bool {
         let me = 1 << self.core(thread);
         let fresh = Look {
@@ -104,7 +104,7 @@ impl State {
         true
     }
 
-    /// The threads that dozed and have been disturbed since this was asked last.
+    /// Returns the threads that dozed and were disturbed since the last call.
     pub(super) fn woken(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.woken)
     }
@@ -116,7 +116,7 @@ impl State {
         }
     }
 
-    /// When an access made at `now` is done.
+    /// Returns when an access made at `now` completes.
     pub(super) fn access(
         &mut self,
         thread: usize,
@@ -144,7 +144,7 @@ impl State {
         look.near &= access == Access::Load && done == now + costs.hit_cycles;
         if access != Access::Load {
             *stored = done;
-            // Nobody gets the line while its owner writes it.
+            // No other core receives the line while its owner writes it.
             line.free = line.free.max(done);
             line.last.1 = line.last.1.max(done);
             self.woken.append(&mut line.dozers);
@@ -154,7 +154,7 @@ impl State {
 }
 
 impl Line {
-    /// When `core` can read its copy.
+    /// Returns when `core` can read its copy.
     fn read(&mut self, costs: &Coherent, core: usize, now: u64) -> u64 {
         let me = 1 << core;
         if self.holders & me != 0 {
@@ -172,7 +172,7 @@ impl Line {
         start + way
     }
 
-    /// When `core` can write the line, and nobody else has it.
+    /// Returns when `core` can write the line, and no other core has it.
     fn take(&mut self, costs: &Coherent, core: usize, now: u64) -> u64 {
         let me = 1 << core;
         if self.holders == me && self.owned {
@@ -195,7 +195,7 @@ impl Line {
         if self.last.0 == core { self.last.1 } else { 0 }
     }
 
-    /// How far the other cores are that have a copy.
+    /// Returns the distance to the other cores that have a copy.
     fn distances(&self, costs: &Coherent, core: usize) -> impl Iterator<Item = u64> {
         let Coherent {
             cores,
@@ -307,7 +307,7 @@ mod tests {
         let mut state = state();
         state.access(0, 0, Access::Load, 0);
         assert!(!state.doze(0), "it was no copy yet");
-        assert!(!state.doze(0), "it looked at nothing");
+        assert!(!state.doze(0), "it polled nothing");
         let look = |state: &mut State, now| {
             state.access(0, 0, Access::Load, now);
             state.access(0, 64, Access::Load, now);

@@ -1,4 +1,4 @@
-//! A machine at work: the clocks of its threads.
+//! A running machine: the clocks of its threads.
 
 use super::signals::{Bell, Lines};
 use super::{Access, Machine, Memory, Region, coherent, scratch_pad};
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The threads of a machine that take part, each with its clock.
 ///
-/// A thread's deeds must be told when no other thread that is awake has a lesser clock, of equal ones those of the lesser
+/// Operations of a thread must be reported when no other awake thread has a lower clock, of equal ones those of the lower
 /// thread first; then the clocks are right.
 #[derive(Debug)]
 pub struct Hardware {
@@ -20,10 +20,10 @@ pub struct Hardware {
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     now: u64,
-    /// When all its stores are done.
+    /// When all its stores are complete.
     stored: u64,
     asleep: bool,
-    /// How far apart the looks are that it need not make.
+    /// The distance between polls that it need not make.
     dozes: Option<u64>,
     /// When it last relaxed.
     relaxed: u64,
@@ -37,14 +37,14 @@ enum State {
     Coherent(coherent::State),
 }
 
-/// What a store takes of its thread.
+/// The cost of a store to its thread.
 const ISSUE_CYCLES: u64 = 1;
 
 impl Hardware {
-    /// The first `threads` of this machine, at moment 0.
+    /// Creates the first `threads` threads of this machine, at time 0.
     ///
     /// # Panics
-    /// If it has fewer.
+    /// If the machine has fewer.
     pub fn new(machine: Machine, threads: usize) -> Self {
         let (name, most) = (machine.name, machine.threads);
         assert!(
@@ -65,51 +65,51 @@ impl Hardware {
         }
     }
 
-    /// From now on a thread that looks at its own copies of some words and relaxes waits for somebody to write one of
-    /// their lines: the same times with less to do, if threads that wait look at the same words again and again, do
-    /// nothing else, and never tire of it. Without caches it makes no difference.
+    /// From now on a thread that polls its own copies of some words and relaxes sleeps until one of their lines is written:
+    /// the same times with less to simulate, provided that waiting threads poll the same words repeatedly, do nothing
+    /// else, and never change that. Without caches it makes no difference.
     pub fn be_patient(&mut self) {
         self.patient = true;
     }
 
-    /// Where all lies that is not placed. Provided: on the chip. Caches make no difference.
+    /// Sets where everything lies that is not placed. Provided: on the chip. Caches make no difference.
     pub fn place_all(&mut self, region: Region) {
         if let State::ScratchPad(memory) = &mut self.memory {
             memory.place_all(region);
         }
     }
 
-    /// Where the addresses of this range lie; later placements go before earlier ones.
+    /// Sets where the addresses of this range lie; later placements override earlier ones.
     pub fn place(&mut self, range: Range<usize>, region: Region) {
         if let State::ScratchPad(memory) = &mut self.memory {
             memory.place(range, region);
         }
     }
 
-    /// The clock of a thread, in cycles.
+    /// Returns the clock of a thread, in cycles.
     pub fn now(&self, thread: usize) -> u64 {
         self.threads[thread].now
     }
 
-    /// Accesses that a thread has made.
+    /// Returns the number of accesses of a thread.
     pub fn accesses(&self, thread: usize) -> u64 {
         self.threads[thread].accesses
     }
 
-    /// Whether a thread has suspended itself and nobody has called it since, or looks at words that nobody has changed.
+    /// Whether a thread has suspended itself and was not woken since, or polls words that were not changed.
     pub fn is_waiting(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         state.asleep || state.dozes.is_some()
     }
 
-    /// A thread makes an access.
+    /// Performs an access of a thread.
     ///
     /// # Panics
     /// If it is waiting.
     pub fn access(&mut self, thread: usize, address: usize, access: Access) {
         assert!(
             !self.is_waiting(thread),
-            "thread {thread} waits, and nobody is left who could end that"
+            "thread {thread} waits, and no thread is left that could end that"
         );
         let state = &mut self.threads[thread];
         let now = state.now;
@@ -126,25 +126,25 @@ impl Hardware {
         }
         if let State::Coherent(memory) = &mut self.memory {
             for woken in memory.woken() {
-                // At the same moment the lesser thread comes first, and has seen nothing.
+                // At the same time the lower thread comes first, and has seen nothing.
                 let seen = now + u64::from(woken < thread);
                 self.threads[woken].look_again(seen);
             }
         }
     }
 
-    /// A thread waits until its stores are done.
+    /// Advances a thread until its stores are complete.
     pub fn fence(&mut self, thread: usize) {
         let state = &mut self.threads[thread];
         state.now = state.stored.max(state.now + ISSUE_CYCLES);
     }
 
-    /// A thread computes for so many cycles.
+    /// Advances a thread by this many cycles of computation.
     pub fn work(&mut self, thread: usize, cycles: u64) {
         self.threads[thread].now += cycles;
     }
 
-    /// A thread waits between two looks.
+    /// Advances a thread by a pause between two polls.
     pub fn relax(&mut self, thread: usize) {
         let state = &mut self.threads[thread];
         state.now += self.machine.spin_cycles;
@@ -154,25 +154,25 @@ impl Hardware {
         }
     }
 
-    /// How many barrier lines there are.
+    /// Returns the number of barrier lines.
     pub fn lines(&self) -> usize {
         self.machine.signals.lines.into()
     }
 
-    /// A barrier line that nobody has.
+    /// Claims a free barrier line.
     pub fn claim(&mut self) -> Option<u8> {
         self.lines.claim()
     }
 
-    /// Gives a line back.
+    /// Frees a line.
     ///
     /// # Panics
-    /// If it is not claimed, or somebody is included in it.
+    /// If it is not claimed, or a thread is included in it.
     pub fn give_back(&mut self, line: u8) {
         self.lines.give_back(line);
     }
 
-    /// A thread includes itself in a line.
+    /// Includes the thread in a line.
     ///
     /// # Panics
     /// If the line is not claimed, or it is included already.
@@ -181,7 +181,7 @@ impl Hardware {
         self.work(thread, self.machine.signals.signal_cycles);
     }
 
-    /// A thread leaves a line.
+    /// Excludes the thread from a line.
     ///
     /// # Panics
     /// If it is not included, or has arrived.
@@ -190,7 +190,7 @@ impl Hardware {
         self.lines.exclude(line, thread, self.now(thread));
     }
 
-    /// A thread has come, and all that it stored is done.
+    /// Records the arrival of a thread, with all its stores complete.
     ///
     /// # Panics
     /// If it is not included, or has arrived.
@@ -200,13 +200,13 @@ impl Hardware {
         self.lines.arrive(line, thread, self.now(thread));
     }
 
-    /// A thread looks whether all have come since it last arrived.
+    /// Returns whether all threads have arrived since this one last did.
     pub fn is_done(&mut self, line: u8, thread: usize) -> bool {
         self.work(thread, self.machine.signals.signal_cycles);
         self.lines.is_done(line, thread, self.now(thread))
     }
 
-    /// A thread suspends itself. False if it had been called: it goes on, without.
+    /// Suspends the thread. Returns false if it had been woken: it continues, without the wake-up.
     pub fn suspend(&mut self, thread: usize) -> bool {
         let state = &mut self.threads[thread];
         state.now += ISSUE_CYCLES;
@@ -217,7 +217,7 @@ impl Hardware {
         state.asleep
     }
 
-    /// A thread calls another one; the call stays until that one suspends itself. All that the caller stored is done.
+    /// Wakes another thread; the wake-up is sticky. All stores of the waker are complete.
     pub fn awake(&mut self, thread: usize, other: usize) {
         self.fence(thread);
         let signals = self.machine.signals;
@@ -233,7 +233,7 @@ impl Hardware {
 }
 
 impl Thread {
-    /// What it looks at has changed for looks from `seen` on: it goes on with the first of them.
+    /// What the thread polls has changed for polls from `seen` on: it continues with the first of them.
     fn look_again(&mut self, seen: u64) {
         if let Some(pace) = self.dozes.take() {
             let missed = seen.saturating_sub(self.now).div_ceil(pace);
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(hardware.now(0), costs.on_chip.store_cycles);
     }
 
-    /// Where the orders between memories come from: who polls a word stands in a queue at its bank.
+    /// The cause of the differences between memories: threads that poll a word queue at its bank.
     #[test]
     fn a_polled_word_costs_a_queue() {
         let round = |region, threads| {
@@ -284,7 +284,7 @@ mod tests {
         };
         assert_eq!(round(Region::OnChip, 1), costs.on_chip.load_cycles);
         assert_eq!(round(Region::OffChip, 1), costs.off_chip.load_cycles);
-        // 160 at once: what the bank is taken for, 160 times.
+        // 160 concurrent accesses: the occupancy of the bank, 160 times.
         let all = 160 * costs.off_chip.busy_cycles;
         let found = round(Region::OffChip, 160);
         assert!((all..all + 10).contains(&found), "{found}");
@@ -305,7 +305,7 @@ mod tests {
         assert!(!hardware.is_waiting(1));
         assert_eq!(hardware.now(0), 2 * (send_cycles + 1));
         assert_eq!(hardware.now(1), 1 + send_cycles + wake_cycles);
-        assert!(!hardware.suspend(2), "it had been called");
+        assert!(!hardware.suspend(2), "it had been woken");
         assert!(hardware.suspend(2), "once");
     }
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "thread 0 waits, and nobody is left")]
+    #[should_panic(expected = "thread 0 waits, and no thread is left")]
     fn who_waits_for_nobody_is_found() {
         let mut hardware = Hardware::new(POWER7, 1);
         hardware.be_patient();

@@ -1,11 +1,11 @@
 //! Machines, and where their figures come from.
 //!
 //! Published: in Chatterjee 2013. Reported: known from the literature on the machine, not compared with it here. Assumed: no
-//! source gave the figure; it is of the right kind at best.
+//! source has the figure; the order of magnitude at best.
 
 use super::{Banks, Coherent, Machine, Memory, ScratchPad, Seats, Signals};
 
-/// IBM Cyclops64: 80 cores of two thread units each, without data caches. What is reported is in papers on its system
+/// IBM Cyclops64: 80 cores of two thread units each, without data caches. Reported figures are from papers on its system
 /// software from the University of Delaware, 2005 to 2010.
 pub const CYCLOPS64: Machine = Machine {
     name: "Cyclops64",
@@ -37,7 +37,7 @@ pub const CYCLOPS64: Machine = Machine {
             store_cycles: 36,
             // Reported.
             load_cycles: 57,
-            // By how much a load from here is longer than from the chip's memory, both reported: what the DRAM itself takes,
+            // The difference between loads from here and from the chip's memory, both reported: the time of the DRAM itself,
             // and a row cycle of such parts (DDR2: 55 ns). That it serves one word at a time, with no row left open, is
             // assumed; long bursts at the reported 16 GB/s would be 8 bytes a cycle and bank.
             busy_cycles: 26,
@@ -80,7 +80,7 @@ pub const POWER7: Machine = Machine {
         core_threads: 4,
         // Reported.
         chip_cores: 8,
-        // Assumed: as a scheduler does that leaves no core idle.
+        // Assumed: the placement of a scheduler that leaves no core idle.
         seats: Seats::Spread,
         // Reported: of the first level.
         hit_cycles: 2,
@@ -134,7 +134,7 @@ pub const NIAGARA2: Machine = Machine {
     signals: NO_SIGNALS,
 };
 
-/// A node of two x86 processors of 32 cores, two threads a core. All assumed, after what such nodes are measured at.
+/// A node of two x86 processors of 32 cores, two threads a core. All assumed, after measurements of such nodes.
 pub const XEON: Machine = Machine {
     name: "Xeon",
     threads: 128,
@@ -157,7 +157,7 @@ pub const XEON: Machine = Machine {
     signals: NO_SIGNALS,
 };
 
-/// Threads call each other through the system: microseconds, assumed. There are no lines.
+/// Threads wake each other through the system: microseconds, assumed. There are no lines.
 const NO_SIGNALS: Signals = Signals {
     lines: 0,
     signal_cycles: 0,

@@ -1,16 +1,17 @@
-//! What accesses to shared memory cost on machines that are not at hand: hardware threads, their memories, their signals.
+//! The costs of accesses to shared memory on other machines: hardware threads, their memories, their signals.
 //!
-//! Nothing here has threads of its own or knows the program: told of an access and of the moment, [`Hardware`] says when
-//! it is done. Who asks in the order of the clocks runs the program on that machine; `tautline_verify::virtual_time` does.
+//! Nothing here has threads or depends on the program: given an access and its time, [`Hardware`] returns when it
+//! completes. A caller that submits accesses in the order of the clocks runs the program on that machine;
+//! `tautline_verify::virtual_time` does.
 //!
 //! # Algorithm
-//! Costs follow from queueing alone. An access is made at its thread's clock; what it needs (a bank of a memory, the right
-//! to a line) serves one access at a time, in the order in which they are made, and the clock moves to when the answer is
-//! back. A store moves the clock by its issue only and is done later: a fence waits for it.
-//! - [`ScratchPad`]: memories without caches behind a crossbar, reads and writes and updates done at a bank.
-//! - [`Coherent`]: caches that keep copies of lines, costs by distance; what is written is taken from all who have it.
+//! Costs follow from queueing alone. An access is made at its thread's clock; what it requires (a bank of a memory, the right
+//! to a line) serves one access at a time, in the order in which they are made, and the clock advances to the arrival of the
+//! answer. A store advances the clock by its issue only and completes later: a fence waits for it.
+//! - [`ScratchPad`]: memories without caches behind a crossbar; reads, writes and updates are performed at a bank.
+//! - [`Coherent`]: caches that keep copies of lines, costs by distance; a write invalidates all other copies.
 //!
-//! All is counted in cycles of the machine's clock.
+//! All times are in cycles of the machine's clock.
 
 mod coherent;
 mod hardware;
@@ -24,29 +25,29 @@ pub use machines::{CYCLOPS64, NIAGARA2, POWER7, XEON};
 pub use scratch_pad::{Banks, Region, ScratchPad};
 pub use signals::Signals;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reads a word.
     Load,
     /// Writes a word.
     Store,
-    /// Reads a word and writes it, undivided.
+    /// Reads a word and writes it, atomically.
     Update,
 }
 
 /// A machine of hardware threads that share memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// Hardware threads.
+    /// The number of hardware threads.
     pub threads: usize,
-    /// Cycles of a microsecond.
+    /// The number of cycles in a microsecond.
     pub clock_mhz: u64,
     /// Its memory.
     pub memory: Memory,
-    /// What passes between two looks of a thread that spins, in cycles.
+    /// The pause between two polls of a spinning thread, in cycles.
     pub spin_cycles: u64,
     /// How its threads signal each other without memory.
     pub signals: Signals,

@@ -7,11 +7,11 @@ use std::ops::Range;
 /// Where an object lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
-    /// In the chip's memory, which all threads are equally far from.
+    /// In the memory on the chip, at the same distance from all threads.
     OnChip,
     /// In the memory beside the chip.
     OffChip,
-    /// In the scratch-pad of this thread; others reach it as they reach the chip's memory.
+    /// In the scratch-pad of this thread; for other threads it is as far as the chip's memory.
     Pad(usize),
 }
 
@@ -33,15 +33,15 @@ pub struct ScratchPad {
 pub struct Banks {
     /// Banks; each serves one access at a time.
     pub count: usize,
-    /// Bytes that lie in one bank before the next bank's.
+    /// Bytes of a bank before the next bank begins.
     pub interleave_bytes: usize,
-    /// From the issue of a store until the bank has it, when nothing else is there.
+    /// From the issue of a store until the bank has it, without contention.
     pub store_cycles: u64,
-    /// From the issue of a load until its value is there, likewise; not less than `store_cycles`.
+    /// From the issue of a load until its value arrives, likewise; not less than `store_cycles`.
     pub load_cycles: u64,
-    /// How long the bank is taken by a load or a store.
+    /// How long a load or a store occupies the bank.
     pub busy_cycles: u64,
-    /// How long by an update, which is done at the bank.
+    /// How long an update does, which is performed at the bank.
     pub update_busy_cycles: u64,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct State {
     costs: ScratchPad,
     default: Region,
     placed: Vec<(Range<usize>, Region)>,
-    /// The interleaved pieces of each memory, numbered as they are touched first: addresses differ from run to run.
+    /// The interleaved pieces of each memory, numbered in the order of first accesses: addresses differ from run to run.
     pieces: [HashMap<usize, usize>; 2],
     /// When each bank is free again.
     free: [Vec<u64>; 2],
@@ -83,7 +83,7 @@ impl State {
         placed.map_or(self.default, |(_, region)| *region)
     }
 
-    /// When an access made at `now` has reached its bank, been served and, unless it is a store, been answered.
+    /// Returns when an access made at `now` has reached its bank, was served and, unless it is a store, was answered.
     pub(super) fn access(
         &mut self,
         thread: usize,
@@ -109,7 +109,7 @@ impl State {
         )
     }
 
-    /// An own access waits for those made before it by others, though they have a longer way: they are seen.
+    /// A local access waits for earlier ones of others, although these have a longer path: they are observed.
     fn pad(&mut self, thread: usize, owner: usize, access: Access, now: u64) -> u64 {
         let free = &mut self.pads[owner];
         if thread != owner {
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(state.access(1, 2_000_000, Access::Load, 0), 2);
         assert_eq!(state.access(1, 2_000_000, Access::Store, 2), 3);
         assert_eq!(state.access(0, 2_000_000, Access::Store, 10), 30);
-        // The owner's next look is not before what it sees.
+        // The owner's next poll does not precede what it observes.
         assert_eq!(state.access(1, 2_000_000, Access::Load, 11), 33);
     }
 

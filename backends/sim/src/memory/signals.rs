@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-/// What signals cost.
+/// Costs of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signals {
     /// Barrier lines.
     pub lines: u8,
-    /// A thread's write of its own signal, or a look at the others'.
+    /// A write of the thread's own signal, or a poll of the others'.
     pub signal_cycles: u64,
-    /// From the last arrival until all see it.
+    /// From the last arrival until all observe it.
     pub bus_cycles: u64,
-    /// How long a thread is taken by sending an interrupt.
+    /// How long sending an interrupt occupies a thread.
     pub send_cycles: u64,
-    /// From then until the other one runs.
+    /// From then until the receiver runs.
     pub wake_cycles: u64,
 }
 
@@ -29,7 +29,7 @@ struct Line {
     claimed: bool,
     included: BTreeSet<usize>,
     arrived: BTreeSet<usize>,
-    /// When the barrier that these threads arrived at last was done.
+    /// When the barrier at which these threads arrived last completed.
     done: Vec<u64>,
 }
 
@@ -52,7 +52,7 @@ impl Lines {
     }
 
     /// # Panics
-    /// If it is not claimed, or somebody is included.
+    /// If it is not claimed, or a thread is included.
     pub(super) fn give_back(&mut self, line: u8) {
         let state = &mut self.lines[usize::from(line)];
         assert!(state.claimed, "line {line} is not claimed");
@@ -109,7 +109,7 @@ impl Line {
     }
 }
 
-/// What wakes a thread: one signal, which stays until the thread takes it.
+/// A wake-up: one signal, sticky until the thread takes it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bell {
     /// When it reaches the thread.
@@ -118,7 +118,7 @@ pub(super) struct Bell {
 
 impl Bell {
     pub(super) fn ring(&mut self, at: u64) {
-        // One that is there already is not put off.
+        // An earlier signal is not delayed.
         self.rung = Some(self.rung.map_or(at, |before| before.min(at)));
     }
 

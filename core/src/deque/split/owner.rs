@@ -1,4 +1,4 @@
-//! The owner's end: pushes and pops, private as long as no thief has asked.
+//! The owner's end: pushes and pops, private unless a thief has requested items.
 
 use super::{Index, LOW, NonNullWord, STEP, Shared, SplitDeque, ahead};
 use crate::deque::{Full, OwnerEnd};
@@ -8,9 +8,9 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-/// The end of the newest items.
+/// The owner's end of a deque, with the newest items.
 ///
-/// Can move to another thread, cannot be shared.
+/// Can be sent to another thread, but not shared.
 pub struct Owner<'a, T: NonNullWord, const N: usize> {
     end: End<'a, T, N>,
     one_thread: PhantomData<Cell<()>>,
@@ -24,27 +24,28 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
         }
     }
 
-    /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
-    /// nothing.
+    /// Adds the newest item, or returns it if there are `N - 1` already. It stays private unless a
+    /// thief has found nothing.
     #[inline]
     pub fn push(&self, item: T) -> Result<Pushed, Full<T>> {
         self.end.push(item, &Light)
     }
 
-    /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N - 1`
+    /// Adds the newest item and publishes it and all older ones, or returns it if there are `N - 1`
     /// already.
     #[inline]
     pub fn push_public(&self, item: T) -> Result<(), Full<T>> {
         self.end.push_public(item)
     }
 
-    /// Takes the newest item back. Publishes the others if a thief has requested them.
+    /// Takes the newest item. Publishes the others if a thief has requested them.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         self.end.pop(&Light, || ())
     }
 
-    /// As [`push`](Self::push), with the light half of the fence of `port`: models show what needs none.
+    /// As [`push`](Self::push), with the light half of the fence of `port`: for models that show
+    /// which cases require it.
     #[doc(hidden)]
     pub fn push_with(&self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
         self.end.push(item, port)
@@ -56,18 +57,18 @@ impl<'a, T: NonNullWord, const N: usize> Owner<'a, T, N> {
         self.end.pop(fence, || ())
     }
 
-    /// Offers all items to thieves.
+    /// Publishes all items.
     pub fn publish(&self) {
         _ = self.end.publish();
     }
 
-    /// How many items there are at most: thieves may be taking some.
+    /// Returns the maximum number of items: thieves may be taking some.
     #[inline]
     pub fn len(&self) -> usize {
         self.end.len()
     }
 
-    /// Whether there is nothing left.
+    /// Whether there is no item left.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -90,7 +91,8 @@ impl<T: NonNullWord, const N: usize> OwnerEnd<T> for Owner<'_, T, N> {
 
 impl<T: NonNullWord, const N: usize> Drop for Owner<'_, T, N> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in SplitDeque::owner (split.S5): the next owner sees what this one did.
+        // ORDERING: Release, pairs with Acquire in SplitDeque::owner (split.S5): the next owner
+        // observes what this one did.
         self.end.deque.owned.store(false, Ordering::Release);
     }
 }
@@ -104,7 +106,8 @@ impl<T: NonNullWord, const N: usize> fmt::Debug for Owner<'_, T, N> {
 /// The fence of an owner that is not a pool's worker.
 struct Light;
 
-// SAFETY: it has no heavy fence. What a thief must execute instead, it promises to `Request::settle`.
+// SAFETY: it has no heavy fence. The fence that a thief must execute instead is an obligation of
+// `Request::settle`.
 unsafe impl Fence for Light {
     #[inline(always)]
     fn light_fence(&self) {
@@ -123,17 +126,17 @@ impl Relax for Light {
     }
 }
 
-/// What a push did for thieves.
+/// The effect of a push on thieves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Pushed {
-    /// Thieves find what they found before.
+    /// The public part is unchanged.
     Private,
-    /// There was nothing for thieves, and now there is.
+    /// The public part was empty and has items now.
     Published,
 }
 
-/// The owner's end, for code that knows that its thread is the owner.
+/// The owner's end, for code whose thread is known to be the owner.
 pub(crate) struct End<'a, T: NonNullWord, const N: usize> {
     deque: &'a SplitDeque<T, N>,
 }
@@ -147,17 +150,18 @@ impl<T: NonNullWord, const N: usize> Clone for End<'_, T, N> {
 impl<T: NonNullWord, const N: usize> Copy for End<'_, T, N> {}
 
 impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
-    /// The owner's end, without a claim.
+    /// Creates the owner's end, without a claim.
     ///
     /// # Safety
-    /// The caller must be the only owner at work: all that claim to be are on this thread, and what they did is visible.
+    /// The caller must be the only active owner: all owners are on this thread, and what they did
+    /// is visible.
     #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) unsafe fn of(deque: &'a SplitDeque<T, N>) -> Self {
         Self { deque }
     }
 
-    /// Where the next item goes.
+    /// Returns the index of the next item.
     #[inline(always)]
     pub(crate) fn bottom(self) -> Index {
         // ORDERING: Relaxed: only the owner writes it.
@@ -166,38 +170,41 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
 
     #[inline(always)]
     fn set_bottom(self, bottom: Index) {
-        // ORDERING: Relaxed: shows no item that `shared` does not show; fences order it where it is lowered (split.S8).
+        // ORDERING: Relaxed: publishes no item; fences order it where it is lowered (split.S8).
         self.deque
             .own
             .bottom
             .store(bottom as usize, Ordering::Relaxed);
     }
 
-    /// Puts an item into a free slot.
+    /// Stores an item in a free slot.
     #[inline(always)]
     fn put(self, index: Index, item: T) {
         let deque = self.deque;
-        // ORDERING: Relaxed: shown by `bottom` (split.S7) or by the change of `shared` (split.S1).
+        // ORDERING: Relaxed: published by `bottom` (split.S7) or by the change of `shared`
+        // (split.S1).
         deque.slot(index).store(item.into_word(), Ordering::Relaxed);
         let bottom = index.wrapping_add(STEP) as usize;
-        // ORDERING: Release, pairs with Acquire in settle (split.S7): the slot is written before a thief counts it in.
+        // ORDERING: Release, pairs with Acquire in settle (split.S7): the slot is written before a
+        // thief includes it.
         deque.own.bottom.store(bottom, Ordering::Release);
     }
 
-    /// Takes the item off that [`put`](Self::put) left at `index`.
+    /// Removes the item that [`put`](Self::put) stored at `index`.
     ///
     /// # Safety
-    /// The caller must have moved `bottom` or `split` so that the item is neither in the deque nor a thief's.
+    /// The caller must have moved `bottom` or `split` so that the item is neither in the deque nor
+    /// a thief's.
     #[inline(always)]
     unsafe fn take(self, index: Index) -> T {
         // ORDERING: Relaxed: the owner wrote the slot itself.
         let word = self.deque.slot(index).load(Ordering::Relaxed);
-        // SAFETY: pushed, and the caller promises that it was not taken.
+        // SAFETY: pushed, and not taken, as the caller ensures.
         unsafe { T::from_word(word) }
     }
 
-    /// Adds the newest item, or gives it back if there are `N - 1` already. It stays private unless a thief has found
-    /// nothing.
+    /// Adds the newest item, or returns it if there are `N - 1` already. It stays private unless a
+    /// thief has found nothing.
     #[inline(always)]
     pub(crate) fn push(self, item: T, port: &(impl Fence + Relax)) -> Result<Pushed, Full<T>> {
         let index = self.bottom();
@@ -206,26 +213,29 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         }
         match self.admit(index, port) {
             Some(pushed) => Ok(pushed),
-            // SAFETY: it was taken off.
+            // SAFETY: `admit` has removed it from the deque.
             None => Err(Full(unsafe { self.take(index) })),
         }
     }
 
-    /// Adds the newest item, at `bottom`, into the slot that is always free. False if [`admit`](Self::admit) must be called
-    /// before anything else is pushed.
+    /// Adds the newest item, at `bottom`, into the slot that is always free. Returns false if
+    /// [`admit`](Self::admit) must be called before the next push.
     #[inline(always)]
     pub(crate) fn push_private(self, bottom: Index, item: T, fence: &impl Fence) -> bool {
         self.put(bottom, item);
-        // ORDERING: between the write of `bottom` and the read of `limit` (split.S8): a thief that lowers the limit, fences and does
-        // not see the item is seen here.
+        // ORDERING: between the write of `bottom` and the read of `limit` (split.S8): if a thief
+        // lowers the limit, fences and does not observe the item, the lowered limit is observed
+        // here.
         fence.light_fence();
-        // ORDERING: Relaxed: a limit that was lowered without a fence is seen by a later push. Where indices wrap, the
-        // limit looks low for a while, and never high: then each push looks.
+        // ORDERING: Relaxed: a limit that was lowered without a fence is observed by a later push.
+        // Where indices wrap, the limit is too low for a while, and never too high: then each push
+        // takes the slow path.
         self.deque.public.limit.load(Ordering::Relaxed) as Index > bottom
     }
 
-    /// After a push at `index` that found the limit: makes room for the next one, and publishes half of the private items if
-    /// thieves find nothing. `None`, and the item is taken off again, if there is no room.
+    /// Makes room for the next push, after a push at `index` that reached the limit, and publishes
+    /// half of the private items if thieves find nothing. If there is no room, removes the item and
+    /// returns `None`.
     #[inline]
     pub(crate) fn admit(self, index: Index, port: &(impl Fence + Relax)) -> Option<Pushed> {
         let limit = self.room();
@@ -236,8 +246,9 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
             self.wait_for_room(port);
             return Some(Pushed::Private);
         }
-        // ORDERING: Acquire, pairs with Release in request and starve (split.S6): if this raises what a request lowered, the
-        // request is seen below. What is lowered later stays low.
+        // ORDERING: Acquire, pairs with Release in request and starve (split.S6): if this raises a
+        // limit that a request lowered, the request is observed below. A limit that is lowered
+        // later stays low.
         self.deque.public.limit.swap(limit, Ordering::Acquire);
         Some(self.move_split(|seen| {
             let private = self.bottom().wrapping_sub(seen.top()) / STEP;
@@ -257,19 +268,19 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         })
     }
 
-    /// Moves `split` to where `to` says, and ends a request, unless it says none.
+    /// Moves `split` to the result of `to`, and ends a request, unless that is `None`.
     fn move_split(self, to: impl Fn(Shared) -> Option<Index>) -> Pushed {
         let deque = self.deque;
         // ORDERING: Relaxed: a guess, which the compare-and-swap checks.
         let mut seen = deque.shared(Ordering::Relaxed);
         while let Some(split) = to(seen) {
             let moved = Shared::new(seen.top(), split);
-            // ORDERING: success AcqRel, pairs with Acquire in steal (split.S1): the slots are written before they are offered; and
-            // with AcqRel in look (split.S3, split.S4).
-            // ORDERING: failure Relaxed: nothing is done.
-            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            // ORDERING: success AcqRel, pairs with Acquire in steal (split.S1): the slots are
+            // written before they are offered; and with AcqRel in look (split.S3, split.S4).
+            // ORDERING: failure Relaxed: nothing is read.
+            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
             let shared = &deque.public.shared;
-            match shared.compare_exchange_weak(seen.0, moved.0, yes, no) {
+            match shared.compare_exchange_weak(seen.0, moved.0, success, failure) {
                 Ok(_) => {
                     deque.own.split.set(split);
                     return Pushed::Published;
@@ -280,12 +291,12 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         Pushed::Private
     }
 
-    /// Adds the newest item and offers it and all older ones to thieves, or gives it back if there are `N - 1`
+    /// Adds the newest item and publishes it and all older ones, or returns it if there are `N - 1`
     /// already.
     #[inline]
     pub(crate) fn push_public(self, item: T) -> Result<(), Full<T>> {
         let index = self.bottom();
-        // ORDERING: Relaxed: what follows publishes in any case.
+        // ORDERING: Relaxed: the following code publishes in any case.
         let limit = self.deque.public.limit.load(Ordering::Relaxed);
         if limit <= index as usize && !self.make_room() {
             return Err(Full(item));
@@ -299,11 +310,11 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         Ok(())
     }
 
-    /// How far pushes may go before they look again, as far as thieves have done with the slots: the index that the next
-    /// item would get, if there is no room for another one after it.
+    /// Returns the limit of pushes, given the slots that thieves have read: the index of the next
+    /// item, if there is no room for another one after it.
     fn room(self) -> usize {
         let deque = self.deque;
-        // ORDERING: Relaxed: the slots themselves say whether they were read (split.S2).
+        // ORDERING: Relaxed: the slots themselves show whether they were read (split.S2).
         let top = deque.shared(Ordering::Relaxed).top();
         let mut clean = deque.own.clean.get();
         while clean != top {
@@ -318,7 +329,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     }
 
     /// Waits until the slot of the next push is free. Thieves have emptied a full deque, the newest
-    /// item included, while one of them has yet to read the slot that it won, which may be that one.
+    /// item included, while one of them has yet to read the slot that it won, which may be that
+    /// one.
     #[cold]
     #[inline(never)]
     fn wait_for_room(self, relax: &impl Relax) {
@@ -333,19 +345,20 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
     #[inline(never)]
     fn make_room(self) -> bool {
         let limit = self.room();
-        // ORDERING: Relaxed: the push that follows publishes, so that no request is left unanswered.
+        // ORDERING: Relaxed: the push that follows publishes, so that no request is left
+        // unanswered.
         self.deque.public.limit.swap(limit, Ordering::Relaxed);
         limit as Index != self.bottom()
     }
 
-    /// Offers the item at `index`, which becomes the newest, where all older ones are public.
+    /// Publishes the item at `index`, which becomes the newest, where all older ones are public.
     #[inline(always)]
     fn offer(self, index: Index, item: T) {
         let (deque, next) = (self.deque, index.wrapping_add(STEP));
-        // ORDERING: Relaxed: shown by the change of `shared` below (split.S1).
+        // ORDERING: Relaxed: published by the change of `shared` below (split.S1).
         deque.slot(index).store(item.into_word(), Ordering::Relaxed);
-        // No request can be settled until `bottom` has passed `split`, so `split` is still where it was, or, if the addition
-        // finds a request, beyond that.
+        // No request can be settled until `bottom` has passed `split`, so `split` is unchanged, or,
+        // if the addition finds a request, beyond that.
         let one = Shared::new(0, STEP).0;
         // ORDERING: AcqRel, pairs with Acquire in steal (split.S1): the slot is written before it is offered; and with AcqRel in look
         // (split.S3, split.S4).
@@ -357,29 +370,30 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         self.set_bottom(next);
     }
 
-    /// Ends a request whose word the owner has changed: nothing else changes it any more.
+    /// Ends a request whose word the owner has changed: no other thread changes it any more.
     #[cold]
     #[inline(never)]
     fn end_request(self, to: Shared) {
-        // ORDERING: Acquire, pairs with AcqRel in look (split.S3, split.S4). What releases the item is the change before this one, which an
-        // exchange continues (split.S1).
+        // ORDERING: Acquire, pairs with AcqRel in look (split.S3, split.S4). The item is released
+        // by the preceding change, whose release an exchange continues (split.S1).
         self.deque.public.shared.swap(to.0, Ordering::Acquire);
     }
 
-    /// Takes the newest item back. Calls `published` if that has published older ones, for a thief that has requested them.
+    /// Takes the newest item. Calls `published` if that has published older ones, for a thief that
+    /// has requested them.
     #[inline]
     pub(crate) fn pop(self, fence: &impl Fence, published: impl FnOnce()) -> Option<T> {
         let newest = self.bottom().wrapping_sub(STEP);
         let mine = self.lower_private(newest, fence) || self.reclaim(newest, published);
-        // SAFETY: pushed, and taken off just now.
+        // SAFETY: pushed, and removed from the deque by the code above.
         mine.then(|| unsafe { self.take(newest) })
     }
 
-    /// Takes the item at `index` off, if it is the newest and private.
+    /// Removes the item at `index`, if it is the newest and private.
     #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn retract_private(self, index: Index, fence: &impl Fence) -> bool {
-        // Computed from what is loaded, so that the caller keeps one register for all of this.
+        // Computed from the loaded values, so that the caller keeps one register for all of this.
         let above = self.bottom();
         if above.wrapping_sub(STEP) != index {
             return false;
@@ -391,21 +405,22 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         private
     }
 
-    /// Lowers `bottom` to `index`, by one item. False if that item is not private; then
+    /// Lowers `bottom` to `index`, by one item. Returns false if that item is not private; then
     /// [`reclaim`](Self::reclaim) or the old `bottom` must follow.
     #[inline(always)]
     fn lower_private(self, index: Index, fence: &impl Fence) -> bool {
         self.set_bottom(index);
-        // ORDERING: between the write of `bottom` and the read of `shared` (split.S8): either this sees the request of a thief,
-        // or the thief, once it has fenced, sees that the item is gone.
+        // ORDERING: between the write of `bottom` and the read of `shared` (split.S8): either this
+        // observes the request of a thief, or the thief, once it has fenced, observes that the item
+        // was removed.
         fence.light_fence();
-        // ORDERING: Relaxed: a public item is taken off by a compare-and-swap.
+        // ORDERING: Relaxed: a public item is removed by a compare-and-swap.
         let split = self.deque.shared(Ordering::Relaxed).split();
         ahead(split, index) >= 0
     }
 
-    /// Takes the newest item off, at `index`, to which `bottom` has been lowered, unless a thief has it; else raises `bottom`
-    /// again. Calls `published` if that has published older items.
+    /// Reclaims the newest item, at `index`, to which `bottom` has been lowered, unless a thief has
+    /// it; then raises `bottom` again. Calls `published` if that has published older items.
     #[cold]
     #[inline(never)]
     fn reclaim(self, index: Index, published: impl FnOnce()) -> bool {
@@ -414,19 +429,20 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         let mut seen = deque.shared(Ordering::Relaxed);
         while ahead(index, seen.top()) <= 0 {
             let kept = Shared::new(seen.top(), index);
-            // ORDERING: success AcqRel, as in move_split: it offers the older items if they were requested, and continues the
-            // releases before it if they are public (split.S1).
-            // ORDERING: failure Relaxed: nothing is done.
-            let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
+            // ORDERING: success AcqRel, as in move_split: it offers the older items if they were
+            // requested, and continues the releases before it if they are public (split.S1).
+            // ORDERING: failure Relaxed: nothing is read.
+            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
             let shared = &deque.public.shared;
-            match shared.compare_exchange_weak(seen.0, kept.0, yes, no) {
+            match shared.compare_exchange_weak(seen.0, kept.0, success, failure) {
                 Ok(_) => {
                     deque.own.split.set(index);
                     if seen.is_requested() && seen.top() != index {
                         published();
                     } else if seen.is_requested() {
-                        // There is nothing to answer with, so the next push answers.
-                        // ORDERING: Relaxed: the owner itself reads it; a thief's release goes on (split.S6).
+                        // No item is left to answer with, so the next push answers.
+                        // ORDERING: Relaxed: the owner itself reads it; it continues a thief's
+                        // release (split.S6).
                         deque.public.limit.swap(LOW, Ordering::Relaxed);
                     }
                     return true;
@@ -438,14 +454,14 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         false
     }
 
-    /// Whether there are items at `index` or above, thieves aside.
+    /// Whether there are items at `index` or above, regardless of thieves.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn reaches(self, index: Index) -> bool {
         ahead(index, self.bottom()) > 0
     }
 
-    /// How many items there are at most: thieves may be taking some.
+    /// Returns the maximum number of items: thieves may be taking some.
     #[inline]
     fn len(self) -> usize {
         // ORDERING: Relaxed: a hint.

@@ -90,6 +90,13 @@ impl<T> Ddf<T> {
     /// Returns a future of the value.
     ///
     /// The future may be dropped at any time.
+    ///
+    /// ```
+    /// # use tautline_core::flow::Ddf;
+    /// async fn double(cell: &Ddf<u32>) -> u32 {
+    ///     2 * *cell.wait().await
+    /// }
+    /// ```
     pub fn wait(&self) -> Wait<'_, T> {
         let slot = WakerSlot::new(self.latch());
         Wait { cell: self, slot }
@@ -172,6 +179,14 @@ impl<'a, I: Inputs<'a>> Future for WaitAll<'a, I> {
 }
 
 /// Waits until a cell is full and returns its index and its value: of several full ones, those of the first in the list.
+///
+/// ```
+/// # use tautline_core::flow::{Ddf, wait_any};
+/// async fn first(a: &Ddf<u32>, b: &Ddf<u32>) -> u32 {
+///     let (_, value) = wait_any([a, b]).expect("two cells").await;
+///     *value
+/// }
+/// ```
 ///
 /// # Errors
 /// If the list is empty.

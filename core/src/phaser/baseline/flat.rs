@@ -78,7 +78,7 @@ impl<P: Relax> Flat<P> {
         }
     }
 
-    /// The current phase.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         Phase(self.shared.phase())
     }
@@ -143,7 +143,7 @@ impl<P: Relax> Shared<P> {
 
     /// Makes the caller the master of `phase`, unless it has one.
     fn claim(&self, phase: usize) -> bool {
-        // ORDERING: Relaxed, on failure too: the choice says nothing about the signals.
+        // ORDERING: Relaxed, on failure too: the choice is independent of the signals.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         self.master.load(failure) == phase
             && self
@@ -152,7 +152,7 @@ impl<P: Relax> Shared<P> {
                 .is_ok()
     }
 
-    /// As the master, waits for all signals of `phase`, and ends it.
+    /// Gathers all signals of `phase` as its master, and ends it.
     fn gather(&self, phase: usize) {
         // ORDERING: Acquire, pairs with Release in enter (BF2): a task that is not seen in
         // the list is counted later.

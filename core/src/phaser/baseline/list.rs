@@ -1,5 +1,4 @@
-//! What the tasks of one list have signalled: a word each, on a private line, in blocks that never
-//! move.
+//! The signals of the tasks of one list: a word each, on a private line, in blocks that never move.
 //!
 //! # Words
 //! `Seat`: written by its task; initialized when the task is registered. `used`, `next`: written by
@@ -45,7 +44,7 @@ unsafe impl Send for Seat {}
 // SAFETY: the pointer leads to an atomic word that any thread may access.
 unsafe impl Sync for Seat {}
 
-/// What registrations know about a list, under a lock.
+/// The free seats of a list, under a lock.
 #[derive(Debug, Default)]
 pub(super) struct Free(Vec<Seat>);
 
@@ -57,8 +56,8 @@ pub(super) struct List {
 }
 
 impl List {
-    /// An empty list, whose first block has `seats` seats; each further block has twice as many as
-    /// the one before.
+    /// Creates an empty list, whose first block has `seats` seats; each further block has twice as
+    /// many as the one before.
     pub(super) fn new(seats: usize) -> Self {
         Self {
             first: Block::new(seats.max(1)),
@@ -86,13 +85,13 @@ impl List {
         seat
     }
 
-    /// The block after this one, made if necessary.
+    /// Returns the block after this one, made if necessary.
     fn following(block: &Block) -> &Block {
         // ORDERING: Relaxed: written under the lock.
         let mut next = block.next.load(Ordering::Relaxed);
         if next.is_null() {
             next = Box::into_raw(Box::new(Block::new(2 * block.seats.len())));
-            // ORDERING: Relaxed: the store of used that follows carries it (BL2).
+            // ORDERING: Relaxed: published by the store of used that follows (BL2).
             block.next.store(next, Ordering::Relaxed);
         }
         // SAFETY: blocks live as long as the list.
@@ -108,7 +107,7 @@ impl List {
         word.store(signalled, Ordering::Release);
     }
 
-    /// Ends the debts of the task.
+    /// Records that the task has left and owes no more signals.
     pub(super) fn leave(&self, seat: &Seat) {
         self.signal(seat, GONE);
     }

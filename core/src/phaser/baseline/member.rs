@@ -1,4 +1,4 @@
-//! What the phasers have in common: registration, signal, blocking wait.
+//! The interface that the phasers have in common: registration, signal, blocking wait.
 #![forbid(unsafe_code)]
 
 use super::error::BaselineError;
@@ -8,7 +8,7 @@ use crate::phaser::mode::Mode;
 use crate::phaser::registration::Registration;
 use crate::port::{Barrier, Relax};
 
-/// A task's registration on some phaser, so that one program can run on several. Dropping it
+/// A task's registration on any kind of phaser, so that one program can run on several. Dropping it
 /// deregisters the task.
 pub trait Member: Sized {
     /// Registers a child, which starts at this task's phase.
@@ -71,7 +71,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A task in phase 0.
+    /// Creates a task in phase 0.
     pub(crate) fn first(mode: Mode) -> Self {
         Self {
             mode,
@@ -80,7 +80,7 @@ impl Progress {
         }
     }
 
-    /// The progress of a child.
+    /// Returns the progress of a child.
     pub(crate) fn child(self, mode: Mode) -> Result<Self, PhaserError> {
         if self.mode.allows(mode) {
             Ok(Self { mode, ..self })

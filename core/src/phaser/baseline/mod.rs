@@ -1,5 +1,5 @@
-//! Phasers to measure the tree against, with blocking waits only. Not part of the shipped library:
-//! the cargo feature `baseline` enables them.
+//! Reference phasers for comparison with the tree, with blocking waits only. Not part of the
+//! shipped library: the cargo feature `baseline` enables them.
 //!
 //! # Algorithm
 //! The two phasers of Habanero Java (Chatterjee 2013, 6.2.3, after Shirako, Peixotto, Sarkar,

@@ -25,14 +25,14 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Counts one more task.
+    /// Counts a task below.
     pub(super) fn enter(&self) {
         // ORDERING: Relaxed: read-modify-writes continue the release sequence of tasks that left
         // before (BT3), and a newcomer is published by tiered.BT4.
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts one task less, which owes no more signals.
+    /// Removes a task, which owes no more signals.
     pub(super) fn leave(&self) {
         // ORDERING: Release, pairs with Acquire in is_active (BT3).
         self.active.fetch_sub(1, Ordering::Release);
@@ -47,7 +47,7 @@ impl Node {
 
     /// Makes the caller the task that gathers here in `phase`, unless another does.
     pub(super) fn claim(&self, phase: usize) -> bool {
-        // ORDERING: Relaxed, on failure too: the choice says nothing about the signals.
+        // ORDERING: Relaxed, on failure too: the choice is independent of the signals.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let claim = self.claim.load(failure);
         claim <= phase

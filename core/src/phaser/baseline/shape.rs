@@ -6,7 +6,7 @@ use crate::phaser::error::PhaserError;
 
 const MOST_LEAVES: usize = 1 << 16;
 
-/// How a tiered phaser is built.
+/// The configuration of a tiered phaser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiers {
     /// Levels of nodes; with 1 the root is the only leaf.
@@ -28,7 +28,7 @@ impl Default for Tiers {
 }
 
 impl Tiers {
-    /// The number of leaves.
+    /// Returns the number of leaves.
     pub(super) fn leaves(self) -> Result<usize, BaselineError> {
         let Self { tiers, degree, .. } = self;
         if !(2..=1024).contains(&degree) {

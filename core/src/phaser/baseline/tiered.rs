@@ -60,7 +60,7 @@ struct Shared<P> {
     port: P,
 }
 
-/// What registrations know about a leaf.
+/// The registration state of a leaf.
 #[derive(Debug, Default)]
 struct Leaf {
     tasks: usize,
@@ -107,7 +107,7 @@ impl<P: Relax> Tiered<P> {
         })
     }
 
-    /// The current phase.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         Phase(self.shared.phase())
     }
@@ -148,7 +148,7 @@ impl<P: Relax> Drop for Tiered<P> {
 }
 
 impl<P: Relax> Shared<P> {
-    /// The node that a leaf is.
+    /// Returns the node of a leaf.
     fn node_of(&self, leaf: usize) -> usize {
         self.nodes.len() - self.leaves.len() + leaf
     }

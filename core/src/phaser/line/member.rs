@@ -5,7 +5,7 @@ use super::Lines;
 use super::window::Carrier;
 use crate::port::{Barrier, Line, Relax};
 
-/// See the head of the module.
+/// The line state of one task.
 #[derive(Debug)]
 pub(crate) struct LineMember {
     /// The line that includes the task's thread.
@@ -13,8 +13,8 @@ pub(crate) struct LineMember {
     /// Whether the next phase was assigned to that line at this task's previous `next`. The
     /// assignment cannot be revoked before this task arrives; it can only be downgraded to `Mixed`.
     on_line: bool,
-    /// Whether the task must close the window once it leaves the phase: after its signal it did
-    /// something that takes software.
+    /// Whether the task must close the window when it leaves the phase: after its signal it did
+    /// something that requires software.
     closes: bool,
     /// Whether the task keeps the phaser in software: always, or because it has not shown that it
     /// blocks a thread.
@@ -22,7 +22,7 @@ pub(crate) struct LineMember {
 }
 
 impl LineMember {
-    /// A newly registered task, which forbids the line: see [`Lines::forbid`].
+    /// Creates a newly registered task, which forbids the line: see [`Lines::forbid`].
     pub(crate) fn new() -> Self {
         Self {
             line: None,
@@ -71,7 +71,7 @@ impl LineMember {
             port.relax(turn);
             turn = turn.saturating_add(1);
         }
-        // A task that has closed the window was included, so its closing is seen here.
+        // A task that has closed the window was included, so the closed window is visible here.
         lines.window.state().carrier(phase) == Carrier::Hardware
     }
 
@@ -90,7 +90,7 @@ impl LineMember {
                     port.include(line);
                 }
             }
-            Some(line) if state.is_shut() || state.ends_by(phase) => {
+            Some(line) if state.is_software() || state.ends_by(phase) => {
                 port.exclude(line);
                 self.line = None;
                 if state.ends_by(phase) {
@@ -102,8 +102,7 @@ impl LineMember {
         self.on_line = self.line.is_some() && state.carrier(phase + 1) != Carrier::Software;
     }
 
-    /// Lets the hardware carry what follows, as far as this task is concerned: it blocks its own
-    /// thread.
+    /// Permits later phases on the line on behalf of this task, which blocks its own thread.
     #[inline]
     pub(crate) fn permit(&mut self, lines: &Lines) {
         if self.forbids {
@@ -117,13 +116,13 @@ impl LineMember {
         if !self.forbids {
             self.forbids = true;
             lines.forbid();
-            // The task that ends this phase may not have seen it.
+            // The task that ends this phase may not have observed it.
             self.closes = true;
         }
         self.leave(lines, port, waited);
     }
 
-    /// Takes the task's next phase, and the others' phase `waited`, to software.
+    /// Moves the task's next phase, and the others' phase `waited`, to software.
     pub(crate) fn leave(&mut self, lines: &Lines, port: &impl Barrier, waited: usize) {
         if let Some(line) = self.line.take() {
             lines.window.close(waited);

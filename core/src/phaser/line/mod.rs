@@ -5,8 +5,8 @@
 //! they block a thread. `line`: the number of the claimed line plus 1; set once, by a task that
 //! ends a phase, and kept. `opened`: the first phase on the line; written by the task that opens
 //! the window. `carried`: the phases that the line carried in earlier windows; written by the task
-//! that shuts the window. A phase that the line carries is recorded nowhere: the phase word lags
-//! behind, and a caller that needs it brings it up to date (see `shared::watch`).
+//! that resets the window. A phase that the line carries is recorded nowhere: the phase word lags
+//! behind, and a caller that needs it updates it first (see `shared::watch`).
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -22,7 +22,7 @@ use crate::port::{Barrier, Line};
 use crate::sync::{AtomicUsize, Ordering, full_fence};
 use window::{State, Window};
 
-/// See the head of the module.
+/// The barrier line of a phaser and its window.
 #[derive(Debug)]
 pub(crate) struct Lines {
     window: Window,
@@ -33,7 +33,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// No line is claimed; all phases are in software.
+    /// Creates the state without a line: all phases are in software.
     pub(crate) fn new() -> Self {
         Self {
             window: Window::new(),
@@ -44,9 +44,10 @@ impl Lines {
         }
     }
 
-    /// Whether no line carries a phase, now or later, as far as is known.
-    pub(crate) fn are_shut(&self) -> bool {
-        self.window.state().is_shut()
+    /// Whether the window is in software: no line carries a phase, now or later, as far as is
+    /// known.
+    pub(crate) fn is_software(&self) -> bool {
+        self.window.state().is_software()
     }
 
     /// Keeps the phaser in software on behalf of one more task.
@@ -62,10 +63,11 @@ impl Lines {
         self.software_only.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Lets the line carry the phases from `first` on, unless a task forbids it.
+    /// Opens the window, so that the line carries the phases from `first` on, unless a task forbids
+    /// it.
     #[inline]
     pub(crate) fn open(&self, port: &impl Barrier, first: usize) -> bool {
-        if port.lines() == 0 || self.is_forbidden() || !self.window.state().is_shut() {
+        if port.lines() == 0 || self.is_forbidden() || !self.window.state().is_software() {
             return false;
         }
         if self.line().is_none() {
@@ -116,7 +118,7 @@ impl Lines {
         self.window.close(phase + 1);
     }
 
-    /// Shuts the window, after its last phase.
+    /// Resets the window after its last phase.
     fn reset(&self, state: State) {
         let carried = self.carried_since(state, usize::MAX);
         if self.window.reset(state) {
@@ -125,21 +127,21 @@ impl Lines {
         }
     }
 
-    /// The number of phases before `phase`, the current one, that the hardware has carried.
+    /// Returns the number of phases before `phase`, the current one, that the hardware has carried.
     pub(crate) fn carried(&self, phase: usize) -> usize {
         let now = self.carried_since(self.window.state(), phase);
         // ORDERING: Relaxed: a statistic.
         self.carried.load(Ordering::Relaxed) + now
     }
 
-    /// How many of them since the window was opened.
+    /// Returns the number of those since the window was opened.
     fn carried_since(&self, state: State, phase: usize) -> usize {
         // ORDERING: Relaxed: a statistic; set before the end of the phase in which the window was
         // opened (word.B1).
         state.carried(self.opened.load(Ordering::Relaxed), phase)
     }
 
-    /// The line that carries phases of this phaser.
+    /// Returns the line that carries phases of this phaser.
     pub(crate) fn line(&self) -> Option<Line> {
         // ORDERING: Acquire, pairs with Release in open (L1).
         let line = self.line.load(Ordering::Acquire);

@@ -2,7 +2,7 @@
 //!
 //! # Algorithm
 //! A phaser switches to a barrier line, and back, at phases that all its tasks agree on. Chatterjee
-//! 2013, 6.4, says when it should; the protocol is ours. Opening, by a member that ends phase p:
+//! 2013, 6.4, states the condition; the protocol is ours. Opening, by a member that ends phase p:
 //! the line carries the phases from p + 2 on; in p + 1 all tasks include themselves. Closing, by a
 //! task in phase p that has not arrived: p is the last phase on the line and *mixed*: a task that
 //! the line releases waits in the tree, too. As the closing task is itself included, the line
@@ -47,19 +47,19 @@ pub(crate) struct Window(AtomicUsize);
 pub(crate) struct State(usize);
 
 impl Window {
-    /// A window with all phases in software.
+    /// Creates a window with all phases in software.
     pub(crate) fn new() -> Self {
         Self(AtomicUsize::new(SOFTWARE))
     }
 
-    /// The current state.
+    /// Returns the current state.
     #[inline]
     pub(crate) fn state(&self) -> State {
         // ORDERING: Relaxed: see the head.
         State(self.0.load(Ordering::Relaxed))
     }
 
-    /// Opens the window from `first` on, if it is shut.
+    /// Opens the window from `first` on, if all phases are in software.
     pub(crate) fn open(&self, first: usize) -> bool {
         // ORDERING: Relaxed, on failure too: see the head.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -77,8 +77,8 @@ impl Window {
         _ = self.0.compare_exchange(open, SOFTWARE, success, failure);
     }
 
-    /// Makes `phase`, at which the caller has not arrived, the last one, or shuts the window if it
-    /// has not begun.
+    /// Makes `phase`, at which the caller has not arrived, the last one; if it has not begun,
+    /// resets the window.
     pub(crate) fn close(&self, phase: usize) {
         // ORDERING: Relaxed: the exchange decides.
         let mut word = self.0.load(Ordering::Relaxed);
@@ -96,13 +96,13 @@ impl Window {
         }
     }
 
-    /// Shuts the window after its last phase, if it is still in `state`; returns false if another
+    /// Resets the window after its last phase, if it is still in `state`; returns false if another
     /// task has.
     pub(crate) fn reset(&self, state: State) -> bool {
         // ORDERING: Relaxed, on failure too, which means that another task has: see the head.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-        let shut = self.0.compare_exchange(state.0, SOFTWARE, success, failure);
-        shut.is_ok()
+        let reset = self.0.compare_exchange(state.0, SOFTWARE, success, failure);
+        reset.is_ok()
     }
 }
 
@@ -112,7 +112,7 @@ impl State {
     }
 
     /// Whether the line carries no phase, now or later, as far as is known.
-    pub(crate) fn is_shut(self) -> bool {
+    pub(crate) fn is_software(self) -> bool {
         self.0 == SOFTWARE
     }
 
@@ -121,14 +121,14 @@ impl State {
             OPEN if self.phase() > phase => SOFTWARE,
             OPEN if self.phase() == phase => phase << 2 | ONE,
             OPEN => phase << 2 | MORE,
-            // It was closed for a later phase that has not begun.
+            // Another task has closed it for a later phase that has not begun.
             ONE if self.phase() > phase => SOFTWARE,
             MORE if self.phase() > phase => phase << 2 | MORE,
             _ => self.0,
         }
     }
 
-    /// What carries `phase`, which is the caller's.
+    /// Returns what carries `phase`, the caller's current one.
     #[inline]
     pub(crate) fn carrier(self, phase: usize) -> Carrier {
         let last = self.phase();
@@ -140,8 +140,8 @@ impl State {
         }
     }
 
-    /// The number of phases before `phase` that the line has carried since `first`, the phase from
-    /// which the window was opened.
+    /// Returns the number of phases before `phase` that the line has carried since `first`, the
+    /// phase from which the window was opened.
     pub(crate) fn carried(self, first: usize, phase: usize) -> usize {
         let last = self.phase();
         match self.0 & 3 {

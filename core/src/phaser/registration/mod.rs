@@ -1,6 +1,6 @@
-//! A task's registration on a phaser: what it is, how it begins and ends, and signals.
+//! A task's registration on a phaser: its state, its creation, its signals and its drop.
 //!
-//! `wait` has the ways to wait, `next` the waits as futures.
+//! `wait` contains the ways to wait, `next` the waits as futures.
 
 pub(crate) mod next;
 mod wait;
@@ -54,8 +54,9 @@ pub struct Registration<P: Relax + Barrier> {
     progress: Progress,
     /// Whether a value is stored for the next signal.
     contributes: bool,
-    /// Whether the phase for which this task requested a statement is odd; `None` once the task may
-    /// not run the statement itself. The task waits for that phase, or has just left it.
+    /// The parity of the phase for which this task requested a statement (true if odd); `None` once
+    /// the task may not run the statement itself. The task waits for that phase, or has just left
+    /// it.
     requested: Option<bool>,
     /// Whether the slot caches the result of the phase that the task left last.
     caches: bool,
@@ -65,7 +66,7 @@ pub struct Registration<P: Relax + Barrier> {
     master_of: Option<NonNull<Node>>,
     /// The slot of its leaf that was behind at the last poll.
     behind: u16,
-    /// The number of vacancies when the task last looked for a node.
+    /// The number of vacancies when the task last searched for a node without a master.
     vacancies: u32,
     /// Whether this task may be asleep in its slot.
     asleep: bool,
@@ -80,6 +81,13 @@ unsafe impl<P: Relax + Barrier + Send + Sync> Sync for Registration<P> {}
 
 impl<P: Relax + Barrier> Registration<P> {
     /// Creates a phaser, with the caller as its only registered task.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.next_blocking()?; // alone, so at once
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Degree`], [`PhaserError::Overflow`].
@@ -125,8 +133,18 @@ impl<P: Relax + Barrier> Registration<P> {
         }
     }
 
-    /// Registers a child, which starts at this task's phase: what this task has signalled, the
-    /// child has. The registration must be moved to the child before the child begins.
+    /// Registers a child, which starts at this task's phase: it owes no phase that this task has
+    /// signalled. The registration must be moved to the child before the child begins.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut first = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let mut second = first.register(Mode::SignalWait)?;
+    /// let other = std::thread::spawn(move || second.next_blocking());
+    /// first.next_blocking()?;
+    /// other.join().unwrap()?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Capability`], [`PhaserError::Accumulates`].
@@ -146,12 +164,28 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(Self::join(shared, mode, signalled, self.waited))
     }
 
-    /// The mode of this registration.
+    /// Returns the mode of this registration.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut parent = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert_eq!(parent.register(Mode::Wait)?.mode(), Mode::Wait);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The phase that this task signals next.
+    /// Returns the phase that this task signals next.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::Signal, Config::default())?;
+    /// task.signal()?;
+    /// task.signal()?;
+    /// assert_eq!(task.signalled().0, 2);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn signalled(&self) -> Phase {
         Phase(self.progress.signalled())
     }
@@ -180,7 +214,7 @@ impl<P: Relax + Barrier> Registration<P> {
         self.contributes = true;
     }
 
-    /// Discards the cached result: it will not be the last one any more.
+    /// Discards the cached result, which the next signal makes stale.
     #[inline]
     fn discard_cached(&mut self) {
         if mem::take(&mut self.caches) {
@@ -190,6 +224,15 @@ impl<P: Relax + Barrier> Registration<P> {
 
     /// Signals the phase; does not wait. For a task that also waits, the second signal of a phase
     /// is ignored. Does nothing in mode [`Mode::Wait`].
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut producer = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let mut consumer = producer.register(Mode::Wait)?;
+    /// producer.signal()?;
+    /// consumer.wait_blocking()?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Overflow`].
@@ -249,8 +292,8 @@ impl<P: Relax + Barrier> Registration<P> {
         }
     }
 
-    /// The phase for which this task requested a statement, if it may still run the statement
-    /// itself.
+    /// Returns the phase for which this task requested a statement, if it may still run the
+    /// statement itself.
     fn requested_phase(&self) -> Option<usize> {
         let left = |odd| usize::from(odd != (self.waited & 1 == 1));
         Some(self.waited - left(self.requested?))
@@ -265,7 +308,7 @@ impl<P: Relax + Barrier> Drop for Registration<P> {
             shared.tree.leave_node(node);
         }
         let line = self.line.retire(&shared.lines, self.waited);
-        // The value counts, though the signal is missing.
+        // A value that was contributed is included even without a signal.
         let progress = match self.contributes {
             true => self.progress.next(true),
             false => self.progress,

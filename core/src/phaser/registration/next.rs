@@ -12,6 +12,16 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Waits until all tasks have signalled the phase.
     ///
     /// Yields the errors of [`wait_blocking`](Self::wait_blocking).
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # async fn f() -> Result<(), PhaserError> {
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.signal()?;
+    /// task.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn wait(&mut self) -> Next<'_, P> {
         Next::new(self, Stage::Wait, None)
     }
@@ -19,31 +29,49 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Signals and waits, each if the mode permits it.
     ///
     /// Yields the errors of [`next_blocking`](Self::next_blocking).
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # async fn f() -> Result<(), PhaserError> {
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> Next<'_, P> {
         Next::new(self, Stage::Signal, None)
     }
 
     /// As [`next_single_blocking`](Self::next_single_blocking), without blocking a thread.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # async fn f() -> Result<(), PhaserError> {
+    /// let mut task = Registration::create(Spin, Mode::SignalWaitSingle, Config::default())?;
+    /// task.next_single(|| println!("once in each phase")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
         Next::new(self, Stage::Signal, Some(statement))
     }
 }
 
-/// A task's wait: see [`Registration::next`]. Dropping it leaves the task where it is: a signal
-/// that was sent counts, and a statement is left to the other tasks that hold it.
+/// A task's wait: see [`Registration::next`]. Dropping it does not undo a signal that was sent, and
+/// leaves a statement to the other tasks that hold it.
 ///
 /// Once woken, it must be polled or dropped, even if its task was woken for another future that it
 /// awaits as well: the end of a phase wakes one task of each part of the tree, and that task wakes
-/// the others of its part when it is polled. A task that instead awaits what another task of its
-/// part does after the phase waits for ever. Executors poll the task that they wake, and `join!`
-/// and `select!` poll all the futures that they were given, so only a future that is polled once
-/// and then kept across another `.await` leads to that. The tree cannot distinguish such a task
-/// from one whose worker is busy: only its poll shows that it has been woken.
+/// the others of its part when it is polled. A task that instead awaits an action that another task
+/// of its part performs after the phase waits for ever. Executors poll the task that they wake, and
+/// `join!` and `select!` poll all their futures, so this requires a future that is polled once and
+/// then kept across another `.await`. The tree cannot distinguish such a task from one whose worker
+/// is busy: only its poll shows that it has been woken.
 ///
-/// Leaked by [`mem::forget`](core::mem::forget), it leaves its task parked and its statement owed
-/// until the registration is used again, or dropped, which does both. Until then the others wait
-/// for the task as for any task that does not continue.
+/// If leaked by [`mem::forget`](core::mem::forget), it leaves its task parked and its statement
+/// owed until the registration is used again or dropped. Until then other tasks wait for this one
+/// as for any task that does not continue.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Next<'a, P: Relax + Barrier, F = fn()> {

@@ -21,6 +21,15 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Blocks the thread until all tasks have signalled the phase. Does nothing in mode
     /// [`Mode::Signal`].
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// task.signal()?;
+    /// // Work that does not depend on the other tasks.
+    /// task.wait_blocking()?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PhaserError::DoubleWait`], [`PhaserError::Overflow`].
     pub fn wait_blocking(&mut self) -> Result<(), PhaserError> {
@@ -28,6 +37,17 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// Signals and then blocks the thread in a wait, each if the mode permits it.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut main = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// std::thread::scope(|threads| {
+    ///     let mut other = main.register(Mode::SignalWait)?;
+    ///     threads.spawn(move || (0..100).try_for_each(|_| other.next_blocking()));
+    ///     (0..100).try_for_each(|_| main.next_blocking())
+    /// })?;
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Overflow`].
@@ -40,6 +60,15 @@ impl<P: Relax + Barrier> Registration<P> {
     /// As [`next_blocking`](Self::next_blocking); one of the tasks runs its `statement` after all
     /// have signalled and before any resumes. All tasks registered in this mode must call it in the
     /// same phase, with the same statement.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWaitSingle, Config::default())?;
+    /// let mut swaps = 0;
+    /// task.next_single_blocking(|| swaps += 1)?;
+    /// assert_eq!(swaps, 1);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::Single`], [`PhaserError::Overflow`]; [`PhaserError::Signalled`]: after an
@@ -60,9 +89,19 @@ impl<P: Relax + Barrier> Registration<P> {
     }
 
     /// As [`wait_blocking`](Self::wait_blocking) while `continues` returns true. It is called after
-    /// each failed poll, with the number of failed polls before. Once it returns false, the result
-    /// is false, and this or any other wait may follow, or none. The hardware does not carry the
-    /// phase.
+    /// each failed poll, with the number of failed polls before. Once it returns false, this
+    /// returns false; any wait may follow. Barrier lines are not used.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let missing = task.register(Mode::SignalWait)?;
+    /// task.signal()?;
+    /// assert!(!task.wait_while(|polls| polls < 100)?); // the other task has not signalled
+    /// drop(missing);
+    /// assert!(task.wait_while(|_| true)?);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
@@ -92,7 +131,14 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(over)
     }
 
-    /// As [`next_blocking`](Self::next_blocking), with the end of [`wait_while`](Self::wait_while).
+    /// As [`next_blocking`](Self::next_blocking), bounded as in [`wait_while`](Self::wait_while).
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// assert!(task.next_while(|polls| polls < 100)?);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`next_blocking`](Self::next_blocking).
@@ -104,14 +150,37 @@ impl<P: Relax + Barrier> Registration<P> {
     /// Waits until all tasks have signalled the phase, without blocking a thread. Once woken, the
     /// caller must poll again, or [`cancel_wait`](Self::cancel_wait).
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # use std::task::{Poll, Waker};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let missing = task.register(Mode::SignalWait)?;
+    /// task.signal()?;
+    /// assert!(task.poll_wait(Waker::noop()).is_pending());
+    /// drop(missing); // wakes the task
+    /// assert_eq!(task.poll_wait(Waker::noop()), Poll::Ready(Ok(())));
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
     pub fn poll_wait(&mut self, waker: &Waker) -> Poll<Result<(), PhaserError>> {
         self.poll(waker, None)
     }
 
-    /// Ends a wait that [`poll_wait`](Self::poll_wait) began, if it is not to be polled again: the
+    /// Cancels a wait that [`poll_wait`](Self::poll_wait) began and that is not polled again: the
     /// task may have been woken with the duty to wake others.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// # use std::task::Waker;
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let _missing = task.register(Mode::SignalWait)?;
+    /// task.signal()?;
+    /// assert!(task.poll_wait(Waker::noop()).is_pending());
+    /// task.cancel_wait();
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     #[inline]
     pub fn cancel_wait(&mut self) {
         if self.asleep {
@@ -127,7 +196,8 @@ impl<P: Relax + Barrier> Registration<P> {
         ReleasesSingle(self).0.cancel_wait();
     }
 
-    /// The signal of `next`; the wait that follows at once performs what is due after it.
+    /// Signals for `next`. The caller must wait next, which performs the checks that otherwise
+    /// follow a signal.
     #[inline]
     pub(super) fn arrive(&mut self) -> Result<(), PhaserError> {
         match (self.mode.signals(), self.mode.waits()) {
@@ -187,7 +257,7 @@ impl<P: Relax + Barrier> Registration<P> {
         }
         self.waited = phase + 1;
         if carried {
-            // The window stays as it is, and the task has shown that it blocks a thread.
+            // The window is unchanged, and the task has shown that it blocks a thread.
             return Ok(());
         }
         if self.mode == Mode::SignalWait && self.shared.tree.reduction.is_none() {
@@ -197,7 +267,7 @@ impl<P: Relax + Barrier> Registration<P> {
         Ok(())
     }
 
-    /// The phase to wait for.
+    /// Returns the phase to wait for.
     #[inline]
     fn due(&self) -> Result<usize, PhaserError> {
         if self.mode.signals() && self.progress.signalled() == self.waited {
@@ -275,7 +345,7 @@ impl<P: Relax + Barrier> Registration<P> {
         continues: &mut impl FnMut() -> bool,
     ) -> bool {
         let shared = &*self.shared;
-        // The last task to signal finds that out here: no other needs to examine the slots again.
+        // The last task to signal detects it here; no other needs to examine the slots again.
         shared.recheck(phase, visit);
         if shared.is_past(phase) {
             return true;
@@ -376,14 +446,14 @@ impl<P: Relax + Barrier> Shared<P> {
     }
 }
 
-/// The turn after `turn`, without overflow.
+/// Returns the turn after `turn`, without overflow.
 #[inline]
 fn following(turn: u32) -> u32 {
     turn.checked_add(1).unwrap_or(u32::MAX / 2)
 }
 
 /// Withdraws the task's request for a statement when dropped: by then the phase has ended, or the
-/// task has given it up.
+/// task has stopped waiting.
 struct ReleasesSingle<'a, P: Relax + Barrier>(&'a mut Registration<P>);
 
 impl<P: Relax + Barrier> Drop for ReleasesSingle<'_, P> {

@@ -1,8 +1,8 @@
-//! What the tasks of a phaser share: the end of a phase joins the word, the tree and the lines.
+//! The state shared by the tasks of a phaser, and the end of a phase.
 //!
-//! The word says which phase it is, the tree which tasks have signalled, the lines what carries a
-//! phase, `Single` what runs between two phases. This is the only folder that knows all of them;
-//! the fences of word.Z1 and word.Z3 are here, between the words of two owners.
+//! `Top::word` is the current phase, `Tree` gathers signals, `Lines` carries phases in hardware,
+//! `Single` runs the statement between two phases. Only this folder depends on all of them; the
+//! fences of word.Z1 and word.Z3 are here, since each orders accesses to words of two owners.
 
 pub(crate) mod watch;
 
@@ -23,7 +23,7 @@ use crate::port::{Barrier, Relax};
 use crate::sync::{CachePadded, full_fence};
 use core::ptr::NonNull;
 
-/// See the head of the module.
+/// The shared state of a phaser.
 #[derive(Debug)]
 pub(crate) struct Shared<P: Barrier> {
     pub(crate) top: CachePadded<Top>,
@@ -33,8 +33,8 @@ pub(crate) struct Shared<P: Barrier> {
     pub(crate) config: Config,
 }
 
-/// What the end of a phase changes, on one line: the task that ends it transfers that line once,
-/// and the waiting tasks find everything there.
+/// The words that the end of a phase changes, on one line: the task that ends it transfers that
+/// line once, and waiting tasks find all of them there.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Top {
@@ -42,7 +42,7 @@ pub(crate) struct Top {
     pub(crate) word: PhaseWord,
     /// The results of the last two phases that the tree has ended.
     results: [Cell; 2],
-    /// What runs once between two phases.
+    /// Runs a statement once between two phases.
     pub(crate) single: Single,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Visit<'a> {
 }
 
 impl<P: Relax + Barrier> Shared<P> {
-    /// A phaser without tasks.
+    /// Creates a phaser without tasks.
     pub(crate) fn new(port: P, config: Config, reduction: Option<Reduction>) -> Self {
         let can_watch = config.degree <= MAX_WATCHED && config.help_after > 0 && port.lines() == 0;
         Self {
@@ -109,7 +109,7 @@ impl<P: Relax + Barrier> Shared<P> {
     }
 
     /// Ends `phase`, whose tree is complete, unless a newcomer owes a signal or another task runs
-    /// what comes between two phases. `top` is the root that was seen complete.
+    /// the statement. `top` is the root that was seen complete.
     fn finish(&self, top: Option<&Node>, phase: usize, visit: &mut Visit<'_>) -> bool {
         let (tree, single) = (&self.tree, &self.top.single);
         let quiet = tree.pad.is_empty();
@@ -118,7 +118,7 @@ impl<P: Relax + Barrier> Shared<P> {
         }
         if single.is_requested(phase) && !single.is_complete(phase) {
             let Some(statement) = &mut visit.single else {
-                // A task that holds the statement runs it.
+                // Left to a task that holds the statement.
                 if self.top.word.sleepers().is_some() && single.notify_once(phase) {
                     // ORDERING: SeqCst, pairs with that of recheck: either this side observes the
                     // sleeper, or the sleeper observes all the signals that are seen here
@@ -133,7 +133,7 @@ impl<P: Relax + Barrier> Shared<P> {
             }
         }
         if let Some(reduction) = &tree.reduction {
-            // Once: a delayed task finds a tree that has grown, and retired newcomers.
+            // Once: a delayed task observes a tree that has grown, and retired newcomers.
             let mut conclude = || {
                 let value = values::conclude(reduction, top, tree.pad.newcomers(), phase);
                 self.top.results[phase & 1].renew(phase, value);
@@ -170,7 +170,7 @@ impl<P: Relax + Barrier> Shared<P> {
     }
 
     /// Publishes the end of the phases before `phase`. Called when a task deregisters after
-    /// completing every phase below `phase`: that progress may be known to it alone.
+    /// completing every phase below `phase`: no other task may have observed that progress.
     pub(crate) fn publish_before(&self, phase: usize) {
         if let Some(last) = phase.checked_sub(1)
             && !self.is_past(last)
@@ -191,7 +191,7 @@ impl<P: Relax + Barrier> Shared<P> {
         }
     }
 
-    /// Examines the tree once more, after the task announced that it is about to park.
+    /// Examines the tree again, after the task announced that it is about to park.
     pub(crate) fn recheck(&self, phase: usize, visit: &mut Visit<'_>) {
         // ORDERING: SeqCst, pairs with those of after_signal and watch: either this side observes
         // the signal, or the signalling task observes the sleeper (word.Z1); and with that of
@@ -200,8 +200,8 @@ impl<P: Relax + Barrier> Shared<P> {
         self.advance(phase, visit);
     }
 
-    /// Withdraws the request for a statement at the end of `phase`: no other task may know that the
-    /// phase can end.
+    /// Withdraws the request for a statement at the end of `phase`, and ends the phase if it can
+    /// end: no other task may check again.
     pub(crate) fn release_single(&self, phase: usize, slot: NonNull<Slot>) {
         self.top.single.release();
         if !self.is_past(phase) {
@@ -243,7 +243,7 @@ impl<P: Relax + Barrier> Shared<P> {
         // SAFETY: slots live as long as the phaser.
         let this = unsafe { slot.as_ref() };
         let duty = this.sleeper.cancel(&self.port);
-        // A waker called on the way may panic; the slot is freed regardless.
+        // Wakers called here may panic; the slot is freed regardless.
         let _frees = Finally::new(|| self.tree.free(slot, mode, &self.port));
         let _signals = Finally::new(|| {
             if mode.signals() {

@@ -3,8 +3,8 @@
 //! # Algorithm
 //! While the tree is one small leaf, each signal is visible to all tasks at once, and a task that
 //! has seen all signals resumes: the second transfer, of the word that announces the end of the
-//! phase, is saved. That word then lags behind. A caller that needs it brings it up to date: a task
-//! that is about to park, or to leave, and any thread that queries the phase. While a task is
+//! phase, is saved. That word then lags behind. A task that needs it updates it first: a task that
+//! is about to park, or to deregister, and any thread that queries the phase. While a task is
 //! parked, or only waits, no task resumes in this way.
 //!
 //! With an accumulator, each task finds the others' values beside their signals, and no result is
@@ -25,26 +25,27 @@ use crate::phaser::value::reduction::Reduction;
 use crate::port::{Barrier, Relax};
 use crate::sync::full_fence;
 
-/// How a task's watching ended.
+/// The outcome of watching.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Watched {
     /// The phase has ended, with this result if the phaser accumulates.
     Ended(Option<u128>),
-    /// The caller asked to stop.
+    /// `continues` returned false.
     Stopped,
-    /// Watching cannot tell: the task must wait in the tree.
+    /// The end of the phase could not be determined: the task must wait in the tree.
     Unknown,
 }
 
 impl<P: Relax + Barrier> Shared<P> {
-    /// The root, if it is the task's leaf and small, and nothing is to be done when a phase ends.
+    /// Returns the root, if it is the task's leaf and small, and the end of a phase requires no
+    /// further action.
     fn watched(&self, by: &Gatherer, single: bool) -> Option<&Node> {
         let simple = self.port.lines() == 0 && !self.tree.has_wait_only();
         let leaf = self.tree.leaf_of(by).filter(|_| simple && !single)?;
         (leaf.slots().len() <= MAX_WATCHED && leaf.parent().is_none()).then_some(leaf)
     }
 
-    /// Waits for `phase`, which the task has signalled, for at most `patience` turns and while
+    /// Waits for `phase`, which the task has signalled, for at most `patience` polls and while
     /// `continues` returns true. `single`: whether the task requested a statement.
     #[inline]
     pub(crate) fn watch(
@@ -60,8 +61,8 @@ impl<P: Relax + Barrier> Shared<P> {
         };
         for turn in 0..patience {
             if self.tree.is_complete(leaf, phase, by) {
-                // At once, while the line is here: the others may resume, and take it for their
-                // next values.
+                // Before any other access, while the line is here: the others may resume and
+                // invalidate it with their next values.
                 let reduction = self.tree.reduction.as_ref();
                 let result = reduction.map(|reduction| {
                     let slots = values::read_slots(leaf, phase);
@@ -88,7 +89,7 @@ impl<P: Relax + Barrier> Shared<P> {
         Watched::Unknown
     }
 
-    /// The number of phases that have ended: by the word, which this brings up to date, or by the
+    /// Returns the number of phases that have ended, by the word, which this updates, or by the
     /// slots alone.
     pub(crate) fn current_phase(&self) -> Phase {
         if self.tree.reduction.is_some() {
@@ -98,16 +99,15 @@ impl<P: Relax + Barrier> Shared<P> {
             Below::Slots(slots) => slots.len() <= MAX_WATCHED && root.has_master(),
             Below::Nodes(_) => false,
         });
-        if !few && self.lines.are_shut() {
+        if !few && self.lines.is_software() {
             return Phase(self.top.word.phase());
         }
         let pad = &self.tree.pad;
         loop {
             let registered = pad.count();
             let signalled = self.tree.nodes().filter_map(Node::least_signalled).min();
-            // A slot that was free when it was read may have a task since, which is behind the
-            // others. They have signalled after it was registered, so the registration is seen
-            // here.
+            // A slot that was read as free may have a task since, which is behind the others. They
+            // have signalled after it was registered, so the registration is visible here.
             if pad.count() != registered {
                 continue;
             }
@@ -121,14 +121,14 @@ impl<P: Relax + Barrier> Shared<P> {
         }
     }
 
-    /// The number of phases that have ended, of a phaser that accumulates.
+    /// Returns the number of phases that have ended, of a phaser that accumulates.
     fn ended(&self) -> usize {
         let watched = self.ended_by_watching().unwrap_or(0);
         self.top.word.phase().max(watched)
     }
 
-    /// The number of phases that the first leaf has signalled, if tasks may have left the last one
-    /// by watching: without newcomers, and when that leaf was the tree.
+    /// Returns the number of phases that the first leaf has signalled, if tasks may have left the
+    /// last one by watching: without newcomers, and when that leaf was the tree.
     fn ended_by_watching(&self) -> Option<usize> {
         let tree = &self.tree;
         if !tree.can_watch {
@@ -138,8 +138,8 @@ impl<P: Relax + Barrier> Shared<P> {
             let registered = tree.pad.count();
             let root = tree.root()?;
             let grown = root.slots().is_empty();
-            // A tree that has grown since a phase was left so has newcomers on the pad until the
-            // end of a later phase is published.
+            // If the tree has grown since a phase was left in this way, newcomers are on the pad
+            // until the end of a later phase is published.
             if grown && tree.pad.is_empty() {
                 return None;
             }
@@ -159,7 +159,7 @@ impl<P: Relax + Barrier> Shared<P> {
         }
     }
 
-    /// The result of the phase that ended last.
+    /// Returns the result of the phase that ended last.
     pub(crate) fn result(&self, reduction: &Reduction) -> u128 {
         let mut turn = 0;
         loop {

@@ -1,4 +1,4 @@
-//! The memory of a tree: all its nodes, the slots that are free, and what registrations know.
+//! The memory of a tree: its nodes, its free slots, and the state of registration.
 //!
 //! # Words
 //! `Arena`: pushed to by a registering task, under the lock. `FreeSlots`: a stack that dropped
@@ -23,7 +23,7 @@ use core::ptr::{self, NonNull};
 pub(crate) struct Arena(AtomicPtr<Node>);
 
 impl Arena {
-    /// An arena without nodes.
+    /// Creates an arena without nodes.
     pub(crate) fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -39,7 +39,7 @@ impl Arena {
         node
     }
 
-    /// All nodes, the newest first.
+    /// Returns all nodes, the newest first.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         // ORDERING: Acquire, pairs with Release in keep (G1).
         let mut next = self.0.load(Ordering::Acquire);
@@ -69,7 +69,7 @@ impl Drop for Arena {
 pub(crate) struct FreeSlots(AtomicPtr<Slot>);
 
 impl FreeSlots {
-    /// No free slots.
+    /// Creates an empty stack.
     pub(crate) fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -96,7 +96,8 @@ impl FreeSlots {
 
     /// Takes all slots, the one that was pushed last first.
     fn take(&self) -> impl Iterator<Item = NonNull<Slot>> {
-        // ORDERING: Relaxed: a check first, so that registrations do not write the line in vain.
+        // ORDERING: Relaxed: checked first, so that registrations do not write the line
+        // unnecessarily.
         let empty = self.0.load(Ordering::Relaxed).is_null();
         let mut next = match empty {
             true => ptr::null_mut(),
@@ -113,7 +114,7 @@ impl FreeSlots {
     }
 }
 
-/// What registrations know, under the lock.
+/// The state of registration, under the lock.
 #[derive(Debug)]
 pub(crate) struct Registry {
     /// The last node of each level, with its index there; leaves first.
@@ -128,7 +129,7 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// The registry of an empty tree.
+    /// Creates the registry of an empty tree.
     pub(crate) fn new() -> Self {
         Self {
             last: Vec::new(),

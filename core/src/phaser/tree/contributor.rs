@@ -3,20 +3,20 @@
 //! # Words
 //! `Contributor`: written by any task that contributes a value: null at first, then its slot; after
 //! a second task has contributed, a pointer that is no slot's. It is a hint of where a result may
-//! be cached: a task that reads an old hint looks elsewhere. Relaxed throughout: slots live as long
-//! as the tree, which the reader keeps alive.
+//! be cached: a task that reads a stale hint only misses the cached result. Relaxed throughout:
+//! slots live as long as the tree, which the reader keeps alive.
 
 use super::Tree;
 use super::node::Slot;
 use crate::sync::{AtomicPtr, Ordering};
 use core::ptr;
 
-/// See the head of the module.
+/// The hint of the contributing task's slot; see the head of the module.
 #[derive(Debug)]
 pub(crate) struct Contributor(AtomicPtr<Slot>);
 
 impl Contributor {
-    /// No task has contributed.
+    /// Creates the hint, without a task.
     pub(crate) fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
@@ -38,8 +38,8 @@ impl Contributor {
         }
     }
 
-    /// The slot of the only task that has contributed values, if there is exactly one; `tree` is
-    /// the accumulator's.
+    /// Returns the slot of the only task that has contributed values, if there is exactly one;
+    /// `tree` is the accumulator's.
     #[inline]
     pub(crate) fn slot<'a>(&self, _tree: &'a Tree) -> Option<&'a Slot> {
         // ORDERING: Relaxed: see the head.

@@ -1,8 +1,8 @@
-//! Gathering: how a task finds out that all signals of a phase are there.
+//! Gathering: how a task detects that all signals of a phase are present.
 //!
-//! Two walks examine the same children. A master goes round its own node, and remembers how far it
-//! got; a task that helps, or that comes last, examines the nodes on its path from the leaf, or
-//! from the root, upwards.
+//! Two walks examine the same children. A master visits the children of its own node in a ring, and
+//! remembers its progress; a task that helps, or that signals last, examines the nodes on its path
+//! from the leaf, or from the root, upwards.
 
 use super::Tree;
 use super::node::{Below, Node, Slot};
@@ -22,8 +22,8 @@ pub(crate) struct Gatherer {
     pub(crate) in_tree: bool,
     /// Whether the task gathers nodes that have another master, too.
     pub(crate) helps: bool,
-    /// The slot of the leaf to examine first: the one found behind last time. Lines of other slots
-    /// are then not taken from their tasks in vain.
+    /// The slot of the leaf to examine first: the one that was behind last time. This avoids
+    /// transfers of the other slots' lines.
     pub(crate) behind: u16,
 }
 
@@ -39,20 +39,20 @@ pub(crate) struct Round {
     polls: u32,
 }
 
-/// How far a task got.
+/// The outcome of gathering.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Gathered<'a> {
     /// A signal is missing below a node that this task gathers.
     Behind,
     /// The nodes above have another master.
     Left,
-    /// The tree is complete. Its root is the one seen then, if there is one: nodes that have been
-    /// made above it since contain newcomers only.
+    /// The tree is complete. Contains the root that was seen complete, if there is one: nodes made
+    /// above it since contain newcomers only.
     Complete(Option<&'a Node>),
 }
 
 impl Tree {
-    /// Begins a master's round of its node, where the task last waited.
+    /// Begins a master's round of its node, at the child where the task last waited.
     pub(crate) fn round(&self, node: NonNull<Node>, by: &Gatherer) -> Round {
         // SAFETY: nodes live as long as the phaser.
         let left = unsafe { node.as_ref() }.degree();
@@ -101,7 +101,7 @@ impl Tree {
         self.climb(node, phase, by)
     }
 
-    /// Whether the child that a master has come to is behind.
+    /// Whether the child that a master has reached is behind.
     #[inline]
     fn is_round_behind(&self, round: &mut Round, phase: usize, by: &mut Gatherer) -> bool {
         // SAFETY: nodes live as long as the phaser.
@@ -124,7 +124,7 @@ impl Tree {
         !(gathers && self.pass(child, phase, by))
     }
 
-    /// The leaf of a task that signals.
+    /// Returns the leaf of a task that signals.
     pub(crate) fn leaf_of(&self, by: &Gatherer) -> Option<&Node> {
         // SAFETY: slots and nodes live as long as the phaser.
         by.in_tree

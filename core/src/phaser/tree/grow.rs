@@ -63,7 +63,7 @@ impl Tree {
         }
     }
 
-    /// The number of leaves, and of levels of nodes.
+    /// Returns the number of leaves, and of levels of nodes.
     pub(crate) fn shape(&self, relax: &impl Relax) -> (usize, usize) {
         let registry = self.registry.lock(relax);
         let leaves = registry.last.first().map_or(0, |(_, index)| index + 1);
@@ -80,8 +80,8 @@ impl Tree {
     /// Returns the slot that has been free for longest, unless the last signal and value in it may
     /// still be needed.
     fn reuse(&self, registry: &mut Registry, word: &PhaseWord) -> Option<NonNull<Slot>> {
-        // Its values are needed until the phase has ended, and the pad may contain it until the
-        // next phase has: twice there, it would count twice.
+        // The slot's values are needed until the phase has ended, and the pad may contain it until
+        // the next phase has: if it were there twice, its value would be included twice.
         let ready = |since, phase| self.reduction.is_none() || since + 1 < phase;
         registry.reuse(&self.free, || word.phase(), ready)
     }
@@ -109,14 +109,14 @@ impl Tree {
         let watched = registry.last.is_empty() && self.can_watch;
         let cells = leaf_cells(self.reduction.as_ref(), degree, watched);
         // Not the phase that its first task owes, which may be far ahead: the next task in the
-        // leaf, or in that slot, owes an earlier one.
+        // leaf, or in that slot, may owe an earlier one.
         let phase = word.phase();
         let paired = watched && self.reduction.is_none();
         let leaf = self.arena.keep(Node::leaf(degree, phase, paired, cells));
         registry.used = 1;
         // SAFETY: nodes live as long as the phaser.
         let slot = NonNull::from(&unsafe { leaf.as_ref() }.slots()[0]);
-        // Before the node is linked: a tree that has grown shows its newcomers on the pad.
+        // Before the node is linked: the newcomers of a tree that has grown must be on the pad.
         self.admit(slot, start, word);
         (slot, 1 + self.link(registry, leaf))
     }

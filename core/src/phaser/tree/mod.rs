@@ -41,7 +41,7 @@ use core::ptr::{self, NonNull};
 use node::{Below, Node, Slot};
 use pad::Pad;
 
-/// Which tasks have signalled.
+/// Gathers signals; see the head of the module.
 #[derive(Debug)]
 pub(crate) struct Tree {
     claim: CachePadded<AtomicUsize>,
@@ -65,7 +65,7 @@ unsafe impl Sync for Tree {}
 unsafe impl Send for Tree {}
 
 impl Tree {
-    /// A tree without tasks.
+    /// Creates a tree without tasks.
     pub(crate) fn new(degree: usize, can_watch: bool, reduction: Option<Reduction>) -> Self {
         Self {
             claim: CachePadded::new(AtomicUsize::new(0)),
@@ -82,7 +82,7 @@ impl Tree {
         }
     }
 
-    /// The root; `None` before the first task that signals is registered.
+    /// Returns the root; `None` before the first task that signals is registered.
     pub(crate) fn root(&self) -> Option<&Node> {
         // ORDERING: Acquire, pairs with Release in set_root (R1).
         let root = self.root.load(Ordering::Acquire);
@@ -95,12 +95,12 @@ impl Tree {
         self.root.store(root.as_ptr(), Ordering::Release);
     }
 
-    /// All nodes, including those of wait-only tasks, the newest first.
+    /// Returns all nodes, including those of wait-only tasks, the newest first.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.arena.nodes()
     }
 
-    /// How often a node without a master appeared, modulo 2^32.
+    /// Returns how often a node without a master appeared, modulo 2^32.
     #[inline]
     pub(crate) fn vacancies(&self) -> u32 {
         // ORDERING: Acquire, pairs with Release in add_vacancy (M1).
@@ -112,7 +112,7 @@ impl Tree {
         self.vacancies.fetch_add(1, Ordering::Release);
     }
 
-    /// How often nodes were raised by tasks other than their masters.
+    /// Returns how often nodes were raised by tasks other than their masters.
     pub(crate) fn helped(&self) -> usize {
         self.nodes().map(Node::helped).sum()
     }

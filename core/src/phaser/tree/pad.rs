@@ -40,7 +40,7 @@ impl Ring {
     }
 }
 
-/// See the head of the module.
+/// The landing pad; see the head of the module.
 #[derive(Debug)]
 pub(crate) struct Pad {
     start: AtomicUsize,
@@ -49,7 +49,7 @@ pub(crate) struct Pad {
 }
 
 impl Pad {
-    /// An empty pad.
+    /// Creates an empty pad.
     pub(crate) fn new() -> Self {
         Self {
             start: AtomicUsize::new(0),
@@ -108,7 +108,8 @@ impl Pad {
         self.start.load(Ordering::Acquire)
     }
 
-    /// Whether no newcomer is waited for; the only access in a phase without registrations.
+    /// Whether no newcomer may owe a signal. In a phase without registrations this is the only
+    /// access.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // ORDERING: Relaxed: a newcomer that owes a signal was registered by a task whose signal
@@ -116,14 +117,14 @@ impl Pad {
         self.len.load(Ordering::Relaxed) == self.first()
     }
 
-    /// The number of tasks registered so far.
+    /// Returns the number of tasks registered so far.
     pub(crate) fn count(&self) -> usize {
         // ORDERING: Acquire, pairs with Release in append (P1).
         self.len.load(Ordering::Acquire)
     }
 
-    /// The tasks that may have been registered in a phase that has not ended, in order, including
-    /// those that one of them registers before the iteration reaches it.
+    /// Returns the tasks that may have been registered in a phase that has not ended, in order,
+    /// including those that one of them registers before the iteration reaches it.
     pub(crate) fn newcomers(&self) -> impl Iterator<Item = &Slot> {
         self.since(self.first())
     }

@@ -4,16 +4,15 @@
 //! Chatterjee 2013, 6.5. The values below a node are combined before the node is raised. If a task
 //! was registered in the phase itself, its leaf may have been gathered already; therefore the tree
 //! combines the values of the tasks registered earlier, and the end of the phase adds the
-//! newcomers' values, in the order of their registration: each value counts once. The order is that
-//! of the slots, then that of the newcomers: a sum of floats has the same bits under every
+//! newcomers' values, in the order of their registration: each value is included once. The order is
+//! that of the slots, then that of the newcomers: a sum of floats has the same bits under every
 //! schedule.
 //!
 //! A phase that tasks have left by watching each other (see `shared::watch`) has no common result:
 //! each task computes it from the values, in the same order, and caches it on a private line until
-//! it signals the next phase. While it is there, no later phase can have ended, so it is right for
+//! it signals the next phase. While it is cached, no later phase can have ended, so it is valid for
 //! any reader. An accumulator handle remembers the slot of the one task that contributes values
-//! through it, and so finds that line; if no task does, or several, or the task has cached nothing,
-//! the result is computed again from the values.
+//! through it, and so finds that line; otherwise the result is computed from the values.
 #![forbid(unsafe_code)]
 
 use super::node::signal::GONE;
@@ -22,12 +21,12 @@ use crate::phaser::config::MAX_WATCHED;
 use crate::phaser::value::cell::Cells;
 use crate::phaser::value::reduction::Reduction;
 
-/// The cells of an inner node.
+/// Creates the cells of an inner node.
 pub(crate) fn inner_cells(reduction: Option<&Reduction>) -> Cells {
     Cells::inner(reduction.map(Reduction::width))
 }
 
-/// The cells of a leaf. `watched`: whether its tasks may watch each other.
+/// Creates the cells of a leaf. `watched`: whether its tasks may watch each other.
 pub(crate) fn leaf_cells(reduction: Option<&Reduction>, slots: usize, watched: bool) -> Cells {
     Cells::leaf(reduction.map(Reduction::width), slots, watched, GONE)
 }
@@ -91,8 +90,8 @@ fn combine_with(reduction: &Reduction, node: &Node, phase: usize) {
     }
 }
 
-/// The result of `phase`: the newcomers' values added to those of the tree below `top`. One thread
-/// in each phase.
+/// Returns the result of `phase`: the newcomers' values combined with those of the tree below
+/// `top`. Called by one thread in each phase.
 pub(crate) fn conclude<'a>(
     reduction: &Reduction,
     top: Option<&Node>,
@@ -125,7 +124,7 @@ pub(crate) fn read_slots(leaf: &Node, phase: usize) -> [Option<u128>; MAX_WATCHE
     values
 }
 
-/// The result of a phase that was left by watching, from the values read by [`read_slots`].
+/// Returns the result of a phase that was left by watching, from the values read by [`read_slots`].
 #[inline]
 pub(crate) fn result_of(reduction: &Reduction, values: &[Option<u128>]) -> u128 {
     let tree = reduction.fold(values.iter().flatten().copied());

@@ -2,12 +2,12 @@
 //!
 //! # Algorithm
 //! The task that ends the phase wakes the sleepers in its own part of the tree, and one sleeper of
-//! each other part, which wakes the rest of that part. Tasks that share a worker stay together: a
-//! worker that runs the first one has the others wherever it runs.
+//! each other part, which wakes the rest of that part. So tasks that share a worker tend to stay
+//! together: the worker that runs the first one wakes the others locally.
 //!
-//! A waker that panics does not lose another's wake-up: the others are called first, and all of the
-//! part that its own sleeper would have woken; then the panic resumes, in the task that ends the
-//! phase. A second panic during that aborts the program, as any panic during a panic does.
+//! A waker that panics loses no other wake-up: the remaining wakers are called first, including
+//! those of the part that its own sleeper would have woken; then the panic resumes, in the task
+//! that ends the phase. A second panic during that aborts the program.
 
 use super::Tree;
 use super::node::{Below, Node, Slot, WakeDuty};
@@ -36,7 +36,7 @@ impl Tree {
         );
     }
 
-    /// The child of the root that contains `slot`; the root, if it is a leaf.
+    /// Returns the child of the root that contains `slot`; the root, if it is a leaf.
     fn part_of(&self, root: &Node, slot: NonNull<Slot>) -> NonNull<Node> {
         // SAFETY: slots live as long as the phaser.
         let mut part = unsafe { slot.as_ref() }.leaf();

@@ -17,7 +17,7 @@
 //! tasks registered signal-wait take part. A delayed task that gathers or ends a phase may write
 //! its value again as long as it has not signalled the next phase; the slots and the newcomers of
 //! the phase are kept until then. A reader that is not registered has no such guarantee: it
-//! validates the value by reading the stamp, or the signals, once more after it.
+//! validates the value by reading the stamp, or the signals, again after it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -58,7 +58,7 @@ pub(crate) struct Cell {
     words: [AtomicUsize; WORDS],
 }
 
-/// What a cell contains for a phase.
+/// The outcome of reading a cell for a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// The value of the phase.
@@ -70,7 +70,7 @@ pub(crate) enum Read {
 }
 
 impl Cell {
-    /// A cell without a value.
+    /// Creates a cell without a value.
     pub(crate) fn new() -> Self {
         Self {
             stamp: AtomicUsize::new(0),
@@ -99,12 +99,12 @@ impl Cell {
         there.then(|| joined(words))
     }
 
-    /// Writes the result of `phase`, while other threads may read. One thread at a time.
+    /// Writes the result of `phase`, while other threads may read. Called by one thread at a time.
     pub(crate) fn renew(&self, phase: usize, value: u128) {
         renew(&self.stamp, &self.words, 2 * (phase + 1), value);
     }
 
-    /// Returns the result of `phase`, never a torn one. Any thread.
+    /// Returns the result of `phase`, never a torn one. Called from any thread.
     pub(crate) fn read(&self, phase: usize) -> Read {
         let (stamp, value) = read(&self.stamp, &self.words);
         match (stamp >> 1).cmp(&(phase + 1)) {
@@ -165,7 +165,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The cells of an inner node for values of `width` words; no cells unless the phaser
+    /// Creates the cells of an inner node for values of `width` words; no cells unless the phaser
     /// accumulates.
     pub(crate) fn inner(width: Option<u8>) -> Self {
         let pair = || Box::new(CacheLine([Cell::new(), Cell::new()]));
@@ -178,8 +178,8 @@ impl Cells {
         }
     }
 
-    /// The cells of a leaf with `slots` slots, whose signal words start as `signal`. `watched`:
-    /// whether its tasks may watch each other.
+    /// Creates the cells of a leaf with `slots` slots, whose signal words start as `signal`.
+    /// `watched`: whether its tasks may watch each other.
     pub(crate) fn leaf(width: Option<u8>, slots: usize, watched: bool, signal: usize) -> Self {
         let mut cells = Self::inner(width);
         if width.is_some() {
@@ -198,12 +198,12 @@ impl Cells {
         cells
     }
 
-    /// The words of a slot.
+    /// Returns the number of words of a slot.
     fn stride(&self) -> usize {
         1 + 2 * usize::from(self.width)
     }
 
-    /// The words of a slot, the signal word first.
+    /// Returns the words of a slot, the signal word first.
     #[inline]
     fn words(&self, slot: usize) -> Option<&[AtomicUsize]> {
         let (line, place) = match self.paired {
@@ -214,7 +214,7 @@ impl Cells {
         self.lines.get(line)?.0.get(at..at + self.stride())
     }
 
-    /// The signal word of a slot, if it is stored with the values.
+    /// Returns the signal word of a slot, if it is stored with the values.
     #[inline]
     pub(crate) fn signal(&self, slot: usize) -> Option<&AtomicUsize> {
         self.words(slot)?.first()
@@ -241,7 +241,7 @@ impl Cells {
         }
     }
 
-    /// The stamp and the words of a slot's cached result, if tasks of the leaf may watch.
+    /// Returns the stamp and the words of a slot's cached result, if tasks of the leaf may watch.
     #[inline]
     fn cache(&self, slot: usize) -> Option<(&AtomicUsize, &[AtomicUsize])> {
         let line = self.lines.get(usize::from(self.cached?.get()) + slot)?;
@@ -272,7 +272,7 @@ impl Cells {
         read(stamp, words).1
     }
 
-    /// The cell of the node itself for `phase`.
+    /// Returns the cell of the node itself for `phase`.
     pub(crate) fn node(&self, phase: usize) -> Option<&Cell> {
         Some(&self.node.as_ref()?[phase & 1])
     }

@@ -1,6 +1,6 @@
 //! The values of accumulators: elements and operators, cells, and the reduction as a fold.
 //!
-//! Nothing here knows the tree; `tree::values` applies a reduction to nodes.
+//! Independent of the tree; `tree::values` applies a reduction to nodes.
 
 pub(crate) mod cell;
 pub(crate) mod operator;

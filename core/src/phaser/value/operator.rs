@@ -3,6 +3,13 @@
 #![forbid(unsafe_code)]
 
 /// An operator that combines two values.
+///
+/// ```
+/// # use tautline_core::phaser::{Element, Op};
+/// assert_eq!(u32::combine(Op::Max, 3, 5), 5);
+/// assert_eq!(u32::identity(Op::Sum), Some(0));
+/// assert_eq!(f64::identity(Op::BitAnd), None); // not defined for floats
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// The larger one; of floats, a number rather than NaN.
@@ -181,6 +188,12 @@ impl Element for bool {
 }
 
 /// A value with the index at which it occurs, for [`Op::MaxLoc`] and [`Op::MinLoc`].
+///
+/// ```
+/// # use tautline_core::phaser::{At, Element, Op};
+/// let (a, b) = (At { value: 7u32, index: 1 }, At { value: 9, index: 4 });
+/// assert_eq!(At::combine(Op::MaxLoc, a, b), b);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At<T> {
     /// The value; at most 8 bytes.

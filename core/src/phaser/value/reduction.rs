@@ -1,4 +1,4 @@
-//! How the values of a phase become one: a fold.
+//! The combination of a phase's values: a fold.
 #![forbid(unsafe_code)]
 
 use super::operator::{Element, Op};
@@ -15,7 +15,7 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// Returns `None` if `op` is not defined for values of this type.
+    /// Creates a reduction. Returns `None` if `op` is not defined for values of this type.
     pub(crate) fn new<T: Element>(op: Op, init: Option<T>) -> Option<Self> {
         let identity = T::identity(op)?;
         Some(Self {
@@ -27,12 +27,12 @@ impl Reduction {
         })
     }
 
-    /// The words of a value.
+    /// Returns the number of words of a value.
     pub(crate) fn width(&self) -> u8 {
         self.width
     }
 
-    /// The result of no values.
+    /// Returns the result of no values.
     pub(crate) fn init(&self) -> u128 {
         self.init
     }
@@ -43,7 +43,7 @@ impl Reduction {
         values.fold(self.identity, |a, b| (self.combine)(self.op, a, b))
     }
 
-    /// The result of a phase whose values were folded to `value`.
+    /// Returns the result of a phase whose values were folded to `value`.
     #[inline]
     pub(crate) fn conclude(&self, value: u128) -> u128 {
         (self.combine)(self.op, self.init, value)

@@ -13,32 +13,32 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-/// Turns of a worker between two checks whether other tasks wait for the processor.
+/// Turns of a worker between two checks whether other tasks wait for this processor.
 const TURNS: u32 = 64;
 
-/// How many wake-ups' worth of time a poll lasts at least while others wait.
+/// The minimum duration of a poll while other tasks wait, in wake-up times.
 const SLICE_WAKES: u64 = 8;
 
-/// What the workers of a computation have in common.
+/// The state that the workers of a computation share.
 pub(super) struct Crew<'a, 'p, B: Bag, P, F> {
     pub(super) places: &'a Places<'p, B, P>,
     pub(super) control: &'a Control,
     /// In ticks of the clock.
     pub(super) deadline: Option<u64>,
-    /// What is called in place of [`Bag::process`].
+    /// Called in place of [`Bag::process`].
     pub(super) process: &'a F,
 }
 
 /// A worker of the balancer.
 type Balancing<'a, 'p, B, P, O> = Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>;
 
-/// Polls a worker of the balancer: steps until it has nothing to do, or until other tasks have
-/// waited for a while. Its place's `unpark` is the waker.
+/// Polls a worker of the balancer: takes steps until it has nothing to do, or until other tasks
+/// have waited for a while. Its place's `unpark` wakes the future.
 pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
     crew: &'a Crew<'a, 'p, B, P, F>,
     seat: (PlaceId, WorkerId),
     task: TaskCx<'scope, 'env, P>,
-    /// Taken at the end.
+    /// Taken when the worker ends.
     worker: Option<Balancing<'a, 'p, B, P, O>>,
     account: &'a Lock<Option<Account<O>>>,
     is_registered: bool,
@@ -67,7 +67,7 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
     }
 }
 
-/// The worker is moved, never borrowed, while the member stays where it is.
+/// The worker is moved, never borrowed, so it need not be pinned.
 impl<B: Bag, P: Host, O, F> Unpin for Member<'_, '_, '_, '_, B, P, O, F> {}
 
 impl<B, P, O, F> Future for Member<'_, '_, '_, '_, B, P, O, F>
@@ -133,8 +133,8 @@ where
 }
 
 impl<B: Bag, P: Host, O, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
-    /// A worker that has not ended, because a task panicked or the scope was cancelled, ends the
-    /// computation: the others would wait for it in vain.
+    /// Ends the computation if the worker has not ended it, because a task panicked or the scope
+    /// was cancelled: otherwise the other workers would wait for ever.
     fn drop(&mut self) {
         if self.worker.is_some() {
             self.crew.places.close();
@@ -154,7 +154,7 @@ impl<P: Host> Drop for Reset<'_, P> {
     }
 }
 
-/// The time that a poll has at the least.
+/// The minimum duration of a poll, in ticks.
 struct Slice<'t, 'scope, 'env: 'scope, P: Host> {
     task: &'t TaskCx<'scope, 'env, P>,
     began: u64,

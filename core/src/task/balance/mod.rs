@@ -1,14 +1,14 @@
 //! Balanced computations among the tasks of a pool.
 //!
 //! The workers of the balancer ([`glb`](crate::glb)) are futures of the pool's workers: each poll
-//! takes steps until the balancer's worker has nothing to do, and what would unpark a thread wakes
-//! the future. So no thread is started for a computation; a task that waits for one helps, with its
+//! takes steps until the balancer's worker has nothing to do, and an unpark of that worker wakes
+//! the future. So a computation starts no threads; a task that waits for one helps, with its
 //! workers and with other tasks; and several computations share the pool: a poll ends after a while
 //! if other tasks wait.
 //!
 //! # Not proved
-//! The workers of a place have their models (`verify/tests/glb.rs`), and so have the wake-ups of futures
-//! (`verify/tests/task.rs`); the two together run under ThreadSanitizer only.
+//! The workers of a place have their models (`verify/tests/glb.rs`), and so have the wake-ups of
+//! futures (`verify/tests/task.rs`); the two together run under ThreadSanitizer only.
 #![forbid(unsafe_code)]
 
 mod member;
@@ -25,26 +25,26 @@ use core::time::Duration;
 use member::{Crew, Member};
 use places::Places;
 
-/// How a balanced computation is run among tasks: the balancer's parameters, what may stop it, what
-/// watches it.
+/// The settings of a balanced computation among tasks: parameters, limits and observers.
 #[derive(Debug)]
 pub struct Balance<'c, F = Unobserved> {
     /// The balancer's parameters.
     pub config: Config,
-    /// Stops the computation, and shows its progress.
+    /// Stops the computation, and reports its progress.
     pub control: &'c Control,
-    /// Stops it for [`Reason::Deadline`](crate::finish::Reason::Deadline) if it has not ended so
-    /// long after its start. A worker checks the time after each grain.
+    /// The run time after which the computation is stopped for
+    /// [`Reason::Deadline`](crate::finish::Reason::Deadline). A worker checks the time after each
+    /// grain.
     pub deadline: Option<Duration>,
-    /// Called once for each worker before the start: makes the worker's observer.
+    /// Creates the observer of a worker. Called once for each worker before the start.
     pub observe: F,
 }
 
-/// No worker is observed.
+/// Observes no worker.
 pub type Unobserved = fn(PlaceId, WorkerId);
 
 impl<'c> Balance<'c> {
-    /// A computation with these parameters, not observed.
+    /// Creates settings with these parameters and without observers.
     pub fn new(config: Config, control: &'c Control) -> Self {
         fn unobserved(_: PlaceId, _: WorkerId) {}
         Self {
@@ -57,14 +57,40 @@ impl<'c> Balance<'c> {
 }
 
 impl<P: Host> Cx<'_, '_, P> {
-    /// Does all work of `bag` with the workers of this pool, and returns what its parts submitted
-    /// to `output`. This task waits; its worker works for the computation, and for others.
+    /// Processes all work of `bag` with the workers of this pool, and returns the result that its
+    /// parts submitted to `output`. This task waits; its worker works for the computation, and for
+    /// other tasks.
     ///
-    /// `shared` makes the value that the workers of a place share. The places and workers are those
-    /// of the pool ([`Pool::balancing`](super::Pool::balancing)).
+    /// `shared` creates the value that the workers of a place share. The places and workers are
+    /// those of the pool ([`Pool::balancing`](super::Pool::balancing)).
+    ///
+    /// ```
+    /// # use tautline_core::{deque::Local, glb::{Task, Tasks}, port::Host, task::Cx};
+    /// /// Numbers below some limit, each of which leads to at most two larger ones.
+    /// struct Node(u32);
+    ///
+    /// impl Task for Node {
+    ///     type Shared = ();
+    ///     type Sum = u64;
+    ///
+    ///     fn run(self, todo: &mut Local<Self>, sum: &mut u64, (): &()) {
+    ///         *sum += 1;
+    ///         todo.extend([2 * self.0, 2 * self.0 + 1].into_iter().filter(|n| *n < 1000).map(Node));
+    ///     }
+    ///
+    ///     fn add(sum: &mut u64, other: u64) {
+    ///         *sum += other;
+    ///     }
+    /// }
+    ///
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let nodes = cx.balance(Tasks::from_iter([Node(1)]), |_| (), 0);
+    /// assert_eq!(nodes, Ok(999));
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// A scope around this task was cancelled.
+    /// If a scope around this task was cancelled.
     ///
     /// # Panics
     /// With the first panic of the bag, after all workers have stopped.
@@ -80,8 +106,20 @@ impl<P: Host> Cx<'_, '_, P> {
             .map(|run| run.output)
     }
 
-    /// As [`balance`](Self::balance), with parameters, observers and a control of its own, and with
-    /// all that was counted.
+    /// As [`balance`](Self::balance), with the given parameters, observers and control; returns the
+    /// statistics too.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tautline_core::{glb::{Bag, Control}, port::Host, task::{Balance, Cx}};
+    /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
+    /// let control = Control::new();
+    /// let config = *cx.pool().balancing();
+    /// let balance = Balance { deadline: Some(Duration::from_secs(10)), ..Balance::new(config, &control) };
+    /// let run = cx.balance_as(balance, bag, |_| (), 0).expect("no scope around it is cancelled");
+    /// println!("{} after {:?}, complete: {}", run.output, run.elapsed, run.complete);
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
@@ -98,8 +136,27 @@ impl<P: Host> Cx<'_, '_, P> {
         self.balance_by(balance, B::process, bag, shared, output)
     }
 
-    /// As [`balance_as`](Self::balance_as), with the task context for what the bag does: `process`
-    /// is called in place of [`Bag::process`], and may fork, spawn and wait.
+    /// As [`balance_as`](Self::balance_as), with the task context for the processing of the bag:
+    /// `process` is called in place of [`Bag::process`], and may fork, spawn and wait.
+    ///
+    /// ```
+    /// # use tautline_core::{glb::{Bag, Control}, port::Host, task::{Balance, Cx}};
+    /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
+    /// let control = Control::new();
+    /// let balance = Balance::new(*cx.pool().balancing(), &control);
+    /// let run = cx.balance_with(
+    ///     balance,
+    ///     |bag: &mut B, n, shared, cx| {
+    ///         cx.join(|_| println!("beside the work of the bag"), |_| ());
+    ///         bag.process(n, shared)
+    ///     },
+    ///     bag,
+    ///     |_| (),
+    ///     0,
+    /// );
+    /// assert!(run.is_ok());
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
@@ -184,7 +241,7 @@ impl<P: Host> Cx<'_, '_, P> {
     }
 }
 
-/// The tick at which a computation that began at tick `began` has run for `after`.
+/// Returns the tick at which a computation that began at tick `began` has run for `after`.
 fn deadline(began: u64, after: Duration, clock: &impl Clock) -> u64 {
     let ticks = after.as_secs_f64() * clock.ticks_per_second();
     began.saturating_add(ticks as u64)

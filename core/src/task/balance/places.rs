@@ -17,12 +17,12 @@ use core::task::Waker;
 pub(super) struct Places<'p, B: Bag, P> {
     port: &'p P,
     teams: Vec<Team<B>>,
-    /// By place and worker: `None` until the worker is polled first.
+    /// By place and worker: the waker, `None` until the worker is polled first.
     wakers: Vec<Box<[Slot]>>,
     closed: AtomicBool,
 }
 
-/// What wakes a worker, once it is known.
+/// The waker of a worker, once it is known.
 type Slot = Lock<Option<Waker>>;
 
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
@@ -47,7 +47,7 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         &self.teams[place.index()]
     }
 
-    /// What `place` sees of the computation.
+    /// Returns the view that `place` has of the computation.
     pub(super) fn at(&self, place: PlaceId) -> Here<'_, 'p, B, P> {
         Here {
             places: self,
@@ -55,8 +55,8 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         }
     }
 
-    /// Registers how to wake a worker. Before its first step: an `unpark` that comes earlier finds no
-    /// waker, and the first step then sees what it was for, since both take the lock.
+    /// Registers the waker of a worker, before its first step. An `unpark` that precedes it finds
+    /// no waker, but the first step observes its reason, since both take the lock.
     pub(super) fn register(&self, place: PlaceId, worker: WorkerId, waker: &Waker) {
         let slot = &self.wakers[place.index()][worker.index()];
         *slot.lock(self.port) = Some(waker.clone());

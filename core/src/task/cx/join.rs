@@ -14,6 +14,17 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Allocates nothing. Costs a few stores more than two calls if no worker steals `second`. An idle worker steals it even
     /// if `first` computes for a long time, or waits for `second`.
     ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// fn fib<P: Host>(cx: &mut Cx<'_, '_, P>, n: u64) -> u64 {
+    ///     if n < 2 {
+    ///         return n;
+    ///     }
+    ///     let (a, b) = cx.join(|cx| fib(cx, n - 1), |cx| fib(cx, n - 2));
+    ///     a + b
+    /// }
+    /// ```
+    ///
     /// # Stack switching
     /// A `join` relies on the call stack: the frame of `first` returns, or unwinds, on the thread that called it and
     /// before any frame below it. Calls, panics and `async` code cannot break this, but unsafe code that switches
@@ -49,9 +60,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// `join` in a separate frame. A caller that mostly returns without a fork then saves no registers for it, and its two
-    /// exits share no epilogue: on Intel's cores since Golden Cove a restored register costs some 20 cycles if its value was
-    /// stored sometimes just before and sometimes long before, as store forwarding is predicted by the load's address.
+    /// Joins in a separate frame. A caller that mostly returns without a fork then saves no
+    /// registers for it, and its two exits share no epilogue: on Intel's cores since Golden Cove a
+    /// restored register costs some 20 cycles if its value was stored sometimes just before and
+    /// sometimes long before, as store forwarding is predicted by the load's address.
     #[inline(never)]
     fn join_outlined<A, B, RA, RB>(&mut self, first: A, second: B) -> (RA, RB)
     where

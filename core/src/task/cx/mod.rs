@@ -120,6 +120,14 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 
     /// Returns the worker that runs this task.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut tasks_by_worker = [0; 64];
+    /// tasks_by_worker[cx.worker().index()] += 1;
+    /// # }
+    /// ```
     pub fn worker(&self) -> WorkerId {
         self.at().id()
     }
@@ -137,6 +145,19 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have ended. Cannot be
     /// cancelled from outside.
     ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut squares = [0; 10];
+    /// cx.scope(|cx| {
+    ///     for (i, square) in squares.iter_mut().enumerate() {
+    ///         cx.spawn(move |_| *square = i * i);
+    ///     }
+    /// });
+    /// assert_eq!(squares[9], 81);
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// With the panic of `body`, else with the first panic of a task. Tasks that have not begun by then are dropped.
     pub fn scope<'e, R>(&mut self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R) -> R {
@@ -144,6 +165,23 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 
     /// As [`scope`](Self::scope), with the given wait mode.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use std::sync::Mutex;
+    /// # use tautline_core::task::Wait;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let total = Mutex::new(0);
+    /// let mut guard = total.lock().unwrap();
+    /// let (mut a, mut b) = (0, 0);
+    /// // While this task waits, its worker runs no unrelated task, which might lock `total`, too.
+    /// cx.scope_with(Wait::Own, |cx| {
+    ///     cx.spawn(|_| a = 1);
+    ///     cx.spawn(|_| b = 2);
+    /// });
+    /// *guard += a + b;
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// As [`scope`](Self::scope).
@@ -161,6 +199,23 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have ended (Chatterjee,
     /// `finish`). A task in it may [`cancel`](Self::cancel) it.
     ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::finish::Reason;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let found = cx.finish(|cx| {
+    ///     for candidate in 1..100 {
+    ///         cx.spawn(move |cx| {
+    ///             if candidate * candidate == 49 {
+    ///                 cx.cancel(Reason::Found);
+    ///             }
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(found.unwrap_err().reason, Reason::Found);
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped.
     ///
@@ -174,6 +229,15 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 
     /// As [`finish`](Self::finish), with the given wait mode.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::task::Wait;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let done = cx.finish_with(Wait::Park, |cx| cx.spawn(|_| println!("a task of this finish")));
+    /// assert!(done.is_ok());
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -280,14 +344,41 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are dropped, and
-    /// running ones can poll [`cancelled`](Self::cancelled). Only the first reason counts. Returns false if there is no
-    /// finish around it.
+    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not
+    /// begun are dropped, and running ones can poll [`cancelled`](Self::cancelled). Later reasons
+    /// are ignored. Returns false if there is no finish around it.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::finish::Reason;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// // A context of async code may be moved to another thread: here to one that waits for a deadline.
+    /// let outcome = cx.finish(|cx| {
+    ///     let task = cx.task();
+    ///     std::thread::scope(|threads| {
+    ///         threads.spawn(move || task.cancel(Reason::Deadline));
+    ///     });
+    /// });
+    /// assert_eq!(outcome.unwrap_err().reason, Reason::Deadline);
+    /// # }
+    /// ```
     pub fn cancel(&self, reason: Reason) -> bool {
         self.scope.cancel(reason)
     }
 
     /// Returns the reason why a finish around this task was cancelled, if one was.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// for step in 0..1_000_000 {
+    ///     if cx.cancelled().is_some() {
+    ///         return;
+    ///     }
+    ///     // One step of a long computation.
+    /// }
+    /// # }
+    /// ```
     pub fn cancelled(&self) -> Option<Reason> {
         self.scope.reason()
     }

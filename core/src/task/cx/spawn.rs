@@ -13,6 +13,18 @@ use core::ptr::NonNull;
 impl<'scope, P: Host> Cx<'scope, '_, P> {
     /// Spawns `body` as a task of the enclosing scope, on any worker; the spawner continues (help-first). Allocates if `body`
     /// is larger than twelve words, or if the tasks of this worker use all of its recycled blocks.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let (mut left, mut right) = (0, 0);
+    /// cx.scope(|cx| {
+    ///     cx.spawn(|_| left = 1);
+    ///     cx.spawn(|cx| cx.spawn(|_| right = 2));
+    /// });
+    /// assert_eq!((left, right), (1, 2));
+    /// # }
+    /// ```
     #[inline]
     pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
         self.scope.enter_on(self.worker());
@@ -22,6 +34,17 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
 
     /// As [`spawn`](Self::spawn), on a worker below `domain` only; see [`Pool::tree`](crate::task::Pool::tree). Tasks of the
     /// root run on any worker.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let here = cx.pool().leaf_of(cx.worker());
+    /// cx.scope(|cx| {
+    ///     // Runs near the memory that this worker has just written.
+    ///     cx.spawn_in(here, |_| ());
+    /// });
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// If `domain` is not in the tree.
@@ -41,6 +64,21 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     ///
     /// `inputs` is a cell, or a tuple of up to eight, an array, a slice or a vector of them, by reference. The scope does not
     /// end before all of them are put.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::flow::Ddf;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let (width, height) = (Ddf::new(), Ddf::new());
+    /// let mut area = 0;
+    /// cx.scope(|cx| {
+    ///     cx.spawn_when((&width, &height), |(w, h), _| area = w * h);
+    ///     cx.spawn(|_| width.put(6).unwrap());
+    ///     cx.spawn(|_| height.put(7).unwrap());
+    /// });
+    /// assert_eq!(area, 42);
+    /// # }
+    /// ```
     pub fn spawn_when<I: Inputs<'scope> + Send + 'scope>(
         &mut self,
         inputs: I,
@@ -53,6 +91,19 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     }
 
     /// Spawns `body` as soon as one of `cells` is full, with its index and value.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::flow::Ddf;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let answers = [Ddf::new(), Ddf::new()];
+    /// cx.scope(|cx| {
+    ///     let cells = [&answers[0], &answers[1]];
+    ///     cx.spawn_when_any(cells, |(i, answer), _| println!("answer {i}: {answer}")).unwrap();
+    ///     cx.spawn(|_| answers[1].put("yes").unwrap());
+    /// });
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// If `cells` is empty.

@@ -21,6 +21,18 @@ use core::task::{Context, Poll, Waker};
 impl<P: Host> Cx<'_, '_, P> {
     /// Runs `future` to completion, and other tasks while it is suspended.
     ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::flow::Ddf;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let cell = Ddf::new();
+    /// cx.scope(|cx| {
+    ///     cx.spawn(|_| cell.put(42).unwrap());
+    ///     assert_eq!(cx.block_on(cell.wait()), &42);
+    /// });
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// With the panic of `future`.
     pub fn block_on<T: Future>(&mut self, future: T) -> T::Output {
@@ -85,7 +97,8 @@ impl<P: Host> Awaited for Signal<P> {
     }
 
     fn sleep(&self) -> bool {
-        // ORDERING: Relaxed: of two read-modify-writes of one word the second observes the first; the reset acquires (V1).
+        // ORDERING: Relaxed: of two read-modify-writes of one word, the second observes the first;
+        // the reset acquires (V1).
         self.state.fetch_or(ASLEEP, Ordering::Relaxed) & WOKEN == 0
     }
 }

@@ -13,6 +13,18 @@ use core::task::Poll;
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     /// Runs the future that `body` returns, and waits, without occupying a worker, until all tasks spawned in it have ended.
     ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// let done = task.finish(|task| async move {
+    ///     task.spawn(|_| println!("one"));
+    ///     task.spawn(|_| println!("two"));
+    /// });
+    /// // Suspends this task until both have ended.
+    /// assert!(done.await.is_ok());
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// If it, or a finish around it, was cancelled.
     ///

@@ -87,6 +87,16 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Spawns `body` as a task of the enclosing scope, on any worker. One allocation.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// task.spawn(|cx| {
+    ///     let (a, b) = cx.join(|_| 1, |_| 2);
+    ///     println!("{}", a + b);
+    /// });
+    /// # }
+    /// ```
     pub fn spawn(&self, body: impl FnOnce(&mut Cx<'scope, 'env, P>) + Send + 'scope) {
         let scope = self.of_child();
         scope.enter();
@@ -94,6 +104,16 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Spawns the future that `body` returns as a task of the enclosing scope. One allocation.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// task.spawn_async(|task| async move {
+    ///     task.yield_now().await;
+    ///     println!("later");
+    /// });
+    /// # }
+    /// ```
     pub fn spawn_async<F, T>(&self, body: F)
     where
         F: FnOnce(Self) -> T,
@@ -107,6 +127,14 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Runs the child immediately; the continuation after the `await` may be stolen (work-first).
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// task.fork(|_| async { println!("first") }).await;
+    /// println!("second, possibly on another worker");
+    /// # }
+    /// ```
     pub fn fork<F, T>(
         &self,
         body: F,
@@ -123,6 +151,15 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Cancels the innermost finish around this task; see [`Cx::cancel`].
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # use tautline_core::finish::Reason;
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// let outcome = task.finish(|task| async move { task.cancel(Reason::GivenUp) }).await;
+    /// assert_eq!(outcome.unwrap_err().reason, Reason::GivenUp);
+    /// # }
+    /// ```
     pub fn cancel(&self, reason: Reason) -> bool {
         self.scope().cancel(reason)
     }
@@ -134,11 +171,33 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 
     /// Returns whether other tasks wait for the worker that polls this one: a long task may then
     /// [yield](Self::yield_now).
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// for step in 0..1_000_000 {
+    ///     if task.should_yield() {
+    ///         task.yield_now().await;
+    ///     }
+    ///     // One step of a long computation.
+    /// }
+    /// # }
+    /// ```
     pub fn should_yield(&self) -> bool {
         self.scope().pool().has_waiting()
     }
 
     /// Lets other tasks run before this one resumes.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// while task.cancelled().is_none() {
+    ///     // A step of a background task.
+    ///     task.yield_now().await;
+    /// }
+    /// # }
+    /// ```
     pub async fn yield_now(&self) {
         let mut yielded = false;
         poll_fn(|cx| {
@@ -152,6 +211,15 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Returns the reason why a finish around this task was cancelled, if one was.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::TaskCx};
+    /// # async fn f<P: Host>(task: TaskCx<'_, '_, P>) {
+    /// if let Some(reason) = task.cancelled() {
+    ///     println!("cancelled: {}", reason.name());
+    /// }
+    /// # }
+    /// ```
     pub fn cancelled(&self) -> Option<Reason> {
         self.scope().reason()
     }
@@ -189,6 +257,16 @@ impl<P: Host> Drop for Forking<P> {
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Returns the context with which async code spawns into the enclosing scope.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let task = cx.task();
+    /// cx.block_on(async move {
+    ///     task.spawn(|_| println!("a task of the enclosing scope"));
+    /// });
+    /// # }
+    /// ```
     pub fn task(&self) -> TaskCx<'scope, 'env, P> {
         let scope = self.inside();
         TaskCx {
@@ -202,6 +280,18 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 
     /// Spawns the future that `body` returns as a task of the enclosing scope, on any worker; while suspended, it occupies
     /// none. One allocation.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::flow::Ddf;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let cell = Ddf::new();
+    /// cx.scope(|cx| {
+    ///     cx.spawn_async(|_| async { println!("{}", cell.wait().await) });
+    ///     cx.spawn(|_| cell.put(42).unwrap());
+    /// });
+    /// # }
+    /// ```
     pub fn spawn_async<F, T>(&mut self, body: F)
     where
         F: FnOnce(TaskCx<'scope, 'env, P>) -> T,

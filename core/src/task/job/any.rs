@@ -8,8 +8,8 @@ use crate::task::pool::TaskScope;
 use alloc::sync::Arc;
 use core::ptr::NonNull;
 
-/// A reference to the cell into which the wait puts the index and the value of the full cell. The body owns that cell; its
-/// waiter cannot, since it could keep itself alive for ever.
+/// A reference to the cell into which the wait puts the index and the value of the full cell. The
+/// body owns that cell; if its waiter owned it, the two would keep each other alive for ever.
 struct Winner<'s, T>(NonNull<Ddf<(usize, &'s T)>>);
 
 // SAFETY: a reference to the cell, which is Sync if T is.

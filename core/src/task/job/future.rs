@@ -45,12 +45,12 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
     Task::of_future(future)
 }
 
-/// A future as a member of a scope: its panic aborts the scope, an abort of the scope ends it, and it leaves the scope when it
-/// is done or dropped.
+/// A future as a member of a scope: its panic aborts the scope, an abort of the scope cancels it,
+/// and it leaves the scope when it is done or dropped.
 struct Member<P: Host, F> {
     future: Option<F>,
     home: Home<TaskScope<P>>,
-    /// Its key among the members to be woken if the scope is aborted.
+    /// The key among the members to be woken if the scope is aborted.
     suspended: Option<MemberKey>,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Kind<P: Host> {
 }
 
 impl<P: Host> Kind<P> {
-    /// A kind that waits for no cell.
+    /// Creates a kind that waits for no cell.
     const fn queued(run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId)) -> Self {
         Self {
             run,
@@ -181,7 +181,7 @@ impl<P: Host> Task<P> {
         Self(future.into_raw().cast().map_addr(|a| a | FUTURE))
     }
 
-    /// Returns the future, if the task is one.
+    /// Returns the future, if the task is a future.
     fn future(&self) -> Option<NonNull<()>> {
         let is_one = self.0.addr().get() & FUTURE != 0;
         // SAFETY: the address without its lowest bit is that of a future, which is not null.

@@ -100,7 +100,7 @@ impl<T: Word> AffinityQueues<T> {
             return None;
         }
         let task = queues.pop(seat).or_else(|| queues.inbox.pop(relax))?;
-        // ORDERING: Relaxed: a worker that sees it late searches in vain.
+        // ORDERING: Relaxed: a worker that reads a stale count only searches without success.
         queues.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(task)
     }
@@ -125,7 +125,7 @@ impl<T: Word> AffinityQueues<T> {
             }
         };
         let task = queues.inbox.pop_newest(relax, &wanted).or_else(deques)?;
-        // ORDERING: Relaxed: a worker that sees it late searches in vain.
+        // ORDERING: Relaxed: a worker that reads a stale count only searches without success.
         queues.waiting.fetch_sub(1, Ordering::Relaxed);
         Some(task)
     }

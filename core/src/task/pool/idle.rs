@@ -1,22 +1,25 @@
-//! The sleep protocol: which workers search for work and which are parked, without lost and with few spurious wake-ups.
+//! The sleep protocol: which workers search for work and which are parked, without lost and with
+//! few spurious wake-ups.
 //!
 //! # Algorithm
-//! A thread that offers work wakes a sleeper only if no worker is searching. The last searcher that finds work wakes
-//! the next sleeper, and a searcher that gives up announces its sleep *before* it checks every queue once more. The
-//! final check and the offer are read-modify-writes of one word, the queue's, so at least one side observes the other.
+//! A thread that offers work wakes a sleeper only if no worker is searching. The last searcher that
+//! finds work wakes the next sleeper, and a searcher that stops searching announces its sleep
+//! *before* it checks every queue once more. The final check and the offer are read-modify-writes
+//! of one word, the queue's, so at least one side observes the other.
 //!
 //! # Words
-//! `count`: the number of sleepers in the upper half, of searchers in the lower. `state`, one per worker: `ASLEEP` is
-//! set by the worker that announces its sleep, `CLAIMED` by the thread that claims the right to wake it, which may be
-//! the worker itself. The claimer moves the worker from the sleepers to the searchers and then sets `AWAKE`. The worker
-//! must not continue before that: a searcher that is not counted could not detect that it is the last one.
+//! `count`: the number of sleepers in the upper half, of searchers in the lower. `state`, one per
+//! worker: `ASLEEP` is set by the worker that announces its sleep, `CLAIMED` by the thread that
+//! claims the right to wake it, which may be the worker itself. The claimer moves the worker from
+//! the sleepers to the searchers and then sets `AWAKE`. The worker must not continue before that: a
+//! searcher that is not counted could not detect that it is the last one.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | Q1 | `announce_sleep` | `claim` | what the sleeper did before | `sleep_*` in `verify/tests/task.rs` |
 //! | Q2 | `SplitDeque::look`, or the lock of a queue, after `announce_sleep` | the offer in that queue, before `wanted` | the announcement of the sleep | `sleep_*` |
-//! | Q3 | `claim` sets `AWAKE` | `is_asleep` | that the worker counts as a searcher, and what the claimer did | `sleep_*` |
+//! | Q3 | `claim` sets `AWAKE` | `is_asleep` | that the worker is counted as a searcher, and what the claimer did | `sleep_*` |
 //! | Q4 | `announce_sleep` changes `count` | `found` changes it | the state of the sleepers that it counts | `sleep_chain` |
 
 use crate::id::WorkerId;
@@ -55,8 +58,8 @@ impl Idle {
         self.count.fetch_add(SEARCHER, Ordering::Relaxed);
     }
 
-    /// Ends the search of a worker. Returns true if it was the last searcher and a worker sleeps: then the caller must
-    /// [`claim`](Self::claim) a sleeper and wake it.
+    /// Ends the search of a worker. Returns true if it was the last searcher and a worker sleeps:
+    /// then the caller must [`claim`](Self::claim) a sleeper and wake it.
     #[must_use]
     pub fn found(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in announce_sleep (Q4): the sleepers that are counted can be claimed. Every
@@ -90,7 +93,7 @@ impl Idle {
     /// Makes a sleeper a searcher. A caller that gets true must unpark it, unless it is the sleeper itself.
     pub fn claim(&self, worker: WorkerId) -> bool {
         // ORDERING: Acquire, pairs with Release in announce_sleep (Q1).
-        // ORDERING: failure Relaxed: nothing is done.
+        // ORDERING: failure Relaxed: nothing is read.
         let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         let state = &self.state[worker.index()];
         // ORDERING: Relaxed: a thread that must find the sleeper has observed its announcement (Q2, Q4). Saves others the

@@ -28,8 +28,8 @@ impl<P: Host> Pool<P> {
         Self::give(task, Worker::offer);
     }
 
-    /// As [`schedule`](Self::schedule), but behind all other tasks: for a future that was woken while it was polled. The
-    /// continuation of a fork is queued as usual.
+    /// As [`schedule`](Self::schedule), but behind all other tasks: for a future that was woken
+    /// while it was polled. The continuation of a fork is queued as usual.
     pub(in crate::task) fn schedule_last(task: Task<P>) {
         Self::give(task, |worker, task| {
             if worker.has_next() {

@@ -57,7 +57,7 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
-    /// Aborts the scope. Only the first cause counts.
+    /// Aborts the scope. Later causes are discarded.
     pub(crate) fn abort(&self, cause: Cause<Payload<S>>) {
         let mut slot = self.cause.lock(self.port());
         if slot.is_none() {

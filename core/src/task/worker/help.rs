@@ -31,7 +31,7 @@ impl<'x, P: Host> Help<'x, P> {
 }
 
 impl<P: Host> Worker<P> {
-    /// Waits, and runs tasks meanwhile.
+    /// Waits for an event, and runs tasks meanwhile.
     pub(in crate::task) fn wait<A: Awaited>(&self, awaited: &A, help: Help<'_, P>) {
         no_unwind(|| self.awaiting(A::AWAITS, || self.wait_for(awaited, &help)));
     }
@@ -82,8 +82,8 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Spins, and returns whether the event has happened meanwhile. The fork that was stolen last mostly ends soon: then
-    /// counting this worker as a searcher does not pay.
+    /// Spins for a while, and returns whether the event has happened. The fork that was stolen last
+    /// mostly ends soon, so it does not pay to count this worker as a searcher first.
     fn spin(&self, awaited: &impl Awaited) -> bool {
         (0..SPINS).any(|turn| {
             self.pool().port().relax(turn);

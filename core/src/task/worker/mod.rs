@@ -1,8 +1,8 @@
-//! A worker: a seat of a pool, its queues, and what a worker finds in its own queues and those of others.
+//! A worker: a seat of a pool, its queues, and the search of its own and of other workers' queues.
 //!
 //! # Words
-//! `held`: set by the thread that acquires the seat, cleared by the same thread. `standby`: written by the holder, read by
-//! threads that inject or bind tasks.
+//! `held`: set by the thread that acquires the seat, cleared by the same thread. `standby`: written
+//! by the holder, read by threads that inject or bind tasks.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -196,7 +196,7 @@ impl<P: Host> Worker<P> {
         any
     }
 
-    /// Returns whether tasks wait here, as far as can be seen at once.
+    /// Returns whether tasks are queued here, as a hint.
     pub(super) fn has_waiting(&self) -> bool {
         self.tasks.public() > 0 || self.tasks.has_private() || !self.overflow.is_empty()
     }

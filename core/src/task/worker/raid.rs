@@ -1,10 +1,11 @@
 //! Raids: a worker that finds no work publishes the private tasks of workers that run long leaves.
 //!
-//! One heavy fence serves all victims ([`Fence`](crate::port::Fence::heavy_fence)). It is expensive, for them too, so a
-//! worker raids once before it gives up its search, if it sees private tasks, and once more after it has announced its
-//! sleep. So a fork that is pushed after that is published, and its owner then observes the announcement. An owner that
-//! answers a request itself publishes half of its tasks, and wakes no sleeper while another worker searches. So the worker
-//! that requested searches again: no other one may know of that half.
+//! One heavy fence serves all victims ([`Fence`](crate::port::Fence::heavy_fence)). It is
+//! expensive, for the victims too, so a worker raids once before it stops searching, if it sees
+//! private tasks, and once more after it has announced its sleep. A fork that is pushed after the
+//! second raid is published, and its owner then observes the announcement. An owner that answers a
+//! request itself publishes half of its tasks, and wakes no sleeper while another worker searches.
+//! So the requesting worker searches again: no other worker may have observed that half.
 
 use super::Worker;
 use crate::deque::split::Refused;

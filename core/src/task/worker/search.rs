@@ -87,8 +87,8 @@ impl<P: Host> Worker<P> {
         pool.idle.announce_sleep(self.id);
         let stay = !done() && !self.has_work();
         while pool.idle.is_asleep(self.id) {
-            // Unless another thread has claimed this worker, it makes itself a searcher again. Otherwise that thread wakes
-            // it.
+            // Unless another thread has claimed this worker, it claims itself and becomes a
+            // searcher again. Otherwise that thread wakes it.
             if (!stay || done()) && pool.idle.claim(self.id) {
                 // The announced task may not be in its queue yet.
                 pool.port().relax(0);

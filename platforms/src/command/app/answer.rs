@@ -1,4 +1,4 @@
-//! What came of a run, in real or in virtual time, as far as both say the same.
+//! The result of a run, in real or in virtual time: what both have in common.
 
 use super::{App, Findings, Problem};
 use crate::command::number::{grouped, rate};
@@ -6,7 +6,7 @@ use crate::command::{Failure, Outcome};
 use serde_json::{Map, Value};
 use tautline::glb::{Bag, Reason};
 
-/// A finished run of an application, whatever it ran on.
+/// A finished run of an application, on threads or simulated.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     application: &'static str,
@@ -16,22 +16,22 @@ pub(crate) struct Answer {
     findings: Findings,
     tasks: u64,
     work: u64,
-    /// Why work was left undone, if it was.
+    /// Why work was left undone, if any was.
     pub stopped: Option<Reason>,
     complete: bool,
 }
 
-/// How fast it went, a second.
+/// Rates, a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rates {
     /// Tasks.
     pub tasks: f64,
-    /// What tasks stand for: the unit of the problem.
+    /// Units of the problem; a task may stand for several.
     pub work: f64,
 }
 
 impl Rates {
-    /// `tasks` that stand for `work`, in `seconds`.
+    /// Returns the rates of `tasks` that stand for `work`, in `seconds`.
     pub(crate) fn of(tasks: u64, work: u64, seconds: f64) -> Self {
         let seconds = seconds.max(1e-9);
         Self {
@@ -42,7 +42,7 @@ impl Rates {
 }
 
 impl Answer {
-    /// What `output` says of `problem` after `tasks` tasks. Without `stopped` all work was done.
+    /// Evaluates `output` of `problem` after `tasks` tasks. Without `stopped` all work was done.
     pub(crate) fn of<A: App>(
         problem: &A::Problem,
         output: &<<A::Problem as Problem>::Bag as Bag>::Output,
@@ -57,28 +57,28 @@ impl Answer {
             findings: problem.findings(output, complete),
             tasks,
             work: problem.work(output, tasks),
-            // A run that was stopped too late to miss anything was not stopped.
+            // A run that was stopped too late to omit anything counts as complete.
             stopped: stopped.filter(|_| !complete),
             complete,
         }
     }
 
-    /// How fast it went, if it took so long.
+    /// Returns the rates, if it took this long.
     pub(crate) fn rates(&self, seconds: f64) -> Rates {
         Rates::of(self.tasks, self.work, seconds)
     }
 
-    /// What a task is, in the plural.
+    /// Returns the name of the tasks, in the plural.
     pub(crate) fn unit(&self) -> &'static str {
         self.unit
     }
 
-    /// A rate, as people read it: `39.50 Mnodes/s`.
+    /// Formats a rate: `39.50 Mnodes/s`.
     pub(crate) fn spell(&self, rates: Rates) -> String {
         format!("{}{}/s", rate(rates.work), self.unit)
     }
 
-    /// What was found, as rows of a table.
+    /// Returns the result as rows of a table.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = self.findings.rows.clone();
         if let Some((_, first)) = rows.first_mut() {
@@ -91,7 +91,7 @@ impl Answer {
         rows
     }
 
-    /// What was found, for the head of a picture.
+    /// Returns the result for the head of a picture.
     pub(crate) fn told(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         let partial = |at| at == 0 && self.is_partial();
         let rows = self.findings.rows.iter().enumerate();
@@ -101,7 +101,7 @@ impl Answer {
         })
     }
 
-    /// The keys that every run has, and the application's own.
+    /// Returns the JSON keys that every run has, and those of the application.
     pub(crate) fn json(&self, rates: Rates, alone: Option<Rates>) -> Map<String, Value> {
         let mut object = self.findings.json.clone();
         let verified = self.findings.verdict.as_ref().map(Result::is_ok);
@@ -128,7 +128,7 @@ impl Answer {
         object
     }
 
-    /// How the command ends: a result that was cut short is one, unless the user had enough.
+    /// Returns the outcome of the command: a partial result is one, unless the user interrupted the run.
     pub(crate) fn outcome(&self) -> Outcome {
         match (&self.findings.verdict, self.stopped) {
             (Some(Err(line)), _) => Err(Failure::Check(line.clone())),
@@ -137,7 +137,7 @@ impl Answer {
         }
     }
 
-    /// The result says less than that of a whole run would.
+    /// Whether the result says less than that of a whole run would.
     fn is_partial(&self) -> bool {
         !self.complete && self.stopped != Some(Reason::Found)
     }

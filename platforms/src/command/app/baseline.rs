@@ -1,4 +1,4 @@
-//! The sequential program that a run is measured against: the same bag, one processor, no polling
+//! The sequential program with which a run is compared: the same bag, one processor, no polling
 //! (Saraswat 2011).
 
 use super::{App, Problem, Rates};
@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 use tautline::glb::{Bag, Control, PlaceId};
 use tautline::machine;
 
-/// Problems of up to so many tasks are their own baseline, unless the tasks are long.
+/// Problems of up to this many tasks are their own baseline, unless the tasks are long.
 const SMALL: u64 = 8_000_000;
 /// A problem that takes longer, by estimate, is not its own baseline if there is a smaller one.
 const LONG: Duration = Duration::from_secs(5);
-/// A baseline that was not asked for by name is cut off after so long, by estimate.
+/// The estimated time after which a baseline is cut off that was not requested by name.
 const LONGEST: Duration = Duration::from_secs(10);
 /// A baseline shorter than this is run three times.
 const SHORT: Duration = Duration::from_secs(2);
-/// Long enough to tell how long a task takes.
+/// Long enough to measure how long a task takes.
 const STRETCH: Duration = Duration::from_millis(100);
 const TASKS_MAX: usize = 1 << 40;
-/// Time between two looks at the interrupt.
+/// Time between two polls of the interrupt.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// What the sequential program does.
+/// The work of the sequential program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Baseline {
     /// A smaller problem of the same kind; this one if it is small, or its beginning if there is none
@@ -35,46 +35,46 @@ pub(super) enum Baseline {
     None,
 }
 
-/// What the run did that is to be measured.
+/// The work of the run that is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
     /// Tasks.
     pub tasks: u64,
-    /// No task was left.
+    /// Whether no task was left.
     pub complete: bool,
     /// Tasks a second and processor.
     pub rate: f64,
 }
 
-/// What the sequential program did.
+/// The result of the sequential program.
 #[derive(Clone, Debug)]
 pub(super) struct Sequential {
     /// The problem that it worked on.
     pub problem: String,
-    /// How much it did, in the problem's unit.
+    /// The work done, in the problem's unit.
     pub work: u64,
-    /// It did all there was, not only the beginning.
+    /// Whether it did all work, not only the beginning.
     pub whole: bool,
-    /// How fast.
+    /// The rates.
     pub rates: Rates,
-    /// How often it ran; the rate is the median.
+    /// The number of runs; the rate is the median.
     pub runs: usize,
-    /// A bound pruned it.
+    /// Whether a bound pruned it.
     pub bounded: bool,
 }
 
 /// Why there is no baseline.
 #[derive(Clone, Debug)]
 pub(super) enum Missing {
-    /// It was not wanted.
+    /// It was not requested.
     Unwanted,
-    /// There is none.
+    /// There is none, for this reason.
     Because(String),
-    /// The user had enough.
+    /// The user interrupted it.
     Interrupted,
 }
 
-/// Runs the baseline of a run that has `done` so much, on `cpu`.
+/// Runs the baseline of a run that has `done` this much, on `cpu`.
 pub(super) fn measure<P: Problem>(
     baseline: Baseline,
     problem: &Arc<P>,
@@ -115,7 +115,7 @@ pub(super) fn measure<P: Problem>(
     })
 }
 
-/// What the sequential program is given to do.
+/// The work of the sequential program.
 struct Plan<P> {
     problem: Arc<P>,
     name: String,
@@ -137,7 +137,7 @@ impl<P: Problem> Plan<P> {
                 most: limit,
             };
         }
-        // Of a run that was stopped nobody knows how much was left.
+        // How much was left of a run that was stopped is unknown.
         let most = match done.complete {
             true => usize::MAX,
             false => tasks(done.tasks as f64),
@@ -160,7 +160,7 @@ impl Done {
     }
 }
 
-/// One run of the sequential program.
+/// Runs the sequential program once.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     tasks: u64,
@@ -170,7 +170,7 @@ struct Round {
     time: Duration,
 }
 
-/// Does up to `most` tasks on a thread of its own, which can be left behind as it never looks outside.
+/// Does up to `most` tasks on a separate thread, which can be abandoned as it does not poll.
 fn alone<P: Problem>(
     problem: &Arc<P>,
     most: usize,
@@ -183,7 +183,7 @@ fn alone<P: Problem>(
         if let Some(cpu) = cpu {
             machine::pin(cpu);
         }
-        // Nobody listens after an interrupt.
+        // After an interrupt there is no receiver.
         let _ = send.send(round(&*problem, most));
     };
     thread::Builder::new()
@@ -219,17 +219,17 @@ fn round<P: Problem>(problem: &P, most: usize) -> Round {
     }
 }
 
-/// What a task takes on one thread.
+/// The duration of a task on one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Speed {
-    /// A task.
+    /// The duration of a task.
     pub task_ns: f64,
-    /// What it is, in the plural.
+    /// The name of the tasks, in the plural.
     pub unit: &'static str,
 }
 
-/// The speed of the sequential program on the problem that `A` stands for without options: of the first
-/// stretch of some length.
+/// Returns the speed of the sequential program on the problem of `A` without options: of its beginning, for
+/// some time.
 pub(super) fn speed<A: App>() -> Option<Speed> {
     let command = A::augment_args(Command::new(A::NAME).no_binary_name(true));
     let options = command.try_get_matches_from([""; 0]).ok()?;
@@ -262,7 +262,7 @@ mod tests {
     #[derive(Debug)]
     struct Countdown(u64);
 
-    /// A step from here says that it has begun, and waits for its release.
+    /// A step from here reports that it has begun, and waits for its release.
     const STUCK: u64 = 1 << 40;
     static BEGUN: Barrier = Barrier::new(2);
     static RELEASED: Barrier = Barrier::new(2);
@@ -367,7 +367,7 @@ mod tests {
         }
     }
 
-    /// A bag of so many tasks that writes down what is asked of it.
+    /// A bag of some tasks that records the calls of its methods.
     #[derive(Debug)]
     struct Watched(usize);
 
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// A problem whose bag is watched.
+    /// A problem whose bag records calls.
     #[derive(Debug)]
     struct Observed;
 
@@ -442,7 +442,7 @@ mod tests {
     }
 
     /// Saraswat, acceptance fact 9: the sequential program works on the bag of the parallel one, and never
-    /// polls: each of its runs is one call that is given all the work, nothing is split off or merged.
+    /// polls: each of its runs is one call with all the work, nothing is split off or merged.
     #[test]
     fn the_sequential_program_shares_the_bag_and_never_polls() {
         let done = Done {

@@ -1,4 +1,4 @@
-//! Which application: the table of all of them as subcommands, on threads and in virtual time.
+//! The table of applications as subcommands, on threads and in virtual time.
 
 use super::baseline::{self, Speed};
 use super::runs::Runs;
@@ -17,7 +17,7 @@ pub(crate) struct Application {
     task_ns: fn() -> Option<Speed>,
 }
 
-/// One way to run an application: its options, and how they are read.
+/// One way to run an application: its options, and how they are parsed.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     options: fn(Command) -> Command,
@@ -25,7 +25,7 @@ struct Way {
 }
 
 impl Application {
-    /// The application that `A` are the options of.
+    /// Returns the application whose options are `A`.
     pub(crate) const fn of<A: App>() -> Self {
         Self {
             name: A::NAME,
@@ -35,15 +35,15 @@ impl Application {
         }
     }
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 }
 
 impl Application {
-    /// Measures what a task takes, on this thread, of the problem that it does without options; `None`
-    /// if it needs some.
+    /// Measures the duration of a task, on this thread, of its default problem; `None`
+    /// if it requires options.
     pub(crate) fn speed(&self) -> Option<Speed> {
         (self.task_ns)()
     }
@@ -58,12 +58,12 @@ impl Way {
     }
 }
 
-/// The application that was asked for, on the threads of this machine or on a simulated one.
+/// The requested application, on the threads of this machine or on a simulated one.
 #[derive(Debug)]
 pub(crate) struct Chosen<const SIMULATED: bool>(Box<dyn Runs>);
 
 impl<const SIMULATED: bool> Chosen<SIMULATED> {
-    /// Carries out what was asked for.
+    /// Carries out the request.
     pub(crate) fn run(&self) -> Outcome {
         self.0.run()
     }

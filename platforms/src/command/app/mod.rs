@@ -1,11 +1,11 @@
-//! Applications: what each gives to the command, and what the command makes of any of them.
+//! Applications: what each provides to the command, and what the command derives from it.
 //!
 //! | part | what it is |
 //! |---|---|
 //! | [`App`], [`Problem`], [`Findings`] | what an application implements |
-//! | [`Application`], [`Chosen`] | a line of the table of applications, and the one that was asked for |
+//! | [`Application`], [`Chosen`] | a line of the table of applications, and the requested one |
 //! | [`Threads`] | `tautline APP`: on the threads of this machine |
-//! | [`Answer`] | what came of a run, in real or in virtual time |
+//! | [`Answer`] | the result of a run, in real or in virtual time |
 
 mod answer;
 mod baseline;
@@ -25,40 +25,40 @@ use clap::Args;
 use std::fmt::Debug;
 use tautline::glb::{Bag, Config, PlaceId};
 
-/// The options of an application. Its documentation is the command's description, and what `after_help`
-/// says its examples.
+/// The options of an application. Its documentation is the command's description, and `after_help`
+/// contains its examples.
 pub(super) trait App: Args + Debug + 'static {
-    /// What these options describe.
+    /// The problem that these options describe.
     type Problem: Problem;
 
     /// Its name on the command line.
     const NAME: &'static str;
 
-    /// Checks the options; `small` asks for a simulation's problem: the size that suits one if none was
-    /// given, and no time lost on what only real threads need.
+    /// Checks the options; `small` requests the problem of a simulation: a suitable default size, and no
+    /// preparation that only real threads require.
     fn problem(&self, small: bool) -> Result<Self::Problem, Failure>;
 }
 
-/// Something to be computed by a [`Bag`].
+/// A problem that a [`Bag`] computes.
 pub(super) trait Problem: Send + Sync + 'static {
-    /// Its work.
+    /// The work.
     type Bag: Bag;
 
-    /// What a task is, in the plural: `nodes`.
+    /// The name of the tasks, in the plural: `nodes`.
     const TASKS: &'static str;
 
-    /// What it is one of, in a word: `tree`.
+    /// The kind of problem, in a word: `tree`.
     const KIND: &'static str = "problem";
 
-    /// What it is, in a few words: for the head of pictures.
+    /// Returns a description in a few words: for the head of pictures.
     fn title(&self) -> String;
 
-    /// What it is called beside others of its kind.
+    /// Returns the name that distinguishes it from others of its kind.
     fn name(&self) -> String {
         self.title()
     }
 
-    /// The problem's own rows at the head of a table.
+    /// Returns the problem's rows at the head of a table.
     fn facts(&self) -> Vec<(&'static str, String)>;
 
     /// Refuses settings of the balancer that do not suit this problem.
@@ -66,34 +66,34 @@ pub(super) trait Problem: Send + Sync + 'static {
         Ok(())
     }
 
-    /// About how long a task takes on a core of a present-day server, in nanoseconds: what a simulated
-    /// machine's slowdown is applied to.
+    /// Returns the approximate duration of a task on a core of a present-day server, in nanoseconds, to which a
+    /// simulated machine's slowdown is applied.
     fn task_ns(&self) -> u64;
 
-    /// How many tasks there are, if that is known beforehand: for progress.
+    /// Returns the number of tasks, if known in advance: for progress.
     fn tasks(&self) -> Option<u64> {
         None
     }
 
-    /// How many [`TASKS`](Self::TASKS) stand behind `output`, where the balancer saw `tasks`: more, if
+    /// Returns how many [`TASKS`](Self::TASKS) `output` stands for, where the balancer counted `tasks`: more, if
     /// a task may stand for several.
     fn work(&self, _output: &<Self::Bag as Bag>::Output, tasks: u64) -> u64 {
         tasks
     }
 
-    /// All the work.
+    /// Returns all the work.
     fn bag(&self) -> Self::Bag;
 
-    /// What the workers of `place` share.
+    /// Returns what the workers of `place` share.
     fn shared(&self, place: PlaceId) -> <Self::Bag as Bag>::Shared;
 
-    /// What bags submit to, before any has.
+    /// Returns the initial output, to which bags submit.
     fn output(&self) -> <Self::Bag as Bag>::Output;
 
-    /// What came of it. `complete`: all work was done.
+    /// Evaluates the output. `complete`: all work was done.
     fn findings(&self, output: &<Self::Bag as Bag>::Output, complete: bool) -> Findings;
 
-    /// A problem like this one that a sequential program does in a few seconds, and its name, to compare
+    /// Returns a similar problem that a sequential program does in a few seconds, and its name, to compare
     /// rates with; `None`: this one itself.
     fn smaller(&self) -> Option<(String, Self)>
     where
@@ -103,15 +103,15 @@ pub(super) trait Problem: Send + Sync + 'static {
     }
 }
 
-/// A result, ready to be shown.
+/// A result, ready for display.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Findings {
-    /// Rows of the table: `("solutions", "14 200")`. Behind the first of them the table says how the result
+    /// Rows of the table: `("solutions", "14 200")`. The table appends to the first of them how the result
     /// compares with what is known, or that it is partial.
     pub rows: Vec<(&'static str, String)>,
-    /// Keys of the object for programs, beside the common ones: `solutions`, `optimum`.
+    /// JSON keys beside the common ones: `solutions`, `optimum`.
     pub json: serde_json::Map<String, serde_json::Value>,
-    /// Held against what is known: `Some(Ok(()))` verified, `Some(Err(line))` wrong and how, `None`
+    /// The comparison with what is known: `Some(Ok(()))` verified, `Some(Err(line))` wrong and how, `None`
     /// nothing to compare.
     pub verdict: Option<Result<(), String>>,
 }

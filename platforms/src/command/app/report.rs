@@ -1,4 +1,4 @@
-//! What a run on threads has to say, as a table and as data.
+//! The report of a run on threads, as a table and as data.
 
 use super::Answer;
 use super::baseline::{Missing, Sequential};
@@ -7,40 +7,40 @@ use crate::command::{balancer, place, show};
 use serde_json::{Value, json};
 use tautline::glb::{Config, PlaceRun};
 
-/// A finished run and everything to be said about it.
+/// A finished run with all that is reported of it.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
-    /// What came of it.
+    /// The result.
     pub answer: Answer,
-    /// What the problem is one of.
+    /// The kind of problem.
     pub kind: &'static str,
     /// The balancer's settings.
     pub config: Config,
-    /// Why these.
+    /// The reasons for them.
     pub explain: bool,
-    /// The processors that workers were pinned to; none if not pinned.
+    /// The processors that workers were pinned to; empty if not pinned.
     pub pinned: Vec<usize>,
-    /// How many processors the workers could use at once.
+    /// The number of processors that the workers could use at once.
     pub processors: usize,
-    /// How long it took.
+    /// The duration.
     pub seconds: f64,
-    /// Most memory that the process held until the run was over, where the system says so.
+    /// The maximum memory of the process until the end of the run, if the system reports it.
     pub peak_memory_kib: Option<u64>,
     /// What each place counted.
     pub places: &'a [PlaceRun],
-    /// What it is measured against.
+    /// The sequential program with which it is compared.
     pub sequential: Result<Sequential, Missing>,
 }
 
 impl Report<'_> {
-    /// Share of the sequential program's rate that each processor reached.
+    /// Returns the share of the sequential program's rate that each processor reached.
     fn efficiency(&self) -> Option<f64> {
         let sequential = self.sequential.as_ref().ok()?;
         let rate = self.answer.rates(self.seconds).work;
         Some(rate / (sequential.rates.work * self.processors as f64))
     }
 
-    /// Who ran, and where.
+    /// Returns the places and workers, and their processors.
     fn crew(&self) -> String {
         let Config {
             places, workers, ..
@@ -57,7 +57,7 @@ impl Report<'_> {
         format!("{places} x {workers}, {pinned}{crowded}")
     }
 
-    /// The problem and how it was run.
+    /// Returns the problem and how it was run.
     fn setting(&self) -> Vec<(&'static str, String)> {
         let mut rows = self.answer.facts.clone();
         rows.push(("places x workers", self.crew()));
@@ -76,7 +76,7 @@ impl Report<'_> {
         ]
     }
 
-    /// The run in a few words, for the head of the picture.
+    /// Returns the run in a few words, for the head of the picture.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = self.setting();
         facts.extend(self.answer.told());
@@ -84,7 +84,7 @@ impl Report<'_> {
         facts
     }
 
-    /// The table for people.
+    /// Returns the table.
     pub(super) fn table(&self) -> String {
         let mut rows = self.setting();
         rows.extend(self.answer.rows());
@@ -123,7 +123,7 @@ impl Report<'_> {
         }
     }
 
-    /// The object for programs.
+    /// Returns the JSON object.
     pub(super) fn json(&self) -> String {
         let sequential = self.sequential.as_ref().ok();
         let rates = self.answer.rates(self.seconds);

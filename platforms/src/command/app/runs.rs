@@ -1,4 +1,4 @@
-//! What every way to run an application has in common.
+//! What all ways to run an application have in common.
 
 use super::App;
 use crate::command::Outcome;

@@ -36,7 +36,7 @@ struct Output {
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Say what was chosen where nothing was asked for, and why
+    /// Explain the settings that were chosen by default
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -46,7 +46,7 @@ struct Output {
     quiet: bool,
 }
 
-/// What the bags of `A` submit to.
+/// The output of the bags of `A`.
 type Submitted<A> = <<<A as App>::Problem as Problem>::Bag as Bag>::Output;
 
 impl<A: App> Runs for Threads<A> {
@@ -119,7 +119,7 @@ impl<A: App> Threads<A> {
         let unit = A::Problem::TASKS;
         let _progress = Progress::start(self.output.quiet, control, unit, problem.tasks());
         if let Some(&cpu) = glb.plan()?.cpus.first() {
-            // This thread is the first worker. One that cannot be pinned runs anywhere.
+            // This thread is the first worker. If it cannot be pinned, it runs on any processor.
             _ = tautline::machine::pin(cpu);
         }
         let run = glb.clone().observed(|_, _| stories.recorder(threads)).run(
@@ -131,7 +131,7 @@ impl<A: App> Threads<A> {
     }
 }
 
-/// Most memory that this process ever held, if the system is one that says so.
+/// Returns the maximum memory of this process, if the system reports it.
 fn peak_memory_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -140,8 +140,8 @@ fn peak_memory_kib() -> Option<u64> {
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// The first interrupt stops the run and keeps what it has done; the second ends the process. What is
-/// returned tells of the first, whatever else may have stopped the run before.
+/// Makes the first interrupt stop the run and keep its result; the second ends the process. Returns
+/// whether the first has happened, even if the run had been stopped otherwise before.
 fn stop_on_interrupt(control: &Arc<Control>) -> Result<Arc<Control>, Failure> {
     let heard = Arc::new(Control::new());
     let (control, first) = (Arc::clone(control), Arc::clone(&heard));

@@ -1,4 +1,4 @@
-//! `tautline bench barrier`: barriers beside each other and beside one cache line.
+//! `tautline bench barrier`: barrier latency against a cache-line round trip.
 
 use super::report::Report;
 use crate::command::{Failure, Outcome, deliver};
@@ -10,15 +10,15 @@ use tautline::Machine;
 use tautline::bench::{Kind, Setting, kinds, pairs};
 use tautline::pinning::{Bind, Pinning, PlaceList};
 
-/// Threads that an ordinary system starts.
+/// The number of threads that an ordinary system starts.
 const TASKS: RangeInclusive<u64> = 2..=1024;
-/// A node of a tree with more below it is a central counter.
+/// A node of a tree with more children is a central counter.
 const DEGREES: RangeInclusive<u64> = 2..=1024;
-/// Fewer than 20 say little about their spread.
+/// Fewer than 20 are insufficient to estimate the spread.
 const SAMPLES: RangeInclusive<u64> = 20..=100_000;
 const ITERATIONS: RangeInclusive<u64> = 1..=100_000_000;
 const DELAYS_NS: RangeInclusive<u64> = 0..=1_000_000_000;
-/// Pairs of processors for each distance.
+/// The maximum number of pairs of processors for each distance.
 const PAIRS: usize = 4;
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ take turns, sample by sample; a sample whose threads had to wait for others is t
 There is no verdict with more tasks than processors, if threads cannot be
 pinned, and if others used the processors meanwhile. A list of places is as for topo --pin.";
 
-/// Measure barriers beside each other and beside the way of one cache line
+/// Measure barrier latency against a cache-line round trip
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Barrier {
@@ -69,7 +69,7 @@ pub(super) struct Barrier {
     /// The processors, as in OMP_PLACES; the n-th task stays on the n-th of them, in turn
     #[arg(long, value_name = "LIST", value_parser = list)]
     processors: Option<PlaceList>,
-    /// A program to measure as well; may be repeated
+    /// Program to measure as well; may be repeated
     #[arg(long, value_name = "PROGRAM")]
     program: Vec<PathBuf>,
     /// One JSON object instead of tables
@@ -87,7 +87,7 @@ fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
 }
 
 impl Barrier {
-    /// Measures and prints.
+    /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
         let machine = Machine::discover();
         let setting = self.setting(&machine)?;
@@ -131,7 +131,7 @@ impl Barrier {
     fn setting(&self, machine: &Machine) -> Result<Setting, Failure> {
         let pinning = match &self.processors {
             Some(list) => Pinning::listed(machine, list, Bind::Close).map_err(|error| {
-                // The setting is `places` where a run is asked for.
+                // For runs the setting is named `places`.
                 Failure::Usage(error.to_string().replacen("pin", "--processors", 1))
             })?,
             None => Pinning::from_environment(machine)?,
@@ -150,7 +150,7 @@ impl Barrier {
         })
     }
 
-    /// What was asked for, or powers of two up to the number of processors and that number itself.
+    /// Returns the requested numbers, or powers of two up to the number of processors and that number itself.
     fn numbers_of_tasks(&self, processors: usize) -> Vec<usize> {
         if !self.tasks.is_empty() {
             return self.tasks.iter().map(|&tasks| tasks as usize).collect();

@@ -1,4 +1,4 @@
-//! `tautline bench`: what the mechanisms cost on this machine.
+//! `tautline bench`: costs of mechanisms on this machine.
 
 mod barrier;
 mod report;
@@ -6,7 +6,7 @@ mod report;
 use super::Outcome;
 use clap::{Args, Subcommand};
 
-/// Measure what synchronisation costs on this machine
+/// Measure the costs of synchronization on this machine
 #[derive(Args, Debug)]
 pub(super) struct Bench {
     #[command(subcommand)]
@@ -19,7 +19,7 @@ enum What {
 }
 
 impl Bench {
-    /// Measures and prints.
+    /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
         match &self.what {
             What::Barrier(barrier) => barrier.run(),

@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! The results of the measurements, as tables and as JSON.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use tautline::pinning::ranges;
 /// A pair of processors, and samples of a round trip between them.
 type Pair = ([usize; 2], Vec<f64>);
 
-/// All that was measured.
+/// All results.
 pub(super) struct Report<'a> {
     pub machine: &'a Machine,
     pub setting: &'a Setting,
@@ -20,7 +20,7 @@ pub(super) struct Report<'a> {
 const COLUMNS: &str = "min      median         max          sd";
 
 impl Report<'_> {
-    /// Tables.
+    /// Returns the tables.
     pub(super) fn table(&self) -> String {
         let setting = self.setting;
         let mut text = format!(
@@ -56,7 +56,7 @@ impl Report<'_> {
         text
     }
 
-    /// One object.
+    /// Returns the JSON object.
     pub(super) fn json(&self) -> Value {
         let pair = |(cpus, samples): &Pair| with(json!({"cpus": cpus}), samples);
         let distance = |(distance, pairs): &(Distance, Vec<Pair>)| {
@@ -105,7 +105,7 @@ fn compared(comparison: &Comparison) -> Value {
     })
 }
 
-/// The object with the spread of `samples`.
+/// Returns the spread of `samples` as data.
 fn with(mut object: Value, samples: &[f64]) -> Value {
     if let Some(spread) = Spread::of(samples) {
         for (key, ns) in [
@@ -127,7 +127,7 @@ fn figures(samples: &[f64]) -> String {
     })
 }
 
-/// The verdict, or why there is none.
+/// Returns the verdict, or why there is none.
 fn judged(comparison: &Comparison) -> String {
     let name = |row: usize| comparison.rows[row].name.as_str();
     match comparison.verdict() {

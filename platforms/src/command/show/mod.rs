@@ -1,4 +1,4 @@
-//! How commands show what they have to say: numbers, tables, progress, stories.
+//! Output of commands: numbers, tables, progress, stories.
 
 pub(super) mod number;
 pub(super) mod place;
@@ -7,7 +7,7 @@ pub(super) mod story;
 
 use std::fmt::Write as _;
 
-/// Names and what they stand for, in two columns.
+/// Formats names and values in two columns.
 pub(super) fn table(rows: &[(&str, String)]) -> String {
     rows.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{name:<16}  {value}");

@@ -1,8 +1,8 @@
-//! Numbers for people to read.
+//! Formatted numbers.
 
 pub(crate) use tautline::pinning::ranges;
 
-/// 1234567 as `1 234 567`.
+/// Formats 1234567 as `1 234 567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -15,7 +15,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A rate with four significant digits and a unit of thousands.
+/// Formats a rate with four significant digits and a unit of thousands.
 pub(crate) fn rate(per_second: f64) -> String {
     let (value, unit) = match per_second {
         r if r >= 1e9 => (r / 1e9, " G"),
@@ -31,13 +31,13 @@ pub(crate) fn rate(per_second: f64) -> String {
     format!("{value:.digits$}{unit}")
 }
 
-/// A time in seconds, to the millisecond; a short one to the microsecond.
+/// Formats a time in seconds, to the millisecond; a short one to the microsecond.
 pub(crate) fn seconds(time: f64) -> String {
     let digits = if time < 0.1 { 6 } else { 3 };
     format!("{time:.digits$}")
 }
 
-/// A size in the largest unit that divides it.
+/// Formats a size in the largest unit that divides it.
 pub(crate) fn bytes(size: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (size as f64, 0);

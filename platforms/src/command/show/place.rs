@@ -5,13 +5,13 @@ use serde_json::json;
 use std::fmt::Write as _;
 use tautline::glb::{PlaceRun, State, Tally, Times};
 
-/// More rows than this nobody reads.
+/// The maximum number of rows.
 const ROWS: usize = 16;
 
 /// A row of the table and its name.
 pub(crate) type Row = (String, PlaceRun);
 
-/// A row a place, and one for all if there are several.
+/// Returns a row a place, and one for all if there are several.
 pub(crate) fn every(places: &[PlaceRun]) -> Vec<Row> {
     let number = |(number, &place): (usize, _)| (number.to_string(), place);
     let mut rows: Vec<Row> = places.iter().enumerate().map(number).collect();
@@ -38,7 +38,7 @@ pub(crate) fn some(places: &[PlaceRun]) -> Vec<Row> {
     rows
 }
 
-/// The rows as text.
+/// Formats the rows.
 pub(crate) fn table(places: &[Row]) -> String {
     let rows: Vec<[String; 14]> = places
         .iter()
@@ -96,7 +96,7 @@ pub(crate) fn table(places: &[Row]) -> String {
     text
 }
 
-/// Every place as data.
+/// Returns every place as data.
 pub(crate) fn json(places: &[PlaceRun]) -> serde_json::Value {
     let object = |(number, PlaceRun { tally, times }): (usize, &PlaceRun)| {
         let share = |state| (State::name(state).to_owned(), json!(share(times, state)));
@@ -142,7 +142,7 @@ fn cells(name: &str, PlaceRun { tally, times }: &PlaceRun) -> [String; 14] {
     ]
 }
 
-/// The sums over all places.
+/// Returns the sums over all places.
 fn all(places: &[PlaceRun]) -> PlaceRun {
     let mut sum = PlaceRun::default();
     for PlaceRun { tally, times } in places {

@@ -1,4 +1,4 @@
-//! How far a run is, on a terminal's stderr.
+//! Progress of a run, on a terminal's stderr.
 
 use super::number::{grouped, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,14 +9,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tautline::glb::Control;
 
-/// Time between two looks at the run.
+/// Time between two polls of the run.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A line that is kept up to date until this is dropped; nothing at all off a terminal.
+/// A line that is updated until this is dropped; nothing if stderr is not a terminal.
 pub(crate) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Watches `control`, which counts in `unit`; `total` is how much there is to do, if that is known.
+    /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if known.
     pub(crate) fn start(
         quiet: bool,
         control: &Arc<Control>,
@@ -39,7 +39,7 @@ impl Progress {
             }
             bar.finish_and_clear();
         };
-        // A run can do without being watched.
+        // A run does not require a progress line.
         let thread = thread::Builder::new().name("progress".into()).spawn(watch);
         Self(thread.ok().map(|thread| (stop, thread)))
     }

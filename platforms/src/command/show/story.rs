@@ -19,7 +19,7 @@ pub(crate) struct Stories {
     trace: Option<PathBuf>,
 }
 
-/// Files that are written after the run, opened before it so that a run is never in vain.
+/// Files that are written after the run, opened before it so that a failure precedes the run.
 pub(crate) struct Files {
     life: Option<Pending>,
     trace: Option<Pending>,

@@ -1,4 +1,4 @@
-//! The simulator, as the command sees it: all that is known here of `tautline_sim` but its machine.
+//! The simulator as the command uses it: apart from its machine, only this file uses `tautline_sim`.
 
 use crate::command::app::Problem;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use tautline_sim::Simulation;
 
 pub(super) use tautline_sim::Machine;
 
-/// What a simulated run left behind.
+/// The outcome of a simulated run.
 #[derive(Debug)]
 pub(super) struct Simulated<T> {
     /// What the bags submitted.
     pub output: T,
-    /// All work was done.
+    /// Whether all work was done.
     pub complete: bool,
     /// Why not.
     pub stopped: Option<Reason>,
@@ -27,7 +27,7 @@ pub(super) struct Simulated<T> {
     pub messages: u64,
     /// Of these, the messages of the finish.
     pub reports: u64,
-    /// Loot by the hops it went; hop 0 is within a node.
+    /// Loot by the number of hops; hop 0 is within a node.
     pub distances: Vec<u64>,
     /// Events simulated.
     pub events: u64,
@@ -37,7 +37,7 @@ pub(super) struct Simulated<T> {
     pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
 }
 
-/// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker watched by
+/// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker observed by
 /// a `recorder`.
 pub(super) fn run<P: Problem>(
     problem: &P,

@@ -1,4 +1,4 @@
-//! What a simulated run comes to, in a few figures.
+//! The figures of a simulated run.
 
 use super::engine::Simulated;
 use crate::command::number::grouped;
@@ -10,23 +10,23 @@ use tautline::glb::{Config, PlaceRun, State, Times, Traffic};
 pub(super) struct Figures {
     /// Sequential over parallel virtual time, a worker.
     pub efficiency: f64,
-    /// The same, of all workers.
+    /// The same for all workers.
     pub speedup: f64,
     /// From the start to the end.
     pub virtual_seconds: f64,
-    /// The problem's own unit, a virtual second.
+    /// Units of the problem, a virtual second.
     pub rate: f64,
     /// Messages sent.
     pub messages: u64,
     /// Loot that travelled between places.
     pub loot: u64,
-    /// What looking for work elsewhere came to.
+    /// Requests to other places, and those without result.
     pub search: Search,
-    /// Where the workers' time went.
+    /// The use of the workers' time.
     pub shares: Shares,
-    /// How it was used that workers of a place share.
+    /// The traffic of the reserves that workers of a place share.
     pub reserve: Reserve,
-    /// How far the loot went.
+    /// The distances of loot.
     pub distance: Distance,
     /// The grain of the places at the end.
     pub grain: Grain,
@@ -37,9 +37,9 @@ pub(super) struct Figures {
 /// Requests for work, of all places.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Search {
-    /// Sent.
+    /// Requests sent.
     asked: u64,
-    /// Brought no work, by the end.
+    /// Requests without work until the end.
     pub fails: u64,
 }
 
@@ -51,10 +51,10 @@ pub(super) struct Shares(Times);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reserve(Traffic);
 
-/// How far loot went.
+/// The distances of loot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Distance {
-    /// By hops; 0 is within a node.
+    /// By the number of hops; 0 is within a node.
     by_hops: Vec<u64>,
 }
 
@@ -62,14 +62,14 @@ pub(super) struct Distance {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grain {
     least: usize,
-    /// Of an even number the upper one.
+    /// Of an even number the upper median.
     pub median: usize,
     most: usize,
     home: usize,
 }
 
 impl Figures {
-    /// The figures of `run`, whose `rate` is known.
+    /// Returns the figures of `run`, whose `rate` is known.
     pub(super) fn of<T>(run: &Simulated<T>, config: &Config, rate: f64) -> Self {
         let threads = f64::from(config.places) * config.workers as f64;
         Self {
@@ -90,7 +90,7 @@ impl Figures {
         }
     }
 
-    /// Rows of the table of one run.
+    /// Returns the rows of the table of one run.
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("loot", self.distance.line())];
         if let (Some(merge_empty), Some(split_merge)) =
@@ -116,7 +116,7 @@ impl Figures {
         rows
     }
 
-    /// The keys of the object for programs that are not its common ones.
+    /// Returns the JSON keys that only simulated runs have.
     pub(super) fn json(&self) -> [(&'static str, Value); 7] {
         let Grain {
             least,
@@ -180,7 +180,7 @@ impl Shares {
         Self(times)
     }
 
-    /// The part of the time that workers were in `state`.
+    /// Returns the share of the time that workers were in `state`.
     pub(super) fn share(&self, state: State) -> f64 {
         self.0.of(state) as f64 / self.0.total().max(1) as f64
     }
@@ -201,25 +201,25 @@ impl Reserve {
         Self(places.iter().fold(Traffic::default(), add))
     }
 
-    /// How often it was fed for each time that it was emptied (Finnerty 2022).
+    /// Returns how often it was fed for each time that it was emptied (Finnerty 2022).
     pub(super) fn merge_empty(&self) -> Option<f64> {
         ratio(self.0.fed, self.0.emptied)
     }
 
-    /// How often it was split for each time that it was fed (Finnerty 2022).
+    /// Returns how often it was split for each time that it was fed (Finnerty 2022).
     pub(super) fn split_merge(&self) -> Option<f64> {
         ratio(self.0.split, self.0.fed)
     }
 }
 
 impl Distance {
-    /// Hops of the mean loot.
+    /// Returns the mean number of hops.
     pub(super) fn mean_hops(&self) -> Option<f64> {
         let hops = self.by_hops.iter().zip(0..).map(|(loot, hops)| loot * hops);
         ratio(hops.sum(), self.by_hops.iter().sum())
     }
 
-    /// The share that stayed within a node.
+    /// Returns the share that stayed within a node.
     fn within_node(&self) -> Option<f64> {
         let near = self.by_hops.first().copied().unwrap_or(0);
         ratio(near, self.by_hops.iter().sum())

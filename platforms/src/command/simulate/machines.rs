@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use tautline::machines::{self, Description};
 use tautline_sim::Shape;
 
-/// Instead of a simulation.
+/// The option in place of a simulation.
 #[derive(Args, Debug)]
 pub(super) struct Machines {
     /// List the machines that --machine knows by name
@@ -15,12 +15,12 @@ pub(super) struct Machines {
 }
 
 impl Machines {
-    /// Were they asked for?
+    /// Whether the list was requested.
     pub(super) fn asked(&self) -> bool {
         self.list_machines
     }
 
-    /// Prints them: a line each, and below it where its figures come from.
+    /// Prints them: a line each, and below it the sources of its figures.
     pub(super) fn list(&self) -> Outcome {
         let mut text = String::new();
         line(

@@ -1,4 +1,4 @@
-//! `tautline simulate`: an application on a machine that is not there, in virtual time.
+//! `tautline simulate`: an application on a described machine, in virtual time.
 
 mod calibrate;
 mod engine;
@@ -44,14 +44,14 @@ pub(super) struct Virtual<A: App> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// Stop after so many virtual seconds, and show what there is by then
+    /// Stop after this many virtual seconds, and show the partial result
     #[arg(long, value_name = "SECONDS")]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
     deadline: Option<Duration>,
     /// One JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Say what was chosen where nothing was asked for, and why
+    /// Explain the settings that were chosen by default
     #[arg(long)]
     explain: bool,
     #[command(flatten)]

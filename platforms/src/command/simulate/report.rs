@@ -1,4 +1,4 @@
-//! What a simulated run has to say, as a table and as data.
+//! The report of a simulated run, as a table and as data.
 
 use super::engine::{Machine, Simulated};
 use super::figures::Figures;
@@ -10,27 +10,27 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use tautline::glb::{Bag, Config, PlaceRun};
 
-/// A simulated run and everything to be said about it.
+/// A simulated run with all that is reported of it.
 pub(super) struct Report<'a> {
-    /// What came of it.
+    /// The result.
     pub answer: Answer,
     config: Config,
-    /// Why this.
+    /// The reasons for the settings.
     pub explain: bool,
-    /// What the machine was asked for as.
+    /// The requested name of the machine.
     name: &'a str,
     machine: Machine,
     tasks: u64,
-    /// How long the simulation itself took.
+    /// The duration of the simulation itself.
     wall_seconds: f64,
     reports: u64,
-    /// What it comes to.
+    /// The figures.
     pub figures: Figures,
     places: &'a [PlaceRun],
 }
 
 impl<'a> Report<'a> {
-    /// What `run` says of `problem` on the machine of that `name`; `wall` is how long the simulation took.
+    /// Evaluates `run` of `problem` on the machine of that `name`; `wall` is the duration of the simulation.
     pub(super) fn of<A: App>(
         problem: &A::Problem,
         (config, machine): (Config, Machine),
@@ -58,7 +58,7 @@ impl<'a> Report<'a> {
         self.answer.rates(self.figures.virtual_seconds)
     }
 
-    /// The rates of one worker that does nothing but the tasks.
+    /// Returns the rates of one worker that only does tasks.
     fn rates_alone(&self) -> Rates {
         let seconds = self.tasks as f64 * self.machine.task_ns as f64 / 1e9;
         self.answer.rates(seconds)
@@ -78,7 +78,7 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// The run in a few words, for the head of the picture.
+    /// Returns the run in a few words, for the head of the picture.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = self.answer.facts.clone();
         facts.extend([
@@ -97,7 +97,7 @@ impl<'a> Report<'a> {
         facts
     }
 
-    /// The table for people.
+    /// Returns the table.
     pub(super) fn table(&self) -> String {
         let mut rows = self.answer.facts.clone();
         let Config {
@@ -135,7 +135,7 @@ impl<'a> Report<'a> {
         show::table(&rows) + "\n" + &place::table(&place::some(self.places))
     }
 
-    /// The object for programs.
+    /// Returns the JSON object.
     pub(super) fn json(&self) -> Map<String, Value> {
         let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
         let mut config = balancer::json(&self.config);

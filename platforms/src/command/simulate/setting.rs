@@ -14,9 +14,9 @@ use tautline_sim::{Machine, Shape};
 const PLACES_MAX: u32 = 1 << 17;
 /// The same where every place has a lifeline to every other.
 const PLACES_MAX_FULL: u32 = 4_096;
-/// Workers, and who serves messages in their stead, of all places together: the same.
+/// The maximum number of threads of all places: the same.
 const THREADS_MAX: usize = 1 << 18;
-/// A second: more would not fit the virtual clock.
+/// One second: more would overflow the virtual clock.
 const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
 
@@ -24,11 +24,11 @@ const JITTER_MAX_PERCENT: u64 = 1_000;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
 pub(super) struct Setting {
-    /// Places, 1 to 131072 [default: as the machine says]
+    /// Places, 1 to 131072 [default: of the machine]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
     places: Option<u32>,
-    /// Workers of a place, 1 to 64 [default: as the machine says]
+    /// Workers of a place, 1 to 64 [default: of the machine]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
     #[arg(value_parser = whole::<u32, { Crew::MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<u32>,
@@ -42,20 +42,20 @@ pub(super) struct Setting {
     costs: Costs,
 }
 
-/// What things cost, if not what the machine says.
+/// Costs that override those of the machine.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Simulated machine, instead of what it says, times in nanoseconds")]
+#[command(next_help_heading = "Simulated machine: overrides, times in nanoseconds")]
 struct Costs {
-    /// One task [else: its usual time by the machine's slowdown]
+    /// One task [default: its usual time by the machine's slowdown]
     #[arg(long, value_name = "NS", value_parser = task, allow_negative_numbers = true)]
     task_ns: Option<u64>,
-    /// One turn's look outside when nothing is to be done there
+    /// A turn's poll when there is nothing to do
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     look_ns: Option<u64>,
-    /// Taking in one message, and what follows from it but the division of a bag
+    /// Receiving one message, and what follows from it except the division of a bag
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     serve_ns: Option<u64>,
-    /// Handing one message to the network
+    /// Passing one message to the network
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     send_ns: Option<u64>,
     /// Dividing a bag
@@ -82,10 +82,10 @@ struct Costs {
     /// How long a node's adapter is busy with one message to another node
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     gap_ns: Option<u64>,
-    /// What each task of a loot adds to a message
+    /// Additional time of a message for each task of its loot
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     loot_task_ns: Option<u64>,
-    /// A message takes up to so many percent longer
+    /// Largest relative delay of a message, percent
     #[arg(long, value_name = "PERCENT", value_parser = jitter, allow_negative_numbers = true)]
     jitter_percent: Option<u64>,
 }
@@ -125,7 +125,7 @@ impl Setting {
         Ok((config, self.costs.over(machine)))
     }
 
-    /// What the machine was asked for as.
+    /// Returns the requested name of the machine.
     pub(super) fn machine(&self) -> &str {
         &self.machine
     }
@@ -159,7 +159,7 @@ impl Setting {
 }
 
 impl Costs {
-    /// `machine` with what was asked for instead.
+    /// Returns `machine` with the overrides.
     fn over(&self, machine: Machine) -> Machine {
         Machine {
             task_ns: self.task_ns.unwrap_or(machine.task_ns),
@@ -181,7 +181,7 @@ impl Costs {
     }
 }
 
-/// The machine in one line, under the name that it was asked for.
+/// Returns the machine in one line, under its requested name.
 pub(super) fn line(name: &str, machine: &Machine) -> String {
     let Machine {
         task_ns,
@@ -212,7 +212,7 @@ pub(super) fn line(name: &str, machine: &Machine) -> String {
     )
 }
 
-/// The machine as data.
+/// Returns the machine as data.
 pub(super) fn json(name: &str, machine: &Machine) -> serde_json::Value {
     json!({
         "name": name,

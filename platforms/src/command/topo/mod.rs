@@ -1,4 +1,4 @@
-//! `tautline topo`: what the runtime sees of this machine, or would see of another.
+//! `tautline topo`: what the runtime discovers on this machine, or would discover on another.
 
 mod tree;
 
@@ -31,7 +31,7 @@ A list of places is one of threads, cores, ll_caches, numa_domains and sockets, 
 or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PIN, else OMP_PLACES, asks for it in
 runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
 
-/// Show what the runtime sees of this machine, and what it will use
+/// Show what the runtime discovers on this machine, and what it will use
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Topo {
@@ -41,7 +41,7 @@ pub(super) struct Topo {
     /// The places for workers, as in OMP_PLACES
     #[arg(long, value_name = "LIST", value_parser = list)]
     pin: Option<PlaceList>,
-    /// Say why the balancer is set as it is
+    /// Explain the settings of the balancer
     #[arg(long)]
     explain: bool,
     /// One JSON object instead of a table
@@ -62,7 +62,7 @@ struct Choice {
     division: Division,
     /// For as many tasks as processors.
     phasers: Rules,
-    /// The degree that somebody asked for instead.
+    /// The degree requested explicitly, if any.
     degree: Option<usize>,
 }
 
@@ -99,7 +99,7 @@ impl Topo {
                 machine_from_file(file).map_err(|error| Failure::Usage(error.to_string()))?,
             ),
         };
-        // What is set for runs here is nothing to another machine.
+        // The environment of this machine does not apply to another one.
         if let Some(list) = &self.pin {
             builder =
                 builder

@@ -1,4 +1,4 @@
-//! The tree of memories, and who robs whom, for people and for programs.
+//! The tree of memories, and the victims of each worker, as tables and as data.
 
 use crate::command::number::{bytes, ranges};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use tautline::hierarchy::{Domain, Group, Hierarchy};
 /// Of more workers only some are shown.
 const SHOWN: u32 = 4;
 
-/// The places of the tree, each indented below the one that it is in, and what its workers run on.
+/// Formats the places of the tree, indented below their parents, with the processors of their workers.
 pub(super) fn table(platform: &Platform) -> String {
     let mut text = String::from("\nmemories, numbered breadth first; workers from left to right\n");
     below(platform, platform.hierarchy().root(), &mut text);
@@ -56,7 +56,7 @@ fn cpus(platform: &Platform, place: Domain) -> Vec<usize> {
     workers.filter_map(|worker| platform.cpu(worker)).collect()
 }
 
-/// Whom some workers rob, the nearest first: the place that both are in, and the others of it in order.
+/// Formats the victims of some workers, the nearest first: the common place, and its other workers in order.
 pub(super) fn victims(platform: &Platform) -> String {
     let tree = platform.hierarchy();
     let mut text = String::from("\nvictims, the nearest first\n");
@@ -70,7 +70,7 @@ pub(super) fn victims(platform: &Platform) -> String {
             })
             .collect();
         let groups = match groups.is_empty() {
-            true => "nobody".to_owned(),
+            true => "none".to_owned(),
             false => groups.join("   "),
         };
         let _ = writeln!(text, "  w{worker:<4}  {groups}");
@@ -86,7 +86,7 @@ fn groups(tree: &Hierarchy, worker: u32) -> Vec<Group> {
     std::iter::from_fn(|| victims.next_group()).collect()
 }
 
-/// The tree as data. Ranges are pairs of the first and the last.
+/// Returns the tree as data. Ranges are pairs of the first and the last.
 pub(super) fn json(platform: &Platform) -> Value {
     let tree = platform.hierarchy();
     let place = |place: Domain| {

@@ -14,9 +14,9 @@ use tautline::uts::variant::{Divided, Division};
 use tautline::uts::{Counts, Engine, ParamError, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
-/// Most hashes between two looks outside: about a second, so that an interrupt is soon heard.
+/// The maximum number of hashes between two polls: about a second, so that an interrupt takes effect soon.
 const HASHES_MAX: u64 = 1 << 24;
-/// A node of one hash on a core of the machine that slowdowns refer to.
+/// The duration of a node of one hash on a core of the machine to which slowdowns refer.
 const HASH_NS: u64 = 1_000_000_000 / UTS_NODES_PER_S;
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ pub(super) struct Uts {
     #[command(flatten)]
     tree: TreeArgs,
     /// How bags divide: half of everything (half), or as in the variants that mislead a tuner: a reserve
-    /// is handed over whole (1), or its fragments are halved one at a time (2)
+    /// is taken whole (1), or its fragments are halved one at a time (2)
     #[arg(long, value_name = "half|1|2", default_value = "half", value_parser = division)]
     #[arg(help_heading = "Tree")]
     split: Division,
@@ -81,7 +81,7 @@ impl App for Uts {
     }
 }
 
-/// The search of a tree, which can be made.
+/// Creates the tree, whose parameters are valid.
 #[derive(Debug)]
 pub(super) struct Search {
     chosen: Chosen,
@@ -95,7 +95,7 @@ impl Search {
         tree.expect("the parameters were checked")
     }
 
-    /// How nodes are hashed, in words.
+    /// Describes how nodes are hashed.
     fn hash(&self) -> String {
         match self.engine.lanes() {
             1 => sha_hardware().unwrap_or("in software").to_owned(),
@@ -128,13 +128,13 @@ impl Problem for Search {
         ];
         match self.split {
             Division::Plain => {}
-            Division::Whole => facts.push(("split", "1: a reserve is handed over whole".into())),
+            Division::Whole => facts.push(("split", "1: a reserve is taken whole".into())),
             Division::Fragments => facts.push(("split", "2: one fragment is halved".into())),
         }
         facts
     }
 
-    /// Refuses a run that would look outside so seldom that an interrupt seems to be lost.
+    /// Refuses a run that would poll so rarely that an interrupt seems to be lost.
     fn check(&self, config: &Config) -> Outcome {
         let grain = config.grain.initial() as u64;
         let each = u64::from(self.chosen.params.granularity);
@@ -153,7 +153,7 @@ impl Problem for Search {
     }
 
     fn tasks(&self) -> Option<u64> {
-        // The last level is no task if it is not hashed.
+        // The last level is not a task if it is not hashed.
         let known = self.chosen.known;
         known
             .filter(|_| !self.chosen.params.count_last_level)

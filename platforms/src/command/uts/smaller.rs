@@ -1,14 +1,14 @@
-//! A small tree like a large one, to compare rates with.
+//! A small tree similar to a large one, for comparing rates.
 
 use super::tree::Chosen;
 use tautline::uts::{Kind, Params, named};
 
-/// Trees up to this size are small.
+/// The maximum size of small trees.
 const SMALL: u64 = 8_000_000;
-/// The sample trees have about this many nodes.
+/// The approximate size of the sample trees.
 const USUAL: u64 = 4_130_000;
 
-/// A known tree of the same type of at most some 4 million nodes, the likest first.
+/// Returns a known tree of the same type of at most some 4 million nodes, the most similar first.
 pub(super) fn like(params: &Params) -> Option<(String, Chosen)> {
     if params.kind == Kind::Balanced {
         return Some(shallower(params).0);
@@ -38,7 +38,7 @@ pub(super) fn like(params: &Params) -> Option<(String, Chosen)> {
     Some((known.name.to_owned(), chosen))
 }
 
-/// The balanced tree with fewer levels, and how many nodes it has.
+/// Returns the balanced tree with fewer levels, and its number of nodes.
 fn shallower(params: &Params) -> ((String, Chosen), u64) {
     let arity = params.branching as u64;
     let (mut nodes, mut level, mut depth) = (1, 1, 0);

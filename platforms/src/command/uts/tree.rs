@@ -1,12 +1,12 @@
-//! Which tree: a name, the flags of the reference program, or both.
+//! The choice of a tree: a name, the flags of the reference program, or both.
 
 use crate::command::balancer::whole;
 use clap::Args;
 use tautline::uts::named::{self, Named};
 use tautline::uts::{Kind, ParamError, Params, Shape};
 
-/// Flags describe a tree; with TREE given as well they change that one. A tree that is known under a
-/// name is recognised however it is spelled, and checked against its published count.
+/// Flags describe a tree; combined with TREE they change that one. A named tree is recognized by its
+/// parameters, too, and compared with its published count.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Tree")]
 pub(super) struct TreeArgs {
@@ -47,19 +47,19 @@ pub(super) struct TreeArgs {
     count_last_level: bool,
 }
 
-/// A tree and what is known of it.
+/// A tree and its known counts.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
     /// Its name, or that it has none.
     pub name: &'static str,
-    /// What it is made from.
+    /// Its parameters.
     pub params: Params,
     /// Its published counts.
     pub known: Option<&'static Named>,
 }
 
 impl Chosen {
-    /// Which nodes are hashed.
+    /// Describes which nodes are hashed.
     pub(super) fn rule(&self) -> &'static str {
         match self.params.count_last_level {
             false => "every node hashed",
@@ -69,7 +69,7 @@ impl Chosen {
 }
 
 impl TreeArgs {
-    /// The tree that was asked for; the one called `usual` if none was.
+    /// Returns the requested tree; the one called `usual` by default.
     pub(super) fn choose(&self, usual: &str) -> Result<Chosen, ParamError> {
         let mut params = match (&self.tree, self.is_described()) {
             (Some(name), _) => named::find(name)?.params,
@@ -91,7 +91,7 @@ impl TreeArgs {
         params.granularity = self.granularity.unwrap_or(params.granularity);
         params.count_last_level = self.count_last_level;
         params.check()?;
-        // A tree with several names keeps the one it was asked for by.
+        // A tree with several names keeps the requested one.
         let asked = self.tree.as_deref().and_then(|name| named::find(name).ok());
         let known = asked
             .into_iter()
@@ -104,7 +104,7 @@ impl TreeArgs {
         })
     }
 
-    /// A flag says which tree; -g does not.
+    /// Whether a flag determines the tree; -g does not.
     fn is_described(&self) -> bool {
         self.kind.is_some()
             || self.seed.is_some()
@@ -122,7 +122,7 @@ fn real(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| "a number".to_owned())
 }
 
-/// The same nodes, whatever the parameters say that their type has no use for.
+/// Whether the nodes are the same, regardless of parameters that their type ignores.
 fn same_tree(a: &Params, b: &Params) -> bool {
     let binomial = a.arity == b.arity && a.chance == b.chance;
     let geometric = a.shape == b.shape && a.depth == b.depth;
@@ -136,7 +136,7 @@ fn same_tree(a: &Params, b: &Params) -> bool {
         }
 }
 
-/// The parameters that matter, in words.
+/// Describes the relevant parameters.
 pub(super) fn describe(params: &Params) -> String {
     let Params {
         seed,
@@ -171,7 +171,7 @@ pub(super) fn describe(params: &Params) -> String {
     }
 }
 
-/// The flags that make this tree.
+/// Returns the flags of this tree.
 pub(super) fn json(chosen: &Chosen) -> serde_json::Value {
     let p = &chosen.params;
     serde_json::json!({

@@ -1,10 +1,10 @@
-//! What was counted, held against what is published.
+//! Comparison of counts with the published ones.
 
 use crate::command::number::grouped;
 use tautline::uts::Counts;
 use tautline::uts::named::Named;
 
-/// Whether the counts are the published ones, and if not, what differs.
+/// Returns whether the counts are the published ones, and if not, the difference.
 pub(super) fn compare(counts: &Counts, known: &Named) -> Result<(), String> {
     let expected = [
         ("nodes", counts.nodes, Some(known.nodes)),
@@ -26,7 +26,7 @@ pub(super) fn compare(counts: &Counts, known: &Named) -> Result<(), String> {
     wrong.map_or(Ok(()), Err)
 }
 
-/// The counts as rows of a table.
+/// Returns the counts as rows of a table.
 pub(super) fn rows(counts: &Counts) -> [(&'static str, String); 3] {
     let Counts {
         nodes,

@@ -1,6 +1,6 @@
 //! The distance functions of TSPLIB 95 (Reinelt 1991, 1995), digit for digit.
 
-/// How the distance between two points comes about.
+/// How the distance between two points is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Metric {
     Euclid,
@@ -13,7 +13,7 @@ pub(super) enum Metric {
     Geo,
 }
 
-/// The library's own value, which the published optima depend on.
+/// The library's value, on which the published optima depend.
 #[expect(clippy::approx_constant)]
 const PI: f64 = 3.141592;
 /// Kilometres.
@@ -48,7 +48,7 @@ fn nearest(x: f64) -> f64 {
     (x + 0.5).floor()
 }
 
-/// From degrees with minutes as decimals: 38.24 is 38 degrees and 24 minutes.
+/// Converts degrees with minutes as decimals: 38.24 is 38 degrees and 24 minutes.
 fn radians(coordinate: f64) -> f64 {
     let degrees = coordinate.trunc();
     let minutes = coordinate - degrees;
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(d(Metric::Maximum, [-1.2, 3.6]), 4.0);
         assert_eq!(d(Metric::Att, [10.0, 0.0]), 4.0);
         assert_eq!(d(Metric::Att, [0.0, 0.0]), 0.0);
-        // A degree along a meridian is 111 km, and the library adds a kilometre before it cuts.
+        // A degree along a meridian is 111 km, and the library adds a kilometre before truncation.
         assert_eq!(d(Metric::Geo, [1.0, 0.0]), 112.0);
         assert_eq!(d(Metric::Geo, [0.30, 0.0]), 56.0);
         assert_eq!(d(Metric::Geo, [0.0, 0.0]), 1.0);

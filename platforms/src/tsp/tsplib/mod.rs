@@ -1,9 +1,9 @@
-//! Files of the library TSPLIB 95 (Reinelt 1991): what a search for round trips needs of them.
+//! Files of the library TSPLIB 95 (Reinelt 1991): the parts that round trips require.
 //!
-//! Read are `NAME`, `COMMENT`, `TYPE: TSP`, `DIMENSION`, `EDGE_WEIGHT_TYPE` (EUC_2D CEIL_2D MAN_2D
-//! MAX_2D ATT GEO EXPLICIT), `EDGE_WEIGHT_FORMAT` (FULL_MATRIX, which has to be symmetric, UPPER_ROW
-//! LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW), `NODE_COORD_SECTION`, `EDGE_WEIGHT_SECTION` and `EOF`; what is only
-//! for pictures is passed over. Every other type (ATSP, SOP, CVRP, ...) is refused. Weights are whole numbers.
+//! Supported are `NAME`, `COMMENT`, `TYPE: TSP`, `DIMENSION`, `EDGE_WEIGHT_TYPE` (EUC_2D CEIL_2D MAN_2D
+//! MAX_2D ATT GEO EXPLICIT), `EDGE_WEIGHT_FORMAT` (FULL_MATRIX, which must be symmetric, UPPER_ROW
+//! LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW), `NODE_COORD_SECTION`, `EDGE_WEIGHT_SECTION` and `EOF`; data for
+//! pictures is skipped. Every other type (ATSP, SOP, CVRP, ...) is refused. Weights are integers.
 
 mod metric;
 mod text;
@@ -26,14 +26,14 @@ pub const OPTIMA: &[(&str, usize)] = &[
     ("kroD100", 21294), ("kroE100", 22068), ("rd100", 7910),
 ];
 
-/// The published optimum of the instance of this name, if it is in [`OPTIMA`].
+/// Returns the published optimum of the instance of this name, if it is in [`OPTIMA`].
 pub fn optimum(name: &str) -> Option<usize> {
     let name = name.strip_suffix(".tsp").unwrap_or(name);
     let known = OPTIMA.iter().find(|(known, _)| *known == name);
     known.map(|(_, length)| *length)
 }
 
-/// A file that is not as it should be.
+/// A malformed file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: expected {expected}, found {found}")]
 pub struct TsplibError {
@@ -41,13 +41,13 @@ pub struct TsplibError {
     pub line: usize,
     /// The character of the line, from 1.
     pub column: usize,
-    /// What would have been right.
+    /// What is allowed.
     pub expected: Cow<'static, str>,
-    /// What is there.
+    /// What was found.
     pub found: String,
 }
 
-/// Which weights of the matrix are written down, row by row.
+/// Which weights of the matrix are present, row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Full,
@@ -77,7 +77,7 @@ impl Format {
     }
 }
 
-/// Where weights come from; `Explicit` are written down.
+/// The origin of weights; `Explicit` ones are in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weights {
     Explicit,
@@ -95,10 +95,10 @@ struct Draft {
     distances: Option<Vec<u64>>,
 }
 
-/// Reads the text of a file.
+/// Parses the text of a file.
 ///
 /// # Errors
-/// The first place where the text is not as it should be.
+/// The first malformed part of the text.
 pub fn read(text: &str) -> Result<Instance, TsplibError> {
     let mut text = Text::new(text);
     let mut draft = Draft::default();
@@ -120,7 +120,7 @@ impl Draft {
             }
             "TYPE" => {
                 let value = text.value();
-                // Some files of the library name their author behind the type.
+                // Some files of the library name their author after the type.
                 if value.text.split_whitespace().next() != Some("TSP") {
                     return value.expected("TSP");
                 }
@@ -214,7 +214,7 @@ impl Draft {
             for column in format.columns(row, cities) {
                 let word = text.word();
                 if row == column {
-                    // Written as 0 or as something forbidding; no tour stays where it is.
+                    // Written as 0 or as a huge value; it is not used.
                     word.number::<f64>("a weight", |_| true)?;
                     continue;
                 }
@@ -245,7 +245,7 @@ impl Draft {
     }
 }
 
-/// What `keyword` gave, which has to stand before `here`.
+/// Returns the value of `keyword`, which must precede `here`.
 fn known<T>(value: Option<T>, keyword: &str, here: &Word<'_>) -> Result<T, TsplibError> {
     value.map_or_else(|| here.expected(format!("{keyword} first")), Ok)
 }

@@ -1,9 +1,9 @@
-//! A text in words that know where they stand.
+//! A text as words with their positions.
 
 use super::TsplibError;
 use std::borrow::Cow;
 
-/// Where a part of the text stands, and the part.
+/// A part of the text, with its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -27,7 +27,7 @@ impl Word<'_> {
         })
     }
 
-    /// A number of which `fits` approves.
+    /// Parses a number that satisfies `fits`.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         expected: impl Into<Cow<'static, str>>,
@@ -40,7 +40,7 @@ impl Word<'_> {
     }
 }
 
-/// The text, from where it has been read.
+/// The text, and the position up to which it was read.
 pub(super) struct Text<'a> {
     rest: &'a str,
     line: usize,
@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Reads on to the first character that `is_end`.
+    /// Reads up to the first character that `is_end`.
     fn take(&mut self, is_end: impl FnMut(char) -> bool) -> Word<'a> {
         let (line, column) = (self.line, self.column);
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
@@ -73,7 +73,7 @@ impl<'a> Text<'a> {
         Word { text, line, column }
     }
 
-    /// The next word, wherever it is.
+    /// Returns the next word, on any line.
     pub(super) fn word(&mut self) -> Word<'a> {
         self.take(|c| !c.is_whitespace());
         let word = self.take(char::is_whitespace);
@@ -83,7 +83,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The next keyword, without the colon that may follow.
+    /// Returns the next keyword, without the colon that may follow.
     pub(super) fn keyword(&mut self) -> Word<'a> {
         self.take(|c| !c.is_whitespace());
         let word = self.take(|c| c.is_whitespace() || c == ':');
@@ -98,7 +98,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// What else is on this line.
+    /// Returns the rest of this line.
     pub(super) fn value(&mut self) -> Word<'a> {
         self.take(|c| c == '\n' || !c.is_whitespace());
         let value = self.take(|c| c == '\n');

@@ -1,4 +1,4 @@
-//! One hash at a time, by the SHA instructions where there are some.
+//! One hash at a time, by SHA instructions where there are any.
 
 use std::hint::black_box;
 use std::slice;
@@ -8,7 +8,7 @@ use super::{START, State};
 /// Indices that share the upper bits of their quarter of the block.
 const RUN: usize = 128;
 
-/// The second quarter of the block for each index of a run, words as they lie in memory. Without
+/// The second quarter of the block for each index of a run, words in memory order. Without
 /// the last word of the parent and the upper bits of the index.
 static QUARTERS: [[u32; 4]; RUN] = {
     let mut quarters = [[0, 0, 0x80, 0]; RUN];
@@ -20,37 +20,37 @@ static QUARTERS: [[u32; 4]; RUN] = {
     quarters
 };
 
-/// Everything of the block that does not depend on the node.
+/// The parts of the block that do not depend on the node.
 static FRAME: [u8; 64] = {
     let mut frame = [0; 64];
     frame[63] = 24 * 8;
     frame
 };
 
-/// What a second quarter takes of the words from the parent's last on: that word, and the number
-/// of the run that the next word is in.
+/// The words of a second quarter from the last one of the parent on: that word, and the number
+/// of the run that contains the index.
 static SHARED: [u32; 4] = [!0, !(RUN as u32 - 1), 0, 0];
 
-/// The one SHA-1 block whose hash is a child's state: 20 bytes of parent, 4 bytes of index, padding.
+/// The only SHA-1 block whose hash is a child's state: 20 bytes of parent, 4 bytes of index, padding.
 ///
 /// The compression function loads 16 bytes at a time. A load that is not covered by one store
 /// waits until the stores have left the store buffer, which halves the rate. So the block stays
-/// in memory and is only ever written in whole quarters, for each child just the second. The
-/// compiler makes a vector of four words when all are computed alike from words in memory whose
+/// in memory and is only ever written in whole quarters, for each child only the second. The
+/// compiler combines four words into a vector if all are computed alike from words in memory whose
 /// values it does not know: hence the opaque tables.
 #[repr(C, align(64))]
 pub(in crate::uts) struct Block {
     bytes: [u8; 64],
-    /// What the second quarters of this run of indices have in common.
+    /// The common part of the second quarters of this run of indices.
     common: [u32; 4],
     quarters: &'static [[u32; 4]; RUN],
-    /// The first index behind this run.
+    /// The first index after this run.
     end: u32,
 }
 
 impl Block {
-    /// The block of the children of a node, to be asked for in rising order. The words are the
-    /// node's state, the first index, and two of no meaning here.
+    /// Creates the block of the children of a node, to be requested in ascending order. The words are the
+    /// node's state, the first index, and two that are ignored.
     #[inline(always)]
     pub(in crate::uts) fn of(words: &[u32; 8]) -> Self {
         let mut bytes = *black_box(&FRAME);
@@ -66,7 +66,7 @@ impl Block {
         }
     }
 
-    /// The state of child `index`.
+    /// Returns the state of child `index`.
     #[inline(always)]
     pub(in crate::uts) fn child(&mut self, index: u32) -> State {
         self.start_at(index);
@@ -80,7 +80,7 @@ impl Block {
         state
     }
 
-    /// Makes `index` the next to be asked for.
+    /// Makes `index` the next to be requested.
     #[inline(always)]
     pub(in crate::uts) fn start_at(&mut self, index: u32) {
         if index >= self.end {
@@ -96,11 +96,11 @@ impl Block {
         self.end = run + RUN as u32;
     }
 
-    /// Computes the state of child `index` `times` more, as the granularity option asks.
+    /// Computes the state of child `index` `times` more, for the granularity option.
     #[cold]
     pub(in crate::uts) fn repeat(&mut self, index: u32, times: u32) {
         for _ in 0..times {
-            // Nobody looks at the result, and it has to be computed all the same.
+            // The result is unused, and must be computed nevertheless.
             black_box(self.child(black_box(index)));
         }
     }
@@ -117,7 +117,7 @@ fn compress(state: &mut State, block: &[u8; 64]) {
     sha1::block_api::compress(state, slice::from_ref(block));
 }
 
-/// The state of the root of the tree with this seed.
+/// Returns the state of the root of the tree with this seed.
 pub(in crate::uts) fn root(seed: u32) -> State {
     let mut bytes = [0; 64];
     bytes[16..20].copy_from_slice(&seed.to_be_bytes());

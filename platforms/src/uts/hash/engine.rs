@@ -1,4 +1,4 @@
-//! The ways to hash that this processor has, and which of them is the fastest.
+//! The hash engines that this processor supports, and the choice of the fastest.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use super::{ROW, Row};
 use crate::uts::walk::Interval;
 
-/// How the children of a row are hashed. What they are does not depend on it.
+/// How the children of a row are hashed. The result does not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
     way: Way,
-    /// In fewer lanes than these, children are hashed one by one.
+    /// With fewer lanes than these, children are hashed one by one.
     least: usize,
 }
 
-/// Tokens of instruction sets exist only where the processor has them.
+/// Tokens of instruction sets exist only where the processor supports them.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     OneByOne,
@@ -51,26 +51,26 @@ impl Way {
 }
 
 impl Engine {
-    /// Rows that are timed for each way: enough for the processor to supply its wide units with
+    /// Rows that are timed for each engine: enough for the processor to supply its wide units with
     /// power, which can take half a millisecond, and for one row to be undisturbed; 1 ms in all.
     const ROWS_TIMED: u32 = 128;
 
-    /// All engines of this processor, each of which uses its lanes even for a single child. The
+    /// Returns all engines of this processor, each of which uses its lanes even for a single child. The
     /// first hashes one by one.
     pub fn all() -> impl Iterator<Item = Self> {
         Way::all().map(|way| Self { way, least: 1 })
     }
 
-    /// The fastest engine of this processor, measured at the first call.
+    /// Returns the fastest engine of this processor, measured at the first call.
     ///
-    /// Measured and not looked up: whether wide registers outrun the SHA instructions depends on how
-    /// many of either a processor executes in a cycle, and on its clock when it does.
+    /// Measured and not looked up: whether wide registers are faster than the SHA instructions depends on how
+    /// many of either a processor executes in a cycle, and on its clock meanwhile.
     pub fn fastest() -> Self {
         static FASTEST: OnceLock<Engine> = OnceLock::new();
         *FASTEST.get_or_init(|| fastest(&timed()))
     }
 
-    /// A word for it, to be chosen by.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self.way {
             Way::OneByOne => "one",
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// How many children it hashes at once.
+    /// Returns how many children it hashes at once.
     pub fn lanes(self) -> usize {
         match self.way {
             Way::OneByOne => 1,
@@ -117,7 +117,7 @@ impl Engine {
     }
 }
 
-/// The least time of a full row for each engine, measured in turn.
+/// Returns the least time of a full row for each engine, measured in turn.
 fn timed() -> Vec<(Engine, Duration)> {
     let parents = [Interval {
         high: ROW as u32,
@@ -138,7 +138,7 @@ fn timed() -> Vec<(Engine, Duration)> {
     least
 }
 
-/// The fastest engine. Lanes have to be a tenth faster than one by one: there is work beside the
+/// Returns the fastest engine. Lanes must be a tenth faster than one by one: there is work beside the
 /// hashes, and rows are not always full.
 fn fastest(timed: &[(Engine, Duration)]) -> Engine {
     let one = timed[0].1;
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn few_children_are_hashed_one_by_one() {
-        // The row of a machine with lanes takes half the time: half of the lanes have to be in use.
+        // The row of a machine with lanes takes half the time: half of the lanes must be in use.
         for (at, engine) in Engine::all().skip(1).enumerate() {
             let mut times = [5000; 4];
             times[at] = 500;

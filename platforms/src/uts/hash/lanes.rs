@@ -2,11 +2,11 @@
 //!
 //! # Algorithm
 //!
-//! SHA-1 written once, over vectors of any width; the compiler makes rotations and ternary logic of
-//! it where the instruction set has them. All but six words of the block are constants, so most of
-//! the first rounds' message words are folded into the round constants.
+//! SHA-1 written once, over vectors of any width; the compiler uses rotations and ternary logic
+//! where the instruction set has them. All but six words of the block are constants, so most of
+//! the message words of the first rounds are folded into the round constants.
 //!
-//! The children of several parents are laid side by side in columns, as rows of one parent are too
+//! The children of several parents are placed side by side in columns, as rows of one parent are too
 //! short: half of the parents have fewer than four children. The columns are written for the whole
 //! row before any is read, so that no load waits for a narrower store.
 
@@ -15,23 +15,23 @@ use fearless_simd::{Simd, SimdInt};
 use super::{Block, START, State};
 use crate::uts::walk::Interval;
 
-/// Most children in a row.
+/// The maximum number of children in a row.
 ///
-/// The next nodes to take are known only when the last hash is: in rows of this length the wait is
-/// a few per cent, and the stack of a depth-first walk grows but little.
+/// The next nodes are known only after the last hash: in rows of this length the wait is
+/// a few per cent, and the stack of a depth-first walk grows little.
 pub(in crate::uts) const ROW: usize = 64;
 
 /// Lanes of the widest registers.
 const LANES_MAX: usize = 16;
 
-/// Children to be hashed together, in the order in which they go onto the stack.
+/// Children to be hashed together, in the order in which they are pushed.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(in crate::uts) struct Row {
-    /// What the block of each child begins with: the state of its parent and its index. A word of all
-    /// children is contiguous. Behind the last child is room for the rest of a register.
+    /// The beginning of the block of each child: the state of its parent and its index. A word of all
+    /// children is contiguous. After the last child there is space for the rest of a register.
     heads: [[u32; ROW + LANES_MAX]; 6],
-    /// The states of the children, laid out in the same way.
+    /// The states of the children, in the same layout.
     states: [[u32; ROW]; 5],
 }
 
@@ -45,7 +45,7 @@ impl Default for Row {
 }
 
 impl Row {
-    /// Hashes all children of `parents`, the last parent first; the row has room for them.
+    /// Hashes all children of `parents`, the last parent first; the row must have space for them.
     pub(super) fn hash_one_by_one(&mut self, parents: &[Interval]) {
         let mut at = 0;
         for parent in parents.iter().rev() {
@@ -57,7 +57,7 @@ impl Row {
         }
     }
 
-    /// The same, in the lanes of `V`. Where fewer than `least` lanes are left, they are hashed one by
+    /// Does the same in the lanes of `V`. If fewer than `least` lanes are left, children are hashed one by
     /// one.
     pub(super) fn hash_in_lanes<S: Simd, V: SimdInt<S, Element = u32>>(
         &mut self,
@@ -84,13 +84,13 @@ impl Row {
         }
     }
 
-    /// The last words of the states, which decide how many children the children have.
+    /// Returns the last words of the states, which determine the numbers of children of the children.
     #[inline(always)]
     pub(in crate::uts) fn last_words(&self) -> &[u32; ROW] {
         &self.states[4]
     }
 
-    /// The state of a child.
+    /// Returns the state of a child.
     #[inline(always)]
     pub(in crate::uts) fn state(&self, at: usize) -> State {
         self.states.each_ref().map(|word| word[at])
@@ -103,7 +103,7 @@ impl Row {
         }
     }
 
-    /// Writes the heads. Returns how many there are.
+    /// Writes the heads. Returns their number.
     #[inline(always)]
     fn lay(&mut self, parents: &[Interval]) -> usize {
         let mut end = 0;
@@ -112,7 +112,7 @@ impl Row {
             let mut index = parent.low;
             end += parent.tasks();
             assert!(end <= ROW, "a row has room for its children");
-            // Whole registers: the next parent overwrites what is too much.
+            // Whole registers: the next parent overwrites the excess.
             while at < end {
                 for (words, word) in self.heads.iter_mut().zip(parent.state) {
                     words[at..at + LANES_MAX].copy_from_slice(&[word; LANES_MAX]);
@@ -140,7 +140,7 @@ impl Row {
     }
 }
 
-/// `v` rotated to the left; one instruction where there is one.
+/// Returns `v` rotated to the left; one instruction where there is one.
 #[inline(always)]
 fn rotate<S: Simd, V: SimdInt<S, Element = u32>>(v: V, by: u32) -> V {
     (v << by) | (v >> (32 - by))
@@ -171,13 +171,13 @@ macro_rules! rounds {
             $words[$round % 16] = rotate::<S, V>(mixed, 1);
         }
         let [a, b, c, d, e] = $state;
-        // The newest word comes in last: only its rotation and one addition are a chain.
+        // The newest word is added last: only its rotation and one addition are a dependency chain.
         let early = e + ($words[$round % 16] + $constant) + $function::<S, V>(b, c, d);
         $state = [early + rotate::<S, V>(a, 5), a, rotate::<S, V>(b, 30), c, d];
     )* };
 }
 
-/// The SHA-1 of one block a lane: the six words of `head` and their padding.
+/// Computes the SHA-1 of one block a lane: the six words of `head` and their padding.
 #[inline(always)]
 #[allow(clippy::identity_op, reason = "the rounds are unrolled by a macro")]
 fn sha1<S: Simd, V: SimdInt<S, Element = u32>>(simd: S, head: [V; 6]) -> [V; 5] {
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::uts::Engine;
 
-    /// Parents with these numbers of children, their states and first indices without a pattern.
+    /// Creates parents with these numbers of children, their states and first indices without a pattern.
     fn parents(children: &[usize], mut word: u32) -> Vec<Interval> {
         let mut next = || {
             word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

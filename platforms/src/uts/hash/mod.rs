@@ -1,12 +1,12 @@
-//! The hash that makes a child out of its parent.
+//! The hash that computes a child's state from its parent.
 //!
-//! A child's state is the SHA-1 of 24 bytes: one block, always the same but for six words. [`Block`]
+//! A child's state is the SHA-1 of 24 bytes: one block, constant except for six words. [`Block`]
 //! hashes one child after the other, [`Row`] several in the lanes of a vector register; an
-//! [`Engine`] is one of these ways, and the fastest of them is found by measuring.
+//! [`Engine`] is one of these methods, and the fastest of them is found by measuring.
 //!
-//! No unsafe code is needed for instructions that only some processors have: the crate `fearless_simd`
-//! gives out a token for each instruction set that it has detected, and only with a token can vectors
-//! be made and functions compiled for the set be called.
+//! No unsafe code is required for instructions that only some processors have: the crate `fearless_simd`
+//! hands out a token for each instruction set that it has detected; vectors are created, and functions
+//! compiled for the set called, only with a token.
 
 mod block;
 #[cfg_attr(
@@ -27,7 +27,7 @@ pub(super) use lanes::{ROW, Row};
 /// The five words of a node's state, most significant byte first within a word.
 pub(super) type State = [u32; 5];
 
-/// What SHA-1 starts from.
+/// The initial state of SHA-1.
 const START: State = [
     0x6745_2301,
     0xefcd_ab89,

@@ -1,10 +1,12 @@
-//! What the stack of a walk holds.
+//! The elements of the stack of a walk.
 
 use crate::uts::hash::State;
 
 /// A node with children `low..high` still to be hashed; these are `high - low` tasks.
+///
+/// Aligned to its size, so that no interval lies on two cache lines wherever the allocator puts the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub(in crate::uts) struct Interval {
     pub state: State,
     pub low: u32,
@@ -20,7 +22,7 @@ impl Interval {
         depth: 0,
     };
 
-    /// The words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
+    /// Returns the words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
     /// this is the order in memory.
     #[inline(always)]
     pub(crate) fn words(&self) -> [u32; 8] {

@@ -1,7 +1,7 @@
 //! The turn of a walk that hashes one by one.
 //!
-//! The stack afterwards is that of a walk in lanes, but nothing is laid out in columns: the
-//! processor overlaps a hash with what the one before it is counted and stored by.
+//! The stack afterwards equals that of a walk in lanes, but nothing is arranged in columns: the
+//! processor overlaps a hash with the counting and storing of the previous one.
 
 use super::{Interval, Uts};
 use crate::uts::hash::Block;
@@ -9,7 +9,7 @@ use crate::uts::rule::Rule;
 use crate::uts::tree::{Level, Tree};
 
 impl Uts {
-    /// Hashes the children of a node and pushes those that have children themselves.
+    /// Hashes the children of a node and pushes those that have children.
     #[inline]
     pub(super) fn expand_one_by_one(&mut self, parent: &Interval, tree: &Tree) {
         let depth = parent.depth + 1;
@@ -44,8 +44,8 @@ impl Uts {
         for index in parent.low..parent.high {
             let state = block.child(index);
             let children = rule.count(state[4]);
-            // Written in any case: whether it counts is then an addition, not a branch that no
-            // processor can predict.
+            // Written unconditionally: whether it counts is then an addition instead of an unpredictable
+            // branch.
             slots[pushed] = Interval {
                 state,
                 depth: parent.depth + 1,
@@ -61,7 +61,7 @@ impl Uts {
         self.counts.leaves += (parent.tasks() - pushed) as u64;
     }
 
-    /// Hashes the children of a node and counts their children, which all are leaves.
+    /// Hashes the children of a node and counts their children, which are all leaves.
     #[inline(never)]
     fn hash_and_tally<R: Rule>(&mut self, parent: &Interval, rule: &R) {
         let mut block = Block::of(&parent.words());

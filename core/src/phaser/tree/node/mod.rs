@@ -65,14 +65,14 @@ impl SlotWords {
         }
     }
 
-    /// The first phase that its task owes.
+    /// Returns the first phase that its task owes.
     pub(crate) fn start(&self) -> usize {
         // ORDERING: Relaxed: the caller has seen the registration (pad.P1, or signal.S1 of the
         // registering task).
         self.start.load(Ordering::Relaxed)
     }
 
-    /// The leaf that contains the slot.
+    /// Returns the leaf that contains the slot.
     pub(crate) fn leaf(&self) -> NonNull<Node> {
         self.leaf
     }
@@ -87,7 +87,7 @@ impl Slot {
         signal::occupy(self.word(), start);
     }
 
-    /// Ends the debts of the task, whose progress is given.
+    /// Records that the task, whose progress is given, has left and owes no more signals.
     pub(crate) fn vacate(&self, progress: Progress) {
         signal::vacate(self.word(), progress);
     }
@@ -98,14 +98,14 @@ impl Slot {
         leaf.owes(index, phase)
     }
 
-    /// The signal word.
+    /// Returns the signal word.
     #[inline]
     pub(crate) fn word(&self) -> &AtomicUsize {
         // SAFETY: set when the leaf was made; the words live as long as the slots.
         unsafe { self.word.as_ref() }
     }
 
-    /// The leaf that contains the slot, and its index there.
+    /// Returns the leaf that contains the slot, and its index there.
     pub(crate) fn place(&self) -> (&Node, usize) {
         // SAFETY: nodes live as long as their slots.
         let leaf = unsafe { self.leaf().as_ref() };
@@ -208,7 +208,7 @@ impl Node {
         unsafe { NonNull::new_unchecked(Box::into_raw(Box::new(node))) }
     }
 
-    /// The slots of a leaf; an inner node has none.
+    /// Returns the slots of a leaf; an inner node has none.
     pub(crate) fn slots(&self) -> &[Slot] {
         match &self.below {
             Below::Slots(slots) => slots,
@@ -216,21 +216,21 @@ impl Node {
         }
     }
 
-    /// The signal word of slot `index`.
+    /// Returns the signal word of slot `index`.
     #[inline]
     fn word(&self, index: usize) -> &AtomicUsize {
         let elsewhere = self.word_elsewhere(index);
         elsewhere.unwrap_or_else(|| &self.slots()[index].signal)
     }
 
-    /// The signal word of slot `index`, if it is outside of the slot.
+    /// Returns the signal word of slot `index`, if it is outside of the slot.
     #[inline]
     fn word_elsewhere(&self, index: usize) -> Option<&AtomicUsize> {
         let with_values = self.cells.signal(index);
         with_values.or_else(|| self.signals.as_ref()?.get(index))
     }
 
-    /// The progress of the task in slot `index`.
+    /// Returns the progress of the task in slot `index`.
     #[inline]
     pub(crate) fn progress(&self, index: usize) -> Progress {
         signal::load(self.word(index))
@@ -242,7 +242,8 @@ impl Node {
         self.progress(index).owes(phase)
     }
 
-    /// The least number of phases that a task in a leaf has signalled; `None` without tasks.
+    /// Returns the least number of phases that a task in a leaf has signalled; `None` without
+    /// tasks.
     pub(crate) fn least_signalled(&self) -> Option<usize> {
         let all = (0..self.slots().len()).map(|index| self.progress(index));
         all.filter(|task| !task.is_gone())
@@ -268,23 +269,23 @@ impl Node {
         self.gathered.fetch_max(phase + 1, Ordering::Release);
     }
 
-    /// How often a task other than the master gathered here; approximate.
+    /// Returns how often a task other than the master gathered here; approximate.
     pub(crate) fn helped(&self) -> usize {
         // ORDERING: Relaxed: a statistic.
         self.helped.load(Ordering::Relaxed)
     }
 
     /// As [`raise`](Self::raise), by the fixed master while it waits for `phase`. No task can have
-    /// raised the node further, since the next phase requires the master's own signal; the
-    /// exception is a newcomer master, whose slot a gathering task may have missed: the node is
-    /// then lowered, and gathered once more.
+    /// raised the node further, since the next phase requires the master's own signal. The
+    /// exception is a newcomer master, whose slot a gathering task may have missed: then the node
+    /// is lowered, and gathered again.
     #[inline]
     pub(crate) fn store_gathered(&self, phase: usize) {
         // ORDERING: Release, pairs with Acquire in is_behind (N1).
         self.gathered.store(phase + 1, Ordering::Release);
     }
 
-    /// The node above; `None` for the root.
+    /// Returns the node above; `None` for the root.
     #[inline]
     pub(crate) fn parent(&self) -> Option<NonNull<Self>> {
         // ORDERING: Acquire, pairs with Release in set_parent (N2).
@@ -305,7 +306,7 @@ impl Node {
         }
     }
 
-    /// The greatest number of children.
+    /// Returns the greatest number of children.
     #[inline]
     pub(crate) fn degree(&self) -> usize {
         match &self.below {
@@ -314,7 +315,7 @@ impl Node {
         }
     }
 
-    /// Child number `index` of an inner node, if it has been made.
+    /// Returns child number `index` of an inner node, if it has been made.
     #[inline]
     pub(crate) fn child(&self, index: usize) -> Option<&Self> {
         let Below::Nodes(nodes) = &self.below else {
@@ -326,7 +327,7 @@ impl Node {
         unsafe { child.as_ref() }
     }
 
-    /// The children that an inner node has so far.
+    /// Returns the existing children of an inner node.
     pub(crate) fn children(&self) -> impl Iterator<Item = &Self> {
         let nodes = match &self.below {
             Below::Slots(_) => 0,
@@ -345,7 +346,7 @@ impl Node {
     /// Makes the task in `slot` the master, unless the node has one.
     pub(crate) fn try_master(&self, slot: NonNull<Slot>) -> bool {
         // ORDERING: Relaxed, on failure too: if the previous master's store to `gathered`
-        // overwrites the new master's, the node is gathered once more.
+        // overwrites the new master's, the node is gathered again.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let (null, own) = (ptr::null_mut(), slot.as_ptr());
         !self.has_master()
@@ -357,7 +358,8 @@ impl Node {
 
     /// Removes the master. Called by the master.
     pub(crate) fn clear_master(&self) {
-        // ORDERING: Relaxed: see try_master; the vacancies tell tasks that look for a node.
+        // ORDERING: Relaxed: see try_master; tasks that search for a node observe the count of
+        // vacancies.
         self.master.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }

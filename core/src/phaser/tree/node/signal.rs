@@ -22,7 +22,8 @@ pub(crate) const GONE: usize = !(usize::MAX >> 1);
 pub(crate) struct Progress(usize);
 
 impl Progress {
-    /// All phases below `signalled` are signalled, without a value.
+    /// Creates the progress of a task that has signalled all phases below `signalled`, without
+    /// values.
     pub(crate) fn new(signalled: usize) -> Self {
         Self(signalled << 2)
     }
@@ -35,7 +36,7 @@ impl Progress {
         Self((phase + 1) << 2 | others | usize::from(has_value) << (phase & 1))
     }
 
-    /// The number of phases signalled.
+    /// Returns the number of phases signalled.
     #[inline]
     pub(crate) fn signalled(self) -> usize {
         (self.0 & !GONE) >> 2

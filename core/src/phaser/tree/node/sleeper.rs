@@ -29,7 +29,7 @@ pub(crate) struct Sleeper<D> {
     note: UnsafeCell<Note<D>>,
 }
 
-/// What a sleeper stores for its waker, or a waker for the sleeper.
+/// Passed from a sleeper to its waker, or from a waker to the sleeper.
 #[derive(Debug)]
 enum Note<D> {
     Waker(Waker),
@@ -45,12 +45,12 @@ impl<D> Note<D> {
     }
 }
 
-// SAFETY: one thread at a time accesses the note, as the head of the module says; the duty moves
-// from the waking thread to the task, which `D: Send` permits, as it does for any `Waker`.
+// SAFETY: one thread at a time accesses the note (see the head of the module); the duty moves from
+// the waking thread to the task, which `D: Send` permits, as it does for any `Waker`.
 unsafe impl<D: Send> Sync for Sleeper<D> {}
 
 impl<D> Sleeper<D> {
-    /// The state of a task that is awake.
+    /// Creates the state of a task that is awake.
     pub(crate) fn new() -> Self {
         Self {
             state: AtomicUsize::new(AWAKE),
@@ -93,8 +93,8 @@ impl<D> Sleeper<D> {
         }
     }
 
-    /// Wakes the task, with a duty or without, if it is asleep; otherwise returns false. Any
-    /// thread.
+    /// Wakes the task, with a duty or without, if it is asleep; otherwise returns false. Called
+    /// from any thread.
     #[inline]
     pub(crate) fn wake(&self, duty: Option<D>) -> bool {
         // ORDERING: Relaxed load first: a task that needs to be woken has stored ASLEEP before the

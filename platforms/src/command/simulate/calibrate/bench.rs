@@ -8,31 +8,31 @@ use tautline_core::glb::{Message, Step, Team, Worker};
 use tautline_core::lifeline::Reserve;
 use tautline_core::port::{Clock, Park, Relax, Spin, Transport, Unpark};
 
-/// Measurements of each cost, and how often the thing is done for one of them.
+/// The number of measurements of each cost, and of repetitions in one of them.
 const MEASUREMENTS: usize = 15;
 const TIMES: usize = 2_000;
 const TURNS: usize = 200_000;
 const WAKES: usize = 101;
-/// Tasks of a bag that is divided.
+/// The number of tasks of a bag that is divided.
 const TASKS: u32 = 64;
-/// Messages that wait in an inbox at once.
+/// The number of messages that wait in an inbox at once.
 const LETTERS: usize = 64;
 
 /// Measurements of one thing, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
-    /// Of an even number the upper one.
+    /// The median; of an even number the upper one.
     pub median: f64,
-    /// The shortest.
+    /// The minimum.
     pub least: f64,
-    /// The longest.
+    /// The maximum.
     pub most: f64,
-    /// How many.
+    /// The number of measurements.
     pub measurements: usize,
 }
 
 impl Spread {
-    /// Of at least one measurement.
+    /// Returns the spread of at least one measurement.
     pub(super) fn of(mut all: Vec<f64>) -> Self {
         all.sort_by(f64::total_cmp);
         Self {
@@ -43,7 +43,7 @@ impl Spread {
         }
     }
 
-    /// As people read it.
+    /// Formats the spread.
     pub(super) fn words(&self) -> String {
         let Self {
             median,
@@ -55,18 +55,18 @@ impl Spread {
     }
 }
 
-/// Each measurement once more, the first of all in vain: it warms up.
+/// Takes one additional measurement, the first of all, which is discarded: it warms up.
 fn repeated(one: impl Fn() -> f64) -> Spread {
     one();
     Spread::of((0..MEASUREMENTS).map(|_| one()).collect())
 }
 
-/// Nanoseconds each of `times`.
+/// Returns nanoseconds each of `times`.
 fn each(start: Instant, times: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / times as f64
 }
 
-/// A worker's turn when nothing is to be done outside.
+/// A worker's turn when its poll finds nothing.
 pub(super) fn look() -> Spread {
     repeated(|| {
         let (team, port, control) = (team(), Nowhere(Instant::now()), Control::new());
@@ -79,7 +79,7 @@ pub(super) fn look() -> Spread {
     })
 }
 
-/// A message put into an inbox, and one served, each by the one thread there is.
+/// Putting a message into an inbox, and serving one, on the only thread.
 pub(super) fn message() -> [Spread; 2] {
     let measured = || {
         let (team, port, control) = (team(), Nowhere(Instant::now()), Control::new());
@@ -106,7 +106,7 @@ pub(super) fn message() -> [Spread; 2] {
     [0, 1].map(|which| Spread::of(all.iter().map(|pair| pair[which]).collect()))
 }
 
-/// A bag divided.
+/// Dividing a bag.
 pub(super) fn split() -> Spread {
     repeated(|| {
         let mut bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
@@ -119,7 +119,7 @@ pub(super) fn split() -> Spread {
     })
 }
 
-/// Work put into a reserve, or taken out.
+/// Putting work into a reserve, or taking it out.
 pub(super) fn merge() -> Spread {
     repeated(|| {
         let reserve = Reserve::new();
@@ -134,10 +134,10 @@ pub(super) fn merge() -> Spread {
     })
 }
 
-/// From a call until the thread runs that slept.
+/// From a wake-up until the thread that slept runs.
 ///
 /// # Errors
-/// A thread that the system would not start.
+/// A thread that the system refused.
 pub(super) fn wake() -> io::Result<Spread> {
     let wakes = tautline_node::wakes(WAKES)?;
     let ns = wakes.iter().map(|latency| latency.as_nanos() as f64);
@@ -152,7 +152,7 @@ fn bag() -> Synthetic {
     })
 }
 
-/// Place 0 of two, looking outside after every task.
+/// Place 0 of two, which polls after every task.
 fn team() -> Team<Endless> {
     let config = Config {
         places: 2,
@@ -162,7 +162,7 @@ fn team() -> Team<Endless> {
     Team::new(PlaceId::HOME, &config, ())
 }
 
-/// Its worker, at work.
+/// Its worker, computing.
 fn busy<'a>(
     team: &'a Team<Endless>,
     port: &'a Nowhere,
@@ -174,7 +174,7 @@ fn busy<'a>(
     worker
 }
 
-/// One task that takes no time and is never done.
+/// A task that takes no time and never ends.
 struct Endless;
 
 impl Bag for Endless {
@@ -198,7 +198,7 @@ impl Bag for Endless {
     fn submit(self, (): &mut ()) {}
 }
 
-/// A machine of one thread, whose messages nobody gets.
+/// A machine of one thread, whose messages are discarded.
 struct Nowhere(Instant);
 
 impl Clock for Nowhere {

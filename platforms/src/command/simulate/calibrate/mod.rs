@@ -1,4 +1,4 @@
-//! `tautline simulate --calibrate`: what things cost on this machine, as a file for `--machine`.
+//! `tautline simulate --calibrate`: measures the costs of this machine, as a file for `--machine`.
 
 mod bench;
 
@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use tautline_node::Machine;
 
-/// The application whose speed a machine file knows.
+/// The application whose rate a machine file contains.
 const SPEED: &str = "uts";
 /// Runs of each application; the median counts.
 const SPEED_RUNS: usize = 3;
 
-/// Instead of a simulation.
+/// The options in place of a simulation.
 #[derive(Args, Debug)]
 pub(super) struct Calibrate {
-    /// Measure what things cost on this machine, and print a description for --machine FILE
+    /// Measure the costs of this machine, and print a description for --machine FILE
     #[arg(long, conflicts_with = "list_machines")]
     calibrate: bool,
     /// The measurements as one JSON object
@@ -26,21 +26,21 @@ pub(super) struct Calibrate {
     json: bool,
 }
 
-/// What was measured.
+/// The measurements.
 struct Measured {
-    /// Key of the machine file, what was done, and how long it took.
+    /// Key of the machine file, description of the operation, and its duration.
     costs: Vec<(&'static str, &'static str, Spread)>,
     /// By application.
     speeds: Vec<(&'static str, &'static str, Spread)>,
 }
 
 impl Calibrate {
-    /// Was it asked for?
+    /// Whether it was requested.
     pub(super) fn asked(&self) -> bool {
         self.calibrate
     }
 
-    /// Measures and prints.
+    /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
         let measured = Measured::now()?;
         match self.json {
@@ -91,13 +91,13 @@ impl Measured {
         Ok(Self { costs, speeds })
     }
 
-    /// Nodes a second of tree search.
+    /// Returns nodes a second of tree search.
     fn uts_nodes_per_s(&self) -> Option<u64> {
         let uts = self.speeds.iter().find(|(name, ..)| *name == SPEED);
         uts.map(|(.., spread)| ((1e9 / spread.median) as u64).max(1))
     }
 
-    /// The file.
+    /// Returns the file.
     fn toml(&self) -> String {
         let here = Machine::discover();
         let (cores, cpu) = (here.cores(), std::env::consts::ARCH);

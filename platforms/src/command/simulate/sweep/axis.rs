@@ -1,21 +1,21 @@
-//! What is varied: an option of the command, and its values.
+//! The varied option and its values.
 
 use clap::Command;
 use std::str::FromStr;
 
-/// Options that say what to do with runs, not how they go.
+/// Options that do not affect how runs proceed.
 const NOT_VARIED: [&str; 8] = [
     "sweep", "repeat", "plot", "y", "life", "trace", "help", "version",
 ];
-/// Random steals and dimensions of the lifeline graph, as Saraswat 2011 writes them.
+/// Random steals and dimensions of the lifeline graph, in the notation of Saraswat 2011.
 const PAIRS: &str = "wz";
-/// More make no table.
+/// The maximum number of values in a table.
 const VALUES_MAX: usize = 10_000;
 
-/// `NAME=V1,V2,…`, as it was given.
+/// `NAME=V1,V2,…`, as given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
-    /// The option's long name, or the letter of one that has none, or `wz`.
+    /// The option's long name, or the letter of one without a long name, or `wz`.
     pub name: String,
     /// At least one.
     pub values: Vec<String>,
@@ -41,7 +41,7 @@ impl FromStr for Axis {
 }
 
 impl Axis {
-    /// The name under which `command` knows what is varied here.
+    /// Returns the name under which `command` knows the option.
     pub(super) fn resolved(self, command: &Command) -> Result<Self, String> {
         let Self { name, values } = self;
         let known = names(command);
@@ -69,7 +69,7 @@ impl Axis {
         }
     }
 
-    /// The arguments that set the value at this position.
+    /// Returns the arguments that set the value at this position.
     pub(super) fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
         let value = &self.values[position];
         if self.name == PAIRS {
@@ -87,13 +87,13 @@ impl Axis {
         }])
     }
 
-    /// The values as numbers, if all are.
+    /// Returns the values as numbers, if all are.
     pub(super) fn numbers(&self) -> Option<Vec<f64>> {
         let number = |value: &String| value.parse().ok().filter(|value: &f64| value.is_finite());
         self.values.iter().map(number).collect()
     }
 
-    /// As long as the longest of them.
+    /// Returns the length of the longest of them.
     pub(super) fn width(&self) -> usize {
         let lengths = self.values.iter().chain([&self.name]);
         lengths
@@ -103,7 +103,7 @@ impl Axis {
     }
 }
 
-/// What can be varied: by long name, or by letter where there is none.
+/// Returns what can be varied: by long name, or by letter where there is none.
 fn names(command: &Command) -> Vec<String> {
     let options = command.get_arguments().filter(|option| {
         option.get_action().takes_values()

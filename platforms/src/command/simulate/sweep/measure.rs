@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use tautline::glb::State;
 use tautline::story::{self, Plot, Series};
 
-/// A range of so many times is drawn with equal factors equally far apart.
+/// A range of this many times is drawn on a logarithmic axis.
 const LOG_FROM: f64 = 16.0;
 
-/// What the plot shows over what is varied.
+/// The measure that the plot shows over the varied option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Measure {
     /// Sequential over parallel virtual time, a worker
@@ -36,7 +36,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    /// With the unit.
+    /// Returns the name with the unit.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Efficiency => "efficiency, %",
@@ -51,7 +51,7 @@ impl Measure {
         }
     }
 
-    /// Of one run; not a number if it has none.
+    /// Returns the measure of one run; NaN if it has none.
     fn of(self, figures: &Figures) -> f64 {
         match self {
             Self::Efficiency => figures.efficiency * 100.0,
@@ -66,13 +66,13 @@ impl Measure {
         }
     }
 
-    /// Of runs that differ in the seed alone.
+    /// Returns the spread over runs that differ in the seed alone.
     fn median(self, runs: &[Figures]) -> f64 {
         median(runs, |figures| Some(self.of(figures))).map_or(f64::NAN, |found| found[1])
     }
 }
 
-/// The least, the median (of an even number the upper one) and the greatest.
+/// The minimum, the median (of an even number the upper one) and the maximum.
 fn median(runs: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Option<[f64; 3]> {
     let mut all: Vec<f64> = runs.iter().filter_map(figure).collect();
     all.retain(|value| value.is_finite());
@@ -82,7 +82,7 @@ fn median(runs: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Option<
 
 type Figure = fn(&Figures) -> Option<f64>;
 
-/// Figures of a row: the key for programs, and what it is of.
+/// Figures of a row: the JSON key, and the measure.
 const FIGURES: [(&str, Figure); 12] = [
     ("efficiency", |it| Some(it.efficiency)),
     ("virtual_seconds", |it| Some(it.virtual_seconds)),
@@ -98,7 +98,7 @@ const FIGURES: [(&str, Figure); 12] = [
     ("split_merge", |it| it.reserve.split_merge()),
 ];
 
-/// The widths of the columns behind the values: as much as is ever said there.
+/// The widths of the columns after the values: enough for every entry.
 const WIDTHS: [usize; 11] = [10, 15, 16, 9, 8, 15, 13, 15, 6, 9, 15];
 const COLUMNS: [&str; 11] = [
     "efficiency",
@@ -114,13 +114,13 @@ const COLUMNS: [&str; 11] = [
     "events",
 ];
 
-/// The head of the table.
+/// Returns the head of the table.
 pub(super) fn head(axes: &[Axis]) -> String {
     let names = axes.iter().map(|axis| axis.name.clone());
     line(axes, names, COLUMNS.map(str::to_owned))
 }
 
-/// A row of it: the medians of `runs`, whose rate is in `unit`.
+/// Returns a row of it: the medians of `runs`, whose rate is in `unit`.
 pub(super) fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> String {
     let of = |figure: Figure| median(runs, figure).map(|found| found[1]);
     let whole = |figure: Figure| grouped(of(figure).unwrap_or_default() as u64);
@@ -158,7 +158,7 @@ fn line(axes: &[Axis], values: impl Iterator<Item = String>, cells: [String; 11]
     text.trim_end().to_owned() + "\n"
 }
 
-/// Median, least and greatest of every figure.
+/// Returns median, minimum and maximum of every figure.
 pub(super) fn json(runs: &[Figures]) -> Value {
     let spread = FIGURES.iter().map(|(name, figure)| {
         let found = median(runs, figure);
@@ -187,7 +187,7 @@ pub(super) fn series(axes: &[Axis], rows: &[Row], measure: Measure) -> Vec<Serie
     (0..lines).map(one).collect()
 }
 
-/// The plot of `series`.
+/// Returns the plot of `series`.
 pub(super) fn plot<'a>(
     (title, x_title): (&'a str, &'a str),
     facts: &'a [(&'a str, String)],
@@ -219,7 +219,7 @@ pub(super) fn plot<'a>(
     }
 }
 
-/// What stands below the plot: what is varied, and which names the numbers stand for.
+/// Returns the line below the plot: the varied option, and the names that the numbers stand for.
 pub(super) fn x_title(axis: &Axis) -> String {
     if axis.numbers().is_some() {
         return axis.name.clone();
@@ -229,7 +229,7 @@ pub(super) fn x_title(axis: &Axis) -> String {
     format!("{}: {}", axis.name, names.join(", "))
 }
 
-/// Names stand side by side.
+/// Names are drawn side by side.
 fn places_on(axis: &Axis) -> Vec<f64> {
     let side_by_side = || (1..=axis.values.len()).map(|at| at as f64).collect();
     axis.numbers().unwrap_or_else(side_by_side)

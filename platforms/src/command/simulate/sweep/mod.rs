@@ -24,7 +24,7 @@ use tautline::story::Recorder;
 const REPEAT_MAX: u64 = 10_000;
 const RUNS_MAX: usize = 100_000;
 
-/// Many runs instead of one.
+/// Several runs in place of one.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Many runs")]
 pub(super) struct Sweep {
@@ -32,14 +32,14 @@ pub(super) struct Sweep {
     /// twice, for each pair of values
     #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with_all = ["life", "trace"])]
     sweep: Vec<Axis>,
-    /// N runs each, with seeds one after another; shown are medians
+    /// Number of runs each, with consecutive seeds; the table shows medians
     #[arg(long, value_name = "N", conflicts_with_all = ["life", "trace"])]
     #[arg(value_parser = repeat, allow_negative_numbers = true)]
     repeat: Option<usize>,
     /// Draw the first sweep from left to right, a line for each value of the second
     #[arg(long, value_name = "FILE.html|.svg", requires = "sweep")]
     plot: Option<PathBuf>,
-    /// What is drawn [default: efficiency]
+    /// Measure to draw [default: efficiency]
     #[arg(long, value_name = "MEASURE", requires = "plot")]
     y: Option<Measure>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Row {
     runs: Vec<Figures>,
 }
 
-/// What is left to say when all runs have ended.
+/// What is reported when all runs have ended.
 #[derive(Default)]
 struct Story {
     rows: Vec<Row>,
@@ -64,12 +64,12 @@ struct Story {
 }
 
 impl Sweep {
-    /// Is there more than one run?
+    /// Whether there is more than one run.
     pub(super) fn asked(&self) -> bool {
         !self.sweep.is_empty() || self.repeat.is_some()
     }
 
-    /// What is varied, by names that `command` knows.
+    /// Returns the varied options, by names that `command` knows.
     fn axes(&self, command: &Command) -> Result<Vec<Axis>, Failure> {
         let resolved = |axis: &Axis| axis.clone().resolved(command).map_err(Failure::Usage);
         let axes: Vec<Axis> = self.sweep.iter().map(resolved).collect::<Result<_, _>>()?;
@@ -104,11 +104,11 @@ impl Sweep {
     }
 }
 
-/// Runs what `given` asks for, which was read from the arguments of this process.
+/// Runs what `given` requests, which was read from the arguments of this process.
 pub(super) fn run<A: App>(given: &Virtual<A>) -> Outcome {
     let sweep = &given.sweep;
     let axes = sweep.axes(&command::<A>())?;
-    // All of them, before any runs.
+    // All of them are checked before any runs.
     for point in points(&axes) {
         let one = reread::<A>(&axes, &point)?;
         let problem = one.app.problem(true)?;
@@ -189,14 +189,14 @@ fn point_runs<A: App>(
     Ok(Row { values, runs })
 }
 
-/// Of the objects of `runs` that of the one with the median time.
+/// Returns the object of the run with the median time.
 fn typical(mut objects: Vec<Map<String, Value>>, runs: &[Figures]) -> Map<String, Value> {
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by(|&a, &b| runs[a].virtual_seconds.total_cmp(&runs[b].virtual_seconds));
     objects.swap_remove(order[order.len() / 2])
 }
 
-/// The object with what was varied and how the runs spread.
+/// Returns the object with the varied values and the spread of the runs.
 fn told(
     mut object: Map<String, Value>,
     axes: &[Axis],
@@ -225,7 +225,7 @@ impl Story {
     }
 }
 
-/// Positions of values, an axis each, the last running fastest. One point if nothing is varied.
+/// Returns positions of values, an axis each, the last running fastest. One point if nothing is varied.
 fn points(axes: &[Axis]) -> Vec<Vec<usize>> {
     axes.iter().fold(vec![Vec::new()], |points, axis| {
         let longer = |point: &Vec<usize>| {
@@ -236,20 +236,20 @@ fn points(axes: &[Axis]) -> Vec<Vec<usize>> {
     })
 }
 
-/// The command with all its options, where the last value of an option counts.
+/// Returns the command with all its options, where the last value of an option counts.
 fn command<A: App>() -> Command {
     Virtual::<A>::augment_args(Command::new(A::NAME))
         .no_binary_name(true)
         .args_override_self(true)
 }
 
-/// The options of this process with those of a point instead.
+/// Returns the options of this process with those of a point instead.
 fn reread<A: App>(axes: &[Axis], point: &[usize]) -> Result<Virtual<A>, Failure> {
     let mut given: Vec<OsString> = std::env::args_os()
         .skip_while(|argument| argument != A::NAME)
         .skip(1)
         .collect();
-    // Behind the last option, and before what is none although it may look like one.
+    // Inserted after the last option, and before an argument that only looks like one.
     let end = given.iter().position(|argument| argument == "--");
     let end = end.unwrap_or(given.len());
     let mut instead = Vec::new();
