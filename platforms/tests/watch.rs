@@ -49,7 +49,7 @@ fn program(rt: &Runtime) {
                 }
             })?;
         }
-        Ok::<(), PhaserError>(())
+        Ok::<(), tautline::phaser::PhaserError>(())
     })
     .unwrap();
     assert_eq!(count.into_inner(), 400);
@@ -129,7 +129,7 @@ fn a_balanced_computation_is_recorded() {
     let rt = runtime(2, Observe::new());
     let known = named::find("T3").expect("a tree with a name");
     let tree = |_| Tree::new(known.params).expect("named trees are valid");
-    let root = Uts::root(&tree(PlaceId(0)));
+    let root = Uts::root(&tree(tautline::glb::PlaceId(0)));
     let counts = rt.balance(root, tree, Counts::default());
     assert_eq!(counts.nodes, known.nodes);
     let total = rt.times().expect("it is observed").total();
