@@ -1,6 +1,6 @@
 //! A worker's whole life in a fixed number of buckets.
 
-use crate::glb::{Observer, State};
+use tautline_core::watch::{Observer, State};
 
 /// Ticks by state.
 type Ticks = [u64; State::ALL.len()];

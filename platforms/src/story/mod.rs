@@ -19,7 +19,9 @@ pub use picture::Picture;
 pub use plot::{Axis, Plot, Series};
 pub use trace::{Trace, write_trace};
 
-use crate::glb::{Observer, PlaceId, Run, State, WorkerId};
+use tautline_core::glb::Run;
+use tautline_core::watch::{Observer, State};
+use tautline_core::{PlaceId, WorkerId};
 
 /// Observes one worker.
 ///

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is opened before a run, so that the run is not in vain, and filled after it. It keeps
-/// what it contains until then. If it was created for the run and is not filled, it is removed.
+/// A file that is opened before a run, so that a path that cannot be written is refused first, and
+/// filled after it. It keeps what it contains until then. If it was created for the run and is not filled, it is removed.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,

@@ -3,13 +3,13 @@
 use super::observe::{Observe, Target};
 use super::times::{TimeTable, WorkerTimes};
 use crate::Result;
-use crate::glb::PlaceRun;
 use crate::plan::Plan;
 use crate::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
 use std::time::Instant;
+use tautline_core::glb::PlaceRun;
 use tautline_core::watch::{Accounts, Observer, State, Times};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::SpinThenYield;
