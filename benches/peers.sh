@@ -5,12 +5,12 @@
 #
 #   benches/peers.sh SOURCES OUT
 #
-# SOURCES holds what has been fetched by hand; what is missing there is left out, with a line that says so:
+# SOURCES holds what has been fetched by hand; what is missing there is left out, with a line that reports it:
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
 # OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
-# of javac. forte comes from crates.io, and asks for a newer compiler than it needs: CARGO= leaves it out.
+# of javac. forte comes from crates.io, and requires a newer compiler than it needs: CARGO= leaves it out.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used. The n-th worker stays on the n-th processor. Paths must have no spaces.
@@ -31,12 +31,12 @@ flags='-O3 -march=native -DNDEBUG -D_GNU_SOURCE -pthread'
 list() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$list"; }
 forks() { list fib/1 "$1" "$2"; list fib/2 "$1" "$2"; }
 without() { echo "without $1: $2" >&2; }
-# Runs the rest with its output in a file, and says whether it went well.
+# Runs the rest with its output in a file, and reports whether it succeeded.
 build() {
     name=$1
     shift
     "$@" >"$out/$name.log" 2>&1 && return 0
-    without "$name" "$out/$name.log says why"
+    without "$name" "$out/$name.log has the reason"
     return 1
 }
 
@@ -197,7 +197,7 @@ int main(int argc, char **argv) {
 C
 if [ -f "$sources/lace/src/lace.c" ]; then
     version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' "$sources/lace/CMakeLists.txt" | head -1)
-    # What its cmake makes of lace_config.h.in, where nothing is asked for.
+    # What its cmake makes of lace_config.h.in, where no option is set.
     sed 's/#cmakedefine01 \(.*\)/#define \1 0/' "$sources/lace/src/lace_config.h.in" >"$out/lace_config.h"
     build lace $CC $flags -DLACE_USE_MMAP=1 -I"$out" -I"$sources/lace/src" \
         "$out/lace.c" "$sources/lace/src/lace.c" -o "$out/lace" &&
@@ -334,7 +334,7 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.Phaser;
 
-/** What, a size and a number of parties: episodes of that many threads, or registrations beside so many. */
+/** What, a size and a number of parties: episodes of that many threads, or registrations beside that number. */
 final class Phasers {
     static final int WARM_UP = 5_000;
     static final OperatingSystemMXBean SYSTEM = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();

@@ -30,7 +30,7 @@ const DEGREES: [usize; 3] = [2, 4, 8];
 
 type Task = Registration<Yield>;
 
-/// The creator and so many more.
+/// The creator and this number of other tasks.
 fn tasks(mode: Mode, degree: usize, more: usize) -> (Task, Vec<Task>) {
     let config = Config {
         degree,

@@ -1,4 +1,4 @@
-//! How often memory is asked for, and how much of it is kept.
+//! The number of allocations, and the memory that is kept.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -45,13 +45,13 @@ pub(crate) fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
     }
 }
 
-/// What was asked for.
+/// The allocations requested.
 #[allow(dead_code, reason = "each program looks at its part")]
 pub(crate) struct Asked<R> {
     /// What the work returned.
     pub result: R,
-    /// How often memory was asked for.
+    /// The number of allocations.
     pub times: u64,
-    /// Bytes asked for that were not given back by the end.
+    /// Bytes allocated that were not freed by the end.
     pub bytes: i64,
 }

@@ -16,7 +16,7 @@ pub(crate) fn for_threads() -> Vec<Kind> {
 pub(crate) struct Hurdles(hurdles::Barrier, usize);
 
 impl Hurdles {
-    /// For so many tasks.
+    /// Creates a barrier for this number of tasks.
     pub(crate) fn new(tasks: usize) -> Self {
         Self(hurdles::Barrier::new(tasks), tasks)
     }

@@ -1,7 +1,8 @@
-//! Figures of machines: one file a machine and table, from which the tables in Markdown are rendered.
+//! Figures of machines: one file a machine and table, from which the tables in Markdown are
+//! rendered.
 //!
-//! `benches/figures/MACHINE/TABLE.tsv` holds what one machine measured. A run replaces the figures of
-//! its own machine that it measured anew and leaves all others as they are, so that tables show
+//! `benches/figures/MACHINE/TABLE.tsv` holds what one machine measured. A run replaces the figures
+//! of its own machine that it measured again and leaves all others as they are, so that tables show
 //! machines beside each other although no two are measured at the same time.
 
 use std::collections::BTreeMap;
@@ -157,7 +158,7 @@ pub(crate) fn is_named(full: &str, name: &str) -> bool {
     })
 }
 
-/// So many significant digits, and all digits before the point.
+/// Formats this number of significant digits, and all digits before the point.
 pub(crate) fn digits(value: f64, count: i32) -> String {
     let magnitude = match value.abs() {
         0.0 => 0,

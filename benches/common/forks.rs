@@ -10,7 +10,7 @@ use tautline::runtime::Cx;
 /// Something to do that may fork. A value and not a closure, so that one body serves contexts whose lifetimes
 /// differ.
 pub(crate) trait Task: Send {
-    /// What comes of it.
+    /// The result.
     type Out: Send;
     /// Does it, by the forks of `fork`.
     fn run<F: Fork>(self, fork: &mut F) -> Self::Out;
@@ -26,7 +26,8 @@ pub(crate) trait Fork {
 pub(crate) trait Runtime: Sized {
     /// What reports call it.
     const NAME: &'static str;
-    /// So many workers, the first on the first processor. Where callers work too, the caller is the first.
+    /// Creates this number of workers, the first on the first processor. Where callers work too,
+    /// the caller is the first.
     fn start(workers: usize) -> Self;
     /// Runs a task, from a thread that is no worker, and waits for its result.
     fn run<T: Task>(&self, task: T) -> T::Out;
@@ -34,9 +35,9 @@ pub(crate) trait Runtime: Sized {
 
 /// A runtime whose scopes spawn.
 pub(crate) trait Spawn: Runtime {
-    /// So many scopes one after the other, with so many tasks each that do nothing.
+    /// Runs `scopes` scopes in sequence, with `tasks` empty tasks each.
     fn spawn(&self, scopes: u32, tasks: u32);
-    /// One scope with so many tasks that call `leaf`.
+    /// Runs one scope with this number of tasks that call `leaf`.
     #[allow(dead_code, reason = "only the table of shapes has leaves")]
     fn spawn_leaves(&self, tasks: u32, leaf: impl Fn() + Sync);
 }
@@ -152,7 +153,7 @@ impl Spawn for Rayon {
     }
 }
 
-/// chili: the caller works too. Its threads take the stack that `RUST_MIN_STACK` says.
+/// chili: the caller works too. Its threads have stacks of `RUST_MIN_STACK` bytes.
 pub(crate) struct Chili(pub chili::ThreadPool);
 
 impl Fork for chili::Scope<'_> {

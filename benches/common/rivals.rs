@@ -96,7 +96,7 @@ impl Rival for Growable {
     }
 }
 
-/// Ours, in buckets: of the usual size, so that a batch goes over edges.
+/// Ours, in buckets: of the usual size, so that a batch crosses boundaries.
 #[derive(Default)]
 pub(crate) struct Bucket(BucketDeque<usize>);
 

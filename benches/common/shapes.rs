@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum Leaf {
     /// Sleeps this long a unit: then more workers than processors are meaningful.
     Sleeps(Duration),
-    /// Computes so many turns a unit.
+    /// Computes this number of turns per unit.
     Computes(u64),
 }
 
@@ -17,7 +17,7 @@ pub enum Leaf {
 pub(crate) const UNITS: u32 = 8;
 
 impl Leaf {
-    /// Works for so many units.
+    /// Works for this number of units.
     pub fn run(self, units: u32) {
         match self {
             // A sleep, since the leaf stands for work of a known duration that needs no processor.
@@ -93,11 +93,11 @@ impl Shape {
         }
     }
 
-    /// A lower bound of what so many workers need, in units.
+    /// Returns a lower bound of the time for this number of workers, in units.
     pub fn ideal(self, workers: u32) -> f64 {
         let [all, path] = self.units();
         let shared = match self.kind {
-            // Leaves of one size: one worker has at least so many.
+            // Leaves of one size: one worker has at least this number.
             Kind::NestedFirst | Kind::LeafFirst | Kind::Balanced | Kind::Spawns => {
                 f64::from(LEAVES.div_ceil(workers) * UNITS)
             }
@@ -144,7 +144,7 @@ impl Task for Forks {
     }
 }
 
-/// One leaf of so many units.
+/// One leaf of this number of units.
 struct One(Leaf, u32);
 
 impl Task for One {

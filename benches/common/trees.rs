@@ -55,7 +55,7 @@ pub(crate) fn stack(tree: &Tree) -> Counts {
     counts
 }
 
-/// One place with so many workers.
+/// One place with this number of workers.
 pub(crate) fn balanced(tree: &Tree, threads: usize) -> Counts {
     let run = Glb::new().workers(threads).run(
         Uts::root(tree),
@@ -108,7 +108,7 @@ fn chili_range(
     both(left, right)
 }
 
-/// So many rayon threads.
+/// This number of rayon threads.
 pub(crate) fn rayon_pool(threads: usize) -> rayon::ThreadPool {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -122,7 +122,7 @@ pub(crate) fn rayon(tree: &Tree, pool: &rayon::ThreadPool) -> Counts {
     pool.install(|| rayon_node(tree, &tree.root()))
 }
 
-/// So many chili threads, the caller one of them. Their stacks are as large as `RUST_MIN_STACK` says.
+/// This number of chili threads, the caller one of them. Their stacks have `RUST_MIN_STACK` bytes.
 pub(crate) fn chili_pool(threads: usize) -> chili::ThreadPool {
     let config = chili::Config {
         thread_count: NonZero::new(threads),

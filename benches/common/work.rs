@@ -152,7 +152,7 @@ impl Task for Nothing {
     fn run<F: Fork>(self, _: &mut F) {}
 }
 
-/// So many forks of nothing.
+/// Runs this number of empty forks.
 pub(crate) struct Empty(pub u32);
 
 impl Task for Empty {
@@ -165,9 +165,9 @@ impl Task for Empty {
     }
 }
 
-/// So many forks whose halves must run at the same time: each waits for the other to begin. At least two
-/// workers, of a runtime that shares every fork: chili shares what it holds only at a later fork, so it would wait
-/// for ever.
+/// Runs this number of forks whose halves must run concurrently: each waits for the other to begin.
+/// At least two workers, of a runtime that shares every fork: chili shares what it holds only at a
+/// later fork, so it would wait for ever.
 pub(crate) struct Regions(pub u32);
 
 impl Task for Regions {
@@ -186,7 +186,7 @@ impl Task for Regions {
     }
 }
 
-/// Tells the other half that this one has begun, and waits for it.
+/// Signals that this half has begun, and waits for the other one.
 struct Meet<'a> {
     mine: &'a AtomicU32,
     other: &'a AtomicU32,

@@ -1,11 +1,10 @@
 //! One tree search and nothing else: for counting instructions, and for timing ways in turn.
 //!
 //! `once WAY [TREE] [THREADS] [ENGINE]` with WAY sequential, stack, balanced, rayon or chili, as in
-//! `valgrind --tool=callgrind once sequential T1` beside `valgrind --tool=callgrind once balanced T1`.
-//! ENGINE is how the first and the third hash: one, or a wide one of those this processor has.
-//! `once engines` lists them, the fastest first.
-//! Peers recurse: they get stacks for the deepest trees, chili by `RUST_MIN_STACK`, with which the
-//! program starts itself anew.
+//! `valgrind --tool=callgrind once sequential T1` beside `valgrind --tool=callgrind once balanced
+//! T1`. ENGINE is how the first and the third hash: one, or a wide one of those this processor has.
+//! `once engines` lists them, the fastest first. Peers recurse: they get stacks for the deepest
+//! trees, chili by `RUST_MIN_STACK`, with which the program restarts itself.
 
 use std::time::Instant;
 use tautline::uts::{Engine, Tree, named, sequential};
@@ -13,7 +12,7 @@ use tautline::uts::{Engine, Tree, named, sequential};
 #[path = "../common/trees.rs"]
 mod trees;
 
-/// chili's threads take the stack that this variable says.
+/// The stack size of chili's threads is the value of this variable.
 const STACK: &str = "RUST_MIN_STACK";
 
 fn main() {

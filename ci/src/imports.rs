@@ -46,7 +46,7 @@ enum Target {
     File(usize),
 }
 
-/// All imports between different files of the crate whose sources lie in `folder`.
+/// Returns all imports between different files of the crate whose sources are in `folder`.
 pub(crate) fn imports(folder: &Path, sources: &[Source]) -> Vec<Import> {
     let mut reader = Reader::default();
     for (file, source) in sources.iter().enumerate() {

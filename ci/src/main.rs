@@ -63,7 +63,7 @@ enum Asked {
     Jobs(Vec<(&'static Job, Vec<String>)>),
 }
 
-/// What the command line asks for, or the line that says why it cannot be understood.
+/// Parses the command line. Returns the error message if it is invalid.
 fn understand(words: &[String]) -> Result<Asked, String> {
     match words.first().map(String::as_str) {
         Some("--help" | "-h" | "help") => return Ok(Asked::Help),

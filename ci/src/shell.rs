@@ -1,4 +1,4 @@
-//! Starting cargo, and reading what it says.
+//! Starting cargo, and reading its output.
 
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};

@@ -1,6 +1,6 @@
 //! The balancer's workers, turn by turn.
 //!
-//! Nothing here waits for a time: a turn lasts until what it is to coincide with has happened.
+//! No test waits for a time: a turn lasts until the event that must coincide with it has happened.
 
 #[path = "glb/world.rs"]
 mod world;
@@ -15,7 +15,7 @@ use world::{Hooks, World, note, notes_of, seat, wait_until};
 
 const ASK: Message<world::Units> = Message::Request { lifeline: false };
 
-/// Home and one other place.
+/// The home and one other place.
 fn two_places(workers: usize, fairness: Fairness) -> Config {
     Config {
         places: 2,
@@ -69,7 +69,7 @@ fn shares_are_those_of_the_handler() {
     assert_eq!(Share::from(Steal::Count(7)), Share::Count(7));
 }
 
-/// A share that leaves nothing behind, or takes more than there is, would break every bag.
+/// A share that leaves nothing behind, or exceeds the bag, would break every bag.
 #[test]
 fn a_share_leaves_something() {
     for len in 0..50 {
@@ -83,7 +83,7 @@ fn a_share_leaves_something() {
 
 /// The first turn of [`a_turn_keeps_its_order`], from 64 units.
 const TURN: [&str; 13] = [
-    // The message is there before the turn, so it is passed on to the idle worker.
+    // The message is present before the turn, so it is passed on to the idle worker.
     "wake 1",
     // 1 Grow.
     "split Half: 32",
@@ -91,14 +91,14 @@ const TURN: [&str; 13] = [
     // 2 and 3: feed intra (units 32 to 47) and inter (48 to 54).
     "split Half: 16",
     "split Count(7): 7",
-    // 4 Answer: the two thieves recorded before the start share what is in inter.
+    // 4 Answer: the two thieves recorded before the start share the contents of inter.
     "split Ration(1): 3",
     "give 1",
     "give 2",
     // 5 Yield: the waiting message is served, from the own bag as inter is empty.
     "split Count(7): 7",
     "answer 2",
-    // 6 Work: what is left.
+    // 6 Work: the remaining units.
     "work 2",
     // 7 Dry: half of intra.
     "split Refill: 8",
@@ -131,7 +131,7 @@ fn a_turn_keeps_its_order() {
             };
             note(|| format!("{kind} {}", to.0));
         }),
-        // The other worker has no thread: when this one parks, everything has been seen.
+        // The other worker has no thread: when this one parks, all events have happened.
         parks: Box::new(|world, _, _| {
             note(|| "leave".into());
             world.close();
@@ -145,8 +145,8 @@ fn a_turn_keeps_its_order() {
         world.attend(PlaceId(0), WorkerId(0));
     });
     assert_eq!(notes[..TURN.len()], TURN);
-    // Dry after every grain: half of intra until there is none, then half of inter, which later turns
-    // feed anew, until there is none; then leave.
+    // Dry after every grain: half of intra until it is empty, then half of inter, which later turns
+    // feed again, until it is empty; then leave.
     let taken = notes.iter().filter(|line| line.starts_with("merge"));
     let first: Vec<_> = taken.map(|line| &line[7..9]).collect();
     assert_eq!(first.join(" "), "32 40 44 46 47 32 32 35 35 37 38");
@@ -158,8 +158,8 @@ fn a_turn_keeps_its_order() {
     );
 }
 
-/// Finnerty, acceptance fact 6; Saraswat, acceptance fact 7 in part: requests leave only when every
-/// worker of the place is dry: nothing in a bag, in a slot or in a reserve.
+/// Finnerty, acceptance fact 6; Saraswat, acceptance fact 7 in part: requests are sent only when
+/// every worker of the place is dry: nothing in a bag, in a slot or in a reserve.
 #[test]
 fn only_a_dry_place_asks() {
     const ANSWERS: usize = 5;
@@ -173,7 +173,7 @@ fn only_a_dry_place_asks() {
                     let before = asked.fetch_add(1, SeqCst);
                     let came = 300 + LOOT * before.min(ANSWERS);
                     let gone = world.done.load(SeqCst) + given.load(SeqCst);
-                    assert_eq!(gone, came, "asked with work left");
+                    assert_eq!(gone, came, "sent a request with work left");
                     assert_eq!(*lifeline, before > ANSWERS, "random first");
                 }
                 Message::Loot(loot) | Message::Answer(Some(loot)) => {
@@ -195,8 +195,8 @@ fn only_a_dry_place_asks() {
     assert_eq!(asked.load(SeqCst), ANSWERS + 2);
 }
 
-/// Finnerty, acceptance fact 8: every worker that runs starts another one each turn, so 2^i run before
-/// the i-th grain is done, and never more than the maximum.
+/// Finnerty, acceptance fact 8: every running worker starts another one in each turn, so 2^i run
+/// before the i-th grain is done, and never more than the maximum.
 #[test]
 fn workers_double_every_turn() {
     const WORKERS: usize = 8;
@@ -231,8 +231,8 @@ fn workers_double_every_turn() {
     assert!(live.load(SeqCst) <= WORKERS);
 }
 
-/// A hook that keeps in `word` what the home's steward, its second thread, is doing.
-fn is_steward_now(word: &Arc<AtomicUsize>, now: usize) -> Box<world::Seat> {
+/// A hook that records in `word` whether the home's server thread, its second thread, is parked.
+fn is_server_parked(word: &Arc<AtomicUsize>, now: usize) -> Box<world::Seat> {
     let word = Arc::clone(word);
     Box::new(move |_, place, worker| {
         if (place, worker) == (PlaceId::HOME, WorkerId(1)) {
@@ -241,9 +241,9 @@ fn is_steward_now(word: &Arc<AtomicUsize>, now: usize) -> Box<world::Seat> {
     })
 }
 
-/// Finnerty, acceptance fact 11; Saraswat, acceptance fact 7: loot restarts a quiet place again and
-/// again under the one finish, whose end comes once, after the last unit; and there are no more
-/// reports than activities.
+/// Finnerty, acceptance fact 11; Saraswat, acceptance fact 7: loot restarts a quiet place
+/// repeatedly under the one finish, whose end is detected once, after the last unit; and there are
+/// no more reports than activities.
 #[test]
 fn loot_restarts_a_quiet_place() {
     const RESTARTS: usize = 5;
@@ -254,11 +254,11 @@ fn loot_restarts_a_quiet_place() {
             let asleep = Arc::clone(&asleep);
             move |_, _| {
                 if seat().0 == PlaceId::HOME {
-                    // A turn lasts until the other place has used up what it was given and is quiet, and
-                    // the steward, who has recorded it, is done.
+                    // A turn lasts until the other place has processed its loot and is quiet, and
+                    // the server thread, which has recorded that, is parked.
                     let given = loots.load(SeqCst);
                     wait_until("quiet again", || reports.load(SeqCst) >= given);
-                    wait_until("steward asleep", || asleep.load(SeqCst) == 1);
+                    wait_until("the server thread parks", || asleep.load(SeqCst) == 1);
                 }
                 None
             }
@@ -266,7 +266,7 @@ fn loot_restarts_a_quiet_place() {
         sent: Box::new({
             let (reports, loots) = (Arc::clone(&reports), Arc::clone(&loots));
             move |world, from, _, message| {
-                assert_eq!(world.closes.load(SeqCst), 0, "sent after the end");
+                assert_eq!(world.closes.load(SeqCst), 0, "a message after the end");
                 match message {
                     Message::Report(_) => {
                         assert_ne!(from, PlaceId::HOME, "the home reports to itself");
@@ -279,10 +279,10 @@ fn loot_restarts_a_quiet_place() {
                 }
             }
         }),
-        parks: is_steward_now(&asleep, 1),
-        wakes: is_steward_now(&asleep, 0),
+        parks: is_server_parked(&asleep, 1),
+        wakes: is_server_parked(&asleep, 0),
     };
-    // The steward answers while the home's worker is in its turn.
+    // The server thread answers while the home's worker is in its turn.
     let world = World::new(&two_places(2, Fairness::OneCoreFree), 2, hooks);
     assert_eq!(world.run(2000), 2000);
     assert_eq!(world.closes.load(SeqCst), 1);
@@ -293,19 +293,19 @@ fn loot_restarts_a_quiet_place() {
     );
 }
 
-/// Grains that the home's only worker began while a request, sent during its fifth, waited for its
-/// answer; and the grains it began in all.
+/// Returns the number of grains that the home's only worker began while a request, sent during its
+/// fifth, waited for its answer; and the number of all its grains.
 fn grains_while_waiting(fairness: Fairness) -> (usize, usize) {
     const ASKED_IN: usize = 5;
     let [grains, answered_in, asleep] = [const { AtomicUsize::new(0) }; 3].map(Arc::new);
-    let has_steward = matches!(fairness, Fairness::Yield | Fairness::OneCoreFree);
+    let has_server = matches!(fairness, Fairness::Yield | Fairness::OneCoreFree);
     let hooks = Hooks {
         turn: Box::new({
             let (grains, answered_in) = (Arc::clone(&grains), Arc::clone(&answered_in));
             let asleep = Arc::clone(&asleep);
             move |world, _| {
                 if 1 + grains.fetch_add(1, SeqCst) == ASKED_IN {
-                    let idle = || !has_steward || asleep.load(SeqCst) == 1;
+                    let idle = || !has_server || asleep.load(SeqCst) == 1;
                     wait_until("nothing else is being served", idle);
                     world.deliver(PlaceId(1), ASK);
                     if fairness == Fairness::OneCoreFree {
@@ -323,8 +323,8 @@ fn grains_while_waiting(fairness: Fairness) -> (usize, usize) {
                 }
             }
         }),
-        parks: is_steward_now(&asleep, 1),
-        wakes: is_steward_now(&asleep, 0),
+        parks: is_server_parked(&asleep, 1),
+        wakes: is_server_parked(&asleep, 0),
     };
     let workers = if fairness == Fairness::OneCoreFree {
         2
@@ -337,9 +337,9 @@ fn grains_while_waiting(fairness: Fairness) -> (usize, usize) {
     (answered_in - ASKED_IN, grains - ASKED_IN)
 }
 
-/// Finnerty, acceptance fact 12, whatever a grain takes: with all workers busy a request is served
-/// before the worker begins another grain, by a steward even while the grain lasts; in the mode for
-/// comparison it waits until the worker has ended.
+/// Finnerty, acceptance fact 12, for any duration of a grain: with all workers busy a request is
+/// served before the worker begins another grain, by a server thread even during the grain; in the
+/// mode for comparison it waits until the worker has ended.
 #[test]
 fn a_request_waits_for_one_grain() {
     for fairness in [Fairness::Inline, Fairness::Yield, Fairness::OneCoreFree] {
@@ -352,28 +352,30 @@ fn a_request_waits_for_one_grain() {
     assert_eq!(waited, more);
 }
 
-/// What the gate's test looks at.
+/// The state of the gate's test.
 #[derive(Default)]
 struct Watched {
-    /// Bits of the workers that have stayed back.
+    /// Bits of the workers that have yielded.
     parked: AtomicUsize,
     begun: AtomicUsize,
-    steward_sleeps: AtomicBool,
+    server_is_parked: AtomicBool,
     asked: AtomicBool,
     /// Turns that the other workers did while one was parked.
     turns: AtomicUsize,
-    /// Who stayed back has begun another turn.
+    /// Whether the worker that yielded has begun another turn.
     resumed: AtomicBool,
     served: AtomicBool,
     given_up: AtomicBool,
 }
 
 impl Watched {
-    /// The turn of a worker: how much it is to do.
+    /// The turn of a worker: how much it is to process.
     fn turn(&self, world: &'static World, by_an_end: bool) -> Option<usize> {
         if !self.asked.load(SeqCst) {
             if self.begun.fetch_add(1, SeqCst) == 2 {
-                wait_until("the steward sleeps", || self.steward_sleeps.load(SeqCst));
+                wait_until("the server thread parks", || {
+                    self.server_is_parked.load(SeqCst)
+                });
                 world.deliver(PlaceId(1), ASK);
                 self.asked.store(true, SeqCst);
             }
@@ -386,13 +388,13 @@ impl Watched {
         if self.resumed.load(SeqCst) {
             return None;
         }
-        // Between the message and the opening: two workers turn while the third stays back.
+        // Between the message and the opening: two workers run turns while the third yields.
         if self.turns.fetch_add(1, SeqCst) < 6 {
             return None;
         }
-        wait_until("one stays back", || self.parked.load(SeqCst) > 0);
+        wait_until("one yields", || self.parked.load(SeqCst) > 0);
         if by_an_end && !self.given_up.swap(true, SeqCst) {
-            // One of the two does everything that there is to do, and ends.
+            // One of the two processes everything that is left, and ends.
             return Some(usize::MAX);
         }
         if !by_an_end {
@@ -402,10 +404,11 @@ impl Watched {
     }
 }
 
-/// Three workers and their steward, whom `by_an_end` keeps from serving until a worker has ended.
+/// Runs three workers and their server thread, which `by_an_end` keeps from serving until a worker
+/// has ended.
 fn gate(by_an_end: bool) -> Arc<Watched> {
     let watched = Arc::new(Watched::default());
-    let steward = WorkerId(3);
+    let server = WorkerId(3);
     let hooks = Hooks {
         turn: Box::new({
             let watched = Arc::clone(&watched);
@@ -422,8 +425,8 @@ fn gate(by_an_end: bool) -> Arc<Watched> {
         parks: Box::new({
             let watched = Arc::clone(&watched);
             move |_, _, worker| {
-                if worker == steward {
-                    watched.steward_sleeps.store(true, SeqCst);
+                if worker == server {
+                    watched.server_is_parked.store(true, SeqCst);
                 } else if watched.asked.load(SeqCst)
                     && !watched.resumed.load(SeqCst)
                     && !watched.given_up.load(SeqCst)
@@ -436,14 +439,14 @@ fn gate(by_an_end: bool) -> Arc<Watched> {
             let watched = Arc::clone(&watched);
             move |_, _, worker| {
                 let begun = watched.asked.load(SeqCst) && !watched.resumed.load(SeqCst);
-                if worker != steward || !begun {
+                if worker != server || !begun {
                     return;
                 }
                 if by_an_end {
                     wait_until("an end opens the gate", || watched.resumed.load(SeqCst));
                 } else {
                     let both = || watched.parked.load(SeqCst) > 0 && watched.turns.load(SeqCst) > 6;
-                    wait_until("one stays back, the others go on", both);
+                    wait_until("one yields, the others continue", both);
                 }
             }
         }),
@@ -453,7 +456,7 @@ fn gate(by_an_end: bool) -> Arc<Watched> {
     watched
 }
 
-/// Finnerty, acceptance fact 13: one worker at most stays back, while the others go on; it resumes
+/// Finnerty, acceptance fact 13: at most one worker yields, while the others continue; it resumes
 /// when a message has been served, or when a worker has ended.
 #[test]
 fn the_gate_holds_one_worker() {

@@ -1,6 +1,5 @@
 //! The ways to lay the twelve pentominoes into 6 x 10 squares, without reflections and rotations.
-use tautline::glb::{Local, Task, Tasks};
-use tautline::prelude::*;
+use tautline::glb::{Glb, Local, Task, Tasks};
 
 /// Columns and rows of each piece's squares, counted from '1'.
 const PIECES: &str = "2131122223 1112131415 1112131424 1112132324 1121122213 1121312223 \

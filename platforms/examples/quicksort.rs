@@ -13,7 +13,7 @@ fn sort<T: Ord + Send>(cx: &mut Cx, items: &mut [T]) {
     cx.join(|cx| sort(cx, below), |cx| sort(cx, &mut above[1..]));
 }
 
-/// Moves what is less than the median of three to the front (Lomuto), and says where that item is then.
+/// Moves what is less than the median of three to the front (Lomuto), and returns its index there.
 fn partition<T: Ord>(items: &mut [T]) -> usize {
     let (middle, last) = (items.len() / 2, items.len() - 1);
     let mut three = [0, middle, last];

@@ -19,7 +19,7 @@ const PRODUCTS: [[[i64; 4]; 3]; 7] = [
     [[0, 1, 0, -1], [0, 0, 1, 1], [1, 0, 0, 0]],
 ];
 
-/// So much of each quarter of a matrix of `n` rows.
+/// This part of each quarter of a matrix of `n` rows.
 fn mix(m: &[i64], n: usize, much: [i64; 4]) -> Matrix {
     let corners = [0, n / 2, n * n / 2, n * n / 2 + n / 2];
     let at = |i| i / (n / 2) * n + i % (n / 2);

@@ -33,9 +33,9 @@ pub const STEAL: Steal = Steal::Half;
 pub struct Choice {
     /// The setting.
     pub setting: &'static str,
-    /// Chosen here, or as asked for.
+    /// Chosen here, or as requested.
     pub chosen: bool,
-    /// The reason for what is chosen where nothing is asked for.
+    /// The reason for the default.
     pub why: String,
 }
 

@@ -309,7 +309,7 @@ impl<'a, F> Glb<'a, F> {
                 let mut builder = builder.clone();
                 let workers = self.setup.workers;
                 if let (Some(workers), None) = (workers, self.setup.places) {
-                    // Of the one place, unless the environment says how many there are.
+                    // Of the one place, unless the environment sets their number.
                     within_place(workers)?;
                 }
                 if let Some(places) = self.setup.places {
@@ -381,7 +381,7 @@ impl<'a, F> Glb<'a, F> {
         Ok(config)
     }
 
-    /// What was asked for, and what is chosen where nothing was.
+    /// The requested parameters, with the defaults of the others.
     fn chosen(&self, places: u32, workers: usize) -> Config {
         let setup = &self.setup;
         Config {

@@ -69,7 +69,7 @@ pub struct Builder {
 /// All settings of a runtime, checked; [`Builder::build`] starts it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The balancer's parameters: places, workers of each, and the rules for so many places.
+    /// The balancer's parameters: places, workers of each, and the rules for this number of places.
     pub balancing: Config,
     /// The maximum number of workers later.
     pub most: usize,
@@ -397,7 +397,7 @@ fn cpus(platform: Option<&Platform>, pinning: &Pinning, workers: usize) -> Vec<u
     }
 }
 
-/// How many places, and how many workers each: those asked for, else a share of `default`.
+/// How many places, and how many workers each: as requested, else a share of `default`.
 fn places_of(
     places: usize,
     workers: Option<(&'static str, usize)>,

@@ -64,7 +64,7 @@ impl Drop for Scratch {
 
 #[test]
 fn bad_requests_get_one_line_and_exit_code_2() {
-    // What is asked for, and what the line must name: option and value, and what is allowed.
+    // The request, and what the line must name: option and value, and what is allowed.
     for (args, names) in [
         ("", ["command", "uts"]),
         ("ust", ["ust", "uts"]),
@@ -377,7 +377,7 @@ fn a_story_that_cannot_be_written_costs_no_result() {
 fn memory_does_not_grow_with_the_tree() {
     let peak = |tree| {
         let run = json(&format!("uts {tree} --workers 2 --baseline none --json"));
-        run["peak_memory_kib"].as_u64().expect("Linux says it") as f64
+        run["peak_memory_kib"].as_u64().expect("Linux reports it") as f64
     };
     let (small, large) = (peak("T1"), peak("D11"));
     let ratio = large / small;

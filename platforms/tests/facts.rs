@@ -1,4 +1,4 @@
-//! What a run tells of itself, and how little a program has to say.
+//! The output of a run, and the brevity of a program.
 
 use serde_json::Value;
 use std::process::Command;

@@ -64,7 +64,7 @@ fn pairs(cx: &mut Cx, leaves: u32) {
     }
 }
 
-/// Runs `shape` by so many workers until it takes at most [`BOUND`] times `leaves` leaves one after
+/// Runs `shape` by this number of workers until it takes at most [`BOUND`] times `leaves` leaves one after
 /// the other.
 fn takes(name: &str, workers: usize, leaves: u32, shape: impl Fn(&mut Cx) + Sync) {
     let runtime = Runtime::builder().workers(workers).pinned(false).build();

@@ -48,7 +48,7 @@ fn numbers_that_cannot_be_are_refused() {
     assert_eq!(rt.workers(), 2, "unchanged");
 }
 
-/// The workers can be changed up to what was asked for, and the same runtime goes on.
+/// The number of workers can be changed up to the requested maximum, and the same runtime continues.
 #[test]
 fn workers_are_changed_between_runs() {
     let rt = Runtime::builder()

@@ -276,7 +276,7 @@ fn places_have_a_life_story() {
 
 #[test]
 fn bad_requests_get_one_line_and_exit_code_2() {
-    // What is asked for, and what the line must name: option and value, and what is allowed.
+    // The request, and what the line must name: option and value, and what is allowed.
     for (args, names) in [
         ("", ["a command is missing", "uts"]),
         ("fib", ["fib", "the commands are uts"]),

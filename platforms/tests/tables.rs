@@ -147,7 +147,7 @@ fn the_measured_grain_is_nearest_to_the_best_in_a_short_run() {
 }
 
 /// A rank a core that serves between tasks, against a rank a node whose last core only serves, on nodes
-/// of so many cores.
+/// of this number of cores.
 fn ranks(nodes: u32, cores: u32, tree: Tree) -> [Reading; 2] {
     let mut machine = named("jaguar");
     machine.cores = cores;

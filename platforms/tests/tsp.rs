@@ -18,7 +18,7 @@ fn searched(search: &Arc<Search>, glb: &Glb<'_>) -> Run<Found, ()> {
     glb.run(bag, shared, Found::default()).unwrap()
 }
 
-/// The tour is one, is as long as it says, and that is what was expected.
+/// The tour visits all cities, has the reported length, and that is the expected one.
 fn check(found: &Found, instance: &Instance, expected: usize) {
     let best = found.best.as_ref().unwrap();
     assert_eq!(best.length, expected, "{}", instance.name());

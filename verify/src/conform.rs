@@ -111,7 +111,7 @@ impl Bag for Tree {
     }
 }
 
-/// What a backend can be asked for.
+/// The requests to a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
     /// Workers a place.

@@ -2,11 +2,11 @@
 //!
 //! A [`System`] turns the state machines of the core into a graph: a state is a string of words, a
 //! step delivers one message or lets one place do one thing. [`explore`] visits every state, judges
-//! it, and tells the shortest story it knows of the first flaw it meets.
+//! it, and reports the shortest known history of the first flaw that it finds.
 //!
 //! # Soundness
-//! Visited states are kept whole, not as hashes: two states are taken for one only if they are equal.
-//! Parts of a state (a place, a message) are interned: their number stands for them exactly.
+//! Visited states are kept whole, not as hashes: two states are taken for one only if they are
+//! equal. Parts of a state (a place, a message) are interned: their number stands for them exactly.
 //!
 //! # Not covered
 //! Messages that are lost or doubled, except where a [`System`] adds that as a fault.
@@ -14,15 +14,15 @@
 
 mod balance;
 mod counts;
+mod gossip;
 mod tree;
 mod visited;
-mod whisper;
 mod world;
 
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;
+pub use gossip::{Gossip, Slip};
 pub use tree::Tree;
-pub use whisper::{Slip, Whisper};
 
 use std::collections::HashMap;
 use std::fmt;
@@ -44,14 +44,14 @@ pub enum Flaw {
     /// A lifeline's flag and the request it stands for disagree, or there are two requests.
     Lifeline,
     /// A quiet place that no work can reach while there is work.
-    Astray,
-    /// A place that has work is not active, or asks for more.
+    Misrouted,
+    /// A place that has work is not active, or requests more.
     Activity,
     /// Everything has ended, but the end was not announced.
     Late,
     /// Nothing is left to tell, and a place does not know the best bound.
     Untold,
-    /// A bound was told twice, or after a better one.
+    /// A bound was sent twice, or after a better one.
     Chatter,
 }
 

@@ -1,11 +1,12 @@
 //! Random schedules: what is too large for every schedule is run under many.
 //!
 //! # Algorithm
-//! A schedule follows from its seed alone. Half the seeds walk at random: at each scheduling point the task that runs goes
-//! on, with a probability that the seed draws too, or any other one follows. The other half give priorities (PCT: Burckhardt,
-//! Kothari, Musuvathi, Nagarakatte 2010): the first task in an order drawn by the seed runs, and falls to the end of it
-//! at a few steps drawn beforehand, and whenever it waits. Unlike there, these steps are drawn for any length of run, since
-//! the length is known only afterwards, and small ones are likelier.
+//! A schedule follows from its seed alone. Half the seeds walk at random: at each scheduling point
+//! the task that runs continues, with a probability that the seed draws too, or any other one
+//! follows. The other half give priorities (PCT: Burckhardt, Kothari, Musuvathi, Nagarakatte 2010):
+//! the first task in an order drawn by the seed runs, and falls to the end of it at a few steps
+//! drawn beforehand, and whenever it waits. Unlike there, these steps are drawn for any length of
+//! run, since the length is known only afterwards, and small ones are likelier.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
@@ -144,7 +145,7 @@ struct Drawn {
 
 #[derive(Debug)]
 enum Way {
-    /// The task that runs goes on `stay` times of 16.
+    /// The running task continues with a probability of `stay` / 16.
     Walk {
         stay: u64,
     },

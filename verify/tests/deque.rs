@@ -124,8 +124,8 @@ fn v2_last_item() {
     });
 }
 
-/// Two thieves and no owner at work: each item to one of them (published bug: relaxed loads in the
-/// thief handed items out twice on weakly ordered machines).
+/// Two thieves without an active owner: each item to one of them (published bug: relaxed loads in
+/// the thief handed items out twice on weakly ordered machines).
 #[test]
 fn thieves_only() {
     Model::new("thieves_only").bound(3).floor(500).check(|| {
@@ -304,7 +304,8 @@ fn bucket_fresh() {
     });
 }
 
-/// Buckets of two: a pop goes back over the edge, and the bucket beyond it serves for another item.
+/// Buckets of two: a pop crosses the boundary backwards, and the bucket beyond it serves for
+/// another item.
 #[test]
 fn bucket_edge() {
     Model::new("bucket_edge").bound(3).floor(500).check(|| {

@@ -16,7 +16,7 @@ use std::time::Instant;
 use tautline_core::glb::Steal;
 use tautline_core::lifeline::Graph;
 use tautline_verify::explore::{
-    Balance, Checks, Counts, Fault, Flaw, Slip, System, Tree, Whisper, explore,
+    Balance, Checks, Counts, Fault, Flaw, Gossip, Slip, System, Tree, explore,
 };
 
 const CUBE: Graph = Graph::Hypercube { radix: 2 };
@@ -156,9 +156,10 @@ fn values(finds: &[usize]) -> usize {
     finds.iter().max().copied().unwrap_or(0)
 }
 
-/// The best bound reaches every place, no place tells one twice, and the end waits for none.
+/// The best bound reaches every place, no place sends one twice, and termination does not wait for
+/// bounds.
 #[test]
-fn whispers() {
+fn gossip() {
     const WIDE: Graph = Graph::Hypercube { radix: 3 };
     for (name, places, graph, most, floor) in [
         ("p2-ring", 2, Graph::Ring, 3, 4_800),
@@ -173,32 +174,32 @@ fn whispers() {
         let began = Instant::now();
         let mut states = 0;
         for finds in FINDS.iter().filter(|finds| values(finds) <= most) {
-            let name = format!("whisper-{name} {finds:?}");
-            states += flawless(&name, &mut Whisper::new(places, graph, finds));
+            let name = format!("gossip-{name} {finds:?}");
+            states += flawless(&name, &mut Gossip::new(places, graph, finds));
         }
-        report(&format!("whisper-{name}"), states, floor, began);
+        report(&format!("gossip-{name}"), states, floor, began);
     }
 }
 
 /// What becomes of the bounds if one thing is done wrong.
 #[test]
-fn a_slip_in_whispering_is_seen() {
+fn a_slip_in_gossip_is_detected() {
     for (slip, flaw) in [
-        (Slip::TellNobody, Flaw::Untold),
-        (Slip::TakeNothingIn, Flaw::Untold),
-        (Slip::TellAnything, Flaw::Chatter),
+        (Slip::SendNothing, Flaw::Untold),
+        (Slip::ApplyNothing, Flaw::Untold),
+        (Slip::SendEverything, Flaw::Chatter),
         (Slip::Lose, Flaw::Untold),
         (Slip::WaitAtTheEnd, Flaw::Late),
     ] {
-        let whisper = Whisper::new(3, Graph::Ring, &[1, 2]);
-        let explored = explore(&mut whisper.with_slip(slip), LIMIT);
+        let gossip = Gossip::new(3, Graph::Ring, &[1, 2]);
+        let explored = explore(&mut gossip.with_slip(slip), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{slip:?}: {found:?}\n{story}");
         assert_eq!(found, flaw, "{slip:?}");
     }
 }
 
-/// What becomes of the balancer under `fault`: a flaw of this kind, told as a story.
+/// What becomes of the balancer under `fault`: a flaw of this kind, with its history.
 fn breaks(places: u32, graph: Graph, tree: &str, fault: Fault, checks: Checks, flaw: Flaw) {
     let system = Balance::new(places, graph, 0, Steal::Half, Tree::new(tree));
     let explored = explore(&mut system.with_fault(fault, checks), LIMIT);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tautline_core::finish::{Counter, End};
 use tautline_verify::model::Model;
 
-/// What the activities did, and how often a thread was told that it was the last.
+/// What the activities did, and how often a thread learned that it was the last.
 struct Scene {
     finish: Counter,
     work: [AtomicUsize; 3],
@@ -85,7 +85,7 @@ fn finish_nested() {
     });
 }
 
-/// An owner that only looks sees everything once it is told that all has ended.
+/// An owner that only polls observes everything once all activities have ended.
 #[test]
 fn finish_owner_looks() {
     Model::new("finish_owner_looks").floor(3).check(|| {
@@ -101,15 +101,15 @@ fn finish_owner_looks() {
             assert_eq!(
                 scene.work[0].load(Relaxed),
                 1,
-                "done, but the work is not to be seen"
+                "done, but the work is not visible"
             );
         }
         activity.join().unwrap();
     });
 }
 
-/// The owner goes to sleep while the last activities end: it is told if and only if it sleeps, and sees what
-/// they did.
+/// The owner parks while the last activities end: it is notified if and only if it sleeps, and
+/// observes what they did.
 fn sleeps(activities: usize) {
     let scene = Arc::new((Scene::new(), Notify::new(), AtomicUsize::new(0)));
     let tell = |all: &(Arc<Scene>, Notify, AtomicUsize)| match all.0.finish.end() {
@@ -136,17 +136,17 @@ fn sleeps(activities: usize) {
     tell(&scene);
     let asleep = scene.0.finish.sleep();
     if asleep {
-        // Loom reports a deadlock if no thread is told.
+        // Loom reports a deadlock if no thread is notified.
         while !scene.0.finish.is_done() {
             scene.1.wait();
         }
     }
     let seen: usize = scene.0.work.iter().map(|w| w.load(Relaxed)).sum();
-    assert_eq!(seen, activities, "done, but the work is not to be seen");
+    assert_eq!(seen, activities, "done, but the work is not visible");
     others.into_iter().for_each(|o| o.join().unwrap());
     assert_eq!(scene.0.lasts.load(Relaxed), 1, "ended not exactly once");
-    let told = scene.2.load(Relaxed) == 1;
-    assert_eq!(told, asleep, "told, but awake, or the other way round");
+    let notified = scene.2.load(Relaxed) == 1;
+    assert_eq!(notified, asleep, "notified if and only if asleep");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn reserved(looks: bool) {
     if (looks && scene.finish.would_settle(1)) || scene.finish.settle(1) {
         scene.lasts.fetch_add(1, Relaxed);
         let seen: usize = scene.work.iter().map(|w| w.load(Relaxed)).sum();
-        assert_eq!(seen, 3, "all has ended, but the work is not to be seen");
+        assert_eq!(seen, 3, "all has ended, but the work is not visible");
     }
     activity.join().unwrap();
     assert_eq!(scene.lasts.load(Relaxed), 1, "ended not exactly once");

@@ -230,7 +230,7 @@ fn v7_all() {
     });
 }
 
-/// A walker that goes on to its next cell leaves those behind it in the list to be released.
+/// A walker that continues to its next cell leaves the nodes behind it in the list to be released.
 #[test]
 fn v7_all_and_another() {
     Model::new("v7_all_and_another")

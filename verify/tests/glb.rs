@@ -16,12 +16,13 @@ use tautline_core::grain::Tuning;
 use tautline_verify::model::Model;
 use world::{Job, Jobs, World};
 
-/// Loot comes in while the last worker leaves; how many tasks are done in all.
+/// Loot arrives while the last worker leaves; returns how many tasks are done in all.
 fn loot_at_the_end(fairness: Fairness) -> u64 {
     let other = PlaceId(1);
     let world = World::new(2, 1, fairness, 2);
-    // The report of the place that spawned the loot's activity. It may be taken in late, and the end then be
-    // found too early, which close() leaves aside: the question here is whether the loot is lost.
+    // The report of the place that spawned the loot's activity. It may be served late, and the end
+    // then be detected too early, which close() ignores: this model checks whether the loot is
+    // lost.
     let announced = Report {
         number: 1,
         counts: vec![(PlaceId::HOME, 1)],
@@ -36,7 +37,7 @@ fn loot_at_the_end(fairness: Fairness) -> u64 {
     })
 }
 
-/// V2: loot that comes in while the last worker leaves is worked off, and the finish sees the end.
+/// V2: loot that arrives while the last worker leaves is processed, and the finish detects the end.
 #[test]
 fn lost_work() {
     Model::new("lost_work").bound(3).floor(200).check(|| {
@@ -55,22 +56,23 @@ fn loot_is_there(world: &World) {
     }
 }
 
-/// One task, and loot with another that the server thread takes in; how many tasks are done in all.
-fn loot_by_steward(fairness: Fairness) -> u64 {
+/// One task, and loot with another that the server thread serves; returns how many tasks are done
+/// in all.
+fn loot_by_server(fairness: Fairness) -> u64 {
     let world = World::new(2, 1, fairness, 2);
     loot_is_there(&world);
     world.run(Jobs::plain(1), |_| ())
 }
 
-/// V2 when another thread takes the loot in: it may find no worker idle, and the worker that then
-/// leaves has looked into the reserve already.
+/// V2 when another thread serves the loot: it may find no worker idle, and the worker that then
+/// leaves has checked the reserve already.
 #[test]
-fn lost_work_steward() {
-    Model::new("lost_work_steward")
+fn lost_work_server() {
+    Model::new("lost_work_server")
         .bound(1)
         .floor(10_000)
         .check(|| {
-            assert_eq!(loot_by_steward(Fairness::OneCoreFree), 2);
+            assert_eq!(loot_by_server(Fairness::OneCoreFree), 2);
         });
 }
 
@@ -78,11 +80,11 @@ fn lost_work_steward() {
 #[test]
 fn step_back() {
     Model::new("step_back").bound(1).floor(1000).check(|| {
-        assert_eq!(loot_by_steward(Fairness::Yield), 2);
+        assert_eq!(loot_by_server(Fairness::Yield), 2);
     });
 }
 
-/// V3 with the real turn: one worker starts the other; both leave; the last finds the end.
+/// V3 with the real turn: one worker starts the other; both leave; the last one detects the end.
 #[test]
 fn two_workers() {
     Model::new("two_workers").bound(3).floor(1000).check(|| {
@@ -111,8 +113,8 @@ fn tuned_workers() {
     });
 }
 
-/// An idle worker takes in loot and starts, under the desk's lock, while the other one's grain is
-/// judged. Locks are taken in one order: the desk's, the tuner's, a reserve's.
+/// An idle worker takes loot and starts, under the protocol's lock, while the other one's grain is
+/// judged. Locks are acquired in one order: the protocol's, the tuner's, a reserve's.
 #[test]
 fn tuned_loot() {
     Model::new("tuned_loot").bound(1).floor(3000).check(|| {
@@ -122,26 +124,27 @@ fn tuned_loot() {
     });
 }
 
-/// Two workers find bounds at the same time: when the place is quiet, the best has been told. A worker
-/// looks after its last grain, and a bound that it finds sent was sent by a worker.
+/// Two workers find bounds concurrently: when the place is quiet, the best one has been sent. A
+/// worker reads the bound after its last grain, and a bound that it reads as sent was sent by a
+/// worker.
 #[test]
-fn bound_told() {
-    Model::new("bound_told").bound(1).floor(5000).check(|| {
+fn bound_sent() {
+    Model::new("bound_sent").bound(1).floor(5000).check(|| {
         let world = World::bounded(2, 2);
         assert_eq!(
             world.run(Jobs::new([Job::Find(1), Job::Find(2)]), |_| ()),
             2
         );
         assert_eq!(world.stage.best_known(), 1);
-        assert_eq!(world.stage.best_told(), 1, "the best was not told");
+        assert_eq!(world.stage.best_sent(), 1, "the best bound was not sent");
     });
 }
 
-/// Bounds come in while a worker finds others: what is taken in is passed on, and what a grain finds
-/// is told before the next one begins.
+/// Bounds arrive while a worker finds others: those that are received are sent on, and those that a
+/// grain finds are sent before the next one begins.
 #[test]
-fn bound_comes_in() {
-    Model::new("bound_comes_in").bound(3).floor(1000).check(|| {
+fn bound_arrives() {
+    Model::new("bound_arrives").bound(3).floor(1000).check(|| {
         let world = World::bounded(1, 2);
         let jobs = Jobs::new([Job::Find(1), Job::Find(3)]);
         let done = world.run(jobs, |world| {
@@ -151,12 +154,12 @@ fn bound_comes_in() {
             }
         });
         assert_eq!(done, 2);
-        assert_eq!(world.stage.best_told(), world.stage.best_known());
+        assert_eq!(world.stage.best_sent(), world.stage.best_known());
         assert_eq!(world.stage.best_known(), 1);
     });
 }
 
-/// Two reasons to stop at the same time: one is the first, for every reader and permanently.
+/// Two concurrent reasons to stop: one is the first, for every reader and permanently.
 #[test]
 fn stop_first_counts() {
     Model::new("stop_first_counts").floor(10).check(|| {
@@ -174,7 +177,8 @@ fn stop_first_counts() {
     });
 }
 
-/// Two workers want to stop while work is being divided: what was not done is found at the end.
+/// Two workers stop the computation while work is being divided: the remaining tasks are reported
+/// at the end.
 #[test]
 fn stop_leaves_the_rest() {
     Model::new("stop_leaves_the_rest")
@@ -187,6 +191,6 @@ fn stop_leaves_the_rest() {
             let reason = world.control.reason();
             assert!(matches!(reason, Some(Reason::Found | Reason::GivenUp)));
             let (_, left) = world.wind_up();
-            assert_eq!(done as usize + left, 4, "lost or doubled");
+            assert_eq!(done as usize + left, 4, "lost or duplicated");
         });
 }

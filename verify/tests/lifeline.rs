@@ -17,7 +17,7 @@ fn add(there: &mut usize, more: usize) {
     *there += more;
 }
 
-/// V1: two feeders and a taker. No unit is lost or doubled; both feeders may see the flag.
+/// V1: two feeders and a taker. No unit is lost or duplicated; both feeders may observe the flag.
 #[test]
 fn reserve_feed_take() {
     Model::new("reserve_feed_take")
@@ -42,7 +42,7 @@ fn reserve_feed_take() {
             let left = reserve.take(|_| None, &WAIT).unwrap_or(0);
             assert!(reserve.is_empty());
             taken += left;
-            assert_eq!(taken, fed, "units lost or doubled");
+            assert_eq!(taken, fed, "units lost or duplicated");
         });
 }
 
@@ -63,7 +63,7 @@ fn reserve_take_part() {
             reserve.take(|_| None, &WAIT).unwrap_or(0)
         };
         let stolen = thief.join().unwrap();
-        // The lock of a reserve whose flag says empty is not taken.
+        // The lock of a reserve whose flag is `empty` is not acquired.
         let left = if reserve.is_empty() {
             None
         } else {
@@ -141,7 +141,7 @@ fn crew_claim_sees_leaver() {
             assert_eq!(
                 scene.1.load(Relaxed),
                 1,
-                "claimed, but its bag is not to be seen"
+                "claimed, but its bag is not visible"
             );
         }
         leaver.join().unwrap();
@@ -172,7 +172,8 @@ fn crew_last_sees_all() {
     });
 }
 
-/// A message and a worker going idle: the worker sees the message or the sender sees the worker.
+/// A message and a worker that becomes idle: the worker observes the message or the sender observes
+/// the worker.
 #[test]
 fn crew_doorbell() {
     Model::new("crew_doorbell").floor(10).check(|| {
@@ -199,8 +200,8 @@ fn crew_doorbell() {
 /// V4: a worker yields and wakes the server thread, which serves; another activity may end meanwhile
 /// and release the worker early. No thread sleeps for ever.
 #[test]
-fn gate_steward() {
-    Model::new("gate_steward").bound(3).floor(100).check(|| {
+fn gate_server() {
+    Model::new("gate_server").bound(3).floor(100).check(|| {
         let scene = Arc::new((Gate::new(), Permit::new(), AtomicUsize::new(0)));
         let server = {
             let scene = Arc::clone(&scene);
@@ -235,14 +236,14 @@ fn gate_steward() {
         }
         assert!(
             served.load(Relaxed) >= 1,
-            "let go, but what was served is not to be seen"
+            "released, but what was served is not visible"
         );
         server.join().unwrap();
         other.join().unwrap();
     });
 }
 
-/// A worker that is let go sees what was served, without any parking.
+/// A worker that is released observes what was served, without any parking.
 #[test]
 fn gate_seen() {
     Model::new("gate_seen").floor(2).check(|| {
@@ -254,7 +255,7 @@ fn gate_seen() {
                 assert_eq!(
                     theirs.1.load(Relaxed),
                     1,
-                    "let go, but what was served is not to be seen"
+                    "released, but what was served is not visible"
                 );
             }
         });
@@ -273,7 +274,7 @@ fn gate_one_at_a_time() {
         let other = thread::spawn(move || theirs.try_hold(WorkerId(1)));
         let mine = gate.try_hold(WorkerId(0));
         let other = other.join().unwrap();
-        assert!(mine ^ other, "two stepped back, or none");
+        assert!(mine ^ other, "not exactly one yielded");
         assert_eq!(gate.release(), Some(WorkerId(u32::from(other))));
         assert_eq!(gate.release(), None);
     });

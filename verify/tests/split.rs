@@ -146,7 +146,7 @@ unsafe impl Sync for Trace {}
 // SAFETY: as above.
 unsafe impl Send for Trace {}
 
-/// S6: an owner that goes on pushing publishes, once it knows that a thief has found nothing.
+/// S6: an owner that continues to push publishes, once it has observed that a thief found nothing.
 #[test]
 fn split_publishes() {
     Model::new("split_publishes").floor(100).check(|| {

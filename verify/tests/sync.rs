@@ -76,7 +76,7 @@ fn parking_sticky() {
             assert_eq!(
                 theirs.1.load(Relaxed),
                 1,
-                "woken, but the cause is not to be seen"
+                "woken, but the cause is not visible"
             );
         });
         scene.1.store(1, Relaxed);
@@ -133,7 +133,7 @@ fn parking_seen() {
             assert_eq!(
                 scene.1.load(Relaxed),
                 1,
-                "woken, but the cause is not to be seen"
+                "woken, but the cause is not visible"
             );
         }
         waker.join().unwrap();

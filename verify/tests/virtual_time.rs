@@ -35,7 +35,7 @@ fn episode(machine: &Virtual, way: Way, threads: usize) -> u64 {
 }
 
 /// Prints the line that the job counts.
-fn told(name: &str, runs: usize, start: Instant) {
+fn report(name: &str, runs: usize, start: Instant) {
     let seconds = start.elapsed().as_secs_f64();
     println!("SCHEDULES {name} schedules={runs} floor={runs} seconds={seconds:.2}");
 }
@@ -55,7 +55,7 @@ fn table(machine: Machine, region: Region, ways: &[Way]) {
         assert!(row.iter().all(|cycles| *cycles > 0));
     }
     let name = format!("table_{}_{region:?}", machine.name);
-    told(&name, 2 * ways.len() * threads.len(), start);
+    report(&name, 2 * ways.len() * threads.len(), start);
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn orders_on_a_scratch_pad_machine() {
     let slow = [Way::Tree(4), Way::Flat].map(|way| episode(&off_chip, way, 160));
     assert!(slow[0] > 10 * tree, "{slow:?} {tree}");
     assert!(slow[1] > 20 * flat, "{slow:?} {flat}");
-    told("orders_on_a_scratch_pad_machine", 12, start);
+    report("orders_on_a_scratch_pad_machine", 12, start);
 }
 
-/// Cycles a hop of a signal that goes round, each thread waiting for the one before it.
+/// Cycles per hop of a signal in a ring, each thread waiting for the previous one.
 fn hop(threads: usize, interrupts: bool) -> u64 {
     const ROUNDS: usize = 20;
     let words: Vec<_> = (0..threads)
@@ -140,7 +140,7 @@ fn a_ring_of_threads() {
         println!("\na hop among {threads}: {words} cycles by words, {interrupts} by interrupts");
         assert!(words < interrupts && interrupts < 2 * words);
     }
-    told("a_ring_of_threads", 6, start);
+    report("a_ring_of_threads", 6, start);
 }
 
 /// One word off the chip is enough, if all poll it.
@@ -160,7 +160,7 @@ fn a_single_word_can_be_placed() {
     assert_eq!(cycles(Region::OnChip), [31, 132]);
     assert_eq!(cycles(Region::OffChip), [57, 57 + 26 + 100]);
     assert_eq!(cycles(Region::Pad(0)), [2, 131]);
-    told("a_single_word_can_be_placed", 3, start);
+    report("a_single_word_can_be_placed", 3, start);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_run_is_the_same_every_time() {
         assert_eq!(first.cycles.len(), 40);
         assert!(first.accesses.iter().all(|n| *n > EPISODES as u64));
     }
-    told("a_run_is_the_same_every_time", 4, start);
+    report("a_run_is_the_same_every_time", 4, start);
 }
 
 /// To wait without playing each look changes nothing but how long the simulation takes.
@@ -190,7 +190,7 @@ fn patience_changes_no_clock() {
             }
         }
     }
-    told("patience_changes_no_clock", 36, start);
+    report("patience_changes_no_clock", 36, start);
 }
 
 /// Accesses are made in the order of the clocks, whatever the number of the thread.
@@ -211,7 +211,7 @@ fn accesses_are_in_the_order_of_virtual_time() {
     let log = log.lock().unwrap();
     assert_eq!(log.len(), 7 * 30);
     assert!(log.is_sorted(), "{log:?}");
-    told("accesses_are_in_the_order_of_virtual_time", 1, start);
+    report("accesses_are_in_the_order_of_virtual_time", 1, start);
 }
 
 #[test]
@@ -222,5 +222,5 @@ fn threads_that_all_sleep_are_found() {
     let text = cause.downcast_ref::<String>().cloned();
     let text = text.or_else(|| cause.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     assert!(text.is_some_and(|text| text.contains("all threads are suspended")));
-    told("threads_that_all_sleep_are_found", 1, start);
+    report("threads_that_all_sleep_are_found", 1, start);
 }

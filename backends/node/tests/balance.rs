@@ -126,7 +126,7 @@ fn workers_of_a_computation_take_turns() {
     }
 }
 
-/// A computation that goes on for ever lets other tasks of its only worker run.
+/// A computation without an end lets other tasks of its only worker run.
 #[test]
 fn a_long_computation_yields() {
     let threads = Threads::start(&Plan::flat(1));

@@ -1,6 +1,6 @@
 //! Many tasks in constant memory. Alone in its file: it measures the memory of the whole process.
 //!
-//! `TAUTLINE_SOAK_TASKS` says how many; without it, few enough for a normal test run.
+//! `TAUTLINE_SOAK_TASKS` is the number of tasks; without it, few enough for a normal test run.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -20,7 +20,7 @@ const TURN: u64 = SPAWNS << DEPTH;
 fn resident() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").expect("Linux");
     let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
-    // SAFETY: asks for a number.
+    // SAFETY: only returns a number.
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
 }
 

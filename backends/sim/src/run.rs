@@ -72,7 +72,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
     fn finish(&mut self) -> u64 {
         loop {
             let next = self.world.network.borrow_mut().next();
-            let (now, event) = next.expect("a computation that has not ended goes on");
+            let (now, event) = next.expect("a computation that has not ended has an event");
             if now > self.simulation.deadline_ns {
                 self.control.stop(Reason::Deadline);
                 self.world.set(self.simulation.deadline_ns);
@@ -145,7 +145,7 @@ impl<B: Bag, O: Observer> Run<'_, B, O> {
             Step::Grew | Step::Divided => machine.split_ns,
             Step::Fed(_) | Step::Took(_) => machine.merge_ns,
             Step::Served | Step::Answered => machine.serve_ns,
-            Step::Started | Step::Whispered | Step::Left | Step::Parked | Step::Ended => 0,
+            Step::Started | Step::Announced | Step::Left | Step::Parked | Step::Ended => 0,
         }
     }
 

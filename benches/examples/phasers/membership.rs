@@ -37,7 +37,7 @@ pub(crate) fn kinds() -> Vec<Kind> {
     all
 }
 
-/// Registers so many on the phaser of `first`, and then one more at each call.
+/// Registers this number of tasks on the phaser of `first`, and then one more at each call.
 fn among<M: Member>(mut first: M, live: usize) -> impl FnMut() {
     let others: Vec<M> = (1..live).map(|_| child(&mut first)).collect();
     move || {
@@ -119,7 +119,7 @@ fn register<F: FnMut()>(name: &str, live: impl Fn(usize) -> F + 'static) -> Kind
 /// Bytes by name.
 pub(crate) type Bytes = (String, f64);
 
-/// Bytes for each of so many tasks, the barrier itself and the handles counted; ours first.
+/// Bytes for each of `tasks` tasks, the barrier itself and the handles counted; ours first.
 pub(crate) fn bytes(tasks: usize) -> Vec<Bytes> {
     let mut all = Vec::new();
     for &degree in DEGREES {

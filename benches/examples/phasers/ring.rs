@@ -1,4 +1,4 @@
-//! Point to point: each task goes on when its left neighbour has come.
+//! Point-to-point synchronization: each task continues once its left neighbour has signalled.
 
 use crate::barriers::DEGREES;
 use std::sync::atomic::{AtomicU64, Ordering};

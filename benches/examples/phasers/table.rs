@@ -15,7 +15,7 @@ cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
 
 `--write` replaces what `benches/figures/MACHINE/phasers.tsv` holds for the sections that were measured, on the machine that it runs on,
 and renders this file from the figures of all machines; `--render` only renders. Medians [least most], each sample by fresh threads or a
-fresh process, all in turn; pinned, the n-th thread to the n-th processor in turn, unless the name of a peer says otherwise. After x: how
+fresh process, all in turn; pinned, the n-th thread to the n-th processor in turn, unless the name of a peer states otherwise. After x: how
 many round trips of a cache line between the processors, measured in the same rounds; among the bounds, how many times what ours is held
 against. How: `tautline bench barrier --help`.
 ";
@@ -58,13 +58,13 @@ const FASTEST: &str = "fastest";
 
 /// What is wanted of each degree of ours.
 enum Wanted {
-    /// At most so many round trips of a cache line.
+    /// At most this number of round trips of a cache line.
     RoundTrips(f64),
-    /// At most so much.
+    /// At most this value.
     Bound(f64),
-    /// At most so much a task.
+    /// At most this value per task.
     EachTask(f64),
-    /// At most so many times a peer.
+    /// At most this multiple of a peer.
     Within(&'static str, f64),
 }
 

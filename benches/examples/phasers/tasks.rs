@@ -30,7 +30,7 @@ pub(crate) fn kinds(workers: usize) -> Vec<Kind> {
     all
 }
 
-/// Tasks spawned on a phaser, on so many workers.
+/// Tasks spawned on a phaser, on this number of workers.
 fn phased(degree: usize, workers: usize) -> Kind {
     Kind::measured(format!("phased tasks, degree {degree}"), move |plan| {
         let config = Config {
@@ -110,7 +110,7 @@ impl Episodes for Arc<tokio::sync::Barrier> {
     }
 }
 
-/// What `parties` makes for a number of tasks, on so many workers.
+/// What `parties` creates for a number of tasks, on this number of workers.
 fn kind<E: Episodes>(
     name: &str,
     workers: usize,
@@ -123,7 +123,7 @@ fn kind<E: Episodes>(
     })
 }
 
-/// Tasks that meet as often as the plan says, and once before; the first looks at the clock.
+/// Tasks that meet as often as planned, and once before; the first one reads the clock.
 fn sample<E: Episodes>(runtime: &Runtime, parties: Vec<E>, plan: &Plan) -> Sample {
     let (iterations, elapsed) = (plan.iterations, Mutex::new(Duration::ZERO));
     let elapsed = &elapsed;

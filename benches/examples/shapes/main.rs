@@ -92,7 +92,7 @@ fn main() {
         .report(&conditions, records, render::document);
 }
 
-/// All shapes that are asked for, with both kinds of leaves.
+/// All requested shapes, with both kinds of leaves.
 fn cases(options: &Options, sleep: Duration, compute: u64) -> Vec<Case> {
     let processors = tautline::Machine::discover().allowed().len() as u32;
     let shapes = SHAPES.into_iter();

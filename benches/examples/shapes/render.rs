@@ -7,7 +7,7 @@ use crate::row;
 use crate::shapes::SHAPES;
 use std::fmt::Write;
 
-/// Ours may take so many times what rayon takes.
+/// The limit of our time as a multiple of rayon's.
 const BOUND: f64 = 1.1;
 /// The ideal counts as reached within this factor.
 const REACHED: f64 = 1.05;

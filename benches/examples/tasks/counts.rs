@@ -1,8 +1,8 @@
 //! Instructions of an operation, and how many of them are locked, counted with valgrind.
 //!
-//! Callgrind counts how often each instruction of a program ran; objdump tells which are locked. Two
-//! sizes are run, so that the start and the end of the program cancel out. One worker: valgrind runs
-//! one thread at a time, so counts of several depend on its turns.
+//! Callgrind counts how often each instruction of a program ran; objdump shows which are locked.
+//! Two sizes are run, so that the start and the end of the program cancel out. One worker: valgrind
+//! runs one thread at a time, so counts of several depend on its turns.
 
 use crate::figures::{Record, Value};
 use crate::rows::{OURS, ROWS, Row};

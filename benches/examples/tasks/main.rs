@@ -263,6 +263,6 @@ fn on_a_large_stack<R: Send>(contender: &str, body: impl FnOnce() -> R + Send) -
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(forks::STACK_BYTES);
         let thread = builder.spawn_scoped(scope, body).expect("a thread");
-        thread.join().expect("it says itself why it panicked")
+        thread.join().expect("the panic message is its own")
     })
 }

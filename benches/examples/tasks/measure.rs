@@ -134,7 +134,7 @@ pub(crate) fn queens<R: Runtime>(case: &Case) -> Sample {
     sample
 }
 
-/// Scopes of as many tasks as the size says.
+/// Scopes of `size` tasks.
 pub(crate) fn spawn<R: Spawn>(case: &Case) -> Sample {
     let (runtime, tasks) = (R::start(case.workers), case.number());
     let scopes = (10_000 / tasks).max(1);

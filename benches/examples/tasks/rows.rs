@@ -25,8 +25,8 @@ pub(crate) struct Row {
     pub ways: &'static [(&'static str, Way)],
     pub better: Better,
     pub wanted: &'static [Wanted],
-    /// Whether all workers are busy all the time. One alone is then measured by its processor time; several must have
-    /// had their processors, or it does not count.
+    /// Whether all workers are busy all the time. One alone is then measured by its processor time;
+    /// several must have had their processors; otherwise it is ignored.
     pub busy: bool,
 }
 
@@ -36,7 +36,7 @@ impl Row {
         self.busy && self.workers > 1 && processors < BUSY * self.workers as f64
     }
 
-    /// Whether the verdict hangs on that peer.
+    /// Whether the verdict depends on that peer.
     pub(crate) fn depends_on(&self, contender: &str) -> bool {
         let is = |wanted: &Wanted| matches!(wanted, Beats(peer) | Within(peer, _) if is_named(contender, peer));
         self.wanted.iter().any(is)
@@ -49,9 +49,9 @@ pub(crate) enum Wanted {
     Bound(f64),
     /// Better than that peer.
     Beats(&'static str),
-    /// No worse than so many times that peer.
+    /// No worse than this multiple of that peer.
     Within(&'static str, f64),
-    /// So many times better than in that row.
+    /// Better than that row by this factor.
     Scales(&'static str, f64),
 }
 
@@ -143,9 +143,9 @@ pub(crate) const ROWS: &[Row] = &[
         wanted: &[Beats("crossbeam"), Beats("st3")] },
     Row { name: "steal/chase-lev", what: "Chase-Lev deque, push and steal, one thread", unit: "ns", workers: 1, sizes: ["1000", "1000"], ways: deques!(push_steal, Fixed), better: Less, busy: true,
         wanted: &[Beats("crossbeam"), Beats("st3")] },
-    Row { name: "stolen/split", what: "split deque, an item stolen from another processor at work", unit: "ns", workers: 2, sizes: ["0", "0"], ways: deques!(stolen, Split), better: Less, busy: true,
+    Row { name: "stolen/split", what: "split deque, an item stolen from another, busy processor", unit: "ns", workers: 2, sizes: ["0", "0"], ways: deques!(stolen, Split), better: Less, busy: true,
         wanted: &[Beats("crossbeam"), Beats("st3")] },
-    Row { name: "stolen/chase-lev", what: "Chase-Lev deque, an item stolen from another processor at work", unit: "ns", workers: 2, sizes: ["0", "0"], ways: deques!(stolen, Growable), better: Less, busy: true,
+    Row { name: "stolen/chase-lev", what: "Chase-Lev deque, an item stolen from another, busy processor", unit: "ns", workers: 2, sizes: ["0", "0"], ways: deques!(stolen, Growable), better: Less, busy: true,
         wanted: &[Beats("crossbeam"), Beats("st3")] },
     Row { name: "pushed/split", what: "split deque, a push and half a pop beside a thief", unit: "ns", workers: 2, sizes: ["0", "0"], ways: deques!(pushed, Split), better: Less, busy: true,
         wanted: &[Beats("crossbeam"), Beats("st3")] },

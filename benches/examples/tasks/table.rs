@@ -10,7 +10,7 @@ pub(crate) struct Cell {
     pub contender: String,
     pub program: Option<String>,
     pub samples: Vec<Sample>,
-    /// Measurements that do not count: other programs had the processors meanwhile.
+    /// Measurements that are ignored: other programs used the processors meanwhile.
     pub disturbed: Vec<Sample>,
     pub crashes: usize,
 }

@@ -42,7 +42,7 @@ const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
 const ALONE: (&str, &[&str]) = ("1", &[]);
 
 /// What each line of a run begins with; what follows is times.
-const SAYS: &[&str] = &[
+const EXPECTED: &[&str] = &[
     "board: virt, ",
     "ports: 1000 early wake-ups, ",
     "phasers: 10000 phases of the same harts, ",
@@ -70,7 +70,7 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     Ok(Verdict::Holds("4 harts at once, 16 in order".into()))
 }
 
-/// Installs what is missing, or says why not.
+/// Installs missing packages, or reports why it cannot.
 fn install() -> Result<Option<String>> {
     let missing: Vec<_> = NEEDS.iter().filter(|n| !Path::new(n.1).exists()).collect();
     if missing.is_empty() {
@@ -153,10 +153,10 @@ fn boot(tree: &Tree, (harts, words): (&str, &[&str])) -> Result<Said> {
     tee(&mut command)
 }
 
-/// Every line is there, in this order, and the machine says so too.
+/// Checks that every line is present, in this order, and that the exit code is 0.
 fn passed(said: &Said, harts: &str) -> Result<()> {
     let mut lines = said.out.lines().map(|line| line.trim_end_matches('\r'));
-    for expected in SAYS {
+    for expected in EXPECTED {
         let line = lines.next().unwrap_or("nothing");
         if !line.starts_with(expected) {
             bail!("{harts} harts: `{line}` instead of `{expected}…`");
@@ -165,12 +165,15 @@ fn passed(said: &Said, harts: &str) -> Result<()> {
     if let Some(line) = lines.next() {
         bail!("{harts} harts: `{line}` after the end");
     }
-    if !said.out.contains(&format!("{}{harts} harts, ", SAYS[0])) {
+    if !said
+        .out
+        .contains(&format!("{}{harts} harts, ", EXPECTED[0]))
+    {
         bail!("not {harts} harts");
     }
     match said.ok {
         true => Ok(()),
-        false => bail!("{harts} harts: the exit code says that it failed"),
+        false => bail!("{harts} harts: the exit code reports a failure"),
     }
 }
 
@@ -185,7 +188,7 @@ fn refused(said: &Said, message: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SAYS, passed, refused, removed};
+    use super::{EXPECTED, passed, refused, removed};
     use crate::shell::Said;
 
     fn said(ok: bool, out: &str) -> Said {
@@ -198,9 +201,9 @@ mod tests {
 
     #[test]
     fn every_line_counts() {
-        let lines: Vec<_> = SAYS
+        let lines: Vec<_> = EXPECTED
             .iter()
-            .map(|says| format!("{says}4 harts, 1\r\n"))
+            .map(|expected| format!("{expected}4 harts, 1\r\n"))
             .collect();
         assert!(passed(&said(true, &lines.concat()), "4").is_ok());
         assert!(passed(&said(false, &lines.concat()), "4").is_err());

@@ -197,7 +197,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Whether `file` lies in the folder whose root module is `root`.
+/// Whether `file` is in the folder whose root module is `root`.
 fn is_ancestor(root: &Path, file: &Path) -> bool {
     let stem = root.file_stem().and_then(|s| s.to_str()).unwrap_or("");
     let folder = match stem {

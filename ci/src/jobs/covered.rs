@@ -1,4 +1,5 @@
-//! Every ordering that is more than Relaxed, and every fence, is broken by a recorded mutant, or says why none can be killed.
+//! Every ordering that is more than Relaxed, and every fence, is broken by a recorded mutant, or
+//! documents why none can be killed.
 
 use super::mutants::{Mutant, recorded};
 use super::orderings::{FENCES, comment, sources};
@@ -46,7 +47,8 @@ struct Site {
     bytes: Range<usize>,
 }
 
-/// The strong orderings and fences of a file; whether each says that no mutant of it can be killed.
+/// The strong orderings and fences of a file; whether each documents that no mutant of it can be
+/// killed.
 fn sites(source: &Source, text: &str) -> Vec<(Site, bool)> {
     let tokens = source.live(Skip::TestsAndModels);
     let code: BTreeSet<usize> = source.lexed.tokens.iter().map(|t| t.line).collect();

@@ -80,12 +80,12 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "orderings",
-        "every atomic access says why its ordering is right; ids that comments cite are in a table",
+        "every atomic access documents its ordering; ids that comments cite are in a table",
         orderings::run,
     ),
     job(
         "covered",
-        "every strong ordering and every fence is in a recorded mutant, or says why not",
+        "every strong ordering and every fence is in a recorded mutant, or documents why not",
         covered::run,
     ),
     job(

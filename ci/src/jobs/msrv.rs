@@ -82,7 +82,7 @@ fn is_listed(list: &str, toolchain: &str) -> bool {
         .any(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Installs the toolchain if it is missing, or says why that is not possible.
+/// Installs the toolchain if it is missing, or reports why that is not possible.
 fn install(toolchain: &str) -> Result<Option<String>> {
     let Ok(list) = quiet(Command::new("rustup").args(["toolchain", "list"])) else {
         let why = format!("rustup is missing: it provides Rust {toolchain}");

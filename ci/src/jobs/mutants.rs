@@ -1,7 +1,7 @@
 //! The recorded mutants: each breaks one line of the code, and its model must notice.
 //!
-//! The table is verify/mutants.toml, which says in its head what an entry has. The tree is copied
-//! to target/mutants, so that the one that is worked on stays as it is.
+//! The table is verify/mutants.toml, whose head describes an entry. The tree is copied to
+//! target/mutants, so that the one that is worked on stays as it is.
 
 use super::counted::passed;
 use super::models::{EXPLORE, test_command};

@@ -25,7 +25,8 @@ fn check(tree: &Tree) -> Result<(Vec<String>, usize)> {
     let sources = tree.sources("")?;
     for source in &sources {
         files += 1;
-        // Of an integration test the whole file counts, and its functions may be long: a scene is told in one.
+        // Of an integration test the whole file counts, and its functions may be long: a scenario
+        // is one function.
         let is_test = source.path.iter().any(|part| part == "tests");
         let lines = match is_test {
             true => source.lines,

@@ -25,13 +25,7 @@ const CHECKED: &[&str] = &[
 ];
 
 /// Parts of these folders that are still to be swept, and the one file that must name the patterns.
-const EXEMPT: &[&str] = &[
-    "ci/src/jobs/words.rs",
-    "core/src/glb",
-    "core/tests/glb",
-    "core/tests/glb.rs",
-    "verify/mutants.toml",
-];
+const EXEMPT: &[&str] = &["ci/src/jobs/words.rs", "core/src/glb/config.rs"];
 
 /// Uses in another sense: a file, or the folder of files, and a part of the line.
 const ALLOWED: &[(&str, &str)] = &[];
@@ -106,6 +100,50 @@ const PATTERNS: &[Pattern] = &[
     Pattern {
         words: &["whatever comes of it", "others' business", "in vain"],
         instead: "regardless of the outcome; nothing is left to do; spurious",
+    },
+    Pattern {
+        words: &[
+            "says",
+            "is told",
+            "are told",
+            "was told",
+            "were told",
+            "be told",
+            "tells",
+            "not to be seen",
+        ],
+        instead: "returns, reports, states, documents; is notified; is not visible",
+    },
+    Pattern {
+        words: &[
+            "asks for",
+            "asked for",
+            "is asked",
+            "are asked",
+            "had better",
+        ],
+        instead: "requests, requires; should",
+    },
+    Pattern {
+        words: &["so many", "so much"],
+        instead: "N, at most N, this number of …",
+    },
+    Pattern {
+        words: &[
+            "goes on",
+            "went on",
+            "goes over",
+            "goes round",
+            "comes back",
+            "came back",
+        ],
+        instead: "continues, resumes; switches to; circulates; returns",
+    },
+    Pattern {
+        words: &[
+            "rides", "shuts", "astray", "anew", "at work", "a look", "hangs on", "hang on",
+        ],
+        instead: "is carried by; closes; lost; again; running, busy; poll; depends on",
     },
 ];
 
@@ -182,13 +220,13 @@ mod tests {
     fn whole_words_are_found_in_any_case() {
         assert_eq!(count("/// Whoever waits."), 1);
         assert_eq!(count("// a task, who_knows, whose node"), 0);
-        assert_eq!(count("let line = \"nobody is asked\";"), 1);
+        assert_eq!(count("let line = \"nobody is there\";"), 1);
         assert_eq!(count("// embedded, a whole bedrock, Desktop"), 0);
     }
 
     #[test]
     fn phrases_are_found_across_lines_and_once() {
-        assert_eq!(count("// a signal that is\n// none. It\n// goes on"), 1);
+        assert_eq!(count("// a signal that is\n// none. It\n// continues"), 1);
         assert_eq!(count("// it is `None`"), 0);
         assert_eq!(count("// it is one\n// of none, if there is none"), 0);
     }

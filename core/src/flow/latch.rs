@@ -37,7 +37,7 @@ const CLAIMED: usize = 1;
 /// The value is written. No node has this address: nodes are aligned to 4.
 const FULL: usize = 2 | CLAIMED;
 
-/// How the wait of a node ends.
+/// The end of the wait of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The cell is full.

@@ -1,14 +1,14 @@
-//! The work that a program hands to the balancer: a bag, or single tasks for a ready one.
+//! The work that a program passes to the balancer: a bag, or single tasks for a predefined one.
 
 use crate::deque::Local;
 use crate::finish::Reason;
 use crate::lifeline::Bound;
 
-/// Work that can be done in pieces, divided and put together again.
+/// Work that can be processed in parts, divided and merged.
 ///
-/// The balancer calls all methods of a given bag from one thread at a time and never looks inside.
-/// `split` and `merge` must keep the multiset of tasks: none lost, none twice.
-/// Source: Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
+/// The balancer calls all methods of a given bag from one thread at a time and never inspects it.
+/// `split` and `merge` must preserve the multiset of tasks: none lost, none duplicated. Source:
+/// Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
 ///
 /// ```
 /// use tautline_core::glb::{Bag, Share};
@@ -55,51 +55,53 @@ use crate::lifeline::Bound;
 /// assert_eq!((bag.len(), stolen.len()), (50, 50));
 /// ```
 pub trait Bag: Sized + Send {
-    /// What all workers of a place see, one value a place: an incumbent, a table, or `()`.
+    /// The state shared by all workers of a place, one value per place: an incumbent, a table, or
+    /// `()`.
     type Shared: Sync;
-    /// What the bags leave behind when all work is done.
+    /// The result of the computation, to which all bags contribute.
     type Output;
 
-    /// Does up to `n` tasks (at least one if there is one) and returns how many were done.
-    /// Fewer than `n` only if the bag became empty.
+    /// Processes up to `n` tasks (at least one if there is one) and returns how many were
+    /// processed. Fewer than `n` only if the bag became empty.
     fn process(&mut self, n: usize, shared: &Self::Shared) -> usize;
 
     /// Removes about `share` of the tasks and returns them; `None` if the bag cannot be divided.
-    /// Never returns an empty bag and never leaves one behind. Counts kept in the bag stay here.
+    /// Never returns an empty bag and never leaves one behind. Counts kept in the bag stay in this
+    /// one.
     fn split(&mut self, share: Share) -> Option<Self>;
 
     /// Adds the tasks (and the counts) of `other`.
     fn merge(&mut self, other: Self);
 
-    /// How many tasks are in the bag, as far as the bag knows them.
+    /// Returns the number of tasks in the bag, as far as the bag knows it.
     fn len(&self) -> usize;
 
-    /// Nothing left to do.
+    /// Whether no task is left.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// [`split`](Self::split) would succeed.
+    /// Whether [`split`](Self::split) would succeed.
     fn is_splittable(&self) -> bool {
         self.len() >= 2
     }
 
-    /// The bound that prunes this computation, if it has one. An improvement found by a task travels
-    /// along the lifelines to every other place (Finnerty 2022, TSP).
+    /// Returns the bound that prunes this computation, if it has one. An improvement found by a
+    /// task is sent along the lifelines to every other place (Finnerty 2022, TSP).
     fn bound(_shared: &Self::Shared) -> Option<&Bound> {
         None
     }
 
-    /// Asked after each grain: a reason to end the whole computation here and now.
+    /// Returns a reason to end the whole computation immediately. Called after each grain.
     fn verdict(&self) -> Option<Reason> {
         None
     }
 
-    /// Adds this bag's share of the result. Called once a bag, after all work has ended.
+    /// Adds this bag's part of the result. Called once for each bag, after all work has ended.
     fn submit(self, output: &mut Self::Output);
 }
 
-/// How much to take from a bag.
+/// The amount to take from a bag.
 ///
 /// ```
 /// # use tautline_core::glb::Share;
@@ -112,17 +114,17 @@ pub trait Bag: Sized + Send {
 pub enum Share {
     /// Half, rounded down.
     Half,
-    /// For a dry worker of the same place, out of what was set aside there: half is good; a bag that
-    /// cannot be divided is handed over whole.
+    /// For a dry worker of the same place, from the place's reserve: preferably half; a bag that
+    /// cannot be divided is taken whole.
     Refill,
     /// This many tasks; half as many if that would leave nothing, else none.
     Count(usize),
-    /// One of as many equal shares as there are thieves waiting, the owner's own included.
+    /// One of as many equal shares as there are waiting thieves, plus the owner's own.
     Ration(usize),
 }
 
 impl Share {
-    /// How many of `len` tasks this share is; 0 means that nothing may be taken.
+    /// Returns how many of `len` tasks this share is; 0 means that nothing may be taken.
     ///
     /// Source: Saraswat 2011, steal handler and distribute.
     #[inline]
@@ -140,7 +142,7 @@ impl Share {
     }
 }
 
-/// A task that can be done anywhere, on its own, and may leave further tasks.
+/// A task that can be processed on any worker, independently, and may create further tasks.
 ///
 /// ```
 /// use tautline_core::deque::Local;
@@ -173,30 +175,30 @@ impl Share {
 /// assert_eq!(sum, 15);
 /// ```
 pub trait Task: Sized + Send {
-    /// What all workers of a place see, one value a place.
+    /// The state shared by all workers of a place, one value per place.
     type Shared: Sync;
-    /// What comes of the tasks; its default is the sum over none.
+    /// The combined result of tasks; its default is that of no tasks.
     type Sum: Default + Send;
 
-    /// Does the task: what is found goes into `sum`, what is left to do onto `todo`.
+    /// Processes the task: results are added to `sum`, new tasks are pushed to `todo`.
     fn run(self, todo: &mut Local<Self>, sum: &mut Self::Sum, shared: &Self::Shared);
 
-    /// Adds what another part of the computation found. Order must not matter.
+    /// Adds the result of another part of the computation. Must be independent of the order.
     fn add(sum: &mut Self::Sum, other: Self::Sum);
 
-    /// The bound that prunes this computation, if it has one.
+    /// Returns the bound that prunes this computation, if it has one.
     fn bound(_shared: &Self::Shared) -> Option<&Bound> {
         None
     }
 
-    /// A reason to end the computation, given what has been found here.
+    /// Returns a reason to end the computation, given the results of this bag.
     fn verdict(_sum: &Self::Sum) -> Option<Reason> {
         None
     }
 }
 
-/// Tasks to do and what has come of those done. The owner works depth first; thieves get the oldest
-/// tasks, whose subtrees are the largest (Saraswat 2011).
+/// Tasks to process, and the results of those processed. The owner works depth first; thieves get
+/// the oldest tasks, whose subtrees are the largest (Saraswat 2011).
 #[derive(Debug)]
 pub struct Tasks<T: Task> {
     todo: Local<T>,
@@ -204,7 +206,7 @@ pub struct Tasks<T: Task> {
 }
 
 impl<T: Task> FromIterator<T> for Tasks<T> {
-    /// The roots of a computation.
+    /// Creates the bag from the roots of a computation.
     fn from_iter<I: IntoIterator<Item = T>>(roots: I) -> Self {
         Self {
             todo: roots.into_iter().collect(),

@@ -1,14 +1,15 @@
-//! Global load balancing: a program gives a [`Bag`], the runtime keeps everybody busy.
+//! Global load balancing: a program provides a [`Bag`], and the runtime distributes its tasks among
+//! all workers.
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`Bag`], [`Share`] | what a program implements, and how much is taken from it |
-//! | [`Task`], [`Tasks`] | a ready bag for programs that have single tasks |
-//! | [`Config`], [`Control`], [`Reason`] | what can be set before, and done during, a run |
-//! | [`Protocol`] | one place to the others: a state machine, driven by threads, simulator and explorer |
-//! | [`Team`], [`Worker`] | one place inside: what its workers share, and what each of them does, step by step |
-//! | [`Run`], [`collect`] | what an ended computation leaves behind |
-//! | [`Tally`], [`Times`], [`Meter`], [`Observer`] | what is counted, and where the time goes |
+//! | [`Bag`], [`Share`] | the work of a program, and the amount taken from it |
+//! | [`Task`], [`Tasks`] | a predefined bag for programs that have single tasks |
+//! | [`Config`], [`Control`], [`Reason`] | parameters, control of a run, and reasons for its early end |
+//! | [`Protocol`] | one place among others: a state machine, driven by threads, simulator and explorer |
+//! | [`Team`], [`Worker`] | inside one place: the state that its workers share, and each worker, step by step |
+//! | [`Run`], [`collect`] | the outcome of a computation |
+//! | [`Tally`], [`Times`], [`Meter`], [`Observer`] | statistics, and the times of the workers |
 #![forbid(unsafe_code)]
 
 mod bag;

@@ -1,20 +1,21 @@
-//! What one place of a balanced computation is to the others: lifelines under one finish.
+//! The protocol between the places of a balanced computation: lifelines under one finish.
 //!
-//! Still a state machine without I/O: threads, the simulator and the explorer drive this same code.
-//! The finish counts activities: one at the home before the start, one for each loot given along a
-//! lifeline. A place's activity ends when the place goes quiet; loot that finds one running merges
-//! and ends at once. Random steals and their answers need no count: the thief's activity waits.
+//! A state machine without I/O: threads, the simulator and the explorer drive the same code. The
+//! finish counts activities: one at the home before the start, one for each loot given along a
+//! lifeline. A place's activity ends when the place becomes quiet; loot that finds one running is
+//! merged, and its own activity ends immediately. Random steals and their answers are not counted:
+//! the thief's activity waits.
 
 use crate::finish::{Home, Ledger, Report};
 use crate::id::PlaceId;
 use crate::lifeline::{self, Event, Graph, Phase, Place};
 
-/// What travels between places.
+/// A message between places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message<L> {
-    /// A place asks for work; along a lifeline it is remembered.
+    /// A place requests work; a request along a lifeline is recorded.
     Request {
-        /// Remember me if there is nothing now.
+        /// Whether to record the sender if there is nothing to spare.
         lifeline: bool,
     },
     /// The answer to a request.
@@ -23,26 +24,26 @@ pub enum Message<L> {
     Loot(L),
     /// A quiet place's counts, for the home.
     Report(Report),
-    /// The best that the sender knows. Passed on along the lifelines by whoever did not know it; not
-    /// counted by the finish, as it may as well be lost.
+    /// The best bound that the sender knows. Sent on along the lifelines by a place that did not
+    /// know it; not counted by the finish, as it may be lost.
     Bound(usize),
 }
 
-/// What a place asks of whoever drives it.
+/// The actions that a place requires of its driver.
 pub trait Actions<L> {
     /// Sends `message` to another place. Messages may overtake each other, none may be lost.
     fn send(&mut self, to: PlaceId, message: Message<L>);
-    /// Hands loot to the workers of this place, starting one if none runs.
+    /// Passes loot to the workers of this place, starting one if none runs.
     fn work(&mut self, loot: L);
-    /// Takes loot for a thief who asked; `None` if there is nothing to spare.
+    /// Takes loot for a thief that sent a request; `None` if there is nothing to spare.
     fn steal(&mut self) -> Option<L>;
-    /// Takes one of the equal shares for so many recorded thieves and the owner.
+    /// Takes one of the equal shares of `thieves` recorded thieves and the owner.
     fn ration(&mut self, thieves: usize) -> Option<L>;
-    /// A number below `n`.
+    /// Returns a number below `n`.
     fn pick(&mut self, n: usize) -> usize;
-    /// Another place knows this bound.
+    /// Applies a bound that another place knows.
     fn improve(&mut self, bound: usize);
-    /// All work everywhere has ended. Only at the home, once.
+    /// Reports that all work at all places has ended. Called at the home only, once.
     fn done(&mut self);
 }
 
@@ -53,57 +54,57 @@ pub struct Protocol {
     place: Place,
     ledger: Ledger,
     home: Option<Home>,
-    /// The best bound passed on.
-    whispered: usize,
+    /// The best bound sent to other places.
+    announced: usize,
 }
 
 impl Protocol {
-    /// Place `here` of `places` before the start; all work is at [`PlaceId::HOME`].
+    /// Creates place `here` of `places` before the start; all work is at [`PlaceId::HOME`].
     pub fn new(here: PlaceId, places: u32, graph: Graph, random_steals: usize) -> Self {
         Self {
             here,
             place: Place::new(here, places, graph, random_steals),
             ledger: Ledger::new(here),
             home: (here == PlaceId::HOME).then(|| Home::new(places)),
-            whispered: usize::MAX,
+            announced: usize::MAX,
         }
     }
 
-    /// The lifeline state.
+    /// Returns the lifeline state.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// All workers of this place are dry and nothing is set aside.
+    /// Reports that all workers of this place are dry and nothing is set aside.
     pub fn dry<L>(&mut self, out: &mut impl Actions<L>) {
         self.on_event(Event::Dry, out);
     }
 
-    /// There is work to spare for the thieves recorded here.
+    /// Reports that there is work to spare for the thieves recorded here.
     pub fn surplus<L>(&mut self, out: &mut impl Actions<L>) {
         self.on_event(Event::Surplus, out);
     }
 
-    /// This place knows a bound: passed on along the lifelines if it is better than the last one
-    /// (Finnerty 2022, TSP).
-    pub fn whisper<L>(&mut self, bound: usize, out: &mut impl Actions<L>) {
-        if bound < self.whispered {
-            self.whispered = bound;
+    /// Sends a bound known at this place along the lifelines, if it is better than the last one
+    /// sent (Finnerty 2022, TSP).
+    pub fn announce<L>(&mut self, bound: usize, out: &mut impl Actions<L>) {
+        if bound < self.announced {
+            self.announced = bound;
             for &(to, _) in self.place.lifelines() {
                 out.send(to, Message::Bound(bound));
             }
         }
     }
 
-    /// The best bound that this place has passed on.
-    pub fn whispered(&self) -> usize {
-        self.whispered
+    /// Returns the best bound that this place has sent.
+    pub fn announced(&self) -> usize {
+        self.announced
     }
 
-    /// A message has come in.
+    /// Processes a message.
     ///
     /// # Panics
-    /// A report at a place that is not the home.
+    /// If a report is delivered to a place that is not the home.
     pub fn on<L>(&mut self, from: PlaceId, message: Message<L>, out: &mut impl Actions<L>) {
         match message {
             Message::Request { lifeline } => self.on_event(Event::Request { from, lifeline }, out),
@@ -111,13 +112,13 @@ impl Protocol {
             Message::Loot(loot) => self.on_event(Event::Loot { from, loot }, out),
             Message::Bound(bound) => {
                 out.improve(bound);
-                self.whisper(bound, out);
+                self.announce(bound, out);
             }
             Message::Report(report) => {
                 if self
                     .home
                     .as_mut()
-                    .expect("a report went astray")
+                    .expect("a report was sent to a place that is not the home")
                     .on(from, report)
                 {
                     out.done();
@@ -150,7 +151,7 @@ impl Protocol {
     }
 }
 
-/// The lifeline place's actions, with the finish keeping count of them.
+/// The lifeline place's actions, counted by the finish.
 struct Counted<'a, A> {
     ledger: &'a mut Ledger,
     out: &'a mut A,

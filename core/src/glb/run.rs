@@ -1,4 +1,4 @@
-//! What a balanced computation leaves behind, collected from its places and workers.
+//! The outcome of a balanced computation, collected from its places and workers.
 
 use crate::finish::Reason;
 use crate::glb::{Account, Bag, Tally, Team, Times};
@@ -9,34 +9,34 @@ use core::time::Duration;
 /// The outcome of a balanced computation.
 #[derive(Clone, Debug)]
 pub struct Run<T, O = ()> {
-    /// What the bags submitted.
+    /// The result of the bags.
     pub output: T,
     /// Whether all work was done. If not, the computation was stopped and the output is partial.
     pub complete: bool,
-    /// Why it was stopped, if it was.
+    /// The reason for which it was stopped, if it was.
     pub stopped: Option<Reason>,
-    /// From the start of the first worker to the end of the last.
+    /// The time from the start of the first worker to the end of the last.
     pub elapsed: Duration,
     /// Ticks per second of the clock behind `began`, the times and the observers.
     pub ticks_per_second: f64,
     /// The tick at which the computation began.
     pub began: u64,
-    /// What each place counted, in order.
+    /// The statistics of each place, in order.
     pub places: Vec<PlaceRun>,
     /// The observers, place by place and worker by worker.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
 
-/// What one place counted.
+/// The statistics of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlaceRun {
     /// Tasks, messages and loot.
     pub tally: Tally,
-    /// Ticks that its workers spent in each state.
+    /// The ticks that its workers spent in each state.
     pub times: Times,
 }
 
-/// What the places and workers of an ended computation counted.
+/// The statistics of the places and workers of a computation that has ended.
 #[derive(Debug)]
 pub struct Collected<O> {
     /// Whether no work was left.

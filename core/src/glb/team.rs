@@ -1,29 +1,29 @@
-//! What the workers of one place share.
+//! The state that the workers of one place share.
 //!
 //! # Words
-//! The words of [`lifeline`](crate::lifeline), the inbox, and hints that are read without a lock once a
-//! turn: `thieves`, `stealing` and `whispered`, written under the desk's lock; `grain`, written under
-//! the tuner's.
+//! The words of [`lifeline`](crate::lifeline), the inbox, and hints that are read without a lock
+//! once per turn: `thieves`, `stealing` and `announced`, written under the protocol's lock;
+//! `grain`, written under the tuner's.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `two_workers` in `verify/tests/glb.rs`, where the permit carries it too |
 //!
-//! # The lost-work hazard
-//! Loot may come in while the last worker leaves. Whoever brings it puts it in the reserve and then
-//! claims an idle worker, under the desk's lock; the last worker leaves, takes the desk's lock and
-//! looks at the reserves again. The lock puts one before the other, so either the worker sees the
-//! loot or the bringer sees the worker idle (model `lost_work`).
+//! # Lost work
+//! Loot may arrive while the last worker leaves. The thread that serves it adds it to the reserve
+//! and then claims an idle worker, under the protocol's lock; the last worker leaves, acquires that
+//! lock and checks the reserves again. The lock orders the two, so either the worker observes the
+//! loot or the other thread observes the idle worker (model `lost_work`).
 //!
-//! # No bound stays untold
-//! A worker looks at the bound after its last grain and before it leaves, and sees what it found or
-//! something better. `whispered` only falls, so a stale look at it makes a worker tell in vain, never
-//! stay silent: what it reads was told by somebody (models `bound_told`, `bound_comes_in`). What comes
-//! in by a message is passed on in the same event.
+//! # Every bound is sent
+//! A worker reads the bound after its last grain and before it leaves, and observes the value that
+//! it found or a better one. `announced` only decreases, so a stale value makes a worker send
+//! redundantly, but never omit a message: the value that it reads was sent by some worker (models
+//! `bound_sent`, `bound_arrives`). A bound that is received is sent on in the same event.
 //!
-//! # Order of locks
-//! The desk's, the tuner's, a reserve's (model `tuned_loot`).
+//! # Lock order
+//! The protocol's, the tuner's, a reserve's (model `tuned_loot`).
 
 use crate::deque::Inbox;
 use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
@@ -34,37 +34,37 @@ use crate::port::Port;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::{boxed::Box, vec::Vec};
 
-/// A message and who sent it.
-pub(super) type Letter<B> = (PlaceId, Message<B>);
+/// A message and its sender.
+pub(super) type Envelope<B> = (PlaceId, Message<B>);
 
-/// One place of a computation: its work, its workers' meeting points, its protocol.
+/// One place of a computation: its work, the state that its workers share, its protocol.
 pub struct Team<B: Bag> {
     pub(super) config: Config,
     pub(super) shared: B::Shared,
     pub(super) crew: Crew,
     pub(super) intra: Reserve<B>,
     pub(super) inter: Reserve<B>,
-    pub(super) inbox: Inbox<Letter<B>>,
+    pub(super) inbox: Inbox<Envelope<B>>,
     pub(super) gate: Gate,
     pub(super) slots: Box<[CachePadded<Slot<B>>]>,
-    desk: CachePadded<Lock<Desk>>,
+    protocol: CachePadded<Lock<ProtocolState>>,
     thieves: AtomicBool,
     stealing: AtomicBool,
-    whispered: AtomicUsize,
+    announced: AtomicUsize,
     grain: AtomicUsize,
     tuned: Option<CachePadded<Lock<Tuned>>>,
 }
 
-/// What the grain of a place is judged by.
+/// The tuner of a place, with its measurements.
 #[derive(Debug)]
 struct Tuned {
     tuner: Tuner,
     gauge: Gauge,
-    /// The place has been without work since the last verdict.
+    /// Whether the place has been without work since the last verdict.
     rested: bool,
 }
 
-/// What a worker starts from: others put work here while it is idle.
+/// The start of a worker: other threads store work here while it is idle.
 #[derive(Debug)]
 pub(super) struct Slot<B> {
     pub(super) bag: Lock<Option<B>>,
@@ -72,32 +72,33 @@ pub(super) struct Slot<B> {
 }
 
 impl<B> Slot<B> {
-    /// Whether this worker has been claimed and is to start. Only the worker itself asks.
+    /// Takes the start signal, if this worker was claimed. Called by the worker itself only.
     pub(super) fn take_start(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the flag, so the clearing store
         // may be Relaxed; no mutant: the permit that follows carries the same in every execution that loom takes.
         let start = self.start.load(Ordering::Acquire);
         if start {
-            // ORDERING: Relaxed: nobody sets the flag again before this worker has left.
+            // ORDERING: Relaxed: no thread sets the flag again before this worker has left.
             self.start.store(false, Ordering::Relaxed);
         }
         start
     }
 }
 
-/// Protocol state, one thread at a time.
+/// The protocol and its statistics, under a lock.
 #[derive(Debug)]
-struct Desk {
+struct ProtocolState {
     protocol: Protocol,
     tally: Tally,
     random: u64,
 }
 
 impl<B: Bag> Team<B> {
-    /// Place `here` of the computation that `config` describes, without work.
+    /// Creates place `here` of the computation that `config` describes, without work.
     ///
     /// # Panics
-    /// No worker, or more than [`Crew::MAX`]; no place, or `here` outside them.
+    /// If there is no worker, or more than [`Crew::MAX`]; if there is no place, or `here` is not
+    /// one of them.
     pub fn new(here: PlaceId, config: &Config, shared: B::Shared) -> Self {
         let crew = config.crew();
         let slot = |_| {
@@ -118,14 +119,14 @@ impl<B: Bag> Team<B> {
             inbox: Inbox::new(),
             gate: Gate::new(),
             slots: (0..crew).map(slot).collect(),
-            desk: CachePadded::new(Lock::new(Desk {
+            protocol: CachePadded::new(Lock::new(ProtocolState {
                 protocol,
                 tally: Tally::default(),
                 random,
             })),
             thieves: AtomicBool::new(thieves),
             stealing: AtomicBool::new(false),
-            whispered: AtomicUsize::new(usize::MAX),
+            announced: AtomicUsize::new(usize::MAX),
             grain: AtomicUsize::new(config.grain.initial()),
             tuned: match config.grain {
                 Grain::Fixed(_) => None,
@@ -138,8 +139,8 @@ impl<B: Bag> Team<B> {
         }
     }
 
-    /// Hands the first work to this place, whose activity is then running. Before any of its threads
-    /// runs.
+    /// Starts this place, whose activity is then running, with the first work. Called before any of
+    /// its threads runs.
     pub fn begin(&self, bag: B, port: &impl Port<Message<B>>) {
         let worker = self
             .crew
@@ -149,27 +150,27 @@ impl<B: Bag> Team<B> {
         self.crew_changed(port);
     }
 
-    /// Takes in a message for this place. Called by the transport, on any thread.
+    /// Delivers a message to this place. Called by the transport, on any thread.
     pub fn deliver(&self, from: PlaceId, message: Message<B>, port: &impl Port<Message<B>>) {
         self.inbox.push((from, message), port);
-        self.ring(port);
+        self.wake_server(port);
     }
 
-    /// Wakes somebody who may serve messages, if there is anybody.
-    pub(super) fn ring(&self, port: &impl Port<Message<B>>) {
+    /// Wakes a thread that may serve messages, if there is one.
+    pub(super) fn wake_server(&self, port: &impl Port<Message<B>>) {
         if self.config.fairness == Fairness::OneCoreFree {
-            port.unpark(self.steward());
+            port.unpark(self.server());
         } else if let Some(worker) = self.crew.any_idle() {
             port.unpark(worker);
         }
     }
 
-    /// The thread that serves messages and never works, if this place has one.
-    pub(super) fn steward(&self) -> WorkerId {
+    /// Returns the thread that only serves messages, if this place has one.
+    pub(super) fn server(&self) -> WorkerId {
         WorkerId(self.crew.size() as u32)
     }
 
-    /// Starts the claimed `worker`, with more work if there is some.
+    /// Starts the claimed `worker`, with additional work if there is some.
     pub(super) fn start(&self, worker: WorkerId, work: Option<B>, port: &impl Port<Message<B>>) {
         let slot = &self.slots[worker.index()];
         if let Some(work) = work {
@@ -180,25 +181,25 @@ impl<B: Bag> Team<B> {
         port.unpark(worker);
     }
 
-    /// Tasks between two looks outside.
+    /// Returns the number of tasks between two polls.
     #[inline]
     pub fn grain(&self) -> usize {
-        // ORDERING: Relaxed: the number is all there is to see.
+        // ORDERING: Relaxed: the number publishes nothing else.
         self.grain.load(Ordering::Relaxed)
     }
 
-    /// Some worker has begun or left, if that matters to anybody.
+    /// Reports to the tuner, if there is one, that a worker has started or left.
     pub(super) fn crew_changed(&self, port: &impl Port<Message<B>>) {
         if let Some(tuned) = &self.tuned {
             let mut tuned = tuned.lock(port);
-            // Asked under the lock, so that the last to come in has the last word.
+            // Read under the lock, so that the last report is the latest state.
             tuned
                 .gauge
                 .crew(self.crew.running(), self.crew.size(), port.now());
         }
     }
 
-    /// Takes in what a worker measured, and the new grain if that changes it.
+    /// Adds a worker's measurements; returns the new grain if it changes.
     #[cold]
     pub(super) fn tune(&self, sample: Sample, port: &impl Port<Message<B>>) -> Option<usize> {
         let mut tuned = self.tuned.as_ref()?.lock(port);
@@ -220,39 +221,41 @@ impl<B: Bag> Team<B> {
             return None;
         }
         let grain = tuned.tuner.tick(log, now)?;
-        // ORDERING: Relaxed: the number is all there is to see.
+        // ORDERING: Relaxed: the number publishes nothing else.
         self.grain.store(grain, Ordering::Relaxed);
         Some(grain)
     }
 
-    /// Whether `bound` is news to the other places.
+    /// Whether `bound` is better than the last one sent; a hint.
     #[inline]
     pub(super) fn is_news(&self, bound: usize) -> bool {
-        // ORDERING: Relaxed, a hint: whoever acts on it takes the desk's lock.
-        bound < self.whispered.load(Ordering::Relaxed)
+        // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
+        bound < self.announced.load(Ordering::Relaxed)
     }
 
-    /// Tells the bound to the other places.
+    /// Sends the bound to the other places.
     #[cold]
-    pub(super) fn whisper(&self, bound: usize, me: WorkerId, port: &impl Port<Message<B>>) {
-        self.at_desk(None, me, port, |protocol, out| protocol.whisper(bound, out));
+    pub(super) fn announce(&self, bound: usize, me: WorkerId, port: &impl Port<Message<B>>) {
+        self.with_protocol(None, me, port, |protocol, out| {
+            protocol.announce(bound, out)
+        });
     }
 
-    /// Whether thieves were recorded here a moment ago.
+    /// Whether thieves were recorded here recently; a hint.
     #[inline]
     pub(super) fn has_thieves(&self) -> bool {
-        // ORDERING: Relaxed, a hint: whoever acts on it takes the desk's lock.
+        // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
         self.thieves.load(Ordering::Relaxed)
     }
 
-    /// Whether the place was asking for work a moment ago.
+    /// Whether the place was searching for work recently; a hint.
     pub(super) fn is_stealing(&self) -> bool {
-        // ORDERING: Relaxed: for the account of time only.
+        // ORDERING: Relaxed: for the times only.
         self.stealing.load(Ordering::Relaxed)
     }
 
-    /// Whether the workers set work aside for other places. A worker that is alone and serves
-    /// messages itself divides its own bag when asked, which is later and so better.
+    /// Whether the workers set work aside for other places. A single worker that serves messages
+    /// itself divides its own bag on request, which is later and therefore better.
     #[inline]
     pub(super) fn lends(&self) -> bool {
         self.config.places > 1
@@ -262,26 +265,27 @@ impl<B: Bag> Team<B> {
     /// Serves one message. `own` is the bag of the worker that serves, if it has one.
     pub(super) fn on(
         &self,
-        letter: Letter<B>,
+        envelope: Envelope<B>,
         own: Option<&mut B>,
         me: WorkerId,
         port: &impl Port<Message<B>>,
     ) {
-        let (from, message) = letter;
-        self.at_desk(own, me, port, |protocol, out| {
+        let (from, message) = envelope;
+        self.with_protocol(own, me, port, |protocol, out| {
             out.tally.on_receive(&message);
             protocol.on(from, message, out);
         });
     }
 
-    /// Gives to the recorded thieves what can be spared.
+    /// Gives the available shares to the recorded thieves.
     pub(super) fn surplus(&self, own: &mut B, me: WorkerId, port: &impl Port<Message<B>>) {
-        self.at_desk(Some(own), me, port, |protocol, out| protocol.surplus(out));
+        self.with_protocol(Some(own), me, port, |protocol, out| protocol.surplus(out));
     }
 
-    /// The last worker has left. True if there is work after all and `me` is running again.
+    /// Reports that the last worker has left. Returns true if there is work after all and `me` is
+    /// running again.
     pub(super) fn dry(&self, me: WorkerId, port: &impl Port<Message<B>>) -> bool {
-        self.at_desk(None, me, port, |protocol, out| {
+        self.with_protocol(None, me, port, |protocol, out| {
             if !self.crew.is_dry() {
                 return false;
             }
@@ -290,7 +294,7 @@ impl<B: Bag> Team<B> {
                 debug_assert_eq!(
                     claimed,
                     Some(me),
-                    "somebody started a worker without the desk"
+                    "a worker was started without the protocol's lock"
                 );
                 self.crew_changed(port);
                 return true;
@@ -303,24 +307,24 @@ impl<B: Bag> Team<B> {
         })
     }
 
-    fn at_desk<P: Port<Message<B>>, R>(
+    fn with_protocol<P: Port<Message<B>>, R>(
         &self,
         own: Option<&mut B>,
         me: WorkerId,
         port: &P,
-        act: impl FnOnce(&mut Protocol, &mut Errand<'_, B, P>) -> R,
+        act: impl FnOnce(&mut Protocol, &mut EventActions<'_, B, P>) -> R,
     ) -> R {
-        let mut desk = self.desk.lock(port);
-        let Desk {
+        let mut state = self.protocol.lock(port);
+        let ProtocolState {
             protocol,
             tally,
             random,
-        } = &mut *desk;
+        } = &mut *state;
         let begun = tally.begun();
         let was_quiet = protocol.place().phase() == Phase::Quiet;
         let result = act(
             protocol,
-            &mut Errand {
+            &mut EventActions {
                 team: self,
                 port,
                 me,
@@ -336,16 +340,16 @@ impl<B: Bag> Team<B> {
         let is_stealing = matches!(place.phase(), Phase::Stealing { .. });
         set(&self.thieves, place.thieves().len() > 0);
         set(&self.stealing, is_stealing);
-        let whispered = protocol.whispered();
-        // ORDERING: Relaxed both ways, a hint written under the desk's lock (see set).
-        if self.whispered.load(Ordering::Relaxed) != whispered {
-            // ORDERING: Relaxed, as above.
-            self.whispered.store(whispered, Ordering::Relaxed);
+        let announced = protocol.announced();
+        // ORDERING: Relaxed both ways, a hint written under the protocol's lock (see set).
+        if self.announced.load(Ordering::Relaxed) != announced {
+            // ORDERING: Relaxed, as for the load.
+            self.announced.store(announced, Ordering::Relaxed);
         }
         result
     }
 
-    /// What the place counted, and every bag that is left, worked off or not.
+    /// Returns the statistics of the place, and all remaining bags, empty or not.
     pub fn into_parts(self) -> (Tally, Vec<B>) {
         let grain = self.grain();
         let in_flight =
@@ -365,18 +369,19 @@ impl<B: Bag> Team<B> {
         let (intra, reserve) = self.intra.into_inner();
         let (inter, _) = self.inter.into_inner();
         let bags = slots.chain(intra).chain(inter).chain(in_flight).collect();
-        let mut tally = CachePadded::into_inner(self.desk).into_inner().tally;
+        let mut tally = CachePadded::into_inner(self.protocol).into_inner().tally;
         tally.grain = grain;
         tally.reserve = reserve;
         (tally, bags)
     }
 }
 
-/// Writes a hint, under the desk's lock, if it changes: every worker reads that line in every turn.
+/// Writes a hint, under the protocol's lock, if it changes: every worker reads that line in every
+/// turn.
 fn set(hint: &AtomicBool, value: bool) {
-    // ORDERING: Relaxed both ways: whoever acts on the hint takes the lock.
+    // ORDERING: Relaxed both ways: callers that act on the hint acquire the lock.
     if hint.load(Ordering::Relaxed) != value {
-        // ORDERING: Relaxed, as above.
+        // ORDERING: Relaxed, as for the load.
         hint.store(value, Ordering::Relaxed);
     }
 }
@@ -389,8 +394,8 @@ pub(super) fn put<B: Bag>(pile: &mut Option<B>, work: B) {
     }
 }
 
-/// The world as the protocol sees it during one event.
-struct Errand<'a, B: Bag, P> {
+/// The actions of the protocol during one event.
+struct EventActions<'a, B: Bag, P> {
     team: &'a Team<B>,
     port: &'a P,
     me: WorkerId,
@@ -399,7 +404,7 @@ struct Errand<'a, B: Bag, P> {
     random: &'a mut u64,
 }
 
-impl<B: Bag, P: Port<Message<B>>> Errand<'_, B, P> {
+impl<B: Bag, P: Port<Message<B>>> EventActions<'_, B, P> {
     fn split_own(&mut self, share: Share) -> Option<B> {
         self.own
             .as_mut()
@@ -408,7 +413,7 @@ impl<B: Bag, P: Port<Message<B>>> Errand<'_, B, P> {
     }
 }
 
-impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
+impl<B: Bag, P: Port<Message<B>>> Actions<B> for EventActions<'_, B, P> {
     fn send(&mut self, to: PlaceId, message: Message<B>) {
         self.tally.on_send(&message);
         self.port.send(to, message);
@@ -448,7 +453,8 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for Errand<'_, B, P> {
     }
 
     fn pick(&mut self, n: usize) -> usize {
-        // Xorshift (Marsaglia 2003): the choice of victims only has to be even, seeded and cheap.
+        // Xorshift (Marsaglia 2003): the choice of victims only has to be uniform, seeded and
+        // cheap.
         let mut x = *self.random;
         x ^= x << 13;
         x ^= x >> 7;

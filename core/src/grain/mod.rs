@@ -30,7 +30,7 @@ pub use tuner::Tuner;
 /// The largest grain that a tuner chooses: a fraction of a second of small tasks.
 pub const GRAIN_MAX: usize = 1 << 20;
 
-/// How a grain is tuned.
+/// The parameters of a tuner.
 ///
 /// ```
 /// # use tautline_core::grain::{Rule, Tuning};
@@ -41,7 +41,7 @@ pub const GRAIN_MAX: usize = 1 << 20;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// What the verdicts are based on.
+    /// The basis of the verdicts.
     pub rule: Rule,
     /// The grain of the first turns, at least 1.
     pub initial: usize,

@@ -8,7 +8,7 @@
 //! # Proved
 //! That a place sends every improvement: models `bound_*` in `verify/tests/glb.rs`. That the best
 //! bound reaches every place, is sent once along each lifeline, and does not delay termination:
-//! over every delivery order, `whispers` in `verify/tests/explore.rs`.
+//! over every delivery order, `gossip` in `verify/tests/explore.rs`.
 
 use crate::sync::{AtomicUsize, Ordering};
 

@@ -16,7 +16,7 @@
 //! # Proved
 //! The words by loom (`verify/tests/lifeline.rs`); the place machine together with
 //! [`finish`](crate::finish) over every delivery order of small configurations
-//! (`verify/tests/explore.rs`); the graphs as [`Graph`] says (`core/tests/lifeline.rs`).
+//! (`verify/tests/explore.rs`); the graphs as documented at [`Graph`] (`core/tests/lifeline.rs`).
 //!
 //! # Not proved
 //! Nothing is claimed of messages that are lost or delivered twice.

@@ -46,7 +46,7 @@ pub trait Actions<L> {
 pub enum Event<L> {
     /// All workers are dry and nothing is set aside. Ignored unless the place is active.
     Dry,
-    /// There is work to spare for the recorded thieves.
+    /// Work to spare for the recorded thieves.
     Surplus,
     /// `from` requests work.
     Request {

@@ -23,7 +23,7 @@ pub enum PhaserError {
     },
     /// A value or a statement for a phase that the task has already signalled.
     Signalled {
-        /// That phase.
+        /// The phase.
         phase: Phase,
     },
     /// The operator is not defined for values of this type.

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-/// How a task is registered (Chatterjee 2013, 6.2: the lattice, and table 6.1).
+/// The mode in which a task is registered (Chatterjee 2013, 6.2: the lattice, and table 6.1).
 ///
 /// | | `next` | `next_single` | `signal` | `wait` |
 /// |---|---|---|---|---|

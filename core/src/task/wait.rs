@@ -5,7 +5,7 @@ use core::mem;
 
 pub(super) use crate::watch::Awaits;
 
-/// How a worker waits for the tasks of a scope.
+/// The mode in which a worker waits for the tasks of a scope.
 ///
 /// ```
 /// # use tautline_core::{port::Host, task::{Cx, Wait}};

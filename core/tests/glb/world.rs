@@ -1,6 +1,7 @@
-//! A machine for tests: places are threads of the test, and every turn, message and park is watched.
+//! A driver for tests: places are threads of the test, and every turn, message and park is
+//! observed.
 //!
-//! Places that the configuration has and the world has no threads for are played by the world.
+//! Places of the configuration without threads are simulated.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -12,17 +13,17 @@ use tautline_core::glb::{Bag, Config, Control, Message, Share, Team, Worker};
 use tautline_core::port::{Clock, Park, Relax, Transport, Unpark};
 use tautline_core::{PlaceId, WorkerId};
 
-/// How long to wait for what must come. Only a failing test waits so long.
+/// The time limit of a wait. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until `holds`.
+/// Waits until `holds` returns true.
 ///
 /// # Panics
-/// It does not come.
+/// If it does not within the time limit.
 pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         thread::yield_now();
     }
 }
@@ -31,7 +32,7 @@ thread_local! {
     static SEAT: Cell<(PlaceId, WorkerId)> = const { Cell::new((PlaceId(0), WorkerId(0))) };
 }
 
-/// The place and the worker that this thread is.
+/// Returns the place and the worker of this thread.
 pub(crate) fn seat() -> (PlaceId, WorkerId) {
     SEAT.get()
 }
@@ -75,7 +76,7 @@ thread_local! {
     static NOTES: Cell<Option<Vec<String>>> = const { Cell::new(None) };
 }
 
-/// Writes `line` down if this thread takes notes.
+/// Records `line` if this thread records events.
 pub(crate) fn note(line: impl FnOnce() -> String) {
     if let Some(mut notes) = NOTES.take() {
         notes.push(line());
@@ -83,14 +84,14 @@ pub(crate) fn note(line: impl FnOnce() -> String) {
     }
 }
 
-/// What `act` writes down.
+/// Returns the lines that `act` records.
 pub(crate) fn notes_of(act: impl FnOnce()) -> Vec<String> {
     NOTES.set(Some(Vec::new()));
     act();
     NOTES.take().expect("set above")
 }
 
-/// Where a bag finds its world.
+/// The world of a bag, set before the start.
 #[derive(Clone, Copy)]
 pub(crate) struct Stage(&'static OnceLock<&'static World>);
 
@@ -99,11 +100,12 @@ type Sent = dyn Fn(&'static World, PlaceId, PlaceId, &Message<Units>) + Send + S
 /// See [`Hooks::parks`].
 pub(crate) type Seat = dyn Fn(&'static World, PlaceId, WorkerId) + Send + Sync;
 
-/// What a test looks at, and holds up.
+/// Callbacks of a test, which may block.
 pub(crate) struct Hooks {
-    /// A worker is about to do a grain; how many units it is to do instead, if any.
+    /// A worker is about to process a grain; returns the number of units to process instead, if
+    /// any.
     pub turn: Box<Turn>,
-    /// A message leaves.
+    /// A message is sent.
     pub sent: Box<Sent>,
     /// A worker is about to park.
     pub parks: Box<Seat>,
@@ -137,16 +139,16 @@ pub(crate) struct World {
     closed: AtomicBool,
     clock: AtomicU64,
     dead_reports: AtomicU64,
-    /// What places without threads answer, the last first; then nothing.
+    /// The answers of places without threads, the last first; then nothing.
     pub answers: Mutex<Vec<Units>>,
-    /// How often the end was announced.
+    /// The number of announcements of the end.
     pub closes: AtomicUsize,
-    /// Units done.
+    /// Units processed.
     pub done: AtomicUsize,
 }
 
 impl World {
-    /// The first `living` places of `config` have threads.
+    /// Creates the places of `config`, of which the first `living` have threads.
     pub(crate) fn new(config: &Config, living: u32, hooks: Hooks) -> &'static Self {
         let stage = Stage(Box::leak(Box::default()));
         let teams: Vec<_> = (0..living)
@@ -169,7 +171,7 @@ impl World {
         world
     }
 
-    /// Runs `units` units from the home to the end; the tasks that all workers say they did.
+    /// Runs `units` units from the home to the end; returns the sum of the tasks in all accounts.
     pub(crate) fn run(&'static self, units: u32) -> u64 {
         self.teams[0].begin(Units((0..units).collect()), &self.at(PlaceId(0)));
         let seats = self
@@ -191,7 +193,7 @@ impl World {
         })
     }
 
-    /// One worker's part, on this thread.
+    /// Runs one worker on this thread.
     pub(crate) fn attend(&'static self, place: PlaceId, worker: WorkerId) -> u64 {
         struct Bell<'a>(&'a World);
         impl Drop for Bell<'_> {
@@ -209,14 +211,14 @@ impl World {
             .tasks
     }
 
-    /// What `place` sees of the world.
+    /// Returns the view that `place` has of the world.
     pub(crate) fn at(&'static self, place: PlaceId) -> Here {
         Here { world: self, place }
     }
 
     fn unpark(&self, place: PlaceId, worker: WorkerId) {
         let permit = &self.permits[place.index()][worker.index()];
-        // Also while a failed test is being taken down.
+        // Also while a failed test unwinds.
         *permit.given.lock().unwrap_or_else(|e| e.into_inner()) = true;
         permit.came.notify_all();
     }
@@ -232,12 +234,12 @@ impl World {
         }
     }
 
-    /// Brings a message from a place that has no threads.
+    /// Delivers a message from a place that has no threads.
     pub(crate) fn deliver(&'static self, from: PlaceId, message: Message<Units>) {
         self.teams[0].deliver(from, message, &self.at(PlaceId(0)));
     }
 
-    /// A place without threads swallows loot.
+    /// Simulates a place without threads: loot is discarded.
     fn play_dead(&'static self, here: PlaceId, message: &Message<Units>) {
         match message {
             Message::Request { .. } => {
@@ -290,7 +292,10 @@ impl Park for Here {
             .came
             .wait_timeout_while(given, PATIENCE, |given| !*given)
             .unwrap();
-        assert!(!late.timed_out(), "{place}, {worker:?} is never woken");
+        assert!(
+            !late.timed_out(),
+            "{place}, {worker:?} was not woken in time"
+        );
         *given = false;
         drop(given);
         (world.hooks.wakes)(world, place, worker);

@@ -286,8 +286,8 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
     for workers in [2, 4, 8] {
         for both in [false, true] {
             let [began, unwinding, ended] = [const { AtomicBool::new(false) }; 3];
-            struct Tells<'a>(&'a AtomicBool);
-            impl Drop for Tells<'_> {
+            struct Announces<'a>(&'a AtomicBool);
+            impl Drop for Announces<'_> {
                 fn drop(&mut self) {
                     self.0.store(true, SeqCst);
                 }
@@ -298,7 +298,7 @@ fn a_panic_in_the_first_half_waits_for_a_stolen_second() {
                     cx.join(
                         |_| {
                             wait_until("stolen", || began.load(SeqCst));
-                            let _tells = Tells(&unwinding);
+                            let _announces = Announces(&unwinding);
                             panic_any("first half");
                         },
                         |_| {

@@ -104,7 +104,7 @@ fn a_panic_reaches_the_owner_of_the_awaiting_task() {
     }
 }
 
-/// So does one in a finish that was dropped: it reaches the owner of the scope around it.
+/// A panic in a finish that was dropped reaches the owner of the scope around it.
 #[test]
 fn a_panic_in_a_dropped_finish_is_not_lost() {
     for workers in WORKERS {

@@ -54,7 +54,10 @@ impl FusedIterator for Bits {}
 
 impl Branches for Bits {
     fn split_off(&mut self, count: usize) -> Self {
-        let kept = self.len().checked_sub(count).expect("so many branches");
+        let kept = self
+            .len()
+            .checked_sub(count)
+            .expect("at most this number of branches");
         let mut last = *self;
         for _ in 0..kept {
             last.0 &= last.0 - 1;

@@ -165,7 +165,7 @@ pub(super) fn together<R: Send>(bodies: Vec<impl FnOnce() -> R + Send>) -> io::R
         let threads: io::Result<Vec<_>> = bodies.into_iter().map(start).collect();
         gate.open(threads.is_ok());
         let ended = threads?.into_iter().map(|thread| {
-            let result = thread.join().expect("it says itself why it panicked");
+            let result = thread.join().expect("the panic message is its own");
             result.expect("all are there")
         });
         Ok(ended.collect())

@@ -360,7 +360,7 @@ mod tests {
         };
         let kind = &super::super::kinds(&[])[1];
         let sample = kind.sample(&plan).expect("two threads");
-        let waited = sample.lost.waited.expect("Linux tells");
+        let waited = sample.lost.waited.expect("Linux reports it");
         assert!(waited > sample.lost.of / 10, "{sample:?}");
     }
 }

@@ -75,7 +75,7 @@ pub(super) struct Rules {
     )]
     #[arg(value_parser = lifelines, hide_env_values = true)]
     lifelines: Lifelines,
-    /// What a thief gets: half, or so many tasks
+    /// What a thief gets: half, or this number of tasks
     #[arg(
         long,
         value_name = "half|K",
@@ -116,10 +116,10 @@ struct Tries(Option<u32>);
 /// A graph, or what it is found by once the number of places is known.
 #[derive(Clone, Copy, Debug)]
 enum Lifelines {
-    /// What suits so many places.
+    /// What suits this number of places.
     Auto,
     Graph(Graph),
-    /// The hypercube of so many dimensions.
+    /// The hypercube of this number of dimensions.
     Dimensions(u32),
 }
 

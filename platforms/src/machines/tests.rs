@@ -5,7 +5,7 @@ fn machine(name: &str) -> Description {
     find(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A description in which `old` has become `new`, and the line that says what is wrong.
+/// A description in which `old` has become `new`, and the error message.
 fn refusal(old: &str, new: &str) -> String {
     let (_, text) = BUILT_IN[0];
     assert!(text.contains(old), "no {old}");

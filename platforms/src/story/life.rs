@@ -17,7 +17,7 @@ pub struct Life {
 }
 
 impl Life {
-    /// So many buckets at most.
+    /// The maximum number of buckets.
     pub const BUCKETS: usize = 1024;
 
     /// The buckets in use: the first tick of each, and the ticks by state in it.

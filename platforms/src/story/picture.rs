@@ -43,7 +43,7 @@ impl Picture<'_> {
                 "FACTS" => write!(out, "{}", self.facts())?,
                 "TOTALS" => write!(out, "{}", self.totals())?,
                 "DATA" => write!(out, "{}", self.data())?,
-                other => unreachable!("the page asks for {other}"),
+                other => unreachable!("the page requests {other}"),
             }
             write!(out, "{rest}")?;
         }

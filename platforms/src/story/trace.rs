@@ -35,7 +35,7 @@ impl Trace {
         }
     }
 
-    /// One worker's share when so many are watched.
+    /// One worker's share when this number is watched.
     pub fn for_workers(workers: usize) -> Self {
         Self::new((Self::TOTAL / workers.max(1)).clamp(64, 1 << 16))
     }

@@ -83,7 +83,10 @@ fn a_bound_reaches_all_places_on_threads() {
                 .deadline(Duration::from_secs(60))
                 .run(Wait(work), Known::of(5), 0);
             let run = run.expect("threads start");
-            assert!(run.complete, "{graph:?} {work}: some place was never told");
+            assert!(
+                run.complete,
+                "{graph:?} {work}: some place never received the bound"
+            );
         }
     }
 }
@@ -105,7 +108,7 @@ fn a_bound_reaches_all_places_in_virtual_time() {
                 let outcome = simulation.run(Wait(work), Known::of(places), 0, |_, _| ());
                 assert!(
                     outcome.complete,
-                    "{graph:?} {work} {places}: some place was never told"
+                    "{graph:?} {work} {places}: some place never received the bound"
                 );
             }
         }

@@ -74,7 +74,7 @@ fn apart(ratios: [f64; 3]) -> f64 {
 /// Finnerty, acceptance fact 20, on the benchmark's own tree. Split/merge holds at every grain.
 /// Merge/empty does not coincide within a tenth: the curves lie within a third of each other from a
 /// grain of 16 on, and at the least grain they are more than a factor of 1.5 apart. At a grain of 1024 this tree has a
-/// few dozen merges, whose quotient tells nothing: the large one is for that.
+/// few dozen merges, whose quotient is meaningless: the large one is for that.
 #[test]
 fn curves_of_the_real_tree() {
     for grain in [1, 4, 16, 64, 256] {

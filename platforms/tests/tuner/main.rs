@@ -1,4 +1,4 @@
-//! The grain tuner at work, in virtual time where many workers can be had.
+//! The grain tuner in operation, in virtual time where many workers can be had.
 //!
 //! | fact | test |
 //! |---|---|

@@ -51,7 +51,7 @@ fn direct_is_near_the_best_large() {
 fn merge_empty_is_near_the_best_large() {
     let tree = Tree::new(17);
     let tried = best(Kind::Plain, &[256, 1024, 4096], &tree);
-    // 1024 workers at 625 ns a task and 400 ns a look every 128 tasks, never idle.
+    // 1024 workers at 625 ns a task and 400 ns a poll every 128 tasks, never idle.
     let looked = (tree.size() as f64 / 1024.0 * (625.0 + 400.0 / 128.0)) as u64;
     let best = tried.min(looked);
     let tuned = walk(

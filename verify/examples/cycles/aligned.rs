@@ -18,7 +18,7 @@ fn padded(layout: Layout) -> Option<Layout> {
 }
 
 // SAFETY: every block comes from the system's allocator, by a layout that is at least as large and as
-// aligned as the one asked for, and goes back to it by the same layout.
+// aligned as the requested one, and is returned to it by the same layout.
 unsafe impl GlobalAlloc for Aligned {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match padded(layout) {

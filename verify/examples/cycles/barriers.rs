@@ -11,13 +11,14 @@ pub(crate) enum Way {
     Central,
     /// The first looks at one word of each; the others look at one that it writes.
     Flat,
-    /// As flat, a tree of so many children a node.
+    /// As flat, a tree with this number of children per node.
     Tree(usize),
     /// As the tree, but the others sleep until the first calls them one after the other.
     Awake(usize),
     /// A line of the hardware.
     Hardware,
-    /// Each looks at a word of each other; so many of these words share the first cache line, the others have one each.
+    /// Each polls a word of each other thread; this number of words share the first cache line, the
+    /// others have one each.
     Watch(usize),
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Reading {
     pub traffic: Traffic,
 }
 
-/// Lets so many threads go through so many episodes.
+/// Runs `threads` threads for `episodes` episodes.
 pub(crate) fn measure(machine: &Virtual, kind: Kind, threads: usize, episodes: usize) -> Reading {
     let run = Run {
         machine,

@@ -1,4 +1,4 @@
-//! A signal that goes round a ring of tasks: one phaser from each to the next.
+//! A signal that circulates in a ring of tasks: one phaser from each to the next.
 
 use super::phasers::{NEVER, sleep};
 use std::sync::{Arc, Mutex};

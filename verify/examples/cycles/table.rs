@@ -51,14 +51,14 @@ impl Setting {
         measure(&self.machine(), kind, threads, EPISODES as usize)
     }
 
-    /// Cycles an episode of `way` among so many threads.
+    /// Cycles per episode of `way` among this number of threads.
     fn by_hand(&self, way: Way, threads: usize) -> u64 {
         let place = Arc::new(Place::new(threads));
         let pass = move |episodes: u64| {
             let place = Arc::clone(&place);
             move |port: &_| place.pass(way, episodes as usize, port)
         };
-        // What comes before the first episode does not count.
+        // Everything before the first episode is excluded.
         let before = self.machine().run(threads, pass(0)).last();
         (self.machine().run(threads, pass(EPISODES)).last() - before) / EPISODES
     }

@@ -47,7 +47,8 @@ extern "C" fn rust_eh_personality() {}
 // The compiler calls these by name. In assembly, because it would compile a loop into a call of the
 // very function it is in.
 
-// SAFETY (all five): the caller owes what C says of the function; `rep` touches those bytes only.
+// SAFETY (all five): the caller meets the requirements of the C function; `rep` accesses those
+// bytes only.
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {

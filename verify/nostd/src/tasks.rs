@@ -88,7 +88,7 @@ impl Park for Bare {
     }
 }
 
-// SAFETY: there is one thread, and it is what it was told.
+// SAFETY: there is one thread, which acts as the worker that was set.
 unsafe impl Thread for Bare {
     fn current(&self) -> Option<WorkerId> {
         let here = self.here.load(Ordering::Relaxed);

@@ -119,7 +119,7 @@ enum What {
 const DONE: usize = 0;
 const PROCESSED: usize = 1;
 const FAULTS: usize = 2;
-/// A place asked for work while it had some.
+/// A place requested work while it had some.
 const GREEDY: usize = 3;
 const SITES: usize = 4;
 
@@ -382,7 +382,7 @@ impl Balance {
                     continue;
                 }
                 let mut requests = there.thieves >> here & 1;
-                // At most one answer, as at most one place is asked at a time.
+                // At most one answer, since at most one request is outstanding.
                 let mut answer = 0;
                 for mail in self.mails(state) {
                     let ends = (mail.from.0, mail.to.0);
@@ -426,7 +426,7 @@ impl Balance {
                 if reached >> place & 1 != 0 {
                     reached |= view.thieves;
                 } else if view.phase != Phase::Quiet && view.lifelines & reached != 0 {
-                    // It asks along all its lifelines before it goes quiet.
+                    // It sends requests along all its lifelines before it becomes quiet.
                     reached |= 1 << place;
                 }
             }
@@ -439,12 +439,12 @@ impl Balance {
                 break;
             }
         }
-        let astray =
+        let misrouted =
             |(place, view): (usize, &View)| view.phase == Phase::Quiet && reached >> place & 1 == 0;
         self.views(state)
             .enumerate()
-            .any(astray)
-            .then_some(Flaw::Astray)
+            .any(misrouted)
+            .then_some(Flaw::Misrouted)
     }
 }
 

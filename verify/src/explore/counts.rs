@@ -41,7 +41,7 @@ pub enum Step {
     Spawn(PlaceId, PlaceId),
     /// An activity ends.
     End(PlaceId),
-    /// A message comes in.
+    /// A message is delivered.
     Deliver(u32),
 }
 
@@ -62,7 +62,7 @@ impl Counts {
         }
     }
 
-    /// Whether activities may spawn at their own place, as they may unless told otherwise.
+    /// Whether activities may spawn at their own place; true by default.
     pub fn spawn_here(mut self, allowed: bool) -> Self {
         self.spawn_here = allowed;
         self

@@ -1,14 +1,16 @@
-//! Shipped code in virtual time: on a machine that is not at hand, with as many hardware threads as it has.
+//! Shipped code in virtual time: on a machine that is not at hand, with as many hardware threads as
+//! it has.
 //!
 //! # Algorithm
-//! Each hardware thread is a task of shuttle. A scheduling point comes before every access through the door of the core,
-//! and the task whose clock is least goes on; the access is told to [`Hardware`], which moves the clock to when it is
-//! done. So accesses are made in the order of virtual time. What a thread computes between accesses takes no time but what
-//! it says itself ([`Port::work`]).
+//! Each hardware thread is a task of shuttle. A scheduling point precedes every access through
+//! `tautline_core::sync`, and the task whose clock is least continues; the access is reported to
+//! [`Hardware`], which moves the clock to when it is done. So accesses are made in the order of
+//! virtual time. What a thread computes between accesses takes no time but what it reports itself
+//! ([`Port::work`]).
 //!
-//! A run is the same every time if no two allocations share a line or an interleaved piece of memory, which the
-//! program's allocator has to provide (`verify/examples/cycles/aligned.rs`); otherwise it depends on where the allocator
-//! puts objects.
+//! A run is the same every time if no two allocations share a line or an interleaved piece of
+//! memory, which the program's allocator has to provide (`verify/examples/cycles/aligned.rs`);
+//! otherwise it depends on the addresses of objects.
 
 mod port;
 mod traffic;
@@ -44,7 +46,7 @@ pub struct Taken {
     pub cycles: Vec<u64>,
     /// The accesses that each thread has made.
     pub accesses: Vec<u64>,
-    /// What they were, from when a thread asked for it.
+    /// Their values when a thread requested them.
     pub traffic: Traffic,
 }
 
@@ -87,8 +89,8 @@ impl Virtual {
         self
     }
 
-    /// Waits are not played look by look: [`Hardware::be_patient`], which says when that is right. Looks left out are not
-    /// among the accesses.
+    /// Waits are not simulated poll by poll: see [`Hardware::be_patient`] for the condition. Polls
+    /// left out are not among the accesses.
     pub fn patient(mut self) -> Self {
         self.patient = true;
         self
@@ -134,13 +136,13 @@ impl Virtual {
             hardware: hardware.clone(),
             begun: false,
         };
-        let told = hardware.clone();
-        let watch = watch(move |address, access| told.access(address, access));
+        let observed = hardware.clone();
+        let watch = watch(move |address, access| observed.access(address, access));
         let (body, lent) = (Arc::new(body), hardware.clone());
         Runner::new(least, config).run(move || start(threads, &lent, &body));
         drop(watch);
         let mut world = hardware.lock();
-        let traffic = world.traffic.take().unwrap_or_default().told();
+        let traffic = world.traffic.take().unwrap_or_default().counted();
         let hardware = &world.hardware;
         Taken {
             traffic,

@@ -35,7 +35,7 @@ impl Port {
         self.own(act)
     }
 
-    /// Computes for so many cycles.
+    /// Computes for this number of cycles.
     pub fn work(&self, cycles: u64) {
         self.own(|hardware, me| hardware.work(me, cycles));
     }
@@ -50,7 +50,7 @@ impl Port {
         self.0.lock().traffic = Some(Counts::default());
     }
 
-    /// What has been counted so far is all that is told.
+    /// Reports only what has been counted so far.
     pub fn stop_counting(&self) {
         if let Some(traffic) = &mut self.0.lock().traffic {
             traffic.stop();
@@ -70,7 +70,7 @@ impl Port {
         }
     }
 
-    /// Calls a thread by an interrupt. What was done before is visible to it when it goes on.
+    /// Calls a thread by an interrupt. What was done before is visible to it when it continues.
     pub fn awake(&self, thread: usize) {
         self.due(|hardware, me| hardware.awake(me, thread));
     }

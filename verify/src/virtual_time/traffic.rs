@@ -84,7 +84,7 @@ impl Counts {
         self.stopped = true;
     }
 
-    pub(super) fn told(&self) -> Traffic {
+    pub(super) fn counted(&self) -> Traffic {
         let line = |number: &usize| {
             let touches = &self.lines[number];
             Line {

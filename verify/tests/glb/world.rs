@@ -1,4 +1,4 @@
-//! One place on loom's threads; of the other places only the messages are there.
+//! One place on loom's threads; of the other places only the messages are modelled.
 
 use loom::sync::Notify;
 use loom::sync::atomic::{
@@ -17,28 +17,28 @@ use tautline_core::sync::Permit;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_verify::model::Turns;
 
-/// What all workers of the place see. Loom need not know of the counts.
+/// The state shared by all workers of the place. The counts are not loom's.
 #[derive(Default)]
 pub(crate) struct Stage {
     /// Tasks done so far.
     pub worked: AtomicUsize,
     /// The bound, where the model has one.
     pub bound: Option<Bound>,
-    /// The bounds that the other place was told.
-    pub told: Mutex<Vec<usize>>,
-    /// One worker does everything, so what it finds is told before it goes on.
+    /// The bounds sent to the other place.
+    pub sent: Mutex<Vec<usize>>,
+    /// Whether one worker does everything, so that each bound is sent before the next grain.
     prompt: bool,
 }
 
 impl Stage {
-    /// The best bound that the other place was told.
-    pub(crate) fn best_told(&self) -> usize {
-        let told = self.told.lock().unwrap();
-        assert!(told.is_sorted_by(|a, b| a > b), "told again: {told:?}");
-        told.last().copied().unwrap_or(usize::MAX)
+    /// Returns the best bound sent to the other place.
+    pub(crate) fn best_sent(&self) -> usize {
+        let sent = self.sent.lock().unwrap();
+        assert!(sent.is_sorted_by(|a, b| a > b), "sent again: {sent:?}");
+        sent.last().copied().unwrap_or(usize::MAX)
     }
 
-    /// The best bound that the place knows.
+    /// Returns the best bound that the place knows.
     pub(crate) fn best_known(&self) -> usize {
         self.bound.as_ref().map_or(usize::MAX, Bound::get)
     }
@@ -47,15 +47,15 @@ impl Stage {
 /// One task.
 #[derive(Clone, Copy)]
 pub(crate) enum Job {
-    /// Nothing to see.
+    /// Without effect.
     Plain,
     /// Finds a solution of this value.
     Find(usize),
-    /// Wants the computation to be stopped.
+    /// Stops the computation.
     Stop(Reason),
 }
 
-/// Tasks, the last first, and what the one done last wants.
+/// Tasks, the last first, and the reason to stop of the one processed last.
 pub(crate) struct Jobs(Vec<Job>, Option<Reason>);
 
 impl Jobs {
@@ -74,7 +74,7 @@ impl Bag for Jobs {
 
     fn process(&mut self, n: usize, stage: &Self::Shared) -> usize {
         if stage.prompt {
-            assert_eq!(stage.best_told(), stage.best_known(), "not told in time");
+            assert_eq!(stage.best_sent(), stage.best_known(), "not sent in time");
         }
         let done = n.min(self.0.len());
         for job in self.0.drain(self.0.len() - done..) {
@@ -118,16 +118,16 @@ impl Bag for Jobs {
     fn submit(self, (): &mut ()) {}
 }
 
-/// The home place, and another place of which only the messages are there.
+/// The home place, and another place of which only the messages are modelled.
 pub(crate) struct World {
     pub team: Team<Jobs>,
     pub control: Control,
     pub stage: Arc<Stage>,
     closed: AtomicBool,
-    /// Tasks in all: an end that is found before they are done is not believed.
+    /// The number of tasks in all: an end that is detected before they are done is ignored.
     expected: usize,
-    /// The shipped permit over a sleep that is sticky too, as in the node backend. (Loom's own parking
-    /// forgets a wake-up that finds its thread in a spinning wait.)
+    /// The shipped permit over a sticky sleep, as in the node backend. (Loom's own parking loses a
+    /// wake-up that finds its thread in a spinning wait.)
     permits: Vec<(Permit, Notify)>,
 }
 
@@ -157,7 +157,7 @@ impl World {
         Self::on(Stage::default(), config, expected)
     }
 
-    /// Two places that have a bound.
+    /// Creates two places that have a bound.
     pub(crate) fn bounded(workers: usize, expected: usize) -> Arc<Self> {
         let stage = Stage {
             bound: Some(Bound::default()),
@@ -181,7 +181,8 @@ impl World {
         })
     }
 
-    /// Runs the team's workers on threads while `meanwhile` runs here; how many tasks were done.
+    /// Runs the team's workers on threads while `meanwhile` runs here; returns how many tasks were
+    /// done.
     pub(crate) fn run(self: &Arc<Self>, jobs: Jobs, meanwhile: impl FnOnce(&Self)) -> u64 {
         self.team.begin(jobs, &**self);
         let workers: Vec<_> = (0..self.permits.len())
@@ -199,7 +200,7 @@ impl World {
         workers.into_iter().map(|w| w.join().unwrap()).sum()
     }
 
-    /// What the place counted, and the tasks that are left.
+    /// Returns the statistics of the place, and the number of remaining tasks.
     pub(crate) fn wind_up(self: Arc<Self>) -> (Tally, usize) {
         let world = Arc::into_inner(self).expect("all threads have ended");
         let (tally, bags) = world.team.into_parts();
@@ -241,7 +242,7 @@ impl Transport<Message<Jobs>> for World {
     fn send(&self, to: PlaceId, message: Message<Jobs>) {
         match message {
             Message::Request { .. } => self.team.deliver(to, Message::Answer(None), self),
-            Message::Bound(bound) => self.stage.told.lock().unwrap().push(bound),
+            Message::Bound(bound) => self.stage.sent.lock().unwrap().push(bound),
             _ => {}
         }
     }

@@ -75,7 +75,8 @@ fn one_end_is_the_last() {
     });
 }
 
-/// The observer is told of every access, with its kind, at the address of the word, in the order of the program.
+/// Every access is reported to the observer, with its kind, at the address of the word, in the
+/// order of the program.
 #[test]
 fn accesses_are_watched() {
     let seen = Rc::new(RefCell::new(Vec::new()));
@@ -113,5 +114,5 @@ fn accesses_are_watched() {
                 assert_eq!(before, flag.load(Ordering::Relaxed));
             });
         });
-    assert!(found.is_some(), "nothing comes in at a fence");
+    assert!(found.is_some(), "no other task runs at a fence");
 }

@@ -44,8 +44,9 @@ fn split_payload() {
     });
 }
 
-/// S2: a thief is late between winning its item and reading the slot, while the owner goes on around the
-/// ring (published bug of deques that read after they have won: an item twice, another never).
+/// S2: a thief is delayed between winning its item and reading the slot, while the owner continues
+/// around the ring (published bug of deques that read after they have won: an item twice, another
+/// never).
 #[test]
 fn split_reuse() {
     Model::new("split_reuse").bound(3).floor(25).check(|| {

@@ -198,7 +198,7 @@ fn split_request_twice() {
         });
 }
 
-/// A request while the owner offers tasks at once: the word comes back to what it must be.
+/// A request while the owner offers tasks at once: the word returns to its correct value.
 #[test]
 fn split_request_offer() {
     Model::new("split_request_offer")

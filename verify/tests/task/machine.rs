@@ -239,14 +239,14 @@ pub(crate) fn with_others_of<'e, R>(
             let pool = Arc::clone(&pool);
             thread::spawn(move || {
                 let sat = pool.with_seat(WorkerId(w as u32), |seat| seat.attend());
-                sat.expect("no other thread asks for it");
+                sat.expect("no other thread requests the seat");
             })
         })
         .collect();
     let outcome = pool.with_seat(WorkerId(0), |seat| {
         catch_unwind(AssertUnwindSafe(|| seat.run(body)))
     });
-    let outcome = outcome.expect("no other thread asks for it");
+    let outcome = outcome.expect("no other thread requests the seat");
     pool.close();
     attending.into_iter().for_each(|a| a.join().unwrap());
     outcome

@@ -26,7 +26,7 @@ fn wait_offers_next() {
             let theirs = Arc::clone(&pool);
             let other = thread::spawn(move || {
                 let sat = theirs.with_seat(WorkerId(1), |seat| seat.attend());
-                sat.expect("no other thread asks for it");
+                sat.expect("no other thread requests the seat");
             });
             let (cell, seen) = (Ddf::new(), Cell::default());
             let sat = pool.with_seat(WorkerId(0), |seat| {
@@ -43,7 +43,7 @@ fn wait_offers_next() {
                     });
                 });
             });
-            sat.expect("no other thread asks for it");
+            sat.expect("no other thread requests the seat");
             assert_eq!(seen.get(), 1);
             pool.close();
             other.join().unwrap();

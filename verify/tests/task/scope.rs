@@ -311,7 +311,7 @@ fn pool_closed() {
                 // relaxed load has read.
                 theirs.1.get()
             });
-            sat.expect("no other thread asks for it")
+            sat.expect("no other thread requests the seat")
         });
         scene.1.set(1);
         scene.0.close();
@@ -319,8 +319,7 @@ fn pool_closed() {
     });
 }
 
-/// A worker that is not wanted goes on standby, is wanted again, and leaves when the pool is
-/// closed.
+/// A worker that is not wanted enters standby, is wanted again, and leaves when the pool is closed.
 #[test]
 fn pool_wants() {
     Model::new("pool_wants").bound(2).floor(10_000).check(|| {
@@ -328,7 +327,7 @@ fn pool_wants() {
         let theirs = Arc::clone(&pool);
         let other = thread::spawn(move || {
             let sat = theirs.with_seat(WorkerId(0), |seat| seat.attend());
-            sat.expect("no other thread asks for it");
+            sat.expect("no other thread requests the seat");
         });
         pool.want(0);
         pool.want(1);

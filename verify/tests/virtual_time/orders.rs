@@ -1,7 +1,7 @@
 //! The shipped phasers in virtual time: which are faster on which machine. The tables are in `verify/CYCLES.md`.
 
 use super::phasers::{Kind, measure};
-use super::{ring, told};
+use super::{report, ring};
 use std::time::Instant;
 use tautline_sim::memory::{CYCLOPS64, POWER7, Region};
 use tautline_verify::virtual_time::Virtual;
@@ -18,7 +18,8 @@ fn best_tree(machine: &Virtual, threads: usize) -> u64 {
     all.into_iter().min().expect("some")
 }
 
-/// Some degree is at most as slow as the flat phaser, from so many tasks on, and more than twice as fast for all threads.
+/// Some degree is at most as slow as the flat phaser, from some number of tasks on, and more than
+/// twice as fast for all threads.
 #[test]
 fn trees_beat_the_flat_phaser() {
     let start = Instant::now();
@@ -39,7 +40,7 @@ fn trees_beat_the_flat_phaser() {
         let tree = best_tree(machine, most);
         assert!(times * tree < flat, "{most}: {tree} {flat}");
     }
-    told("trees_beat_the_flat_phaser", 3 * 4 * 5, start);
+    report("trees_beat_the_flat_phaser", 3 * 4 * 5, start);
 }
 
 /// Waiters that poll words off the chip stand in queues there.
@@ -52,7 +53,7 @@ fn memory_on_the_chip_is_far_faster() {
         let [near, far] = [&sram, &dram].map(|machine| cycles(machine, kind, 160));
         assert!(20 * near < far, "{kind:?}: {near} {far}");
     }
-    told("memory_on_the_chip_is_far_faster", 6, start);
+    report("memory_on_the_chip_is_far_faster", 6, start);
 }
 
 /// A line before the tree, the tree before interrupts; and what a phase on a line touches: one store of one's own, one load.
@@ -70,14 +71,15 @@ fn lines_beat_the_tree_and_the_tree_beats_interrupts() {
         assert!(line.accesses < 2.1, "{threads}: {}", line.accesses);
         assert_eq!(line.traffic.sum().updates, 0);
     }
-    told(
+    report(
         "lines_beat_the_tree_and_the_tree_beats_interrupts",
         12,
         start,
     );
 }
 
-/// Fact 44: in the steady state each line has one writer, and masters raise their nodes by plain stores: nothing is updated but the word that says that the phase is over.
+/// Fact 44: in the steady state each line has one writer, and masters raise their nodes by plain
+/// stores: no word is updated but the phase word.
 #[test]
 fn a_steady_tree_updates_one_word() {
     let start = Instant::now();
@@ -97,7 +99,7 @@ fn a_steady_tree_updates_one_word() {
         assert!(updates.abs_diff(EPISODES) <= 1, "{updates}");
         assert_eq!(reading.traffic.fences, 0);
     }
-    told("a_steady_tree_updates_one_word", 3, start);
+    report("a_steady_tree_updates_one_word", 3, start);
 }
 
 /// From task to task a word is faster than an interrupt, as long as few tasks poll where the words lie.
@@ -113,10 +115,10 @@ fn a_ring_of_tasks() {
     let dram = sram.place_all(Region::OffChip);
     let [words, interrupts] = [false, true].map(|way| ring::hop(&dram, 64, way));
     assert!(interrupts < words, "{words} {interrupts}");
-    told("a_ring_of_tasks_on_phasers", 8, start);
+    report("a_ring_of_tasks_on_phasers", 8, start);
 }
 
-/// What else the process has allocated does not count: objects lie as far apart as the allocator of this test says.
+/// What else the process has allocated is irrelevant: the distances between objects are those of this test's allocator.
 #[test]
 fn a_reading_does_not_follow_the_allocator() {
     let start = Instant::now();
@@ -134,5 +136,5 @@ fn a_reading_does_not_follow_the_allocator() {
             assert_eq!(first, again, "{} blocks of {bytes} bytes", left.len());
         }
     }
-    told("a_reading_does_not_follow_the_allocator", 8, start);
+    report("a_reading_does_not_follow_the_allocator", 8, start);
 }

@@ -9,7 +9,7 @@ use tautline_core::task::Wait;
 
 const ROUNDS: usize = 200;
 
-/// Calls `body` in the first half of so many forks, one inside the other.
+/// Calls `body` in the first half of this number of nested forks.
 fn inside(cx: &mut Cx, forks: usize, body: &(impl Fn(&mut Cx) + Sync)) {
     match forks {
         0 => body(cx),

@@ -22,7 +22,7 @@ const ROOM: u64 = 220 << 20;
 fn bound_address_space(room: u64) {
     let statm = fs::read_to_string("/proc/self/statm").expect("Linux");
     let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
-    // SAFETY: asks for a number.
+    // SAFETY: only returns a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
     let limit = libc::rlimit {
         rlim_cur: pages * page + room,
@@ -50,7 +50,7 @@ fn is_inside(test: &str) -> bool {
     false
 }
 
-/// Calls `f` below so many frames of 16 KiB.
+/// Calls `f` below this number of frames of 16 KiB.
 #[inline(never)]
 fn below(frames: usize, f: &mut dyn FnMut()) {
     let mut frame = [0u8; 16 << 10];
@@ -105,7 +105,7 @@ fn refused_stack_ends_no_wait() {
     thread.unwrap().join().unwrap();
 }
 
-/// A refused thread makes the pool smaller: it says how many workers there are and strands no task; with more room it grows
+/// A refused thread makes the pool smaller: it reports the number of workers and strands no task; with more room it grows
 /// again.
 #[test]
 fn refused_threads_make_the_pool_smaller() {

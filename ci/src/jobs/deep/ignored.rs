@@ -1,4 +1,4 @@
-//! Finds the tests marked `#[ignore]` and checks that each is run by a job, or says why not.
+//! Finds the tests marked `#[ignore]` and checks that each is run by a job, or gives a reason.
 
 use super::{Ignored, STEPS, What};
 use crate::jobs::cargo::LARGE;

@@ -26,7 +26,7 @@ const CHECKERS: &[Checker] = &[
 ];
 
 /// Which of our crates the crate in `folder` may import; `None` where no floor is set for it.
-/// `tests` asks for what its tests may use.
+/// `tests` requests the features that its tests may use.
 fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
     Some(match folder {
         "core" | "ci" => &[],
@@ -182,7 +182,8 @@ fn may_bring_std(entry: &Value, base: Option<&Value>) -> bool {
         features.is_some_and(|f| f.iter().any(|f| f.as_str() == Some("std")))
     };
     let off = |e: &Value| e.get("default-features").and_then(Value::as_bool) == Some(false);
-    // Cargo ignores `default-features = false` beside `workspace = true` unless the base says so too.
+    // Cargo ignores `default-features = false` beside `workspace = true` unless the base has it
+    // too.
     both().any(asks) || !off(base.unwrap_or(entry))
 }
 

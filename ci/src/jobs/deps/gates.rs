@@ -9,7 +9,7 @@ use std::path::Path;
 const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
 /// The modules of the core that may declare unsafe traits and functions, but contain no unsafe code.
 const DECLARING: &[&str] = &["port"];
-/// Crates that have none, so that the compiler can be told.
+/// Crates without unsafe code, which the compiler enforces.
 const SAFE_CRATES: &[&str] = &["platforms", "verify", "benches", "ci"];
 /// The modules of the core that may ask what it is compiled for.
 const HARDWARE: &[&str] = &["sync", "port"];
@@ -36,7 +36,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
             if is_root && !forbids(&source) {
                 out.push(source.at(
                     1,
-                    "the root of a crate without unsafe code says #![forbid(unsafe_code)]",
+                    "the root of a crate without unsafe code has #![forbid(unsafe_code)]",
                 ));
             }
             no_unsafe(&source, &mut out);
@@ -57,8 +57,8 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
         let is_root = depth == 1 || (depth == 2 && inside.ends_with("mod.rs"));
         if DECLARING.contains(&module) {
             only_declared(source, out);
-            if is_root && !says(source, "deny") {
-                let text = "a module that declares unsafe traits says #![deny(unsafe_code)]";
+            if is_root && !has_level(source, "deny") {
+                let text = "a module that declares unsafe traits has #![deny(unsafe_code)]";
                 out.push(source.at(1, text));
             }
         } else if !UNSAFE.contains(&module) {
@@ -66,7 +66,7 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
             if is_root && !forbids(source) {
                 out.push(source.at(
                     1,
-                    "a module without unsafe code says #![forbid(unsafe_code)]",
+                    "a module without unsafe code has #![forbid(unsafe_code)]",
                 ));
             }
         }
@@ -92,10 +92,10 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
 }
 
 fn forbids(source: &Source) -> bool {
-    says(source, "forbid")
+    has_level(source, "forbid")
 }
 
-fn says(source: &Source, level: &str) -> bool {
+fn has_level(source: &Source, level: &str) -> bool {
     let tokens = &source.lexed.tokens;
     let texts: Vec<&str> = tokens.iter().map(|t| t.text.as_str()).collect();
     let want = ["#", "!", "[", level, "(", "unsafe_code", ")", "]"];

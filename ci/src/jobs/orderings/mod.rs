@@ -134,7 +134,7 @@ pub(super) fn comment(
     code: &BTreeSet<usize>,
     word: &str,
 ) -> bool {
-    let says = |line: usize| {
+    let has_mark = |line: usize| {
         let comment = source.lexed.comments.get(&line);
         comment.is_some_and(|c| c.contains(word))
     };
@@ -143,7 +143,7 @@ pub(super) fn comment(
         let mut above = (1..*line)
             .rev()
             .take_while(|l| !code.contains(l) && source.lexed.comments.contains_key(l));
-        says(*line) || above.any(says)
+        has_mark(*line) || above.any(has_mark)
     })
 }
 
@@ -173,7 +173,7 @@ fn statement_lines(tokens: &[&Token], at: usize) -> BTreeSet<usize> {
     lines
 }
 
-/// Whether the expression goes on after the block that ends at `i`.
+/// Whether the expression continues after the block that ends at `i`.
 fn continues(tokens: &[&Token], i: usize) -> bool {
     let next = tokens.get(i + 1).map_or("", |t| t.text.as_str());
     matches!(next, ")" | "]" | "," | "." | "?" | "else")

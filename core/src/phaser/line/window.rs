@@ -27,7 +27,7 @@ const ONE: usize = 2;
 /// At least the last phase and the one before.
 const MORE: usize = 3;
 
-/// What carries a phase, for a task that is included in the line.
+/// The carrier of a phase, for a task that is included in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     /// The tree.

@@ -8,7 +8,7 @@
 //!   and gathering is idempotent.
 //! - A fixed master gathers its node by plain stores. No task depends on it: after a while a
 //!   waiting task gathers in its place, so a master that computes, waits on another phaser, or is
-//!   preempted does not block progress for good.
+//!   preempted does not block progress permanently.
 //! - The landing pad is examined after the tree, not before.
 //! - Growth and the assignment of slots take a lock, where the source waits for a ticket.
 //! - Instead of a list of nodes without a master there is a count of how often such a node

@@ -1,14 +1,15 @@
 //! Queues of tasks that are bound to a domain: deques for each domain and worker.
 //!
 //! # Algorithm
-//! Chatterjee 2013, 5.2: a worker pushes to its own deque of the domain, whether it is below that domain or not;
-//! only workers below take from there. Or, the alternative named there: a domain has deques for the workers below
-//! it only, and one inbox for the others ([`Outside`]). Deques are [`BucketDeque`]s, which begin small, and are made when
-//! they are first pushed to. What differs: a count at each domain tells whether a search can succeed.
+//! Chatterjee 2013, 5.2: a worker pushes to its own deque of the domain, whether it is below that
+//! domain or not; only workers below take from there. Or, the alternative named there: a domain has
+//! deques for the workers below it only, and one inbox for the others ([`Outside`]). Deques are
+//! [`BucketDeque`]s, which begin small, and are made when they are first pushed to. What differs: a
+//! count at each domain shows whether a search can succeed.
 //!
 //! # Words
-//! `waiting`, one per domain: incremented before a task is pushed there, decremented by the worker that has taken it.
-//! `deques`: set once, by the worker that pushes; freed with the queues.
+//! `waiting`, one per domain: incremented before a task is pushed there, decremented by the worker
+//! that has taken it. `deques`: set once, by the worker that pushes; freed with the queues.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -27,7 +28,7 @@ use core::ptr;
 /// The initial sizes of a deque: slots in the first bucket, buckets in the first map.
 const FIRST: (usize, usize) = (16, 4);
 
-/// Where a task is queued that is bound to a domain by a worker outside of it.
+/// The queue of a task that is bound to a domain by a worker outside of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
     /// In a deque of the binding worker, which the domain has for every worker.

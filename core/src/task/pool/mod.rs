@@ -62,9 +62,9 @@ pub struct Pool<P: Host> {
     wanted: AtomicUsize,
     closed: AtomicBool,
     visitors: AtomicUsize,
-    /// How phasers of tasks are built.
+    /// The configuration of phasers of tasks.
     phasers: phaser::Config,
-    /// How computations are balanced.
+    /// The parameters of balanced computations.
     balancing: glb::Config,
     scopes: AtomicUsize,
 }
@@ -124,8 +124,8 @@ impl<P: Host> Pool<P> {
         self
     }
 
-    /// Returns the parameters of [`Cx::balance`](super::Cx::balance). Default: one place with a worker for each seat, as
-    /// far as one place can have so many.
+    /// Returns the parameters of [`Cx::balance`](super::Cx::balance). Default: one place with a
+    /// worker for each seat, as far as one place can have that number.
     pub fn balancing(&self) -> &glb::Config {
         &self.balancing
     }
@@ -173,7 +173,8 @@ impl<P: Host> Pool<P> {
         self.workers.len()
     }
 
-    /// Sets the number of workers that run tasks: workers from this number on go on standby as soon as they find no work.
+    /// Sets the number of workers that run tasks: workers from this number on enter standby as soon
+    /// as they find no work.
     pub fn want(&self, workers: usize) {
         // ORDERING: Relaxed: published by the permits below.
         self.wanted.store(workers, Ordering::Relaxed);

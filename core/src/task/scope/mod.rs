@@ -111,7 +111,7 @@ pub(super) struct Scope<S: ScopePool> {
     pool: NonNull<S>,
     /// 0 until the number is assigned.
     id: AtomicUsize,
-    /// How the owner waits for the tasks.
+    /// The owner's wait mode.
     pub wait: Wait,
     /// Whether an abort of the parent scope aborts this one.
     pub cancellable: bool,

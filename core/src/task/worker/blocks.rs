@@ -3,11 +3,12 @@
 //! # Algorithm
 //! A stolen task is made by one thread and freed by another. A general allocator then moves its own
 //! lines between the two with every such task. Here each worker makes its blocks itself and
-//! recycles them. A task that ends on the worker that made it goes back to that worker's own list,
-//! without an atomic access. Other workers gather the blocks of one home, link up to [`BATCH`] of
-//! them and push the chain onto the home's `returned`, by one compare-and-swap. The home takes all
-//! of `returned` by one exchange once its own list is empty: a push compares with the first block
-//! of the list but never reads it, so another list with the same first block (ABA) is harmless.
+//! recycles them. The block of a task that ends on the worker that made it returns to that worker's
+//! own list, without an atomic access. Other workers gather the blocks of one home, link up to
+//! [`BATCH`] of them and push the chain onto the home's `returned`, by one compare-and-swap. The
+//! home takes all of `returned` by one exchange once its own list is empty: a push compares with
+//! the first block of the list but never reads it, so another list with the same first block (ABA)
+//! is harmless.
 //!
 //! The home is stored in the block, since the deque that a task was stolen from need not be its
 //! maker's: a wait passes on a stolen task that it must not run, and a worker that leaves its seat
@@ -22,8 +23,8 @@
 //!
 //! # Words
 //! `returned`: the first block of the list of returned blocks, null if the list is empty. Other
-//! workers push chains onto it; the home takes the whole list.
-//! `next` of a block: written by the worker that owns the block. `home`: constant.
+//! workers push chains onto it; the home takes the whole list. `next` of a block: written by the
+//! worker that owns the block. `home`: constant.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

@@ -52,9 +52,9 @@ pub(super) struct Worker<P: Host> {
     /// The pool that the worker is part of. Accessed by the holder only, as are the fields below.
     pool: Cell<*const Pool<P>>,
     stack: Stack,
-    /// Where the next search for a victim begins.
+    /// The start of the next search for a victim.
     start: Cell<usize>,
-    /// How the running task waits, if its scope is isolated.
+    /// The wait mode of the running task, if its scope is isolated.
     isolation: Cell<Wait>,
     /// A task that is to run before any other.
     next: Cell<Option<Task<P>>>,

@@ -137,7 +137,7 @@ impl Answer {
         }
     }
 
-    /// Whether the result says less than that of a whole run would.
+    /// Whether the result is less complete than that of a whole run.
     fn is_partial(&self) -> bool {
         !self.complete && self.stopped != Some(Reason::Found)
     }

@@ -33,7 +33,7 @@ EXAMPLES:
                                                       that prints the nanoseconds of an episode
 
 An overhead is the time of a loop with the barrier less that of the loop without, by its turns. Barriers
-take turns, sample by sample; a sample whose threads had to wait for others is taken anew, up to 4 times.
+take turns, sample by sample; a sample whose threads had to wait for others is repeated, up to 4 times.
 There is no verdict with more tasks than processors, if threads cannot be
 pinned, and if others used the processors meanwhile. A list of places is as for topo --pin.";
 

@@ -46,7 +46,7 @@ pub(crate) struct Story<'a> {
 }
 
 impl Stories {
-    /// Opens the files that were asked for.
+    /// Opens the requested files.
     pub(crate) fn open(&self) -> Result<Files, Failure> {
         if self.life.is_some() && self.life == self.trace {
             let file = self.life.as_deref().unwrap_or(Path::new("")).display();
@@ -93,7 +93,7 @@ impl Files {
 }
 
 impl Pending {
-    /// Opens the file at `path`, if there is one, which `option` asks for.
+    /// Opens the file at `path`, if there is one, which `option` requests.
     pub(crate) fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         match Output::open(path) {

@@ -28,7 +28,7 @@ EXAMPLES:
   tautline topo --what-if node.xml --pin 'sockets(1)' --json
 
 A list of places is one of threads, cores, ll_caches, numa_domains and sockets, with (N) for the first N,
-or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PIN, else OMP_PLACES, asks for it in
+or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PIN, else OMP_PLACES, requests it in
 runs; TAUTLINE_WARN=0 silences warnings about surprising placements.";
 
 /// Show what the runtime discovers on this machine, and what it will use

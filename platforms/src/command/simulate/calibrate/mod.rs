@@ -104,7 +104,7 @@ impl Measured {
         let bytes: u64 = here.nodes().iter().map(|node| node.bytes).sum();
         let memory = bytes.div_ceil(1 << 30).max(1);
         let mut text = format!(
-            "# Measured by `tautline simulate --calibrate`; what is assumed says so.\n\
+            "# Measured by `tautline simulate --calibrate`; assumed values are marked.\n\
              name = \"calibrated\"\n\
              title = \"A machine with {cores} {cpu} cores, as measured\"\n\
              sources = [\"measured on the machine itself, with the shipped code, each figure a median\"]\n\

@@ -1,49 +1,49 @@
 //! A better bound on its way to every place, by the protocol that ships.
 //!
-//! Improvements are found at any place and any time, and passed on as the workers do it: a bound
-//! better than the last one passed on goes out along the lifelines. Meanwhile the home, which has no
-//! other work, asks its lifelines and finds the end.
+//! Improvements are found at any place and any time, and sent as the workers do it: a bound better
+//! than the last one sent is sent along the lifelines. Meanwhile the home, which has no other work,
+//! sends requests along its lifelines and detects the end.
 
 use super::{Flaw, Interner, System, replace_mail};
 use tautline_core::PlaceId;
 use tautline_core::glb::{Actions, Message, Protocol};
 use tautline_core::lifeline::{Graph, Phase};
 
-/// What is done wrong on purpose.
+/// A deliberate error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slip {
-    /// Nothing.
+    /// No error.
     None,
-    /// A place takes in the bounds that it receives, but sends them to no other place.
-    TellNobody,
-    /// A place passes on what it is told, but does not take it in.
-    TakeNothingIn,
-    /// A place passes on what it is told, better or not.
-    TellAnything,
+    /// A place applies the bounds that it receives, but sends them to no other place.
+    SendNothing,
+    /// A place sends on the bounds that it receives, but does not apply them.
+    ApplyNothing,
+    /// A place sends on every bound that it receives, better or not.
+    SendEverything,
     /// A bound is lost on its way.
     Lose,
     /// The home waits for the bounds.
     WaitAtTheEnd,
 }
 
-/// Places that tell each other bounds.
+/// Places that send each other bounds.
 #[derive(Debug)]
-pub struct Whisper {
+pub struct Gossip {
     graph: Graph,
     places: u32,
-    /// The improvements to come, in any order.
+    /// The remaining improvements, in any order.
     finds: Vec<usize>,
     slip: Slip,
     sites: Interner<Site>,
     mails: Interner<Mail>,
 }
 
-/// What one place knows, and what it has told: bit v is value v.
+/// The bounds that one place knows, and those that it has sent: bit v is value v.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Site {
     protocol: Protocol,
     known: usize,
-    told: u32,
+    has_sent: u32,
     /// The worker that found the bound has not checked yet whether to send it. Other working workers may
     /// check, but at a place without work no worker does.
     must_look: bool,
@@ -62,20 +62,20 @@ impl Mail {
     }
 }
 
-/// One thing that can happen.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A task of this place finds this value.
     Find(PlaceId, usize),
-    /// A worker of this place looks whether there is something to tell.
+    /// A worker of this place checks whether there is a bound to send.
     Look(PlaceId),
     /// The home runs dry.
     Dry,
-    /// A message comes in.
+    /// A message is delivered.
     Deliver(u32),
 }
 
-/// The world around one place during one event.
+/// The surroundings of one place during one event.
 struct Around {
     known: usize,
     takes_in: bool,
@@ -118,14 +118,14 @@ impl Actions<()> for Around {
 const DONE: usize = 0;
 /// Bounds sent.
 const SENT: usize = 1;
-/// A place told what it had told before, or worse.
+/// The place was sent a bound that it had been sent before, or a worse one.
 const AGAIN: usize = 2;
 /// Bit i: improvement i has been found.
 const FOUND: usize = 3;
 const SITES: usize = 4;
 
-impl Whisper {
-    /// `places` places that find `finds`, small numbers above 0.
+impl Gossip {
+    /// Creates `places` places that find `finds`, small numbers above 0.
     pub fn new(places: u32, graph: Graph, finds: &[usize]) -> Self {
         Self {
             graph,
@@ -137,7 +137,7 @@ impl Whisper {
         }
     }
 
-    /// The same with something done wrong.
+    /// Adds a deliberate error.
     pub fn with_slip(mut self, slip: Slip) -> Self {
         self.slip = slip;
         self
@@ -155,7 +155,7 @@ impl Whisper {
         self.finds.iter().copied().min().unwrap_or(usize::MAX)
     }
 
-    /// The most messages that so many different bounds may take.
+    /// Returns the maximum number of messages for this number of different bounds.
     fn allowance(&self) -> u32 {
         let mut values = self.finds.clone();
         values.sort_unstable();
@@ -166,7 +166,7 @@ impl Whisper {
         (values.len() * edges) as u32
     }
 
-    /// Lets `act` happen at `here`; mail number `without` is taken away.
+    /// Performs `act` at `here`, without message number `without`.
     fn event(
         &mut self,
         state: &[u32],
@@ -178,17 +178,17 @@ impl Whisper {
         let mut site = self.site(state, here);
         let mut around = Around {
             known: site.known,
-            takes_in: self.slip != Slip::TakeNothingIn,
+            takes_in: self.slip != Slip::ApplyNothing,
             sent: Vec::new(),
             done: 0,
         };
         act(&mut site.protocol, &mut around);
         let mut mails = Vec::new();
-        let mut told = None;
+        let mut has_sent = None;
         let mut bounds = 0;
         for (to, message) in around.sent {
             if let Message::Bound(bound) = message {
-                told = Some(bound);
+                has_sent = Some(bound);
                 bounds += 1;
             }
             let mail = Mail {
@@ -200,13 +200,13 @@ impl Whisper {
         }
         replace_mail(state, self.mail_at(), without, &mails, next);
         next[SENT] += bounds;
-        if let Some(bound) = told {
-            let best = site.told.trailing_zeros() as usize;
+        if let Some(bound) = has_sent {
+            let best = site.has_sent.trailing_zeros() as usize;
             next[AGAIN] |= u32::from(bound >= best);
-            site.told |= 1 << bound;
+            site.has_sent |= 1 << bound;
         }
         site.known = around.known;
-        site.must_look &= site.known < site.protocol.whispered();
+        site.must_look &= site.known < site.protocol.announced();
         next[DONE] += around.done;
         next[SITES + here.index()] = self.sites.number(site).0;
     }
@@ -222,8 +222,8 @@ impl Whisper {
             }
             protocol.on(from, message.clone(), around);
             match slip {
-                Slip::TellNobody if is_bound => around.sent.clear(),
-                Slip::TellAnything if is_bound && around.sent.is_empty() => {
+                Slip::SendNothing if is_bound => around.sent.clear(),
+                Slip::SendEverything if is_bound && around.sent.is_empty() => {
                     let again = lifelines.iter().map(|to| (*to, message.clone()));
                     around.sent.extend(again);
                 }
@@ -242,7 +242,7 @@ impl Whisper {
     }
 }
 
-impl System for Whisper {
+impl System for Gossip {
     type Step = Step;
 
     fn start(&mut self) -> Vec<u32> {
@@ -251,7 +251,7 @@ impl System for Whisper {
             let site = Site {
                 protocol: Protocol::new(place, self.places, self.graph, 0),
                 known: usize::MAX,
-                told: 0,
+                has_sent: 0,
                 must_look: false,
             };
             state.push(self.sites.number(site).0);
@@ -268,7 +268,7 @@ impl System for Whisper {
                 }
                 let value = self.finds[find];
                 let mut site = self.site(state, here);
-                site.must_look |= value < site.known && value < site.protocol.whispered();
+                site.must_look |= value < site.known && value < site.protocol.announced();
                 site.known = site.known.min(value);
                 next.clear();
                 next.extend_from_slice(state);
@@ -279,9 +279,9 @@ impl System for Whisper {
             let Site {
                 protocol, known, ..
             } = self.site(state, here);
-            if known < protocol.whispered() {
+            if known < protocol.announced() {
                 let act = |protocol: &mut Protocol, around: &mut Around| {
-                    protocol.whisper(known, around);
+                    protocol.announce(known, around);
                 };
                 self.event(state, here, None, act, &mut next);
                 each(Step::Look(here), &next);
@@ -334,7 +334,7 @@ impl System for Whisper {
     fn show(&self, step: Step) -> String {
         match step {
             Step::Find(here, value) => format!("{here}: finds {value}"),
-            Step::Look(here) => format!("{here}: tells what it knows"),
+            Step::Look(here) => format!("{here}: sends its bound"),
             Step::Dry => "home: runs dry".into(),
             Step::Deliver(mail) => {
                 let Mail { from, to, message } = &*self.mails.value(mail);

@@ -1,17 +1,21 @@
-//! One worker of a place: look outside, compute, look outside.
+//! One worker of a place: polls, computes, polls again.
 //!
 //! # Algorithm
-//! Finnerty 2022, worker routine. A turn is: start an idle worker, feed the reserve for
-//! this place, feed the one for other places, answer recorded thieves, pass a better bound on, let
-//! messages be served, work off one grain. A dry worker looks in the place's reserve, then in the
-//! other one, then leaves.
+//! Finnerty 2022, worker routine. A turn is: start an idle worker, feed the reserve of this place,
+//! feed the one for other places, answer recorded thieves, send a better bound, let messages be
+//! served, process one grain. A dry worker checks the place's reserve, then the other one, then
+//! leaves.
 //!
-//! It is written as steps, between which the caller may let time pass: threads run them one after the
-//! other, a simulator charges each with its cost. Where the order of two workers matters (the flag
-//! of a reserve is read in one step, the work put in in the next) they can come in between.
+//! It is written as steps, between which the caller may let time pass: threads run them in
+//! sequence, a simulator charges each with its cost. Where the order of two workers matters (the
+//! flag of a reserve is read in one step, the work is added in the next) their steps can
+//! interleave.
 //!
-//! In the steady state a turn costs a few plain loads of words that rarely change and one store to a
-//! line of the worker's own; the clock is read on a few turns only, and on none if the grain is fixed.
+//! In the steady state a turn costs a few plain loads of words that rarely change and one store to
+//! a line of the worker's own; the clock is read in a few turns only, and in none if the grain is
+//! fixed.
+
+mod step;
 
 use crate::glb::team::put;
 use crate::glb::{
@@ -21,8 +25,10 @@ use crate::grain::{Pace, Sample};
 use crate::id::WorkerId;
 use crate::lifeline::Reserve;
 use crate::port::{Park, Port};
+use step::Next;
+pub use step::{Pile, Step};
 
-/// Tasks after which a worker tells the [`Control`] how far it is: some milliseconds.
+/// Tasks after which a worker reports its progress to the [`Control`]: some milliseconds.
 const REPORT_AFTER: usize = 1 << 16;
 
 /// A thread that works for a place.
@@ -32,7 +38,7 @@ pub struct Worker<'a, B: Bag, P, O> {
     port: P,
     control: &'a Control,
     next: Next<B>,
-    /// The worker's own work, from being started to leaving.
+    /// The worker's own work, from its start until it leaves.
     bag: Option<B>,
     pace: Option<Pace>,
     meter: Meter<O>,
@@ -40,75 +46,19 @@ pub struct Worker<'a, B: Bag, P, O> {
     unreported: usize,
 }
 
-/// What a worker has to show at the end.
+/// The account of a worker at the end.
 #[derive(Debug)]
 pub struct Account<O> {
     /// Tasks done.
     pub tasks: u64,
-    /// Where the time went.
+    /// The ticks spent in each state.
     pub times: Times,
-    /// What saw it.
+    /// The observer of the worker.
     pub observer: O,
 }
 
-/// The two reserves of a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pile {
-    /// For the workers of the place itself.
-    Intra,
-    /// For other places.
-    Inter,
-}
-
-/// What a worker did in one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
-    /// It was started.
-    Started,
-    /// It started another worker, with a part of its work if it could be divided.
-    Grew,
-    /// It divided its work to put a part into a reserve.
-    Divided,
-    /// It put that part in.
-    Fed(Pile),
-    /// It gave to recorded thieves.
-    Answered,
-    /// It told other places a better bound.
-    Whispered,
-    /// It served a message.
-    Served,
-    /// It is done with looking outside.
-    Looked,
-    /// It did so many tasks.
-    Worked(usize),
-    /// It looked into a reserve, and took work if there was any.
-    Took(Pile),
-    /// It ran dry and left.
-    Left,
-    /// It has nothing to do until it is woken.
-    Parked,
-    /// The computation is over.
-    Ended,
-}
-
-/// What a worker does next.
-enum Next<B> {
-    Aside,
-    Turn,
-    FeedIntra,
-    FeedInter,
-    Put(Pile, B),
-    Answer,
-    Whisper,
-    Serve,
-    StepBack,
-    Work,
-    Take(Pile),
-    Leave,
-}
-
 impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
-    /// Thread `me` of the [`Config::threads`](crate::glb::Config::threads) of the place.
+    /// Creates thread `me` of the [`Config::threads`](crate::glb::Config::threads) of the place.
     pub fn new(
         team: &'a Team<B>,
         me: WorkerId,
@@ -135,7 +85,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// Works and serves until the computation is closed, on a thread of its own.
+    /// Works and serves until the computation is closed, on a dedicated thread.
     pub fn run(mut self) -> Account<O>
     where
         P: Park,
@@ -149,7 +99,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// The account of a worker that has [`Ended`](Step::Ended).
+    /// Returns the account of a worker that has [`Ended`](Step::Ended).
     pub fn close(mut self) -> Account<O> {
         self.report();
         let (times, observer) = self.meter.finish(self.port.now());
@@ -160,7 +110,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// The reserve that the next step locks, if it does.
+    /// Returns the reserve that the next step locks, if it does.
     pub fn wants(&self) -> Option<Pile> {
         match self.next {
             Next::Put(pile, _) | Next::Take(pile) => Some(pile),
@@ -168,12 +118,12 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// The next step is to do tasks.
+    /// Whether the next step processes tasks.
     pub fn will_work(&self) -> bool {
         matches!(self.next, Next::Work)
     }
 
-    /// Does the next thing.
+    /// Performs the next step.
     #[inline]
     pub fn step(&mut self) -> Step {
         self.step_with(B::process)
@@ -190,7 +140,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             Next::FeedInter => self.feed_inter(),
             Next::Put(pile, work) => self.put(pile, work),
             Next::Answer => self.answer(),
-            Next::Whisper => self.whisper(),
+            Next::Announce => self.announce(),
             Next::Serve => self.let_serve(),
             Next::StepBack => self.stay_back(),
             Next::Take(pile) => self.take(pile),
@@ -198,7 +148,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// Without work: starts if it was claimed, serves, or steps aside.
+    /// Proceeds without work: starts if it was claimed, serves, or parks.
     fn aside(&mut self) -> Step {
         self.next = Next::Aside;
         if self.port.is_closed() {
@@ -211,7 +161,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             return Step::Served;
         }
         self.report();
-        // A worker that stepped back at the gate waits for this thread, not for a message.
+        // A worker that yields at the gate waits for this thread, not for a message.
         self.open_gate();
         self.enter(if self.team.is_stealing() {
             State::Stealing
@@ -222,13 +172,13 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     fn may_work(&self) -> bool {
-        self.me != self.team.steward()
+        self.me != self.team.server()
     }
 
     fn start(&mut self) -> Step {
         if !self.team.inbox.is_empty() {
-            // This worker may have been woken for that message: pass the call on.
-            self.team.ring(&self.port);
+            // This worker may have been woken for that message: pass the wake-up on.
+            self.team.wake_server(&self.port);
         }
         let slot = &self.team.slots[self.me.index()];
         self.bag = slot.bag.lock(&self.port).take();
@@ -303,7 +253,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         Step::Divided
     }
 
-    /// The flag is not read again: two workers that both saw it feed both (Finnerty 2022, T5).
+    /// The flag is not read again: two workers that both observed it feed both (Finnerty 2022, T5).
     #[cold]
     fn put(&mut self, pile: Pile, work: B) -> Step {
         self.reserve(pile).feed(work, B::merge, &self.port);
@@ -311,7 +261,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         Step::Fed(pile)
     }
 
-    /// What follows in a turn on feeding this reserve.
+    /// Returns the step of a turn that follows the feeding of this reserve.
     fn after(pile: Pile) -> Next<B> {
         match pile {
             Pile::Intra => Next::FeedInter,
@@ -327,21 +277,21 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             if let Some(bag) = &mut self.bag {
                 team.surplus(bag, self.me, &self.port);
             }
-            self.next = Next::Whisper;
+            self.next = Next::Announce;
             return Step::Answered;
         }
-        self.whisper()
+        self.announce()
     }
 
     #[inline]
-    fn whisper(&mut self) -> Step {
+    fn announce(&mut self) -> Step {
         match self.news() {
-            Some(bound) => self.tell(bound, Next::Serve),
+            Some(bound) => self.announce_bound(bound, Next::Serve),
             None => self.let_serve(),
         }
     }
 
-    /// A bound that the other places have not been told.
+    /// Returns a bound that has not been sent to the other places.
     #[inline]
     fn news(&self) -> Option<usize> {
         let bound = B::bound(&self.team.shared)?.get();
@@ -349,14 +299,14 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     #[cold]
-    fn tell(&mut self, bound: usize, next: Next<B>) -> Step {
+    fn announce_bound(&mut self, bound: usize, next: Next<B>) -> Step {
         self.enter(State::Distributing);
-        self.team.whisper(bound, self.me, &self.port);
+        self.team.announce(bound, self.me, &self.port);
         self.next = next;
-        Step::Whispered
+        Step::Announced
     }
 
-    /// Messages may wait while this worker has work.
+    /// Serves messages, or lets them be served, while this worker has work.
     #[inline]
     fn let_serve(&mut self) -> Step {
         if !self.team.inbox.is_empty() {
@@ -386,23 +336,23 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             return false;
         }
         self.enter(State::Probing);
-        let letter = self.team.inbox.pop(&self.port);
-        let served = letter.is_some();
-        if let Some(letter) = letter {
-            self.team.on(letter, own, self.me, &self.port);
+        let envelope = self.team.inbox.pop(&self.port);
+        let served = envelope.is_some();
+        if let Some(envelope) = envelope {
+            self.team.on(envelope, own, self.me, &self.port);
         }
         self.open_gate();
         served
     }
 
-    /// Gives way to the steward until one message has been served.
+    /// Yields to the server thread until one message has been served.
     #[cold]
     fn step_back(&mut self) -> Step {
         if let Some(pace) = &mut self.pace {
             pace.waits();
         }
         self.enter(State::Idle);
-        self.port.unpark(self.team.steward());
+        self.port.unpark(self.team.server());
         self.next = Next::StepBack;
         Step::Parked
     }
@@ -418,14 +368,14 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn work(&mut self, process: impl FnOnce(&mut B, usize, &B::Shared) -> usize) -> Step {
-        // Here and not when the look ended: a simulator lets its time pass in between.
+        // Here and not at the end of the polling phase: a simulator lets its time pass in between.
         if let Some(pace) = &mut self.pace {
             pace.looked(|| self.port.now());
         }
         if self.meter.state() != State::Computing {
             self.enter(State::Computing);
         }
-        let bag = self.bag.as_mut().expect("a worker at work has a bag");
+        let bag = self.bag.as_mut().expect("a running worker has a bag");
         let done = process(bag, self.team.grain(), &self.team.shared);
         if let Some(reason) = bag.verdict() {
             self.control.stop(reason);
@@ -443,7 +393,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     fn look_for_work(&mut self) -> Step {
         if let Some(bound) = self.news() {
-            return self.tell(bound, Next::Turn);
+            return self.announce_bound(bound, Next::Turn);
         }
         let Team { intra, inter, .. } = self.team;
         self.next = if !intra.is_empty() {
@@ -471,7 +421,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         Step::Took(pile)
     }
 
-    /// The bag is put back, empty or not; whoever starts this worker again adds to it.
+    /// The bag is stored, empty or not; the thread that starts this worker again adds to it.
     fn leave(&mut self) -> Step {
         let slot = &self.team.slots[self.me.index()];
         *slot.bag.lock(&self.port) = self.bag.take();
@@ -513,7 +463,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         }
     }
 
-    /// An activity has ended: whoever stepped back for it goes on.
+    /// Releases the worker that yields at the gate, since an activity has ended.
     fn open_gate(&self) {
         if let Some(worker) = self.team.gate.release() {
             self.port.unpark(worker);
