@@ -1,6 +1,6 @@
 //! The core of Tautline: `no_std`, generic over the machine.
 //!
-//! From the bottom up: [`sync`] and [`port`]; the lock-free structures ([`deque`], [`phaser`]); the
+//! From the bottom up: [`sync`], [`port`] and [`watch`]; the lock-free structures ([`deque`], [`phaser`]); the
 //! grain tuner ([`grain`]) and the tree of memories ([`hierarchy`]); protocols as state machines
 //! without I/O ([`lifeline`], [`finish`], [`flow`]); and the drivers that programs are written
 //! against ([`task`], [`glb`]). A module imports only from layers below its own.
@@ -30,5 +30,6 @@ pub mod port;
 pub mod sync;
 #[cfg(feature = "alloc")]
 pub mod task;
+pub mod watch;
 
 pub use id::{PlaceId, WorkerId};

@@ -383,7 +383,7 @@ impl<'a, F> Glb<'a, F> {
     /// ```
     ///
     /// # Errors
-    /// A setting out of bounds; nothing has run then.
+    /// A setting out of bounds, or a file that cannot be written; nothing has run then.
     ///
     /// # Panics
     /// With the payload of the first panic of a task, after all workers have stopped.
@@ -402,7 +402,14 @@ impl<'a, F> Glb<'a, F> {
             Ground::Own(_, started) => {
                 plan = self.plan()?;
                 let config = self.config_of(&plan)?;
-                (started.get_or_init(|| Runtime::start(plan)), config)
+                let runtime = match started.get() {
+                    Some(runtime) => runtime,
+                    None => {
+                        let runtime = Runtime::start(plan)?;
+                        started.get_or_init(|| runtime)
+                    }
+                };
+                (runtime, config)
             }
         };
         let alone = Control::new();

@@ -225,6 +225,7 @@ mod sum;
 pub mod synthetic;
 pub mod tsp;
 pub mod uts;
+pub mod watch;
 
 pub use error::{Error, Result};
 pub use file::FileError;

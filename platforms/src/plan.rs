@@ -9,6 +9,7 @@
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
+//! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
 //!
 //! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
 //! as unset; a malformed one is an error that names it, its value, and what is allowed. [`Plan::explain`]
@@ -24,6 +25,7 @@ use crate::phaser;
 use crate::pinning::{self, Pinning};
 use crate::platform;
 use crate::rules::{self, Rules};
+use crate::watch::Observe;
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
 use tautline_core::glb::Config;
@@ -67,6 +69,7 @@ pub struct Builder {
     platform: Option<Platform>,
     outside: Outside,
     phasers: Option<phaser::Config>,
+    pub(crate) observe: Option<Observe>,
 }
 
 /// All settings of a runtime, checked; [`Builder::build`] starts it.
@@ -91,6 +94,8 @@ pub struct Plan {
     /// The balancer's rules that the environment requests.
     pub rules: Rules,
     choices: Vec<Choice>,
+    /// What is recorded of the workers.
+    pub observe: Observe,
 }
 
 impl Plan {
@@ -126,6 +131,7 @@ impl Plan {
             cpus: self.cpus.clone(),
             phasers: self.phasers,
             balancing: self.balancing,
+            watcher: None,
         }
     }
 }
@@ -170,6 +176,7 @@ impl Builder {
             platform: None,
             outside: Outside::default(),
             phasers: None,
+            observe: None,
         }
     }
 
@@ -334,6 +341,7 @@ impl Builder {
             phasers,
             rules,
             choices,
+            observe: self.observed()?,
         })
     }
 
@@ -411,6 +419,16 @@ impl Builder {
         };
         let surprise = pinning.surprise(workers, pinned);
         Ok(passed_over.into_iter().chain(surprise).collect())
+    }
+
+    /// What is recorded of the workers.
+    fn observed(&self) -> Result<Observe> {
+        let observe = self.observe.clone().unwrap_or_default();
+        let environment = match self.environment {
+            true => Observe::from_environment()?,
+            false => Observe::default(),
+        };
+        observe.or(environment).check()
     }
 
     /// How many places and workers there are, if either was set.

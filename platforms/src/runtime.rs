@@ -4,10 +4,11 @@
 use crate::choice::{Choice, Source};
 use crate::pinning::Claim;
 use crate::plan::refuse;
+use crate::watch::{Dump, TimeTable, Watch};
 use crate::{Error, Result};
 use tautline_core::PlaceId;
 use tautline_core::glb::Bag;
-use tautline_node::pool::{Node, Threads};
+use tautline_node::pool::{self, Node, Threads};
 
 pub use crate::plan::{Builder, Plan};
 pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
@@ -41,8 +42,16 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 #[derive(Debug)]
 pub struct Runtime {
     threads: Threads,
+    /// Dropped after the threads have ended, when it writes what was recorded.
+    watch: Watch,
     plan: Plan,
     processors: Claim,
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.watch.detach();
+    }
 }
 
 impl Runtime {
@@ -74,19 +83,25 @@ impl Runtime {
         Builder::new()
     }
 
-    pub(crate) fn start(plan: Plan) -> Self {
+    pub(crate) fn start(plan: Plan) -> Result<Self> {
         plan.warn();
         let processors = Claim::new(&plan.cpus);
-        let threads = Threads::start(&plan.threads());
+        let mut watch = Watch::open(&plan)?;
+        let threads = Threads::start(&pool::Plan {
+            watcher: watch.watcher(&plan),
+            ..plan.threads()
+        });
+        watch.attach(&plan, &threads)?;
         let (wanted, started) = (plan.workers(), threads.workers());
         if started < wanted {
             eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
         }
-        Self {
+        Ok(Self {
             threads,
+            watch,
             plan,
             processors,
-        }
+        })
     }
 
     /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
@@ -183,6 +198,18 @@ impl Runtime {
         choices
     }
 
+    /// Returns the time that each worker has spent in each state until now; `None` if the runtime is
+    /// not [observed](Builder::observe).
+    pub fn times(&self) -> Option<TimeTable> {
+        self.watch.times()
+    }
+
+    /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
+    /// worker, so it serves to find out why a program does not continue.
+    pub fn dump(&self) -> Dump {
+        Dump::of(self.threads.pool())
+    }
+
     /// Returns the settings with which this runtime was built.
     ///
     /// ```
@@ -242,8 +269,8 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// As [`plan`](Self::plan).
+    /// As [`plan`](Self::plan); or a file of [`observe`](Self::observe) that cannot be written.
     pub fn build(&self) -> Result<Runtime> {
-        Ok(Runtime::start(self.plan()?))
+        Runtime::start(self.plan()?)
     }
 }

@@ -13,7 +13,9 @@ use crate::{Board, LINES, Lines};
 use alloc::boxed::Box;
 use core::convert::Infallible;
 use tautline_core::WorkerId;
-use tautline_core::port::{Barrier, Clock, Fence, Line, Park, Relax, Thread, Unpark, Unwind};
+use tautline_core::port::{
+    Barrier, Clock, Fence, Line, Park, Relax, Thread, Unpark, Unwind, Watch,
+};
 use tautline_core::sync::{AtomicUsize, CachePadded, Ordering, Permit, full_fence};
 
 /// Neither a worker nor a hart.
@@ -146,6 +148,8 @@ unsafe impl<B: Board> Thread for Manycore<B> {
         self.board.on_more_stack(body);
     }
 }
+
+impl<B: Board> Watch for Manycore<B> {}
 
 /// There is no unwinding: a panic ends the board.
 // SAFETY: nothing unwinds.

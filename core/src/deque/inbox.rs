@@ -87,6 +87,12 @@ impl<M> Inbox<M> {
         self.pending.load(Ordering::Relaxed) == 0
     }
 
+    /// Returns the number of messages, as a hint.
+    pub fn len(&self) -> usize {
+        // ORDERING: Relaxed: a hint (I1).
+        self.pending.load(Ordering::Relaxed)
+    }
+
     /// Whether there is no message, settled against every push by the lock: a push that this does
     /// not observe observes what the caller did before.
     pub fn is_settled_empty(&self, relax: &impl Relax) -> bool {

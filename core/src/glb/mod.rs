@@ -21,10 +21,11 @@ mod team;
 mod worker;
 
 pub use crate::finish::Reason;
+pub use crate::watch::{Meter, Observer, State, Times};
 pub use bag::{Bag, Share, Task, Tasks};
 pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use run::{Collected, PlaceRun, Run, collect};
-pub use stats::{Loot, Meter, Observer, State, Steals, Tally, Times};
+pub use stats::{Loot, Steals, Tally};
 pub use team::Team;
 pub use worker::{Account, Pile, Step, Worker};

@@ -26,6 +26,11 @@ impl<P: Relax + Barrier> Registration<P> {
         Phaser(Arc::clone(self.shared()))
     }
 
+    /// The port of the phaser.
+    pub fn port(&self) -> &P {
+        &self.shared().port
+    }
+
     /// Whether the task is registered on `phaser`.
     ///
     /// ```

@@ -18,6 +18,7 @@ mod transport;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod unwind;
 
+pub use crate::watch::Watch;
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
 pub use park::{Clock, Park, Unpark};
@@ -33,6 +34,6 @@ pub trait Port<M>: Clock + Relax + Transport<M> + Unpark {}
 impl<M, P: Clock + Relax + Transport<M> + Unpark> Port<M> for P {}
 
 /// The capabilities required by the workers of one pool of tasks.
-pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static {}
+pub trait Host: Clock + Fence + Park + Relax + Thread + Unwind + Watch + Sync + 'static {}
 
-impl<P: Clock + Fence + Park + Relax + Thread + Unwind + Sync + 'static> Host for P {}
+impl<P: Clock + Fence + Park + Relax + Thread + Unwind + Watch + Sync + 'static> Host for P {}

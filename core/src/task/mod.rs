@@ -19,7 +19,7 @@ pub use balance::{Balance, Unobserved};
 pub use cx::Cx;
 pub use future::TaskCx;
 pub use phased::{Accumulates, Member, Phased, PoolPort, Request};
-pub use pool::{Idle, Outside, Pool};
+pub use pool::{Idle, Inspection, Outside, Pool};
 pub use scope::Cancelled;
 pub use seat::Seat;
 pub use wait::Wait;

@@ -5,6 +5,7 @@ use super::pool::Pool;
 use super::worker::Worker;
 use crate::id::WorkerId;
 use crate::port::Host;
+use crate::watch::State;
 use core::marker::PhantomData;
 
 /// A thread's membership among the workers of a pool, lent by [`Pool::with_seat`].
@@ -41,6 +42,7 @@ impl<P: Host> Seat<'_, P> {
 impl<P: Host> Drop for Seat<'_, P> {
     fn drop(&mut self) {
         self.worker.inject_all();
+        self.worker.retire();
         // SAFETY: the calling thread holds this seat, and releases it next.
         unsafe { self.worker.pool().port().set_current(None) };
         self.worker.release();
@@ -109,6 +111,7 @@ impl<P: Host> Pool<P> {
         free.then(|| {
             // SAFETY: the calling thread holds the seat, until the drop of `Seat` has reset this.
             unsafe { self.port().set_current(Some(worker.id())) };
+            worker.enter(State::Computing);
             body(&Seat {
                 worker,
                 one_thread: PhantomData,

@@ -3,6 +3,8 @@
 use crate::finish::Counter;
 use core::mem;
 
+pub(super) use crate::watch::Awaits;
+
 /// The mode in which a worker waits for the tasks of a scope.
 ///
 /// ```
@@ -28,6 +30,9 @@ pub enum Wait {
 
 /// An event that a worker can wait for.
 pub(super) trait Awaited {
+    /// What the worker waits for, as it is reported.
+    const AWAITS: Awaits;
+
     /// Returns whether the event has happened. Acquire.
     fn is_done(&self) -> bool;
 
@@ -37,6 +42,8 @@ pub(super) trait Awaited {
 }
 
 impl Awaited for Counter {
+    const AWAITS: Awaits = Awaits::Scope;
+
     fn is_done(&self) -> bool {
         self.is_done()
     }

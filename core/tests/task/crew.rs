@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::WorkerId;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::task::Pool;
 
 /// The context of the tasks of these tests.
@@ -167,6 +167,8 @@ unsafe impl Thread for Crew {
         HERE.set((self, worker));
     }
 }
+
+impl Watch for Crew {}
 
 // SAFETY: `catch_unwind` does not unwind.
 unsafe impl Unwind for Crew {

@@ -7,10 +7,18 @@ use std::ffi::OsStr;
 use std::process::ExitCode;
 use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
-use tautline::platform;
+use tautline::{platform, watch};
 
 /// The variables that no option stands for.
-const OTHERS: [&str; 3] = [WARN_VARIABLE, DEGREE_VARIABLE, platform::VARIABLE];
+const OTHERS: [&str; 7] = [
+    WARN_VARIABLE,
+    DEGREE_VARIABLE,
+    platform::VARIABLE,
+    watch::TRACE_VARIABLE,
+    watch::LIFE_VARIABLE,
+    watch::TIMES_VARIABLE,
+    watch::DUMP_VARIABLE,
+];
 
 /// Prints help and version unchanged, and any error as one line that names option, value and what is
 /// allowed.

@@ -1,6 +1,6 @@
 //! A worker's whole life in a fixed number of buckets.
 
-use crate::glb::{Observer, State};
+use tautline_core::watch::{Observer, State};
 
 /// Ticks by state.
 type Ticks = [u64; State::ALL.len()];
@@ -34,8 +34,8 @@ impl Life {
 
     /// The ticks by state in each of `columns` equal parts of the `length` ticks from `began` on. A
     /// bucket that lies in several columns is shared out evenly.
-    pub fn columns(&self, began: u64, length: f64, columns: usize) -> Vec<[f64; 5]> {
-        let mut parts = vec![[0.0; 5]; columns];
+    pub fn columns(&self, began: u64, length: f64, columns: usize) -> Vec<[f64; State::ALL.len()]> {
+        let mut parts = vec![[0.0; State::ALL.len()]; columns];
         let scale = columns as f64 / length.max(1.0);
         for (start, ticks) in self.buckets() {
             // Clocks of two processors may differ a little: nothing lies before the beginning.

@@ -7,17 +7,21 @@
 #![forbid(unsafe_code)]
 
 mod life;
+mod output;
 mod picture;
 mod plot;
 mod scale;
 mod trace;
 
 pub use life::Life;
+pub use output::Output;
 pub use picture::Picture;
 pub use plot::{Axis, Plot, Series};
 pub use trace::{Trace, write_trace};
 
-use crate::glb::{Observer, PlaceId, Run, State, WorkerId};
+use tautline_core::glb::Run;
+use tautline_core::watch::{Observer, State};
+use tautline_core::{PlaceId, WorkerId};
 
 /// Observes one worker.
 ///

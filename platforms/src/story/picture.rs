@@ -1,9 +1,10 @@
 //! The life story as one page: no network, no library, light and dark.
 
 use super::{Clock, Life, Watched};
-use crate::glb::{PlaceRun, State, Times};
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use tautline_core::glb::PlaceRun;
+use tautline_core::watch::{State, Times};
 
 /// The page, with `{{NAME}}` where the run's own data go.
 const PAGE: &str = include_str!("picture.html");
@@ -133,7 +134,8 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::glb::{Observer, PlaceId, WorkerId};
+    use tautline_core::watch::Observer;
+    use tautline_core::{PlaceId, WorkerId};
 
     fn page(places: u32) -> String {
         let mut life = Life::default();

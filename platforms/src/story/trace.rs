@@ -1,10 +1,10 @@
 //! The latest stretches of every worker, as a trace that Perfetto and Chrome load.
 
 use super::{Clock, Watched};
-use crate::glb::{Observer, State};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
+use tautline_core::watch::{Observer, State};
 
 /// A stretch of time in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl fmt::Display for Micro {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::glb::{PlaceId, WorkerId};
+    use tautline_core::{PlaceId, WorkerId};
 
     const CLOCK: Clock = Clock {
         began: 1_000,

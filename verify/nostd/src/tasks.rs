@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::task::Poll;
 use tautline_core::WorkerId;
 use tautline_core::flow::Ddf;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::task::{Cx, Pool};
 
 const BYTES: usize = 4 << 20;
@@ -100,6 +100,8 @@ unsafe impl Thread for Bare {
         self.here.store(here, Ordering::Relaxed);
     }
 }
+
+impl Watch for Bare {}
 
 // SAFETY: nothing unwinds.
 unsafe impl Unwind for Bare {

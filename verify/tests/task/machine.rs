@@ -9,7 +9,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::WorkerId;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::sync::{Permit, full_fence};
 use tautline_core::task::{Cx, Pool};
 use tautline_verify::model::Turns;
@@ -162,6 +162,8 @@ unsafe impl Thread for Machine {
         HERE.with(|here| here.set(worker));
     }
 }
+
+impl Watch for Machine {}
 
 // SAFETY: `catch_unwind` does not unwind.
 unsafe impl Unwind for Machine {

@@ -16,12 +16,31 @@ use tautline_core::hierarchy::Hierarchy;
 use tautline_core::lifeline::Crew;
 use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
+use tautline_core::watch::State;
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
 const STACK_BYTES: usize = 64 << 20;
 
 /// Seats for threads from outside that enter the pool at the same time; others wait.
 const CALLERS: usize = 4;
+
+/// Receives the changes of state of all workers: the worker, and its state from then on. `None` stands
+/// for a worker whose thread has left. Called by the worker's thread; must not block.
+#[derive(Clone)]
+pub struct Watcher(Arc<dyn Fn(WorkerId, Option<State>) + Send + Sync>);
+
+impl Watcher {
+    /// Calls `changed` at each change.
+    pub fn new(changed: impl Fn(WorkerId, Option<State>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(changed))
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watcher")
+    }
+}
 
 /// What threads are started with.
 #[derive(Clone, Debug)]
@@ -40,6 +59,8 @@ pub struct Plan {
     pub phasers: phaser::Config,
     /// How computations are balanced.
     pub balancing: glb::Config,
+    /// What receives the changes of state of the workers.
+    pub watcher: Option<Watcher>,
 }
 
 impl Plan {
@@ -59,7 +80,13 @@ impl Plan {
                 workers: workers.min(Crew::MAX),
                 ..glb::Config::default()
             },
+            watcher: None,
         }
+    }
+
+    /// The number of seats: those of callers, then one for each other worker that there may be.
+    pub fn seats(&self) -> usize {
+        CALLERS + self.most.max(self.workers).max(1) - 1
     }
 }
 
@@ -81,12 +108,11 @@ impl Threads {
     ///
     /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
     pub fn start(plan: &Plan) -> Self {
-        let most = plan.most.max(plan.workers).max(1);
         let in_tree = plan.tree.workers();
         // Callers are at the leaf of the first worker.
         let stands = |seat: usize| (seat + 1).saturating_sub(CALLERS) as u32 % in_tree;
-        let stands: Vec<u32> = (0..CALLERS + most - 1).map(stands).collect();
-        let node = Node::new(stands.len());
+        let stands: Vec<u32> = (0..plan.seats()).map(stands).collect();
+        let node = Node::new(stands.len(), plan.watcher.clone());
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
         let pool = pool.with_phasers(plan.phasers);
         let pool = pool.with_balancing(plan.balancing);
@@ -101,8 +127,17 @@ impl Threads {
         threads
     }
 
+    /// The number of seats for threads that call [`run`](Self::run). The other seats are those of the
+    /// threads that were started.
+    pub const CALLERS: usize = CALLERS;
+
     /// The pool.
     pub fn pool(&self) -> &Pool<Node> {
+        &self.pool
+    }
+
+    /// The pool, to be kept by a thread that inspects it.
+    pub fn shared(&self) -> &Arc<Pool<Node>> {
         &self.pool
     }
 
@@ -196,7 +231,7 @@ impl Threads {
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
     ) -> R {
         self.try_run(body).unwrap_or_else(|body| {
-            let alone = Pool::new(Node::new(1), 1);
+            let alone = Pool::new(Node::new(1, None), 1);
             let run = alone.with_seat(WorkerId(0), |seat| seat.run(body));
             run.expect("no other thread knows it")
         })

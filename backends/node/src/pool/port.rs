@@ -1,5 +1,6 @@
 //! The threads of this process as the host of a pool.
 
+use super::Watcher;
 use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
@@ -10,8 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 use tautline_core::WorkerId;
-use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind};
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::sync::light_fence;
+use tautline_core::watch::State;
 
 /// Bytes kept free below the deepest fork, for the functions that it calls.
 const RESERVE_BYTES: usize = 128 << 10;
@@ -35,17 +37,19 @@ pub struct Node {
     number: u64,
     parkers: Box<[Parker]>,
     origin: Instant,
+    watcher: Option<Watcher>,
 }
 
 impl Node {
     /// A port for `workers` workers.
-    pub(super) fn new(workers: usize) -> Self {
+    pub(super) fn new(workers: usize, watcher: Option<Watcher>) -> Self {
         static NODES: AtomicU64 = AtomicU64::new(0);
         Self {
             // ORDERING: Relaxed: only the uniqueness of the number matters.
             number: NODES.fetch_add(1, Ordering::Relaxed),
             parkers: (0..workers).map(|_| Parker::default()).collect(),
             origin: Instant::now(),
+            watcher,
         }
     }
 }
@@ -164,6 +168,20 @@ unsafe impl Thread for Node {
             Err(payload) if begun => resume_unwind(payload),
             // Refused nevertheless: another thread was faster.
             _ => {}
+        }
+    }
+}
+
+impl Watch for Node {
+    #[inline]
+    fn is_watching(&self) -> bool {
+        self.watcher.is_some()
+    }
+
+    #[inline]
+    fn enter(&self, worker: WorkerId, state: Option<State>) {
+        if let Some(Watcher(changed)) = &self.watcher {
+            changed(worker, state);
         }
     }
 }

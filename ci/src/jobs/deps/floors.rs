@@ -18,7 +18,7 @@ pub(crate) enum Floor {
 }
 
 const FLOORS: &[(Floor, &[&str])] = &[
-    (Floor::Ground, &["sync", "port", "id"]),
+    (Floor::Ground, &["sync", "port", "id", "watch"]),
     (
         Floor::Words,
         &[

@@ -16,11 +16,18 @@ struct Exception {
     why: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[Exception {
-    missing: "verify/tests/hierarchy.rs",
-    instead: "core/tests/hierarchy.rs",
-    why: "a tree that never changes once it is built has no schedules",
-}];
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        missing: "verify/tests/hierarchy.rs",
+        instead: "core/tests/hierarchy.rs",
+        why: "a tree that never changes once it is built has no schedules",
+    },
+    Exception {
+        missing: "verify/tests/watch.rs",
+        instead: "core/tests/watch.rs",
+        why: "hints in single words publish nothing, and accounts are under a lock, which has its models",
+    },
+];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     for e in EXCEPTIONS {

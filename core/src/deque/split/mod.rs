@@ -310,6 +310,12 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     /// Whether there are private items; a hint. Reads a line that the owner writes often.
     #[inline]
     pub fn has_private(&self) -> bool {
+        self.private() > 0
+    }
+
+    /// Returns the number of private items; a hint. Reads the same line.
+    #[inline]
+    pub fn private(&self) -> usize {
         // ORDERING: Relaxed: a hint.
         let seen = self.shared(Ordering::Relaxed);
         let public = if seen.is_requested() {
@@ -318,7 +324,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             seen.split()
         };
         // ORDERING: Relaxed: a hint.
-        ahead(public, self.own.bottom.load(Ordering::Relaxed) as Index) > 0
+        ahead(public, self.own.bottom.load(Ordering::Relaxed) as Index).max(0) as usize
     }
 }
 

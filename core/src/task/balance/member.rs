@@ -1,12 +1,14 @@
 //! A worker of the balancer as a task.
 
 use super::places::{Here, Places};
+use super::relay::{Relay, report};
 use crate::finish::Reason;
 use crate::glb::{Account, Bag, Control, Observer, Step, Worker};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::sync::Lock;
 use crate::task::TaskCx;
+use crate::watch::State;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -27,6 +29,9 @@ pub(super) struct Crew<'a, 'p, B: Bag, P, F> {
     pub(super) process: &'a F,
 }
 
+/// A worker of the balancer.
+type Balancing<'a, 'p, B, P, O> = Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>;
+
 /// Polls a worker of the balancer: takes steps until it has nothing to do, or until other tasks
 /// have waited for a while. Its place's `unpark` wakes the future.
 pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
@@ -34,7 +39,7 @@ pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
     seat: (PlaceId, WorkerId),
     task: TaskCx<'scope, 'env, P>,
     /// Taken when the worker ends.
-    worker: Option<Worker<'a, B, Here<'a, 'p, B, P>, O>>,
+    worker: Option<Balancing<'a, 'p, B, P, O>>,
     account: &'a Lock<Option<Account<O>>>,
 }
 
@@ -49,6 +54,7 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
         account: &'a Lock<Option<Account<O>>>,
     ) -> Self {
         let (team, here) = (crew.places.team(place), crew.places.at(place));
+        let observer = Relay::new(crew.places.port(), observer);
         Self {
             crew,
             seat: (place, worker),
@@ -72,6 +78,7 @@ where
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let _reset = Reset(self.crew.places.port());
         let this = &mut *self;
         this.crew.places.register(this.seat, cx.waker());
         let Some(worker) = &mut this.worker else {
@@ -84,6 +91,11 @@ where
                 Step::Parked => return Poll::Pending,
                 Step::Ended => {
                     let account = this.worker.take().map(Worker::close);
+                    let account = account.map(|ended| Account {
+                        tasks: ended.tasks,
+                        times: ended.times,
+                        observer: ended.observer.into_inner(),
+                    });
                     *this.account.lock(this.task.port()) = account;
                     return Poll::Ready(());
                 }
@@ -120,6 +132,18 @@ impl<B: Bag, P: Host, O, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
     fn drop(&mut self) {
         if self.worker.is_some() {
             self.crew.places.close();
+        }
+    }
+}
+
+/// Reports at the end of a poll that the worker of the pool continues with other tasks.
+struct Reset<'p, P: Host>(&'p P);
+
+impl<P: Host> Drop for Reset<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.is_watching() {
+            report(self.0, State::Computing);
         }
     }
 }

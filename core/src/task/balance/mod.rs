@@ -17,6 +17,7 @@
 
 mod member;
 mod places;
+mod relay;
 
 use super::{Cancelled, Cx};
 use crate::glb::{Bag, Config, Control, Observer, Run, collect};

@@ -44,6 +44,10 @@ impl<'p, B: Bag, P: Host> Places<'p, B, P> {
         }
     }
 
+    pub(super) fn port(&self) -> &'p P {
+        self.port
+    }
+
     pub(super) fn team(&self, place: PlaceId) -> &Team<B> {
         &self.teams[place.index()]
     }

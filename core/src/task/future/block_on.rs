@@ -10,7 +10,7 @@ use crate::port::{Host, Spin};
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::task::cx::Cx;
 use crate::task::pool::Pool;
-use crate::task::wait::Awaited;
+use crate::task::wait::{Awaited, Awaits};
 use alloc::sync::Arc;
 use alloc::task::Wake;
 use core::future::Future;
@@ -89,6 +89,8 @@ impl<P: Host> Signal<P> {
 }
 
 impl<P: Host> Awaited for Signal<P> {
+    const AWAITS: Awaits = Awaits::Future;
+
     fn is_done(&self) -> bool {
         // ORDERING: Relaxed: the reset before the next poll acquires (V1).
         self.state.load(Ordering::Relaxed) & WOKEN != 0

@@ -18,7 +18,7 @@ mod waiter;
 pub(super) mod waiting;
 
 use super::pool::TaskScope;
-use super::wait::Awaited;
+use super::wait::{Awaited, Awaits};
 use super::worker::Worker;
 use crate::deque::{NonNullWord, Word};
 use crate::id::WorkerId;
@@ -120,6 +120,8 @@ impl<P: Host> Header<P> {
 }
 
 impl<P: Host> Awaited for Header<P> {
+    const AWAITS: Awaits = Awaits::Fork;
+
     fn is_done(&self) -> bool {
         // ORDERING: Acquire, pairs with AcqRel in end (K1).
         self.kind.load(Ordering::Acquire).is_null()

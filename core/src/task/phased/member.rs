@@ -10,7 +10,7 @@ use core::ops::{Deref, DerefMut};
 /// A registration on a phaser that was created in a scope. It registers tasks of that scope only.
 #[derive(Debug)]
 pub struct Member<'scope, Q: Relax + Barrier> {
-    registration: Registration<Q>,
+    pub(super) registration: Registration<Q>,
     scope: ScopeId,
     lifetime: PhantomData<&'scope mut &'scope ()>,
 }

@@ -7,11 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod member;
+mod wait;
 
 pub use member::{Member, Request};
 
 use super::cx::Cx;
 use super::future::TaskCx;
+use super::pool::{Pool, Suspends};
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
 use crate::port::{Barrier, Host, Relax};
 use alloc::vec::Vec;
@@ -20,25 +22,25 @@ use core::future::Future;
 use core::ops::Deref;
 
 /// The port of a scope's phasers: waits as the pool's port does, without barrier lines.
-pub struct PoolPort<'scope, P>(&'scope P);
+pub struct PoolPort<'scope, P: Host>(&'scope Pool<P>);
 
-impl<P> fmt::Debug for PoolPort<'_, P> {
+impl<P: Host> fmt::Debug for PoolPort<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PoolPort")
     }
 }
 
-impl<P: Relax> Relax for PoolPort<'_, P> {
+impl<P: Host> Relax for PoolPort<'_, P> {
     fn relax(&self, turn: u32) {
-        self.0.relax(turn);
+        self.0.port().relax(turn);
     }
 
     fn yield_now(&self, turn: u32) {
-        self.0.yield_now(turn);
+        self.0.port().yield_now(turn);
     }
 }
 
-impl<P> Barrier for PoolPort<'_, P> {}
+impl<P: Host> Barrier for PoolPort<'_, P> {}
 
 /// An accumulator of a scope, with the registration of the task that created it.
 pub type Accumulates<'scope, T, P> = (
@@ -167,8 +169,13 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::wait`]: the first.
     pub async fn wait(&mut self) -> Result<(), PhaserError> {
+        let pool = self.cx.of_child().pool();
         for member in &mut self.members {
-            member.wait().await?;
+            if pool.counts_suspended() {
+                Suspends::new(pool, member.registration.wait()).await?;
+            } else {
+                member.registration.wait().await?;
+            }
         }
         Ok(())
     }
@@ -189,8 +196,13 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::next`]: the first.
     pub async fn next(&mut self) -> Result<(), PhaserError> {
+        let pool = self.cx.of_child().pool();
         if let [member] = &mut self.members[..] {
-            return member.next().await;
+            return if pool.counts_suspended() {
+                Suspends::new(pool, member.registration.next()).await
+            } else {
+                member.registration.next().await
+            };
         }
         self.signal()?;
         self.wait().await
@@ -230,7 +242,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Deref for Phased<'scope, 'env, P
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     fn pool_port(&self) -> PoolPort<'scope, P> {
-        PoolPort(self.of_child().pool().port())
+        PoolPort(self.of_child().pool())
     }
 
     /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.

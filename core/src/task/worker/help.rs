@@ -6,6 +6,7 @@ use crate::port::Host;
 use crate::task::job::{Header, Task};
 use crate::task::pool::TaskScope;
 use crate::task::wait::{Awaited, Wait, no_unwind};
+use crate::watch::State;
 
 /// Spin iterations of a wait before it counts as a search.
 const SPINS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
@@ -31,8 +32,8 @@ impl<'x, P: Host> Help<'x, P> {
 
 impl<P: Host> Worker<P> {
     /// Waits for an event, and runs tasks meanwhile.
-    pub(in crate::task) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
-        no_unwind(|| self.wait_for(awaited, &help));
+    pub(in crate::task) fn wait<A: Awaited>(&self, awaited: &A, help: Help<'_, P>) {
+        no_unwind(|| self.awaiting(A::AWAITS, || self.wait_for(awaited, &help)));
     }
 
     fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {
@@ -145,6 +146,7 @@ impl<P: Host> Worker<P> {
         }
         let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
         let patience = if parks { 0 } else { port.patience(self.id) };
+        self.rest();
         let (start, mut turn) = (port.now(), 0);
         while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
             port.relax(turn);
@@ -169,6 +171,7 @@ impl<P: Host> Worker<P> {
                 || while !awaited.is_done() && self.help_own(help) {},
             );
         }
+        self.enter(State::Computing);
     }
 
     /// Reclaims the fork `word`, which was pushed at `index`, and returns true; or, if another worker runs it, waits until

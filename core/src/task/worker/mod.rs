@@ -14,6 +14,7 @@ pub(super) mod help;
 mod raid;
 mod search;
 mod stack;
+mod watch;
 
 pub use blocks::{Block, Blocks};
 
@@ -25,6 +26,7 @@ use crate::deque::{Inbox, Steal};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicBool, Ordering};
+use crate::watch::Activity;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use stack::Stack;
@@ -45,6 +47,8 @@ pub(super) struct Worker<P: Host> {
     /// Whether the worker is on standby: parked outside of the sleep protocol of [`Idle`](super::Idle), and to be unparked
     /// only for tasks that are injected or bound to a domain.
     standby: AtomicBool,
+    /// What the worker does, for inspection.
+    activity: Activity,
     /// The pool that the worker is part of. Accessed by the holder only, as are the fields below.
     pool: Cell<*const Pool<P>>,
     stack: Stack,
@@ -84,6 +88,7 @@ impl<P: Host> Worker<P> {
             overflow: Inbox::new(),
             held: AtomicBool::new(false),
             standby: AtomicBool::new(false),
+            activity: Activity::new(),
             pool: Cell::new(ptr::null()),
             stack: Stack::default(),
             start: Cell::new(0),

@@ -5,6 +5,7 @@ use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::Ordering;
 use crate::task::job::Task;
+use crate::watch::State;
 
 /// Searches between two readings of the clock.
 const SEARCHES_PER_CLOCK: u32 = 16;
@@ -25,6 +26,7 @@ impl<P: Host> Worker<P> {
             let on_duty = || pool.is_closed() || pool.wants(self.id);
             let bound = || self.find_bound();
             self.stand_by(on_duty, || self.has_bound(), bound, || self.inject_all());
+            self.enter(State::Computing);
         }
     }
 
@@ -41,6 +43,7 @@ impl<P: Host> Worker<P> {
         let pool = self.pool();
         let (port, idle) = (pool.port(), &pool.idle);
         idle.search();
+        self.enter(State::Stealing);
         let found = 'search: loop {
             let start = port.now();
             let patience = port.patience(self.id);
@@ -66,12 +69,15 @@ impl<P: Host> Worker<P> {
                 port.relax(turn);
             }
             if sleep() {
+                self.rest();
                 self.sleep(done);
+                self.enter(State::Stealing);
             }
         };
         if idle.found() {
             pool.wake(self.id);
         }
+        self.enter(State::Computing);
         found
     }
 
@@ -128,12 +134,14 @@ impl<P: Host> Worker<P> {
             // (`affinity.Y2`, `idle.Q2`).
             self.standby.store(true, Ordering::Relaxed);
             if !has_task() {
+                self.rest();
                 port.park(self.id);
             }
             // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up.
             self.standby.store(false, Ordering::Relaxed);
             match take() {
                 Some(task) => {
+                    self.enter(State::Computing);
                     task.run(self, self.id);
                     // It may have left tasks in this worker's queues.
                     then();

@@ -105,7 +105,7 @@ pub(crate) fn json(places: &[PlaceRun]) -> serde_json::Value {
             "random": {"asked": tally.random.asked, "answered": tally.random.answered},
             "lifeline": {"asked": tally.lifeline.asked, "answered": tally.lifeline.answered},
             "received": loot(&tally.received), "sent": loot(&tally.sent),
-            "time": State::ALL.map(share).into_iter().collect::<serde_json::Map<_, _>>(),
+            "time": State::BALANCED.map(share).into_iter().collect::<serde_json::Map<_, _>>(),
         })
     };
     places.iter().enumerate().map(object).collect()
@@ -123,7 +123,7 @@ fn cells(name: &str, PlaceRun { tally, times }: &PlaceRun) -> [String; 14] {
     let received = &tally.received;
     let mean = received.tasks / received.count.max(1);
     let [computing, stealing, distributing, probing, idle] =
-        State::ALL.map(|state| format!("{:.2}", share(times, state) * 100.0));
+        State::BALANCED.map(|state| format!("{:.2}", share(times, state) * 100.0));
     [
         name.to_owned(),
         grouped(tally.tasks),

@@ -2,11 +2,11 @@
 
 use crate::command::{Failure, Outcome};
 use clap::Args;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use tautline::glb::{PlaceId, PlaceRun, WorkerId};
-use tautline::story::{Clock, Life, Picture, Recorder, Trace, Watched, write_trace};
+use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
 
 /// Where the stories go.
 #[derive(Args, Debug)]
@@ -25,12 +25,10 @@ pub(crate) struct Files {
     trace: Option<Pending>,
 }
 
-/// A file that keeps what it has until it is written; one that was made for nothing is removed.
+/// A file that is filled after the run, and the option that named it.
 pub(crate) struct Pending {
     option: &'static str,
-    path: PathBuf,
-    file: File,
-    made: bool,
+    output: Output,
 }
 
 /// What there is to tell.
@@ -98,21 +96,8 @@ impl Pending {
     /// Opens the file at `path`, if there is one, which `option` requests.
     pub(crate) fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
-        let mut options = File::options();
-        options.write(true);
-        let (opened, made) = match options.clone().create_new(true).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                (options.create(true).truncate(false).open(path), false)
-            }
-            opened => (opened, true),
-        };
-        match opened {
-            Ok(file) => Ok(Some(Self {
-                option,
-                path: path.to_owned(),
-                file,
-                made,
-            })),
+        match Output::open(path) {
+            Ok(output) => Ok(Some(Self { option, output })),
             Err(error) => Err(Failure::Usage(format!(
                 "{option} {}: a file that can be written ({error})",
                 path.display()
@@ -122,38 +107,14 @@ impl Pending {
 
     /// Fills it.
     pub(crate) fn write(
-        mut self,
+        self,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     ) -> Outcome {
-        // From here on it contains all available data, however little.
-        self.made = false;
-        self.empty()
-            .and_then(|()| {
-                let mut out = BufWriter::new(&self.file);
-                write(&mut out)?;
-                out.flush()
-            })
-            .map_err(|error| {
-                let (option, path) = (self.option, self.path.display());
-                Failure::Check(format!("{option} {path}: cannot write it: {error}"))
-            })
-    }
-
-    /// Devices and pipes have no length to be cut.
-    fn empty(&self) -> io::Result<()> {
-        match self.file.metadata()?.is_file() {
-            true => self.file.set_len(0),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if self.made {
-            // Then an empty file stays, which is harmless.
-            let _ = fs::remove_file(&self.path);
-        }
+        let (option, path) = (self.option, self.output.path().to_owned());
+        self.output.fill(write).map_err(|error| {
+            let path = path.display();
+            Failure::Check(format!("{option} {path}: cannot write it: {error}"))
+        })
     }
 }
 

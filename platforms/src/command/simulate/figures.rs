@@ -187,7 +187,7 @@ impl Shares {
 
     fn json(&self) -> Value {
         let share = |state| (State::name(state).to_owned(), self.share(state).into());
-        Value::Object(State::ALL.map(share).into_iter().collect())
+        Value::Object(State::BALANCED.map(share).into_iter().collect())
     }
 }
 

@@ -1,0 +1,23 @@
+//! The port: what a machine does with the changes of state of its workers.
+
+use super::state::State;
+use crate::id::WorkerId;
+
+/// Observing what the workers of a pool do.
+///
+/// Called by the worker itself, where it begins or ends a search, a sleep or a wait: never at a
+/// fork, a join or a spawn. Must not block and must not call back; orders nothing. Both provided:
+/// nothing is observed, at no cost.
+pub trait Watch {
+    /// Returns whether the changes of state are observed, and the tasks counted that are suspended in a
+    /// wait for a phase. Does not change while a pool uses the port.
+    #[inline(always)]
+    fn is_watching(&self) -> bool {
+        false
+    }
+
+    /// The calling thread, which is `worker`, is in `state` from now on; or, if that is `None`, is
+    /// not that worker any more.
+    #[inline(always)]
+    fn enter(&self, _worker: WorkerId, _state: Option<State>) {}
+}

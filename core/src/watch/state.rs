@@ -1,0 +1,81 @@
+//! The states of a worker, and time by state.
+
+/// What a worker is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Running the program's tasks.
+    Computing,
+    /// Without work, and searching: in the queues of other workers, or, in a balanced computation,
+    /// at a place that is asking for some.
+    Stealing,
+    /// Balanced computations: dividing work, for workers of this place or for recorded thieves.
+    Distributing,
+    /// Balanced computations: taking in messages.
+    Probing,
+    /// In a wait of the running task, parked or polling, with no other task to run meanwhile.
+    Waiting,
+    /// Without work: parked, or, in a balanced computation, at a place that waits or whose other
+    /// workers are busy.
+    Idle,
+}
+
+impl State {
+    /// All states, in the order of their discriminants.
+    pub const ALL: [Self; 6] = [
+        Self::Computing,
+        Self::Stealing,
+        Self::Distributing,
+        Self::Probing,
+        Self::Waiting,
+        Self::Idle,
+    ];
+
+    /// The states of the workers of a balanced computation, which wait for no task.
+    pub const BALANCED: [Self; 5] = [
+        Self::Computing,
+        Self::Stealing,
+        Self::Distributing,
+        Self::Probing,
+        Self::Idle,
+    ];
+
+    /// The state's name in tables and pictures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Computing => "computing",
+            Self::Stealing => "stealing",
+            Self::Distributing => "distributing",
+            Self::Probing => "probing",
+            Self::Waiting => "waiting",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// Ticks by [`State`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times(pub [u64; State::ALL.len()]);
+
+impl Times {
+    /// The ticks in `state`.
+    pub const fn of(&self, state: State) -> u64 {
+        self.0[state as usize]
+    }
+
+    /// Adds `ticks` to `state`.
+    pub const fn add(&mut self, state: State, ticks: u64) {
+        self.0[state as usize] += ticks;
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// The ticks in all states.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}

@@ -1,0 +1,122 @@
+//! Observation of a runtime: where the time of each worker goes, for any program.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `TAUTLINE_TRACE` | a file for the latest states of every worker, for ui.perfetto.dev |
+//! | `TAUTLINE_LIFE` | a file for a page that draws what every worker did over time |
+//! | `TAUTLINE_TIMES` | 1: print the time that every worker spent in each state |
+//! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1` |
+//!
+//! The first three are written when the runtime is dropped, so not by a program that keeps it in a
+//! `static`. Of several runtimes in one process, each writes the files when it is dropped.
+//! [`Builder::observe`] sets the same in the program, and the setter wins over the variable.
+//! [`Runtime::dump`](crate::Runtime::dump) needs no preparation, except that tasks suspended in a wait for a phase are
+//! counted only if one of these is set.
+//!
+//! A worker reports where it begins or ends a search for tasks, a sleep, or a wait that occupies it:
+//! never at a fork, a join or a spawn. What a worker does between two reports is `computing`. If
+//! nothing is observed, a report is a branch on a constant of the runtime, the clock is not read and
+//! no memory is allocated.
+//!
+//! ```
+//! use tautline::prelude::*;
+//! use tautline::watch::Observe;
+//!
+//! let rt = Runtime::builder().observe(Observe::new()).build()?;
+//! rt.run(|cx| cx.join(|_| 1, |_| 2));
+//! println!("{}", rt.times().expect("observed"));
+//! # Ok::<(), tautline::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod dump;
+mod observe;
+mod record;
+#[cfg(all(unix, feature = "signals"))]
+mod signal;
+mod times;
+
+pub use dump::Dump;
+pub use observe::Observe;
+use record::Record;
+pub use tautline_core::task::Inspection;
+pub use tautline_core::watch::{Awaits, Doing, Observer, State, Times};
+pub use times::{TimeTable, WorkerTimes};
+
+use crate::Result;
+use crate::plan::{Builder, Plan};
+use std::sync::Arc;
+use tautline_node::pool::{Threads, Watcher};
+
+/// The variable that names the file for the trace.
+pub const TRACE_VARIABLE: &str = "TAUTLINE_TRACE";
+/// The variable that names the file for the life story.
+pub const LIFE_VARIABLE: &str = "TAUTLINE_LIFE";
+/// The variable that prints the time in each state.
+pub const TIMES_VARIABLE: &str = "TAUTLINE_TIMES";
+/// The variable that prints the states of all workers upon `SIGUSR1`.
+pub const DUMP_VARIABLE: &str = "TAUTLINE_DUMP";
+
+impl Builder {
+    /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) asks for.
+    pub fn observe(mut self, observe: Observe) -> Self {
+        self.observe = Some(observe);
+        self
+    }
+}
+
+/// What observes a runtime.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    record: Option<Record>,
+    #[cfg(all(unix, feature = "signals"))]
+    signal: Option<signal::Printer>,
+}
+
+impl Watch {
+    /// Opens the files that the plan names.
+    pub(crate) fn open(plan: &Plan) -> Result<Self> {
+        Ok(Self {
+            record: Record::open(plan)?,
+            ..Self::default()
+        })
+    }
+
+    /// Returns the time that each worker has spent in each state until now, if it is recorded.
+    pub(crate) fn times(&self) -> Option<TimeTable> {
+        self.record.as_ref().map(Record::times)
+    }
+
+    /// Returns what receives the changes of state, if anything does.
+    pub(crate) fn watcher(&self, plan: &Plan) -> Option<Watcher> {
+        let record = self.record.as_ref().map(Record::watcher);
+        // Without a record the pool still counts suspended tasks, for dumps.
+        record.or_else(|| plan.observe.is_dumped.then(|| Watcher::new(|_, _| ())))
+    }
+
+    /// Begins to observe what happens from outside.
+    pub(crate) fn attach(&mut self, plan: &Plan, threads: &Threads) -> Result<()> {
+        if plan.observe.is_dumped {
+            #[cfg(all(unix, feature = "signals"))]
+            {
+                self.signal = Some(signal::Printer::start(Arc::clone(threads.shared()))?);
+            }
+            #[cfg(not(all(unix, feature = "signals")))]
+            {
+                _ = threads;
+                return crate::plan::refuse(
+                    DUMP_VARIABLE,
+                    1,
+                    "needs a Unix system and the feature `signals`".to_owned(),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends that. Before the threads end.
+    pub(crate) fn detach(&mut self) {
+        #[cfg(all(unix, feature = "signals"))]
+        drop(self.signal.take());
+    }
+}

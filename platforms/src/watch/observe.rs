@@ -1,0 +1,150 @@
+//! What is to be recorded of a runtime.
+
+use super::{DUMP_VARIABLE, LIFE_VARIABLE, TIMES_VARIABLE, TRACE_VARIABLE};
+use crate::environment;
+use crate::{Error, Result};
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tautline_core::watch::Observer;
+use tautline_core::{PlaceId, WorkerId};
+
+/// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state, the
+/// default nothing, unless a method or the environment asks for it.
+#[derive(Clone, Debug, Default)]
+#[must_use = "nothing is observed before it is given to a builder"]
+pub struct Observe {
+    pub(super) trace: Option<Target>,
+    pub(super) life: Option<Target>,
+    pub(super) is_printed: bool,
+    pub(super) is_dumped: bool,
+    pub(super) each: Option<Each>,
+    /// Whether the time in each state is recorded, even if nothing else is.
+    is_on: bool,
+}
+
+/// A file, and the setting that named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub setting: &'static str,
+    pub path: PathBuf,
+}
+
+/// Makes the observer of each worker.
+#[derive(Clone)]
+pub(super) struct Each(pub Arc<Make>);
+
+type Make = dyn Fn(PlaceId, WorkerId) -> Box<dyn Observer> + Send + Sync;
+
+impl fmt::Debug for Each {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Each")
+    }
+}
+
+impl Observe {
+    /// Records the time in each state, for [`Runtime::times`](crate::Runtime::times).
+    pub fn new() -> Self {
+        Self {
+            is_on: true,
+            ..Self::default()
+        }
+    }
+
+    /// Writes the latest states of every worker to a file, in the trace event format, when the
+    /// runtime is dropped. The file is opened when the runtime is built.
+    pub fn trace(mut self, path: impl Into<PathBuf>) -> Self {
+        let (setting, path) = ("trace", path.into());
+        self.trace = Some(Target { setting, path });
+        self
+    }
+
+    /// Writes a page that draws what every worker did over time, when the runtime is dropped. The
+    /// file is opened when the runtime is built.
+    pub fn life(mut self, path: impl Into<PathBuf>) -> Self {
+        let (setting, path) = ("life", path.into());
+        self.life = Some(Target { setting, path });
+        self
+    }
+
+    /// Prints the time of each worker in each state to standard error when the runtime is dropped.
+    pub fn printed(mut self) -> Self {
+        self.is_printed = true;
+        self
+    }
+
+    /// Prints what every worker does to standard error whenever the process receives `SIGUSR1`. On
+    /// Unix systems, with the feature `signals`.
+    pub fn dumped(mut self) -> Self {
+        self.is_dumped = true;
+        self
+    }
+
+    /// Has every worker observed by what `make` returns for it. The worker calls the observer where
+    /// it begins or ends a search, a sleep or a wait, so the observer must not block.
+    pub fn each<O: Observer + 'static>(
+        mut self,
+        make: impl Fn(PlaceId, WorkerId) -> O + Send + Sync + 'static,
+    ) -> Self {
+        self.each = Some(Each(Arc::new(move |place, worker| {
+            Box::new(make(place, worker))
+        })));
+        self
+    }
+
+    /// Whether anything is recorded.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on || self.trace.is_some() || self.life.is_some() || self.is_printed
+    }
+
+    /// Returns what the environment asks for.
+    pub(crate) fn from_environment() -> Result<Self> {
+        let file = |setting| {
+            let path = environment::text(setting)?.map(PathBuf::from);
+            Ok::<_, Error>(path.map(|path| Target { setting, path }))
+        };
+        Ok(Self {
+            trace: file(TRACE_VARIABLE)?,
+            life: file(LIFE_VARIABLE)?,
+            is_printed: environment::flag(TIMES_VARIABLE)?,
+            is_dumped: environment::flag(DUMP_VARIABLE)?,
+            ..Self::default()
+        })
+    }
+
+    /// Returns this, or else `environment`, for each part.
+    pub(crate) fn or(self, environment: Self) -> Self {
+        Self {
+            trace: self.trace.or(environment.trace),
+            life: self.life.or(environment.life),
+            is_printed: self.is_printed || environment.is_printed,
+            is_dumped: self.is_dumped || environment.is_dumped,
+            each: self.each,
+            is_on: self.is_on || environment.is_on,
+        }
+    }
+
+    /// Refuses one file for two purposes.
+    pub(crate) fn check(self) -> Result<Self> {
+        match (&self.trace, &self.life) {
+            (Some(trace), Some(life)) if trace.path == life.path => Err(Error::Setting {
+                setting: trace.setting,
+                value: trace.path.display().to_string(),
+                allowed: Cow::from(format!("another file than that of {}", life.setting)),
+            }),
+            _ => Ok(self),
+        }
+    }
+}
+
+impl Target {
+    /// The error for a file that cannot be opened.
+    pub(super) fn refused(&self, error: &std::io::Error) -> Error {
+        Error::Setting {
+            setting: self.setting,
+            value: self.path.display().to_string(),
+            allowed: Cow::from(format!("a file that can be written ({error})")),
+        }
+    }
+}

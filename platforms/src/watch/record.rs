@@ -1,0 +1,242 @@
+//! The record of a runtime: made while it runs, written when it is dropped.
+
+use super::observe::{Observe, Target};
+use super::times::{TimeTable, WorkerTimes};
+use crate::Result;
+use crate::plan::Plan;
+use crate::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::sync::Arc;
+use std::time::Instant;
+use tautline_core::glb::PlaceRun;
+use tautline_core::watch::{Accounts, Observer, State, Times};
+use tautline_core::{PlaceId, WorkerId};
+use tautline_node::SpinThenYield;
+use tautline_node::pool::{Threads, Watcher};
+
+/// Ticks per second of the clock of a node.
+const TICKS_PER_SECOND: f64 = 1e9;
+
+/// What observes one worker.
+struct Seen {
+    recorder: Recorder,
+    each: Option<Box<dyn Observer>>,
+}
+
+impl Observer for Seen {
+    fn span(&mut self, state: State, from: u64, to: u64) {
+        self.recorder.span(state, from, to);
+        if let Some(each) = &mut self.each {
+            each.span(state, from, to);
+        }
+    }
+
+    fn begin(&mut self, state: State, now: u64) {
+        if let Some(each) = &mut self.each {
+            each.begin(state, now);
+        }
+    }
+}
+
+/// Which worker has which seat of the pool.
+#[derive(Clone, Copy, Debug)]
+struct Seats {
+    /// How many workers a place has.
+    each: u32,
+    /// How many workers there can be.
+    most: u32,
+}
+
+impl Seats {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            each: plan.balancing.workers as u32,
+            most: plan.most.max(plan.workers()) as u32,
+        }
+    }
+
+    /// Returns the place and the number there of the worker with the seat.
+    fn worker(self, seat: WorkerId) -> (PlaceId, WorkerId) {
+        let callers = Threads::CALLERS as u32;
+        let number = match seat.0 {
+            0 => 0,
+            seat if seat < callers => return (PlaceId::HOME, WorkerId(self.most + seat - 1)),
+            seat => seat - callers + 1,
+        };
+        (PlaceId(number / self.each), WorkerId(number % self.each))
+    }
+}
+
+/// Records the workers of a runtime.
+pub(crate) struct Record {
+    accounts: Arc<Accounts<Seen>>,
+    seats: Seats,
+    places: u32,
+    /// The beginning, tick 0 of what is recorded.
+    began: Instant,
+    is_printed: bool,
+    trace: Option<(Target, Output)>,
+    life: Option<(Target, Output)>,
+}
+
+impl std::fmt::Debug for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Record").finish_non_exhaustive()
+    }
+}
+
+impl Record {
+    /// Opens the files of the plan. Returns `None` if nothing is to be recorded.
+    pub(super) fn open(plan: &Plan) -> Result<Option<Self>> {
+        let observe = &plan.observe;
+        if !observe.is_on() {
+            return Ok(None);
+        }
+        let open = |target: &Option<Target>| match target {
+            None => Ok(None),
+            Some(target) => match Output::open(&target.path) {
+                Ok(output) => Ok(Some((target.clone(), output))),
+                Err(error) => Err(target.refused(&error)),
+            },
+        };
+        let (trace, life) = (open(&observe.trace)?, open(&observe.life)?);
+        let (seats, count) = (Seats::of(plan), plan.threads().seats());
+        let seen = |seat| seen(observe, seats.worker(WorkerId(seat as u32)), plan.workers());
+        Ok(Some(Self {
+            accounts: Arc::new(Accounts::new((0..count).map(seen))),
+            seats,
+            places: plan.balancing.places,
+            began: Instant::now(),
+            is_printed: observe.is_printed,
+            trace,
+            life,
+        }))
+    }
+
+    /// Returns what receives the changes of state.
+    pub(crate) fn watcher(&self) -> Watcher {
+        let (accounts, began) = (Arc::clone(&self.accounts), self.began);
+        Watcher::new(move |worker, state| {
+            let now = began.elapsed().as_nanos() as u64;
+            accounts.enter(worker, state, now, &SpinThenYield::default());
+        })
+    }
+
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    /// Returns the time of each worker until now.
+    pub(super) fn times(&self) -> TimeTable {
+        let times = self.accounts.times(self.now(), &SpinThenYield::default());
+        let seats = (0..).map(WorkerId).zip(times);
+        self.table(seats)
+    }
+
+    fn table(&self, seats: impl Iterator<Item = (WorkerId, Times)>) -> TimeTable {
+        let ran = seats.filter(|(_, times)| times.total() > 0);
+        let mut workers: Vec<_> = ran
+            .map(|(seat, times)| {
+                let (place, worker) = self.seats.worker(seat);
+                WorkerTimes {
+                    place,
+                    worker,
+                    times,
+                }
+            })
+            .collect();
+        workers.sort_by_key(|w| (w.place.0, w.worker.0));
+        TimeTable {
+            workers,
+            ticks_per_second: TICKS_PER_SECOND,
+        }
+    }
+
+    /// Writes all that was recorded.
+    fn write(&mut self) {
+        let now = self.now();
+        let closed = self.accounts.close(now, &SpinThenYield::default());
+        let table = self.table(closed.iter().map(|&(seat, times, _)| (seat, times)));
+        if self.is_printed {
+            eprint!("{table}");
+        }
+        let clock = Clock {
+            began: 0,
+            ticks_per_second: TICKS_PER_SECOND,
+            seconds: now as f64 / TICKS_PER_SECOND,
+        };
+        let mut ran: Vec<_> = closed
+            .iter()
+            .filter(|(_, times, _)| times.total() > 0)
+            .map(|(seat, _, seen)| (self.seats.worker(*seat), &seen.recorder))
+            .collect();
+        ran.sort_by_key(|((place, worker), _)| (place.0, worker.0));
+        let title = program();
+        fill(self.trace.take(), |out| {
+            let traces = watched(&ran, |recorder| recorder.trace.as_ref());
+            write_trace(out, &title, clock, &traces)
+        });
+        let mut places = vec![PlaceRun::default(); self.places as usize];
+        for worker in &table.workers {
+            if let Some(place) = places.get_mut(worker.place.index()) {
+                place.times.merge(&worker.times);
+            }
+        }
+        fill(self.life.take(), |out| {
+            Picture {
+                title: &title,
+                facts: &[("workers", ran.len().to_string())],
+                clock,
+                workers: &watched(&ran, |recorder| recorder.life.as_ref()),
+                places: &places,
+            }
+            .write(out)
+        });
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.write();
+    }
+}
+
+/// One worker's observer.
+fn seen(observe: &Observe, (place, worker): (PlaceId, WorkerId), workers: usize) -> Seen {
+    Seen {
+        recorder: Recorder {
+            life: observe.life.as_ref().map(|_| Life::default()),
+            trace: observe.trace.as_ref().map(|_| Trace::for_workers(workers)),
+        },
+        each: observe.each.as_ref().map(|each| each.0(place, worker)),
+    }
+}
+
+fn watched<'a, T>(
+    ran: &[((PlaceId, WorkerId), &'a Recorder)],
+    part: impl Fn(&'a Recorder) -> Option<&'a T>,
+) -> Vec<Watched<&'a T>> {
+    ran.iter()
+        .filter_map(|((place, worker), recorder)| Some((*place, *worker, part(recorder)?)))
+        .collect()
+}
+
+/// Fills a file, if there is one. An error is reported: the program's result does not depend on it.
+fn fill(
+    file: Option<(Target, Output)>,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) {
+    let Some((target, output)) = file else { return };
+    if let Err(error) = output.fill(write) {
+        let (setting, path) = (target.setting, target.path.display());
+        eprintln!("tautline: {setting} {path}: cannot write it: {error}");
+    }
+}
+
+/// Returns the name of the program.
+fn program() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    let name = path.file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}

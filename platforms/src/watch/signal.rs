@@ -1,0 +1,48 @@
+//! Printing what every worker does upon a signal.
+//!
+//! The handler only writes to a pipe, which is all that a handler may do; a thread that reads from
+//! the pipe prints.
+
+use super::dump::Dump;
+use crate::{Error, Result};
+use signal_hook::consts::SIGUSR1;
+use signal_hook::iterator::{Handle, Signals};
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use tautline_core::task::Pool;
+use tautline_node::pool::Node;
+
+/// Prints until it is dropped.
+#[derive(Debug)]
+pub(super) struct Printer {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Printer {
+    /// Prints what the workers of `pool` do upon each `SIGUSR1`.
+    pub(super) fn start(pool: Arc<Pool<Node>>) -> Result<Self> {
+        let refused = |source: io::Error| Error::Threads { threads: 1, source };
+        let mut signals = Signals::new([SIGUSR1]).map_err(refused)?;
+        let handle = signals.handle();
+        let print = move || {
+            for _ in signals.forever() {
+                eprint!("{}", Dump::of(&pool));
+            }
+        };
+        let named = thread::Builder::new().name("tautline-dump".to_owned());
+        let thread = Some(named.spawn(print).map_err(refused)?);
+        Ok(Self { handle, thread })
+    }
+}
+
+impl Drop for Printer {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic was printed by its thread.
+            _ = thread.join();
+        }
+    }
+}
