@@ -13,7 +13,7 @@ use tautline::watch::{Awaits, Dump, Observe, Observer, State, WorkerTimes};
 /// Set in a process of its own: which part of this program to run.
 const INSIDE: &str = "TAUTLINE_TEST_WATCHED";
 
-/// A runtime of `workers` workers, whatever the environment asks for.
+/// A runtime of `workers` workers, whatever the environment requests.
 fn runtime(workers: usize, observe: Observe) -> Runtime {
     let builder = Runtime::builder().workers(workers).places(1).pinned(false);
     builder.observe(observe).build().unwrap()

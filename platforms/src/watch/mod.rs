@@ -58,7 +58,7 @@ pub const TIMES_VARIABLE: &str = "TAUTLINE_TIMES";
 pub const DUMP_VARIABLE: &str = "TAUTLINE_DUMP";
 
 impl Builder {
-    /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) asks for.
+    /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) requests.
     pub fn observe(mut self, observe: Observe) -> Self {
         self.observe = Some(observe);
         self

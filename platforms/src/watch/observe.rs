@@ -11,7 +11,7 @@ use tautline_core::watch::Observer;
 use tautline_core::{PlaceId, WorkerId};
 
 /// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state, the
-/// default nothing, unless a method or the environment asks for it.
+/// default nothing, unless a method or the environment requests it.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is observed before it is given to a builder"]
 pub struct Observe {
@@ -98,7 +98,7 @@ impl Observe {
         self.is_on || self.trace.is_some() || self.life.is_some() || self.is_printed
     }
 
-    /// Returns what the environment asks for.
+    /// Returns what the environment requests.
     pub(crate) fn from_environment() -> Result<Self> {
         let file = |setting| {
             let path = environment::text(setting)?.map(PathBuf::from);
