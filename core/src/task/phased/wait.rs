@@ -6,7 +6,8 @@ use crate::port::Host;
 use crate::task::pool::Suspends;
 use core::future::Future;
 
-/// The waits of [`Registration`], reported for [`Pool::inspect`]: blocking ones as a state of the
+/// The waits of [`Registration`], reported for
+/// [`Pool::inspect`](crate::task::Pool::inspect): blocking ones as a state of the
 /// worker that they occupy, the others by their number.
 impl<'p, P: Host> Member<'_, PoolPort<'p, P>> {
     /// As [`Registration::wait`].
