@@ -32,7 +32,7 @@
 mod dump;
 mod observe;
 mod record;
-#[cfg(all(unix, feature = "signals"))]
+#[cfg_attr(not(all(unix, feature = "signals")), path = "no_signal.rs")]
 mod signal;
 mod times;
 
@@ -69,7 +69,6 @@ impl Builder {
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     record: Option<Record>,
-    #[cfg(all(unix, feature = "signals"))]
     signal: Option<signal::Printer>,
 }
 
@@ -97,26 +96,13 @@ impl Watch {
     /// Begins to observe what happens from outside.
     pub(crate) fn attach(&mut self, plan: &Plan, threads: &Threads) -> Result<()> {
         if plan.observe.is_dumped {
-            #[cfg(all(unix, feature = "signals"))]
-            {
-                self.signal = Some(signal::Printer::start(Arc::clone(threads.shared()))?);
-            }
-            #[cfg(not(all(unix, feature = "signals")))]
-            {
-                _ = threads;
-                return crate::plan::refuse(
-                    DUMP_VARIABLE,
-                    1,
-                    "needs a Unix system and the feature `signals`".to_owned(),
-                );
-            }
+            self.signal = Some(signal::Printer::start(Arc::clone(threads.shared()))?);
         }
         Ok(())
     }
 
     /// Ends that. Before the threads end.
     pub(crate) fn detach(&mut self) {
-        #[cfg(all(unix, feature = "signals"))]
-        drop(self.signal.take());
+        self.signal = None;
     }
 }

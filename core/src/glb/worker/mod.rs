@@ -58,7 +58,7 @@ pub struct Account<O> {
 }
 
 impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
-    /// Creates thread `me` of the [`Config::threads`](crate::glb::Config::threads) of the place.
+    /// Creates thread `me` of the [`Config::threads_of`](crate::glb::Config::threads_of) the place.
     pub fn new(
         team: &'a Team<B>,
         me: WorkerId,
