@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `TAUTLINE_PLACES` | the number of places: shares of the machine that exchange work by messages |
 //! | `TAUTLINE_WORKERS` | the number of workers: of each place if `TAUTLINE_PLACES` is set, else in all |
-//! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`](crate::pinning)) |
-//! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`](crate::platform)) |
+//! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`]) |
+//! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`]) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
@@ -213,7 +213,7 @@ impl Builder {
         self
     }
 
-    /// Sets the processors for workers. Default: those of the environment ([`pinning`](crate::pinning)).
+    /// Sets the processors for workers. Default: those of the environment ([`pinning`]).
     ///
     /// ```
     /// # use tautline::prelude::*;
