@@ -84,13 +84,12 @@ pub(crate) fn rules() -> Result<Rules> {
 /// # Errors
 /// A value other than these and 0 or false.
 pub(crate) fn flag(name: &'static str) -> Result<bool> {
-    match text(name)?.as_deref() {
-        None | Some("0" | "false") => Ok(false),
-        Some("1" | "true") => Ok(true),
-        Some(value) => Err(Error::Setting {
-            setting: name,
-            value: value.escape_debug().to_string(),
-            allowed: Cow::from("1, true, 0 or false"),
-        }),
-    }
+    let Some(value) = text(name)? else {
+        return Ok(false);
+    };
+    spelling::truth(&value).map_err(|allowed| Error::Setting {
+        setting: name,
+        value: value.escape_debug().to_string(),
+        allowed: Cow::from(allowed),
+    })
 }

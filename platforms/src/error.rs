@@ -1,10 +1,11 @@
 //! Errors before a computation starts.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// A computation that could not be started. Once started it ends with its result or with the panic of
 /// one of its tasks.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A setting outside its bounds.
@@ -34,6 +35,13 @@ pub enum Error {
     /// The error of one of the library's modules: a file, the parameters of a tree, a board, a graph, a list.
     #[error(transparent)]
     Invalid(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The message itself: it is what a `main` that returns an error prints.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -70,6 +70,28 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
+//! A function that spawns names the scope: what its tasks borrow lives for `'s`, at least as long as
+//! the scope. For `join` alone `&mut Cx` is enough.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//! use tautline::prelude::*;
+//!
+//! fn walk<'s>(cx: &mut Cx<'s, '_>, depth: u32, leaves: &'s AtomicU32) {
+//!     if depth == 0 {
+//!         leaves.fetch_add(1, Relaxed);
+//!     } else {
+//!         cx.spawn(move |cx| walk(cx, depth - 1, leaves));
+//!         cx.spawn(move |cx| walk(cx, depth - 1, leaves));
+//!     }
+//! }
+//!
+//! let leaves = AtomicU32::new(0);
+//! Runtime::new()?.run(|cx| walk(cx, 10, &leaves));
+//! assert_eq!(leaves.into_inner(), 1024);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
 //! A panic of a task ends its scope and reaches the caller with its payload.
 //! [`finish`](tautline_core::task::Cx::finish) is a scope that can be cancelled, from inside or, by a
 //! deadline say, from any thread:
@@ -108,6 +130,11 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
+//! Cells that tasks borrow are created before `run`, or outside of the `scope` whose tasks use them. A scope
+//! waits for its tasks, so one that waits for a cell that is never put does not end: `TAUTLINE_DUMP=1`
+//! and `SIGUSR1` show what the workers wait for ([`watch`]). If another task of the scope panics, waiting tasks
+//! are dropped.
+//!
 //! # Phasers
 //! A [phaser](mod@phaser) is a barrier whose members register and leave while it is in use, which may
 //! only signal or only wait, and which may reduce values. A waiting task occupies no worker, so there may
@@ -128,6 +155,37 @@
 //!     }
 //!     Ok::<(), PhaserError>(())
 //! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A signal synchronizes with every wait for its phase: what a task wrote before `next`, the others read
+//! after theirs. A phaser is created in the scope whose tasks use it. In a stencil all tasks proceed
+//! step by step:
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+//! use tautline::phaser::PhaserError;
+//! use tautline::prelude::*;
+//!
+//! const CELLS: usize = 64;
+//! let grids = [const { [const { AtomicU64::new(0) }; CELLS] }; 2];
+//! grids[0][0].store(1 << 20, Relaxed);
+//! let grids = &grids;
+//! Runtime::new()?.run(|cx| {
+//!     let mut barrier = cx.phaser(Mode::SignalWait)?;
+//!     for i in 0..CELLS {
+//!         cx.spawn_phased([barrier.signal_wait()], move |mut task| async move {
+//!             for step in 0..20 {
+//!                 let (now, then) = (&grids[step % 2], &grids[(step + 1) % 2]);
+//!                 let [left, right] = [i + CELLS - 1, i + 1].map(|n| now[n % CELLS].load(Relaxed));
+//!                 then[i].store(left / 2 + right / 2, Relaxed);
+//!                 task.next().await.unwrap();
+//!             }
+//!         })?;
+//!     }
+//!     Ok::<(), PhaserError>(())
+//! })?;
+//! assert_eq!(grids[0].iter().map(|cell| cell.load(Relaxed)).sum::<u64>(), 1 << 20);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -11,10 +11,20 @@ use tautline_core::glb::Bag;
 use tautline_node::pool::{self, Node, Threads};
 
 pub use crate::plan::{Builder, Plan};
-pub use tautline_core::flow::{Ddf, DdfList, wait_all, wait_any};
+pub use tautline_core::flow::{
+    AlreadyFull, Ddf, DdfList, EmptyAny, Inputs, NotReady, wait_all, wait_any,
+};
 pub use tautline_core::task::{Cancelled, Outside, Wait};
 
-/// The context of a task on this machine; see [`task::Cx`](tautline_core::task::Cx).
+/// The context of a task on this machine, with the methods of [`task::Cx`](tautline_core::task::Cx):
+/// [`join`](tautline_core::task::Cx::join), [`scope`](tautline_core::task::Cx::scope),
+/// [`finish`](tautline_core::task::Cx::finish), [`spawn`](tautline_core::task::Cx::spawn),
+/// [`spawn_when`](tautline_core::task::Cx::spawn_when), [`spawn_async`](tautline_core::task::Cx::spawn_async),
+/// [`phaser`](tautline_core::task::Cx::phaser), [`balance`](tautline_core::task::Cx::balance).
+///
+/// `'scope` is how long tasks of its scope may borrow, `'env` what lies outside of the scope.
+/// A function that spawns takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join` alone `&mut Cx` is
+/// enough.
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 
 /// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx).
@@ -105,7 +115,8 @@ impl Runtime {
     }
 
     /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
-    /// and all tasks that it spawned have ended. Called from a task it is a nested scope.
+    /// and all tasks that it spawned have ended. Called from a task it is a nested scope. It does not return if a
+    /// task waits for a cell that is never put.
     ///
     /// ```
     /// # use tautline::prelude::*;

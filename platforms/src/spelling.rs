@@ -40,6 +40,18 @@ pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     })
 }
 
+/// Parses what switches a setting on or off.
+///
+/// # Errors
+/// What is allowed.
+pub fn truth(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        _ => Err("1, true, 0 or false".to_owned()),
+    }
+}
+
 /// Parses the number of random steals; `None` is `auto`.
 ///
 /// # Errors

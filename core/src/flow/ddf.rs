@@ -144,8 +144,15 @@ impl<T: fmt::Debug> fmt::Debug for Ddf<T> {
 }
 
 /// The error of a put to a cell that is full or being filled; contains the value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AlreadyFull<T>(pub T);
+
+/// Without the value, so that any put can be unwrapped.
+impl<T> fmt::Debug for AlreadyFull<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AlreadyFull")
+    }
+}
 
 impl<T> fmt::Display for AlreadyFull<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,7 +160,7 @@ impl<T> fmt::Display for AlreadyFull<T> {
     }
 }
 
-impl<T: fmt::Debug> core::error::Error for AlreadyFull<T> {}
+impl<T> core::error::Error for AlreadyFull<T> {}
 
 /// The error of reading an empty cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

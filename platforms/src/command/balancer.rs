@@ -6,7 +6,7 @@ use tautline::choice;
 use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Steal};
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline::runtime::Builder;
-use tautline::spelling::{self, Lifelines, Spelled, grain, steal};
+use tautline::spelling::{self, Lifelines, Spelled, grain, steal, truth};
 use tautline_core::lifeline::Crew;
 
 pub(super) use tautline::spelling::whole;
@@ -37,7 +37,7 @@ pub(super) struct Balancer {
     #[command(flatten)]
     rules: Rules,
     /// Let the system move workers between processors
-    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true)]
+    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true, value_parser = truth)]
     no_pin: bool,
     /// Stop after this many seconds, and show the partial result
     #[arg(

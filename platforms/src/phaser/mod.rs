@@ -59,10 +59,10 @@ pub use tautline_node::{Sleeps, SpinThenYield, Waiter};
 /// A thread's registration on a phaser; see [`phaser::Registration`].
 pub type Registration<Q = SpinThenYield> = phaser::Registration<Q>;
 
-/// A handle for queries; see [`phaser::Phaser`].
+/// A handle for queries, of a phaser among threads; see [`phaser::Phaser`], and [`TaskPhaser`].
 pub type Phaser<Q = SpinThenYield> = phaser::Phaser<Q>;
 
-/// A phaser's reduction; see [`phaser::Accumulator`].
+/// A phaser's reduction among threads; see [`phaser::Accumulator`], and [`TaskAccumulator`].
 pub type Accumulator<T, Q = SpinThenYield> = phaser::Accumulator<T, Q>;
 
 /// The context of a phased task on this machine; see [`task::Phased`](tautline_core::task::Phased).
@@ -76,6 +76,31 @@ pub type Member<'scope, Q = PoolPort<'scope, Node>> = tautline_core::task::Membe
 /// [`task::Request`](tautline_core::task::Request).
 pub type Request<'m, 'scope, Q = PoolPort<'scope, Node>> =
     tautline_core::task::Request<'m, 'scope, Q>;
+
+/// A phaser of tasks, as a parameter of a function; see [`phaser::Phaser`].
+///
+/// ```
+/// use tautline::phaser::{Mode, Phased, PhaserError, TaskPhaser};
+/// use tautline::prelude::*;
+///
+/// async fn steps<'s>(mut task: Phased<'s, '_>, barrier: TaskPhaser<'s>) -> Result<(), PhaserError> {
+///     for _ in 0..3 {
+///         task.on(&barrier)?.next().await?;
+///     }
+///     Ok(())
+/// }
+///
+/// Runtime::new()?.run(|cx| {
+///     let mut member = cx.phaser(Mode::SignalWait)?;
+///     let barrier = member.phaser();
+///     cx.spawn_phased([member.signal_wait()], |task| async { steps(task, barrier).await.unwrap() })
+/// })?;
+/// # Ok::<(), tautline::Error>(())
+/// ```
+pub type TaskPhaser<'scope> = phaser::Phaser<PoolPort<'scope, Node>>;
+
+/// A reduction among tasks, as a parameter of a function; see [`phaser::Accumulator`].
+pub type TaskAccumulator<'scope, T> = phaser::Accumulator<T, PoolPort<'scope, Node>>;
 
 /// The variable that overrides the degree of the trees.
 pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";

@@ -62,7 +62,7 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     /// Spawns `body` with the values of `inputs` as soon as all of them are full, on the worker that puts the last one. One
     /// allocation.
     ///
-    /// `inputs` is a cell, or a tuple of up to eight, an array, a slice or a vector of them, by reference. The scope does not
+    /// `inputs` is a reference to a cell, or a tuple of up to eight, an array, a slice or a vector of such references. The scope does not
     /// end before all of them are put.
     ///
     /// ```
