@@ -6,6 +6,7 @@ pub use port::Node;
 
 use crate::machine::pin;
 use std::fmt;
+use std::hint::black_box;
 use std::io;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -20,6 +21,8 @@ use tautline_core::watch::State;
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
 const STACK_BYTES: usize = 64 << 20;
+/// Memory that the stacks of workers leave to the program where the system limits its addresses.
+const ROOM_BYTES: usize = 4 * STACK_BYTES;
 
 /// Seats for threads from outside that enter the pool at the same time; others wait.
 const CALLERS: usize = 4;
@@ -163,6 +166,11 @@ impl Threads {
         let extra = workers.clamp(1, self.most()) - 1;
         let mut started = self.started();
         let mut outcome = Ok(());
+        let mut room = Vec::<u8>::new();
+        if started.len() < extra {
+            // Untouched, so it takes addresses only.
+            _ = room.try_reserve_exact(ROOM_BYTES);
+        }
         while started.len() < extra {
             match self.start_one(started.len()) {
                 Ok(thread) => started.push(thread),
@@ -172,6 +180,7 @@ impl Threads {
                 }
             }
         }
+        drop(black_box(room));
         self.pool.want(CALLERS + extra.min(started.len()));
         outcome
     }
