@@ -170,7 +170,7 @@ impl World {
     fn on(stage: Stage, config: Config, expected: usize) -> Arc<Self> {
         let stage = Arc::new(stage);
         Arc::new(Self {
-            permits: (0..config.all_threads())
+            permits: (0..config.threads_of(PlaceId::HOME))
                 .map(|_| (Permit::new(), Notify::new()))
                 .collect(),
             team: Team::new(PlaceId::HOME, &config, Arc::clone(&stage)),
