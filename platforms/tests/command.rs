@@ -470,8 +470,8 @@ fn topo_names_the_processors_it_uses() {
 #[test]
 #[cfg(target_os = "linux")]
 fn threads_that_the_system_refuses_are_done_without() {
-    // 4096 stacks do not fit into 2 GB of addresses. Without the last variable the GNU allocator would take 64 MB
-    // of what is left for the heap of each thread.
+    // 4096 stacks do not fit into 2 GB of addresses. Without the last variable the GNU allocator reserves 64 MB of
+    // the rest for the heap of each thread, and a program in so few addresses may end in a failed allocation.
     let output = Command::new("sh")
         .args([
             "-c",

@@ -3,7 +3,7 @@
 //!
 //! Each section is a table: contenders by numbers of tasks. Everything is measured by
 //! `tautline::bench`, sample by sample in turn, beside the round trip of a cache line in the same
-//! rounds; so a section shows itself why its figures are no ground for a verdict, if they are none.
+//! rounds; so a section whose figures do not justify a verdict shows the reason.
 //! `--peers FILE` takes in programs of other languages, as `benches/peers.sh` lists them. A new
 //! contender is a line in the list of its section: `bench::kinds` for barriers of threads, `kinds`
 //! of the section's file for the others.

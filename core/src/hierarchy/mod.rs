@@ -165,7 +165,7 @@ impl Hierarchy {
         &self.node(domain).kind
     }
 
-    /// Returns its name in the description; empty if there is none.
+    /// Returns its name in the description, or an empty string if it has no name.
     pub fn label(&self, domain: Domain) -> &str {
         &self.node(domain).label
     }

@@ -17,7 +17,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Returns the distribution of `samples`; `None` if there is none.
+    /// Returns the distribution of `samples`; `None` if there are no samples.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut all = samples.to_vec();
         all.sort_by(f64::total_cmp);

@@ -191,7 +191,7 @@ struct Reader<'a> {
     numbers: usize,
 }
 
-/// Reads a count and a stride after a number or a place; 1 and 1 if there is none.
+/// Reads a count and a stride after a number or a place; each is 1 by default.
 struct Interval {
     count: i64,
     stride: i64,

@@ -115,7 +115,7 @@ pub const TREES: &[Named] = &[
 ///
 /// # Errors
 ///
-/// If there is none; the message lists all names.
+/// No tree has this name; the message lists all names.
 pub fn find(name: &str) -> Result<&'static Named, ParamError> {
     let found = TREES.iter().find(|t| t.name.eq_ignore_ascii_case(name));
     found.ok_or_else(|| ParamError::Name {

@@ -22,7 +22,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// No type has this number.
     pub fn from_id(id: u32) -> Result<Self, ParamError> {
         match id {
             0 => Ok(Self::Binomial),
@@ -52,7 +52,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// No type has this number.
     pub fn from_id(id: u32) -> Result<Self, ParamError> {
         match id {
             0 => Ok(Self::Linear),

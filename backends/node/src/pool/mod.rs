@@ -21,7 +21,8 @@ use tautline_core::watch::State;
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
 const STACK_BYTES: usize = 64 << 20;
-/// Memory that the stacks of workers leave to the program where the system limits its addresses.
+/// Memory that the stacks of workers leave to the program where the system limits its addresses. Too little for the
+/// heaps that the GNU allocator makes for threads, unless `MALLOC_ARENA_MAX` limits them.
 const ROOM_BYTES: usize = 4 * STACK_BYTES;
 
 /// Seats for threads from outside that enter the pool at the same time; others wait.

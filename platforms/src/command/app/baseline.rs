@@ -68,7 +68,7 @@ pub(super) struct Sequential {
 pub(super) enum Missing {
     /// It was not requested.
     Unwanted,
-    /// There is none, for this reason.
+    /// The application has no baseline, for this reason.
     Because(String),
     /// The user interrupted it.
     Interrupted,

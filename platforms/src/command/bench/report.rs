@@ -127,7 +127,7 @@ fn figures(samples: &[f64]) -> String {
     })
 }
 
-/// Returns the verdict, or why there is none.
+/// Returns the verdict, or why the samples do not support one.
 fn judged(comparison: &Comparison) -> String {
     let name = |row: usize| comparison.rows[row].name.as_str();
     match comparison.verdict() {

@@ -103,7 +103,7 @@ impl Axis {
     }
 }
 
-/// Returns what can be varied: by long name, or by letter where there is none.
+/// Returns what can be varied: by long name, or by letter for options without a long name.
 fn names(command: &Command) -> Vec<String> {
     let options = command.get_arguments().filter(|option| {
         option.get_action().takes_values()
