@@ -79,9 +79,8 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
 
     /// Takes the seat that suits the calling worker best.
     fn take_seat(&self) -> Stage<Balancing<'a, 'p, B, P, O>> {
-        let port = self.crew.places.port();
-        let here = port.current().map_or(0, WorkerId::index);
-        let taken = self.crew.workers.take(here, port);
+        let here = self.task.position();
+        let taken = self.crew.workers.take(here, self.task.port());
         taken.map_or(Stage::Ended, |(seat, worker)| Stage::At(seat, worker))
     }
 

@@ -206,7 +206,7 @@ impl<P: Host> Cx<'_, '_, P> {
             let worker = worker(&places, (place, id), balance.control, observer);
             ((place, id), worker)
         };
-        let workers = Seats::new(config.seats().map(observed), pool.seats());
+        let workers = Seats::new(config.seats().map(observed), pool.tree().workers() as usize);
         let accounts = Lock::new(Vec::with_capacity(config.all_threads()));
         let home = PlaceId::HOME;
         places.team(home).begin(bag, &places.at(home));

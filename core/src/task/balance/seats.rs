@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(super) struct Seats<W> {
     seats: Vec<Seat<W>>,
-    /// The number of workers of the pool, in whose order the seats are.
-    pool: usize,
+    /// The number of leaves of the pool's tree, in whose order the seats are.
+    leaves: usize,
 }
 
 #[derive(Debug)]
@@ -24,22 +24,22 @@ struct Seat<W> {
 }
 
 impl<W> Seats<W> {
-    /// Creates the seats of `workers`, which are listed place by place, on a pool of `pool` workers.
-    pub(super) fn new(workers: impl IntoIterator<Item = Seated<W>>, pool: usize) -> Self {
+    /// Creates the seats of `workers`, which are listed place by place, on a pool whose tree has `leaves`.
+    pub(super) fn new(workers: impl IntoIterator<Item = Seated<W>>, leaves: usize) -> Self {
         let seat = |(at, worker)| Seat {
             at,
             worker: Lock::new(Some(worker)),
         };
         Self {
             seats: workers.into_iter().map(seat).collect(),
-            pool,
+            leaves,
         }
     }
 
-    /// Takes the free seat that suits worker `here` of the pool best: its own, another one of the same place, any.
+    /// Takes the free seat that suits a worker at leaf `here` best: its own, another one of the same place, any.
     pub(super) fn take(&self, here: usize, relax: &impl Relax) -> Option<Seated<W>> {
         let seats = self.seats.len();
-        let own = (here * seats / self.pool).min(seats.saturating_sub(1));
+        let own = (here * seats / self.leaves).min(seats.saturating_sub(1));
         let place = self.seats.get(own)?.at.0;
         let order = self.seats[own..].iter().chain(&self.seats[..own]);
         let (near, far) = (order.clone(), order);
