@@ -298,20 +298,21 @@ fn variables_set_what_options_do_not() {
     assert_eq!(warning.lines().count(), 1, "{warning}");
     assert!(warning.contains("TAUTLINE_PLACSE: unknown"), "{warning}");
 
-    let output = tautline("uts D7")
-        .env("TAUTLINE_GRAIN", "none")
-        .output()
-        .unwrap();
-    let line = stderr(&output);
-    assert_eq!(
-        (output.status.code(), line.lines().count()),
-        (Some(2), 1),
-        "{line}"
-    );
-    assert!(
-        line.contains("--grain none") && line.contains("from TAUTLINE_GRAIN"),
-        "{line}"
-    );
+    let refused = [
+        ("uts D7", "GRAIN", "none", "--grain none: "),
+        ("uts D10", "WORKERS", "0", "--workers 0: from 1 to "),
+        ("nqueens 12", "PLACES", "2x", "--places 2x: "),
+    ];
+    for (args, variable, value, start) in refused {
+        let variable = format!("TAUTLINE_{variable}");
+        let output = tautline(args).env(&variable, value).output().unwrap();
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.starts_with(&format!("tautline: {start}")), "{line}");
+        assert!(line.ends_with(&format!(" (from {variable})\n")), "{line}");
+    }
+    let line = stderr(&run("uts D10 --workers 0"));
+    assert!(!line.contains("(from "), "{line}");
 }
 
 #[test]

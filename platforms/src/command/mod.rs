@@ -99,7 +99,11 @@ impl From<tautline::Error> for Failure {
                 allowed,
             } => match setting.starts_with("TAUTLINE_") {
                 true => format!("{setting} {value}: {allowed}"),
-                false => format!("--{} {value}: {allowed}", setting.replace('_', "-")),
+                false => {
+                    let option = format!("--{}", setting.replace(['_', ' '], "-"));
+                    let origin = usage::origin(&option, &value);
+                    format!("{option} {value}: {allowed}{origin}")
+                }
             },
             other => other.to_string(),
         })

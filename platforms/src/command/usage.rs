@@ -101,13 +101,19 @@ fn text(value: &ContextValue) -> String {
 }
 
 /// Returns a note if the value was not given as an option but by a variable.
-fn origin(option: &str, value: &str) -> String {
+pub(super) fn origin(option: &str, value: &str) -> String {
     let variable = option
         .trim_start_matches('-')
         .replace('-', "_")
         .to_uppercase();
     let variable = format!("TAUTLINE_{variable}");
-    let given = std::env::args_os().any(|arg| arg.to_string_lossy().ends_with(value));
+    // `--grain 0`, `--grain=0`, `-n 0`, `-n0`
+    let is_value = |arg: &str| {
+        arg == value
+            || arg.split_once('=').is_some_and(|(_, given)| given == value)
+            || !arg.starts_with("--") && arg.starts_with('-') && arg.get(2..) == Some(value)
+    };
+    let given = std::env::args_os().any(|arg| is_value(&arg.to_string_lossy()));
     let set = std::env::var(&variable).is_ok_and(|set| set == value);
     if set && !given {
         format!(" (from {variable})")
