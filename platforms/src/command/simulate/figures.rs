@@ -70,7 +70,7 @@ pub(super) struct Grain {
 
 impl Figures {
     /// Returns the figures of `run`, whose `rate` is known.
-    pub(super) fn of<T>(run: &Simulated<T>, config: &Config, rate: f64) -> Self {
+    pub(super) fn of(run: &Simulated, config: &Config, rate: f64) -> Self {
         let threads = f64::from(config.places) * config.workers as f64;
         Self {
             efficiency: run.efficiency,
