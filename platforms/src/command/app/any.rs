@@ -113,31 +113,20 @@ impl<P: Problem> AnyProblem for P {
 pub(crate) struct AnyBag(Box<dyn Pile>);
 
 /// The [`Bag::Shared`] of any application.
-pub(crate) struct AnyShared {
-    state: Box<dyn Any + Sync>,
-    bound: fn(&dyn Any) -> Option<&Bound>,
-}
+pub(crate) struct AnyShared(Box<dyn State>);
 
 /// The [`Bag::Output`] of any application.
 pub(crate) type AnyOutput = Box<dyn Any>;
 
-/// A value in cache lines of its own, and apart from the line that a processor fetches with them: what two
-/// workers write must not share one.
-#[repr(align(128))]
-struct Apart<T>(T);
-
 impl AnyBag {
     fn new(bag: impl Bag + 'static) -> Self {
-        Self(Box::new(Apart(bag)))
+        Self(Box::new(OwnLines(bag)))
     }
 }
 
 impl AnyShared {
     fn of<B: Bag + 'static>(state: B::Shared) -> Self {
-        Self {
-            state: Box::new(Apart(state)),
-            bound: |state| B::bound(&typed::<Apart<B::Shared>>(state).0),
-        }
+        Self(Box::new(Shared::<B>(state)))
     }
 }
 
@@ -170,7 +159,7 @@ impl Bag for AnyBag {
     }
 
     fn bound(shared: &AnyShared) -> Option<&Bound> {
-        (shared.bound)(shared.state.as_ref())
+        shared.0.bound()
     }
 
     fn verdict(&self) -> Option<Reason> {
@@ -182,7 +171,7 @@ impl Bag for AnyBag {
     }
 }
 
-/// The methods of [`Bag`] that take a bag.
+/// The methods of [`Bag`] that take a bag; each calls that of the bag.
 trait Pile: Any + Send {
     fn process(&mut self, n: usize, shared: &AnyShared) -> usize;
     fn split(&mut self, share: Share) -> Option<AnyBag>;
@@ -194,10 +183,30 @@ trait Pile: Any + Send {
     fn submit(self: Box<Self>, output: &mut AnyOutput);
 }
 
-impl<B: Bag + 'static> Pile for Apart<B> {
+/// The state that workers of a place share, given to bags of type `B`.
+#[repr(align(128))]
+struct Shared<B: Bag>(B::Shared);
+
+/// The function of [`Bag`] that takes only the shared state.
+trait State: Any + Sync {
+    fn bound(&self) -> Option<&Bound>;
+}
+
+impl<B: Bag + 'static> State for Shared<B> {
+    fn bound(&self) -> Option<&Bound> {
+        B::bound(&self.0)
+    }
+}
+
+/// A bag in cache lines of its own: another worker may write to what would follow it, and processors fetch
+/// lines in pairs.
+#[repr(align(128))]
+struct OwnLines<B>(B);
+
+impl<B: Bag + 'static> Pile for OwnLines<B> {
     fn process(&mut self, n: usize, shared: &AnyShared) -> usize {
-        let Apart(state) = typed(shared.state.as_ref());
-        self.0.process(n, state)
+        let shared: &Shared<B> = typed(shared.0.as_ref());
+        self.0.process(n, &shared.0)
     }
 
     fn split(&mut self, share: Share) -> Option<AnyBag> {
@@ -206,7 +215,7 @@ impl<B: Bag + 'static> Pile for Apart<B> {
 
     fn merge(&mut self, other: AnyBag) {
         let other: Box<dyn Any> = other.0;
-        let Apart(other) = *other.downcast().expect(ONE_APPLICATION);
+        let OwnLines(other) = *other.downcast().expect(ONE_APPLICATION);
         self.0.merge(other);
     }
 
@@ -330,9 +339,9 @@ mod tests {
         assert_eq!((bag.is_empty(), loot.is_empty()), (false, true));
         assert!(loot.split(Share::Half).is_none());
         bag.merge(loot);
-        let mut output: AnyOutput = Box::new(vec![1]);
+        let mut output: AnyOutput = Box::new(vec![1_usize]);
         bag.submit(&mut output);
-        assert_eq!(output.downcast_ref(), Some(&vec![1, 8]));
+        assert_eq!(output.downcast_ref(), Some(&vec![1_usize, 8]));
     }
 
     #[test]
