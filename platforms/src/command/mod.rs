@@ -74,7 +74,7 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     Application(Chosen<Threads>),
-    Simulate(simulate::Simulate),
+    Simulate(Box<simulate::Simulate>),
     Topo(topo::Topo),
     Bench(bench::Bench),
 }

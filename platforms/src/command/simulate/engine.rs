@@ -43,7 +43,7 @@ pub(super) fn run(
     problem: &dyn AnyProblem,
     (config, machine): (Config, Machine),
     deadline: Option<Duration>,
-    recorder: impl Fn() -> Recorder,
+    recorder: &dyn Fn() -> Recorder,
 ) -> Simulated {
     let mut simulation = Simulation::new(config, machine);
     if let Some(deadline) = deadline {

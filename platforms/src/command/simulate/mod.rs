@@ -102,7 +102,7 @@ impl Way for Virtual {
         let began = Instant::now();
         let threads = on.0.all_threads();
         let recorder = || self.output.stories.recorder(threads);
-        let run = engine::run(&*problem, on, self.output.deadline, recorder);
+        let run = engine::run(&*problem, on, self.output.deadline, &recorder);
         let name = self.setting.machine();
         let mut report = Report::of(request, &*problem, on, name, &run, began.elapsed());
         report.explain = self.output.explain;

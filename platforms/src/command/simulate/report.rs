@@ -148,10 +148,7 @@ impl<'a> Report<'a> {
     /// Returns the JSON object.
     pub(super) fn json(&self) -> Map<String, Value> {
         let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
-        let mut config = balancer::json(&self.config);
-        if self.explain {
-            config["why"] = balancer::reasons(&self.config).into_iter().collect();
-        }
+        let config = balancer::json(&self.config, self.explain);
         for (key, value) in [
             ("simulated", true.into()),
             ("virtual_seconds", self.figures.virtual_seconds.into()),

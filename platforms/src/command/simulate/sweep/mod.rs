@@ -8,9 +8,8 @@ use super::figures::Figures;
 use super::report::Report;
 use super::{Outcome, Virtual};
 use crate::command::app::{Application, Chosen};
-use crate::command::balancer::whole;
 use crate::command::story::Pending;
-use crate::command::{Failure, balancer, deliver, usage};
+use crate::command::{Failure, balancer, deliver, show, usage};
 use axis::Axis;
 use clap::{Args, Command};
 use measure::Measure;
@@ -19,6 +18,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tautline::spelling;
 use tautline::story::Recorder;
 
 const REPEAT_MAX: u64 = 10_000;
@@ -160,7 +160,7 @@ fn point_runs(
         };
         let on = (seeded, machine);
         let began = Instant::now();
-        let run = engine::run(&*problem, on, one.output.deadline, Recorder::default);
+        let run = engine::run(&*problem, on, one.output.deadline, &Recorder::default);
         let name = one.setting.machine();
         let report = Report::of(request, &*problem, on, name, &run, began.elapsed());
         if let (Err(wrong), None) = (report.answer.outcome(), &story.wrong) {
@@ -204,8 +204,8 @@ fn told(
     runs: &[Figures],
 ) -> Value {
     let pairs = axes.iter().zip(values);
-    let varied = pairs.map(|(axis, value)| (axis.name.clone(), value.as_str().into()));
-    object.insert("sweep".to_owned(), Value::Object(varied.collect()));
+    let varied = pairs.map(|(axis, value)| (axis.name.as_str(), value.as_str().into()));
+    object.insert("sweep".to_owned(), Value::Object(show::object(varied)));
     object.insert("repeat".to_owned(), runs.len().into());
     if runs.len() > 1 {
         object.insert("spread".to_owned(), measure::json(runs));
@@ -272,7 +272,7 @@ fn extension(path: &Path) -> Option<&str> {
 }
 
 fn repeat(text: &str) -> Result<usize, String> {
-    let repeat = whole::<usize, REPEAT_MAX>(text)?;
+    let repeat = spelling::whole::<usize, REPEAT_MAX>(text)?;
     let fits = (1..=REPEAT_MAX).contains(&(repeat as u64));
     fits.then_some(repeat)
         .ok_or_else(|| format!("from 1 to {REPEAT_MAX}"))
