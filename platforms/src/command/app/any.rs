@@ -110,23 +110,23 @@ impl<P: Problem> AnyProblem for P {
 }
 
 /// The bag of any application.
-pub(crate) struct AnyBag(Box<dyn Pile>);
+pub(crate) struct AnyBag(Box<dyn DynBag>);
 
 /// The [`Bag::Shared`] of any application.
-pub(crate) struct AnyShared(Box<dyn State>);
+pub(crate) struct AnyShared(Box<dyn DynShared>);
 
 /// The [`Bag::Output`] of any application.
 pub(crate) type AnyOutput = Box<dyn Any>;
 
 impl AnyBag {
     fn new(bag: impl Bag + 'static) -> Self {
-        Self(Box::new(OwnLines(bag)))
+        Self(Box::new(PaddedBag(bag)))
     }
 }
 
 impl AnyShared {
     fn of<B: Bag + 'static>(state: B::Shared) -> Self {
-        Self(Box::new(Shared::<B>(state)))
+        Self(Box::new(PaddedShared::<B>(state)))
     }
 }
 
@@ -171,8 +171,8 @@ impl Bag for AnyBag {
     }
 }
 
-/// The methods of [`Bag`] that take a bag; each calls that of the bag.
-trait Pile: Any + Send {
+/// The methods of [`Bag`] that take a bag.
+trait DynBag: Any + Send {
     fn process(&mut self, n: usize, shared: &AnyShared) -> usize;
     fn split(&mut self, share: Share) -> Option<AnyBag>;
     fn merge(&mut self, other: AnyBag);
@@ -183,29 +183,14 @@ trait Pile: Any + Send {
     fn submit(self: Box<Self>, output: &mut AnyOutput);
 }
 
-/// The state that workers of a place share, given to bags of type `B`.
-#[repr(align(128))]
-struct Shared<B: Bag>(B::Shared);
-
-/// The function of [`Bag`] that takes only the shared state.
-trait State: Any + Sync {
-    fn bound(&self) -> Option<&Bound>;
-}
-
-impl<B: Bag + 'static> State for Shared<B> {
-    fn bound(&self) -> Option<&Bound> {
-        B::bound(&self.0)
-    }
-}
-
-/// A bag in cache lines of its own: another worker may write to what would follow it, and processors fetch
+/// A bag in cache lines of its own, as another worker may write to what follows it in memory. Processors fetch
 /// lines in pairs.
 #[repr(align(128))]
-struct OwnLines<B>(B);
+struct PaddedBag<B>(B);
 
-impl<B: Bag + 'static> Pile for OwnLines<B> {
+impl<B: Bag + 'static> DynBag for PaddedBag<B> {
     fn process(&mut self, n: usize, shared: &AnyShared) -> usize {
-        let shared: &Shared<B> = typed(shared.0.as_ref());
+        let shared: &PaddedShared<B> = typed(shared.0.as_ref());
         self.0.process(n, &shared.0)
     }
 
@@ -215,7 +200,7 @@ impl<B: Bag + 'static> Pile for OwnLines<B> {
 
     fn merge(&mut self, other: AnyBag) {
         let other: Box<dyn Any> = other.0;
-        let OwnLines(other) = *other.downcast().expect(ONE_APPLICATION);
+        let PaddedBag(other) = *other.downcast().expect(ONE_APPLICATION);
         self.0.merge(other);
     }
 
@@ -237,6 +222,21 @@ impl<B: Bag + 'static> Pile for OwnLines<B> {
 
     fn submit(self: Box<Self>, output: &mut AnyOutput) {
         self.0.submit(output.downcast_mut().expect(ONE_APPLICATION));
+    }
+}
+
+/// The method of [`Bag`] that takes the shared state alone.
+trait DynShared: Any + Sync {
+    fn bound(&self) -> Option<&Bound>;
+}
+
+/// What bags of type `B` share, in cache lines of its own as well.
+#[repr(align(128))]
+struct PaddedShared<B: Bag>(B::Shared);
+
+impl<B: Bag + 'static> DynShared for PaddedShared<B> {
+    fn bound(&self) -> Option<&Bound> {
+        B::bound(&self.0)
     }
 }
 

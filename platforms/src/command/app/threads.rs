@@ -59,18 +59,16 @@ impl Way for Threads {
         let run = self.compute(&glb, &*problem, &control)?;
         let peak_memory_kib = peak_memory_kib();
         let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
-        let name = request.application().name();
         let answer = Answer::of(
-            name,
+            request.application().name(),
             &*problem,
             &run.output,
             tasks,
             run.complete,
             run.stopped,
         );
-        let threads = config.all_workers();
         let plan = glb.plan()?;
-        let processors = plan.pinning.processors().min(threads);
+        let processors = plan.pinning.processors().min(config.all_workers());
         let cpus = plan.cpus;
         let seconds = run.elapsed.as_secs_f64();
         let done = Done {
