@@ -2,6 +2,8 @@
 //!
 //! No test waits for a time: a task lasts until the event that must coincide with it has happened.
 
+#[path = "task/balance.rs"]
+mod balance;
 #[path = "task/blocks.rs"]
 mod blocks;
 #[path = "task/broken.rs"]

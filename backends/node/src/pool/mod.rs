@@ -1,10 +1,12 @@
 //! Threads for a pool of tasks.
 
+mod gate;
 mod port;
 
 pub use port::Node;
 
 use crate::machine::pin;
+use gate::Gate;
 use std::fmt;
 use std::hint::black_box;
 use std::io;
@@ -21,8 +23,7 @@ use tautline_core::watch::State;
 
 /// The stack of a worker, in bytes. Only what is touched takes memory.
 const STACK_BYTES: usize = 64 << 20;
-/// Memory that the stacks of workers leave to the program where the system limits its addresses. Too little for the
-/// heaps that the GNU allocator makes for threads, unless `MALLOC_ARENA_MAX` limits them.
+/// Memory that the stacks of workers leave to the program where the system limits its addresses.
 const ROOM_BYTES: usize = 4 * STACK_BYTES;
 
 /// Seats for threads from outside that enter the pool at the same time; others wait.
@@ -166,33 +167,50 @@ impl Threads {
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
         let extra = workers.clamp(1, self.most()) - 1;
         let mut started = self.started();
-        let mut outcome = Ok(());
-        let mut room = Vec::<u8>::new();
-        if started.len() < extra {
-            // Untouched, so it takes addresses only.
-            _ = room.try_reserve_exact(ROOM_BYTES);
-        }
-        while started.len() < extra {
-            match self.start_one(started.len()) {
-                Ok(thread) => started.push(thread),
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
-            }
-        }
-        drop(black_box(room));
+        let outcome = if started.len() < extra {
+            self.start_more(&mut started, extra)
+        } else {
+            Ok(())
+        };
         self.pool.want(CALLERS + extra.min(started.len()));
         outcome
     }
 
-    fn start_one(&self, extra: usize) -> io::Result<JoinHandle<()>> {
+    /// Starts threads until there are `extra`, or as many as the system allows.
+    ///
+    /// If it refuses one for lack of addresses, half of the new ones end: a thread also needs the heap that the
+    /// allocator makes for it, which is as large as a stack with the GNU C library.
+    fn start_more(&self, started: &mut Vec<JoinHandle<()>>, extra: usize) -> io::Result<()> {
+        let (gate, old) = (Arc::new(Gate::default()), started.len());
+        // Untouched, so it takes addresses only.
+        let room = addresses(ROOM_BYTES);
+        let mut outcome = Ok(());
+        while started.len() < extra && outcome.is_ok() {
+            let thread = self.start_one(started.len(), &gate);
+            outcome = thread.map(|thread| started.push(thread));
+        }
+        let new = started.len() - old;
+        let is_cramped = outcome.is_err() && addresses(STACK_BYTES).is_none();
+        let admitted = old + if is_cramped { new / 2 } else { new };
+        gate.open(admitted);
+        for thread in started.drain(admitted..) {
+            thread.join().expect("it ends at the gate");
+        }
+        drop(room);
+        outcome
+    }
+
+    fn start_one(&self, extra: usize, gate: &Arc<Gate>) -> io::Result<JoinHandle<()>> {
         let worker = WorkerId((CALLERS + extra) as u32);
         let cpus = &self.cpus;
         // The caller has the first processor.
         let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
-        let pool = Arc::clone(&self.pool);
+        let (pool, gate) = (Arc::clone(&self.pool), Arc::clone(gate));
         let body = move || {
+            if !gate.pass(extra) {
+                return;
+            }
+            drop(gate);
             cpu.into_iter().for_each(|cpu| _ = pin(cpu));
             let attended = pool.with_seat(worker, |seat| seat.attend());
             attended.expect("one thread a seat");
@@ -286,6 +304,13 @@ impl fmt::Debug for Threads {
             .field("workers", &self.workers())
             .finish()
     }
+}
+
+/// Reserves `bytes` of addresses until it is dropped, if the system has them.
+fn addresses(bytes: usize) -> Option<Vec<u8>> {
+    let mut room = Vec::new();
+    let reserved = room.try_reserve_exact(bytes).is_ok();
+    reserved.then(|| black_box(room))
 }
 
 /// The seats that callers freed, and callers that wait for one.

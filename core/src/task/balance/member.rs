@@ -2,6 +2,7 @@
 
 use super::places::{Here, Places};
 use super::relay::{Relay, report};
+use super::seats::{Seated, Seats};
 use crate::finish::Reason;
 use crate::glb::{Account, Bag, Control, Observer, Step, Worker};
 use crate::id::{PlaceId, WorkerId};
@@ -9,6 +10,7 @@ use crate::port::Host;
 use crate::sync::Lock;
 use crate::task::TaskCx;
 use crate::watch::State;
+use alloc::vec::Vec;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -20,53 +22,88 @@ const TURNS: u32 = 64;
 const SLICE_WAKES: u64 = 8;
 
 /// The state that the workers of a computation share.
-pub(super) struct Crew<'a, 'p, B: Bag, P, F> {
+pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F> {
     pub(super) places: &'a Places<'p, B, P>,
     pub(super) control: &'a Control,
     /// In ticks of the clock.
     pub(super) deadline: Option<u64>,
     /// Called in place of [`Bag::process`].
     pub(super) process: &'a F,
+    pub(super) workers: Seats<Balancing<'a, 'p, B, P, O>>,
+    /// What the workers that have ended counted.
+    pub(super) accounts: &'a Lock<Vec<Seated<Account<O>>>>,
 }
 
 /// A worker of the balancer.
 type Balancing<'a, 'p, B, P, O> = Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>;
 
+/// Creates the worker of a seat.
+pub(super) fn worker<'a, 'p, B: Bag, P: Host, O: Observer>(
+    places: &'a Places<'p, B, P>,
+    (place, worker): (PlaceId, WorkerId),
+    control: &'a Control,
+    observer: O,
+) -> Balancing<'a, 'p, B, P, O> {
+    let (team, here) = (places.team(place), places.at(place));
+    let observer = Relay::new(places.port(), observer);
+    Worker::new(team, worker, here, control, observer)
+}
+
 /// Polls a worker of the balancer: takes steps until it has nothing to do, or until other tasks
 /// have waited for a while. Its place's `unpark` wakes the future.
-pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O, F> {
-    crew: &'a Crew<'a, 'p, B, P, F>,
-    seat: (PlaceId, WorkerId),
+pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O: Observer, F> {
+    crew: &'a Crew<'a, 'p, B, P, O, F>,
     task: TaskCx<'scope, 'env, P>,
-    /// Taken when the worker ends.
-    worker: Option<Balancing<'a, 'p, B, P, O>>,
-    account: &'a Lock<Option<Account<O>>>,
+    stage: Stage<Balancing<'a, 'p, B, P, O>>,
+}
+
+/// The life of a [`Member`].
+enum Stage<W> {
+    /// Not polled so far: the worker that polls it first decides which seat it takes.
+    Unseated,
+    At((PlaceId, WorkerId), W),
+    /// The worker has ended, and its account is stored.
+    Ended,
 }
 
 impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
     Member<'a, 'p, 'scope, 'env, B, P, O, F>
 {
-    pub(super) fn new(
-        crew: &'a Crew<'a, 'p, B, P, F>,
-        (place, worker): (PlaceId, WorkerId),
-        task: TaskCx<'scope, 'env, P>,
-        observer: O,
-        account: &'a Lock<Option<Account<O>>>,
-    ) -> Self {
-        let (team, here) = (crew.places.team(place), crew.places.at(place));
-        let observer = Relay::new(crew.places.port(), observer);
+    pub(super) fn new(crew: &'a Crew<'a, 'p, B, P, O, F>, task: TaskCx<'scope, 'env, P>) -> Self {
         Self {
             crew,
-            seat: (place, worker),
             task,
-            worker: Some(Worker::new(team, worker, here, crew.control, observer)),
-            account,
+            stage: Stage::Unseated,
         }
+    }
+
+    /// Takes the seat that suits the calling worker best.
+    fn take_seat(&self) -> Stage<Balancing<'a, 'p, B, P, O>> {
+        let here = self.task.position();
+        let taken = self.crew.workers.take(here, self.task.port());
+        taken.map_or(Stage::Ended, |(seat, worker)| Stage::At(seat, worker))
+    }
+
+    fn end(&mut self) {
+        let ended = core::mem::replace(&mut self.stage, Stage::Ended);
+        let Stage::At(seat, worker) = ended else {
+            return;
+        };
+        let ended = worker.close();
+        let account = Account {
+            tasks: ended.tasks,
+            times: ended.times,
+            observer: ended.observer.into_inner(),
+        };
+        self.crew
+            .accounts
+            .lock(self.task.port())
+            .push((seat, account));
     }
 }
 
 /// The worker is moved, never borrowed, so it need not be pinned.
-impl<B: Bag, P: Host, O, F> Unpin for Member<'_, '_, '_, '_, B, P, O, F> {}
+impl<B: Bag, P: Host, O: Observer, F> Unpin for Member<'_, '_, '_, '_, B, P, O, F> {}
 
 impl<B, P, O, F> Future for Member<'_, '_, '_, '_, B, P, O, F>
 where
@@ -80,23 +117,21 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let _reset = Reset(self.crew.places.port());
         let this = &mut *self;
-        this.crew.places.register(this.seat, cx.waker());
-        let Some(worker) = &mut this.worker else {
+        if matches!(this.stage, Stage::Unseated) {
+            this.stage = this.take_seat();
+        }
+        let Stage::At(seat, worker) = &mut this.stage else {
             return Poll::Ready(());
         };
+        let seat = *seat;
+        this.crew.places.register(seat, cx.waker());
         let slice = Slice::begin(&this.task);
         let mut turns = 0_u32;
         loop {
             match worker.step_with(this.crew.process) {
                 Step::Parked => return Poll::Pending,
                 Step::Ended => {
-                    let account = this.worker.take().map(Worker::close);
-                    let account = account.map(|ended| Account {
-                        tasks: ended.tasks,
-                        times: ended.times,
-                        observer: ended.observer.into_inner(),
-                    });
-                    *this.account.lock(this.task.port()) = account;
+                    this.end();
                     return Poll::Ready(());
                 }
                 Step::Worked(_) => {
@@ -126,11 +161,11 @@ where
     }
 }
 
-impl<B: Bag, P: Host, O, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
+impl<B: Bag, P: Host, O: Observer, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
     /// Ends the computation if the worker has not ended it, because a task panicked or the scope
     /// was cancelled: otherwise the other workers would wait for ever.
     fn drop(&mut self) {
-        if self.worker.is_some() {
+        if !matches!(self.stage, Stage::Ended) {
             self.crew.places.close();
         }
     }

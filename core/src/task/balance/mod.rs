@@ -18,6 +18,7 @@
 mod member;
 mod places;
 mod relay;
+mod seats;
 
 use super::{Cancelled, Cx};
 use crate::glb::{Bag, Config, Control, Observer, Run, collect};
@@ -26,8 +27,9 @@ use crate::port::{Clock, Host};
 use crate::sync::Lock;
 use alloc::vec::Vec;
 use core::time::Duration;
-use member::{Crew, Member};
+use member::{Crew, Member, worker};
 use places::Places;
+use seats::Seats;
 
 /// The settings of a balanced computation among tasks: parameters, limits and observers.
 #[derive(Debug)]
@@ -195,15 +197,17 @@ impl<P: Host> Cx<'_, '_, P> {
         mut output: B::Output,
     ) -> Result<Run<B::Output, O>, Cancelled> {
         let config = balance.config;
-        let port = self.inside().pool().port();
+        let pool = self.inside().pool();
+        let port = pool.port();
         let places = Places::<B, P>::new(&config, shared, port);
-        let seats: Vec<_> = config.seats().collect();
-        let observers: Vec<O> = seats
-            .iter()
-            .map(|&(place, worker)| (balance.observe)(place, worker))
-            .collect();
-        let accounts: Vec<_> = seats.iter().map(|_| Lock::new(None)).collect();
         let began = port.now();
+        let observed = |(place, id)| {
+            let observer = (balance.observe)(place, id);
+            let worker = worker(&places, (place, id), balance.control, observer);
+            ((place, id), worker)
+        };
+        let workers = Seats::new(config.seats().map(observed), pool.tree().workers() as usize);
+        let accounts = Lock::new(Vec::with_capacity(config.all_threads()));
         let home = PlaceId::HOME;
         places.team(home).begin(bag, &places.at(home));
         let crew = Crew {
@@ -211,22 +215,26 @@ impl<P: Host> Cx<'_, '_, P> {
             control: balance.control,
             deadline: balance.deadline.map(|after| deadline(began, after, port)),
             process: &process,
+            workers,
+            accounts: &accounts,
         };
         self.scope(|cx| {
-            let members = seats.into_iter().zip(observers).zip(&accounts);
-            // The last one first: a worker of the pool runs its newest task next.
-            for ((seat, observer), account) in members.collect::<Vec<_>>().into_iter().rev() {
-                cx.spawn_async(|task| Member::new(&crew, seat, task, observer, account));
+            for _ in config.seats() {
+                cx.spawn_async(|task| Member::new(&crew, task));
             }
         });
         let ended = port.now();
         if let Some(reason) = self.cancelled() {
             return Err(Cancelled { reason });
         }
-        let accounts = accounts.into_iter().map(|account| {
-            let account = account.into_inner();
-            account.expect("a worker that neither panicked nor was cancelled has ended")
-        });
+        let mut accounts = accounts.into_inner();
+        assert_eq!(
+            accounts.len(),
+            config.all_threads(),
+            "a worker that neither panicked nor was cancelled has ended"
+        );
+        accounts.sort_unstable_by_key(|&(seat, _)| seat);
+        let accounts = accounts.into_iter().map(|(_, account)| account);
         let found = collect(places.into_teams(), &config, accounts, &mut output);
         let ticks_per_second = port.ticks_per_second();
         Ok(Run {

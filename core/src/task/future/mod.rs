@@ -169,6 +169,12 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         self.scope().pool().port()
     }
 
+    /// Returns the position of the calling worker among the leaves of the pool's tree.
+    pub(super) fn position(&self) -> usize {
+        let pool = self.scope().pool();
+        pool.position(pool.port().current())
+    }
+
     /// Returns whether other tasks wait for the worker that polls this one: a long task may then
     /// [yield](Self::yield_now).
     ///

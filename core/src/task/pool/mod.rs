@@ -162,6 +162,11 @@ impl<P: Host> Pool<P> {
         path.take_while(|&domain| domain != Domain::ROOT)
     }
 
+    /// Returns the position of a worker among the leaves of the tree; 0 for other threads.
+    pub(super) fn position(&self, worker: Option<WorkerId>) -> usize {
+        worker.map_or(0, |worker| self.positions[worker.index()] as usize)
+    }
+
     /// Returns the machine under the pool.
     #[inline(always)]
     pub fn port(&self) -> &P {
