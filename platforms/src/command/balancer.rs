@@ -1,6 +1,9 @@
 //! The options of the balancer, for every command that runs it.
 
+use super::show;
 use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use std::str::FromStr;
 use std::time::Duration;
 use tautline::choice;
 use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Steal};
@@ -8,8 +11,6 @@ use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline::runtime::Builder;
 use tautline::spelling::{self, Lifelines, Spelled, grain, steal, truth};
 use tautline_core::lifeline::Crew;
-
-pub(super) use tautline::spelling::whole;
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
@@ -32,7 +33,7 @@ pub(super) struct Balancer {
     pin: Option<PlaceList>,
     /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
-    #[arg(value_parser = whole::<usize, WORKERS_MAX>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<usize>,
     #[command(flatten)]
     rules: Rules,
@@ -197,7 +198,7 @@ impl Rules {
 }
 
 fn places(text: &str) -> Result<u32, String> {
-    whole::<u32, PLACES_MAX>(text)
+    spelling::whole::<u32, PLACES_MAX>(text)
 }
 
 fn tries(text: &str) -> Result<Tries, String> {
@@ -211,6 +212,12 @@ fn graph(text: &str) -> Result<Lines, String> {
 fn list(text: &str) -> Result<PlaceList, String> {
     text.parse()
         .map_err(|error: tautline::pinning::ListError| error.to_string())
+}
+
+/// Returns the parser of a whole number, as [`spelling::whole`]. One type for all options of a type: clap
+/// compiles its part for each type of parser.
+pub(super) fn whole<T: FromStr, const MOST: u64>() -> fn(&str) -> Result<T, String> {
+    spelling::whole::<T, MOST>
 }
 
 /// Parses a time of at least `LEAST` nanoseconds, given in seconds.
@@ -267,17 +274,23 @@ pub(super) fn rows(choices: Vec<choice::Choice>) -> Vec<(&'static str, String)> 
     choices.into_iter().map(row).collect()
 }
 
-/// Returns the settings as data.
-pub(super) fn json(config: &Config) -> serde_json::Value {
-    serde_json::json!({
+/// Returns the settings as data, with their reasons if `explain`.
+pub(super) fn json(config: &Config, explain: bool) -> Value {
+    let mut object = json!({
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),
         "steal": Spelled(config.steal).to_string(),
         "grain": match config.grain {
             Grain::Fixed(tasks) => tasks.into(),
-            tuned @ Grain::Tuned(_) => serde_json::Value::from(Spelled(tuned).to_string()),
+            tuned @ Grain::Tuned(_) => Value::from(Spelled(tuned).to_string()),
         },
         "fairness": Spelled(config.fairness).to_string(),
         "seed": config.seed,
-    })
+    });
+    if explain {
+        let why = reasons(config).into_iter();
+        let why = why.map(|(setting, reason)| (setting, reason.into()));
+        object["why"] = Value::Object(show::object(why));
+    }
+    object
 }

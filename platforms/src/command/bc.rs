@@ -4,6 +4,7 @@ use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
+use super::show::object;
 use clap::Args;
 use serde_json::json;
 use std::sync::Arc;
@@ -31,10 +32,10 @@ EXAMPLES:
 #[command(next_help_heading = "Graph", after_help = EXAMPLES)]
 pub(super) struct Bc {
     /// The graph has 2^SCALE vertices [default: 12, simulated 10]
-    #[arg(long, value_name = "SCALE", value_parser = whole::<u32, SCALE_MAX>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SCALE", value_parser = whole::<u32, SCALE_MAX>(), allow_negative_numbers = true)]
     scale: Option<u32>,
     /// Edges drawn for each vertex; loops and parallel ones are left out
-    #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u32, EDGE_FACTOR_MAX>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u32, EDGE_FACTOR_MAX>(), allow_negative_numbers = true)]
     edge_factor: u32,
     /// Seed of the graph and of the order of the sources
     #[arg(
@@ -44,7 +45,7 @@ pub(super) struct Bc {
         value_name = "SEED",
         default_value = "1"
     )]
-    #[arg(value_parser = whole::<u64, { u64::MAX }>, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64, { u64::MAX }>(), allow_negative_numbers = true)]
     seed: u64,
     /// Probability of the upper left quarter of the matrix
     #[arg(
@@ -192,10 +193,7 @@ impl Problem for Between {
                 ("checksum", checksum),
                 ("edges traversed", grouped(output.edges())),
             ],
-            json: keys
-                .map(|(key, value)| (key.to_owned(), value))
-                .into_iter()
-                .collect(),
+            json: object(keys),
             verdict: complete.then(|| self.verdict(&betweenness)).flatten(),
         }
     }

@@ -19,7 +19,7 @@ mod tsp;
 mod usage;
 mod uts;
 
-use app::{Application, Chosen};
+use app::{Application, Chosen, Threads};
 use show::{number, place, progress, story};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -73,8 +73,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[command(flatten)]
-    Application(Chosen<false>),
-    Simulate(simulate::Simulate),
+    Application(Chosen<Threads>),
+    Simulate(Box<simulate::Simulate>),
     Topo(topo::Topo),
     Bench(bench::Bench),
 }

@@ -4,6 +4,7 @@ use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
+use super::show::object;
 use clap::Args;
 use tautline::backtrack::Found;
 use tautline::glb::PlaceId;
@@ -20,7 +21,7 @@ EXAMPLES:
 #[command(after_help = EXAMPLES)]
 pub(super) struct NQueens {
     /// How many queens, on a board of N x N squares [default: 15, simulated 12]
-    #[arg(value_name = "N", value_parser = whole::<u32, { Size::MAX as u64 }>, allow_negative_numbers = true)]
+    #[arg(value_name = "N", value_parser = whole::<u32, { Size::MAX as u64 }>(), allow_negative_numbers = true)]
     queens: Option<u32>,
 }
 
@@ -90,10 +91,7 @@ pub(super) fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Fi
     });
     Findings {
         rows: vec![("solutions", solutions), ("nodes", grouped(nodes))],
-        json: [("solutions", sum), ("nodes", nodes)]
-            .map(|(key, count)| (key.to_owned(), count.into()))
-            .into_iter()
-            .collect(),
+        json: object([("solutions", sum.into()), ("nodes", nodes.into())]),
         verdict,
     }
 }

@@ -3,6 +3,7 @@
 use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::number::grouped;
+use super::show::object;
 use clap::Args;
 use serde_json::json;
 use std::fs;
@@ -114,10 +115,7 @@ impl Problem for Trace {
         ];
         Findings {
             rows: vec![("tasks", grouped(found.tasks))],
-            json: keys
-                .map(|(key, value)| (key.to_owned(), value))
-                .into_iter()
-                .collect(),
+            json: object(keys),
             verdict,
         }
     }

@@ -4,9 +4,11 @@ use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
+use super::show::object;
 use clap::Args;
 use serde_json::json;
 use tautline::glb::PlaceId;
+use tautline::spelling;
 use tautline::synthetic::{Children, Cost, Found, Params, Synthetic as Bag, Work};
 
 /// The duration of a unit on a core of a present-day server.
@@ -31,7 +33,7 @@ pub(super) struct Synthetic {
     #[arg(long, value_name = "DISTRIBUTION", default_value = "geometric:4")]
     children: Children,
     /// Tasks at this depth have no children [default: 11, simulated 8; none if a binomial tree ends without]
-    #[arg(long, value_name = "D", value_parser = whole::<u32, DEPTH_MAX>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = whole::<u32, DEPTH_MAX>(), allow_negative_numbers = true)]
     depth: Option<u32>,
     /// Trees side by side, 1 to 16777216
     #[arg(long, value_name = "N", value_parser = roots, allow_negative_numbers = true)]
@@ -42,7 +44,7 @@ pub(super) struct Synthetic {
     cost: Cost,
     /// Seed of the tree
     #[arg(long, value_name = "N", default_value = "1")]
-    #[arg(value_parser = whole::<u64, { u64::MAX }>, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64, { u64::MAX }>(), allow_negative_numbers = true)]
     tree_seed: u64,
 }
 
@@ -154,17 +156,14 @@ impl Problem for Tree {
                 ("deepest", grouped(deepest.into())),
                 ("checksum", format!("{checksum:016x}")),
             ],
-            json: keys
-                .map(|(key, value)| (key.to_owned(), value))
-                .into_iter()
-                .collect(),
+            json: object(keys),
             verdict,
         }
     }
 }
 
 fn roots(text: &str) -> Result<u32, String> {
-    let roots = whole::<u32, ROOTS_MAX>(text)?;
+    let roots = spelling::whole::<u32, ROOTS_MAX>(text)?;
     let fits = (1..=ROOTS_MAX).contains(&roots.into());
     fits.then_some(roots)
         .ok_or_else(|| format!("from 1 to {ROOTS_MAX}"))

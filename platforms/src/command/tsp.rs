@@ -4,6 +4,7 @@ use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
+use super::show::object;
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub(super) struct Tsp {
     #[arg(value_name = "FILE", conflicts_with_all = ["cities", "instance_seed", "side"])]
     file: Option<PathBuf>,
     /// Cities in a square, Euclidean distances rounded [default: 75, simulated 70]
-    #[arg(long, value_name = "N", value_parser = whole::<usize, CITIES_MAX>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<usize, CITIES_MAX>(), allow_negative_numbers = true)]
     cities: Option<usize>,
     /// Seed of the cities [default: 6]
     #[arg(
@@ -44,13 +45,13 @@ pub(super) struct Tsp {
         long = "instance-seed",
         value_name = "SEED"
     )]
-    #[arg(value_parser = whole::<u64, { u64::MAX }>, allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64, { u64::MAX }>(), allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Side of the square [default: 1000]
-    #[arg(long, value_name = "LENGTH", value_parser = whole::<u32, SIDE_MAX>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "LENGTH", value_parser = whole::<u32, SIDE_MAX>(), allow_negative_numbers = true)]
     side: Option<u32>,
     /// Stop at the first tour that is not longer, or show that there is none
-    #[arg(long, value_name = "L", value_parser = whole::<usize, { u64::MAX }>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", value_parser = whole::<usize, { u64::MAX }>(), allow_negative_numbers = true)]
     target: Option<usize>,
     /// A bound from the plain distances: a far larger tree, the same tour
     #[arg(long)]
@@ -210,10 +211,7 @@ impl Problem for Trip {
             ("target", json!(self.search.target())),
             ("improvements", json!(found.improvements)),
         ];
-        findings.json = keys
-            .map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect();
+        findings.json = object(keys);
         findings
     }
 }

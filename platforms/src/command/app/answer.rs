@@ -1,10 +1,10 @@
 //! The result of a run, in real or in virtual time: what both have in common.
 
-use super::{App, Findings, Problem};
+use super::{AnyOutput, AnyProblem, Findings};
 use crate::command::number::{grouped, rate};
 use crate::command::{Failure, Outcome};
 use serde_json::{Map, Value};
-use tautline::glb::{Bag, Reason};
+use tautline::glb::Reason;
 
 /// A finished run of an application, on threads or simulated.
 #[derive(Clone, Debug)]
@@ -42,17 +42,19 @@ impl Rates {
 }
 
 impl Answer {
-    /// Evaluates `output` of `problem` after `tasks` tasks. Without `stopped` all work was done.
-    pub(crate) fn of<A: App>(
-        problem: &A::Problem,
-        output: &<<A::Problem as Problem>::Bag as Bag>::Output,
+    /// Evaluates `output` of the `application`'s `problem` after `tasks` tasks. Without `stopped` all work was
+    /// done.
+    pub(crate) fn of(
+        application: &'static str,
+        problem: &dyn AnyProblem,
+        output: &AnyOutput,
         tasks: u64,
         complete: bool,
         stopped: Option<Reason>,
     ) -> Self {
         Self {
-            application: A::NAME,
-            unit: A::Problem::TASKS,
+            application,
+            unit: problem.unit(),
             facts: problem.facts(),
             findings: problem.findings(output, complete),
             tasks,

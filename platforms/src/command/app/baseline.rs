@@ -1,8 +1,9 @@
 //! The sequential program with which a run is compared: the same bag, one processor, no polling
 //! (Saraswat 2011).
 
-use super::{App, Problem, Rates};
-use clap::{Command, ValueEnum};
+use super::any::AnyBag;
+use super::{AnyProblem, Rates};
+use clap::ValueEnum;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -75,9 +76,9 @@ pub(super) enum Missing {
 }
 
 /// Runs the baseline of a run that has `done` this much, on `cpu`.
-pub(super) fn measure<P: Problem>(
+pub(super) fn measure(
     baseline: Baseline,
-    problem: &Arc<P>,
+    problem: &Arc<dyn AnyProblem>,
     done: &Done,
     cpu: Option<usize>,
     interrupt: &Control,
@@ -116,14 +117,14 @@ pub(super) fn measure<P: Problem>(
 }
 
 /// The work of the sequential program.
-struct Plan<P> {
-    problem: Arc<P>,
+struct Plan {
+    problem: Arc<dyn AnyProblem>,
     name: String,
     most: usize,
 }
 
-impl<P: Problem> Plan<P> {
-    fn of(baseline: Baseline, problem: &Arc<P>, done: &Done) -> Self {
+impl Plan {
+    fn of(baseline: Baseline, problem: &Arc<dyn AnyProblem>, done: &Done) -> Self {
         let tasks = |most: f64| (most as usize).max(1);
         let limit = tasks(done.rate * LONGEST.as_secs_f64());
         let smaller = match baseline {
@@ -132,7 +133,7 @@ impl<P: Problem> Plan<P> {
         };
         if let Some((name, smaller)) = smaller {
             return Self {
-                problem: Arc::new(smaller),
+                problem: smaller,
                 name,
                 most: limit,
             };
@@ -171,8 +172,8 @@ struct Round {
 }
 
 /// Does up to `most` tasks on a separate thread, which can be abandoned as it does not poll.
-fn alone<P: Problem>(
-    problem: &Arc<P>,
+fn alone(
+    problem: &Arc<dyn AnyProblem>,
     most: usize,
     cpu: Option<usize>,
     interrupt: &Control,
@@ -202,7 +203,7 @@ fn alone<P: Problem>(
     }
 }
 
-fn round<P: Problem>(problem: &P, most: usize) -> Round {
+fn round(problem: &dyn AnyProblem, most: usize) -> Round {
     let (mut bag, shared) = (problem.bag(), problem.shared(PlaceId::HOME));
     let mut output = problem.output();
     let start = Instant::now();
@@ -214,7 +215,7 @@ fn round<P: Problem>(problem: &P, most: usize) -> Round {
         tasks,
         work: problem.work(&output, tasks),
         whole,
-        bounded: P::Bag::bound(&shared).is_some(),
+        bounded: AnyBag::bound(&shared).is_some(),
         time,
     }
 }
@@ -228,12 +229,8 @@ pub(crate) struct Speed {
     pub unit: &'static str,
 }
 
-/// Returns the speed of the sequential program on the problem of `A` without options: of its beginning, for
-/// some time.
-pub(super) fn speed<A: App>() -> Option<Speed> {
-    let command = A::augment_args(Command::new(A::NAME).no_binary_name(true));
-    let options = command.try_get_matches_from([""; 0]).ok()?;
-    let problem = A::from_arg_matches(&options).ok()?.problem(false).ok()?;
+/// Returns the speed of the sequential program on `problem`: of its beginning, for some time.
+pub(super) fn speed(problem: &dyn AnyProblem) -> Speed {
     let shared = problem.shared(PlaceId::HOME);
     let (mut bag, mut tasks, mut took) = (problem.bag(), 1, Duration::ZERO);
     let mut task_ns = 0.0;
@@ -247,14 +244,14 @@ pub(super) fn speed<A: App>() -> Option<Speed> {
         task_ns = took.as_nanos() as f64 / done.max(1) as f64;
         tasks = (tasks * 2).min(TASKS_MAX);
     }
-    let unit = A::Problem::TASKS;
-    Some(Speed { task_ns, unit })
+    let unit = problem.unit();
+    Speed { task_ns, unit }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::app::Findings;
+    use crate::command::app::{Findings, Problem};
     use std::sync::{Barrier, Mutex};
     use tautline::glb::{Bound, Local, Reason, Share, Task, Tasks};
 
@@ -335,8 +332,12 @@ mod tests {
         }
     }
 
+    fn countdown(from: u64) -> Arc<dyn AnyProblem> {
+        Arc::new(Countdown(from))
+    }
+
     fn measured(baseline: Baseline, done: Done) -> Result<Sequential, Missing> {
-        let problem = Arc::new(Countdown(1000));
+        let problem = countdown(1000);
         measure(baseline, &problem, &done, None, &Control::new())
     }
 
@@ -450,14 +451,8 @@ mod tests {
             complete: true,
             rate: 1e6,
         };
-        measure(
-            Baseline::Same,
-            &Arc::new(Observed),
-            &done,
-            None,
-            &Control::new(),
-        )
-        .unwrap();
+        let problem: Arc<dyn AnyProblem> = Arc::new(Observed);
+        measure(Baseline::Same, &problem, &done, None, &Control::new()).unwrap();
         let run = [("process", usize::MAX), ("submit", 0)];
         assert_eq!(*ASKED.lock().unwrap(), [run, run, run].concat());
     }
@@ -469,9 +464,9 @@ mod tests {
             complete: true,
             rate: 0.5,
         };
-        let plan = Plan::of(Baseline::Smaller, &Arc::new(Countdown(1)), &done);
+        let plan = Plan::of(Baseline::Smaller, &countdown(1), &done);
         assert_eq!(plan.most, 5);
-        let plan = Plan::of(Baseline::Same, &Arc::new(Countdown(1)), &done);
+        let plan = Plan::of(Baseline::Same, &countdown(1), &done);
         assert_eq!(plan.most, usize::MAX);
     }
 
@@ -488,7 +483,7 @@ mod tests {
         ));
         let interrupt = Control::new();
         interrupt.stop(Reason::Interrupted);
-        let problem = Arc::new(Countdown(1000));
+        let problem = countdown(1000);
         let sequential = measure(Baseline::Same, &problem, &done, None, &interrupt);
         assert!(matches!(sequential, Err(Missing::Interrupted)));
     }
@@ -506,7 +501,7 @@ mod tests {
                 BEGUN.wait();
                 interrupt.stop(Reason::Interrupted);
             });
-            let problem = Arc::new(Countdown(STUCK));
+            let problem = countdown(STUCK);
             measure(Baseline::Same, &problem, &done, None, &interrupt)
         });
         assert!(matches!(sequential, Err(Missing::Interrupted)));

@@ -1,27 +1,46 @@
 //! The table of applications as subcommands, on threads and in virtual time.
 
+use super::App;
+use super::any::{AnyApp, AnyProblem};
 use super::baseline::{self, Speed};
-use super::runs::Runs;
-use super::{App, Threads};
-use crate::command::simulate::Virtual;
-use crate::command::{APPLICATIONS, Outcome};
+use crate::command::{APPLICATIONS, Failure, Outcome};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use std::fmt::Debug;
+use std::sync::Arc;
 
-/// An application and the ways to run it.
+/// An application: its options, and how they are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Application {
     name: &'static str,
-    threads: Way,
-    simulated: Way,
-    task_ns: fn() -> Option<Speed>,
+    options: fn(Command) -> Command,
+    read: fn(&ArgMatches) -> Result<Box<dyn AnyApp>, Error>,
 }
 
-/// One way to run an application: its options, and how they are parsed.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    options: fn(Command) -> Command,
-    read: fn(&ArgMatches) -> Result<Box<dyn Runs>, Error>,
+/// A way to run applications, on the threads of this machine or on a simulated one: the options beside
+/// those of the application.
+pub(crate) trait Way: Args + Debug {
+    /// Completes the description of the command, which has that of `application` and the options of both.
+    fn describe(command: Command, application: &Application) -> Command;
+
+    /// Runs the application that `request` names, and reports the outcome.
+    fn run(&self, request: &Request) -> Outcome;
+}
+
+/// An application, and its options as given.
+#[derive(Debug)]
+pub(crate) struct Request {
+    application: &'static Application,
+    app: Box<dyn AnyApp>,
+}
+
+/// The requested application, and how it is to be run.
+#[derive(Debug)]
+pub(crate) struct Chosen<W> {
+    /// What is to be run.
+    pub request: Request,
+    /// The options of the run.
+    pub way: W,
 }
 
 impl Application {
@@ -29,9 +48,8 @@ impl Application {
     pub(crate) const fn of<A: App>() -> Self {
         Self {
             name: A::NAME,
-            threads: Way::of::<Threads<A>>(),
-            simulated: Way::of::<Virtual<A>>(),
-            task_ns: baseline::speed::<A>,
+            options: A::augment_args,
+            read: |options| Ok(Box::new(A::from_arg_matches(options)?)),
         }
     }
 
@@ -39,48 +57,68 @@ impl Application {
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
-}
 
-impl Application {
+    /// Returns the description of its options.
+    pub(crate) fn about(&self) -> String {
+        let command = (self.options)(Command::new(self.name));
+        let about = command.get_about();
+        about.map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Returns the command that runs it, with all options.
+    pub(crate) fn command<W: Way>(&self) -> Command {
+        let own = (self.options)(Command::new(self.name)).next_help_heading(None);
+        W::describe(W::augment_args(own), self)
+    }
+
+    /// Reads the options of [`command`](Self::command).
+    ///
+    /// # Errors
+    /// An option that is missing or malformed.
+    pub(crate) fn read<W: Way>(&'static self, options: &ArgMatches) -> Result<Chosen<W>, Error> {
+        let request = Request {
+            application: self,
+            app: (self.read)(options)?,
+        };
+        let way = W::from_arg_matches(options)?;
+        Ok(Chosen { request, way })
+    }
+
     /// Measures the duration of a task, on this thread, of its default problem; `None`
     /// if it requires options.
     pub(crate) fn speed(&self) -> Option<Speed> {
-        (self.task_ns)()
+        let command = (self.options)(Command::new(self.name).no_binary_name(true));
+        let options = command.try_get_matches_from([""; 0]).ok()?;
+        let problem = (self.read)(&options).ok()?.problem(false).ok()?;
+        Some(baseline::speed(&*problem))
     }
 }
 
-impl Way {
-    const fn of<T: Args + Runs + 'static>() -> Self {
-        Self {
-            options: T::augment_args,
-            read: |matches| Ok(Box::new(T::from_arg_matches(matches)?)),
-        }
+impl Request {
+    /// Returns the requested application.
+    pub(crate) fn application(&self) -> &'static Application {
+        self.application
+    }
+
+    /// Returns the problem that the options describe, as [`App::problem`] does.
+    ///
+    /// # Errors
+    /// What the application refuses.
+    pub(crate) fn problem(&self, small: bool) -> Result<Arc<dyn AnyProblem>, Failure> {
+        self.app.problem(small)
     }
 }
 
-/// The requested application, on the threads of this machine or on a simulated one.
-#[derive(Debug)]
-pub(crate) struct Chosen<const SIMULATED: bool>(Box<dyn Runs>);
-
-impl<const SIMULATED: bool> Chosen<SIMULATED> {
+impl<W: Way> Chosen<W> {
     /// Carries out the request.
     pub(crate) fn run(&self) -> Outcome {
-        self.0.run()
-    }
-
-    fn ways() -> impl Iterator<Item = (&'static str, Way)> {
-        APPLICATIONS.iter().map(|application| match SIMULATED {
-            false => (application.name, application.threads),
-            true => (application.name, application.simulated),
-        })
+        self.way.run(&self.request)
     }
 }
 
-impl<const SIMULATED: bool> Subcommand for Chosen<SIMULATED> {
+impl<W: Way> Subcommand for Chosen<W> {
     fn augment_subcommands(command: Command) -> Command {
-        Self::ways().fold(command, |command, (name, way)| {
-            command.subcommand((way.options)(Command::new(name)))
-        })
+        command.subcommands(APPLICATIONS.iter().map(Application::command::<W>))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -88,19 +126,20 @@ impl<const SIMULATED: bool> Subcommand for Chosen<SIMULATED> {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        Self::ways().any(|(known, _)| known == name)
+        APPLICATIONS.iter().any(|known| known.name == name)
     }
 }
 
-impl<const SIMULATED: bool> FromArgMatches for Chosen<SIMULATED> {
+impl<W: Way> FromArgMatches for Chosen<W> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let (name, options) = matches
             .subcommand()
             .ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
-        let (_, way) = Self::ways()
-            .find(|(known, _)| *known == name)
-            .ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?;
-        (way.read)(options).map(Self)
+        APPLICATIONS
+            .iter()
+            .find(|known| known.name == name)
+            .ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?
+            .read(options)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -3,21 +3,23 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`App`], [`Problem`], [`Findings`] | what an application implements |
-//! | [`Application`], [`Chosen`] | a line of the table of applications, and the requested one |
+//! | [`AnyProblem`], [`AnyOutput`] | the problem of any application, and what its bags submit to |
+//! | [`Application`] | a line of the table of applications |
+//! | [`Way`], [`Request`], [`Chosen`] | a way to run an application, and the requested one |
 //! | [`Threads`] | `tautline APP`: on the threads of this machine |
 //! | [`Answer`] | the result of a run, in real or in virtual time |
 
 mod answer;
+mod any;
 mod baseline;
 mod choice;
 mod report;
-mod runs;
 mod threads;
 
 pub(super) use answer::{Answer, Rates};
+pub(super) use any::{AnyOutput, AnyProblem};
 pub(super) use baseline::Speed;
-pub(super) use choice::{Application, Chosen};
-pub(super) use runs::{Runs, about};
+pub(super) use choice::{Application, Chosen, Request, Way};
 pub(super) use threads::Threads;
 
 use super::{Failure, Outcome};
@@ -42,7 +44,7 @@ pub(super) trait App: Args + Debug + 'static {
 /// A problem that a [`Bag`] computes.
 pub(super) trait Problem: Send + Sync + 'static {
     /// The work.
-    type Bag: Bag;
+    type Bag: Bag<Shared: 'static, Output: 'static> + 'static;
 
     /// The name of the tasks, in the plural: `nodes`.
     const TASKS: &'static str;

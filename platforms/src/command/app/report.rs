@@ -126,10 +126,7 @@ impl Report<'_> {
         let sequential = self.sequential.as_ref().ok();
         let rates = self.answer.rates(self.seconds);
         let mut object = self.answer.json(rates, sequential.map(|it| it.rates));
-        let mut config = balancer::json(&self.config);
-        if self.explain {
-            config["why"] = balancer::reasons(&self.config).into_iter().collect();
-        }
+        let mut config = balancer::json(&self.config, self.explain);
         config["pinned"] = (!self.pinned.is_empty()).into();
         let name = json!(sequential.map(|sequential| &sequential.problem));
         object.insert(format!("sequential_{}", self.kind), name.clone());

@@ -2,24 +2,21 @@
 
 use super::baseline::{Baseline, Done, Missing, measure};
 use super::report::Report;
-use super::{Answer, App, Problem, Runs, about};
+use super::{Answer, AnyOutput, AnyProblem, Application, Request, Way};
 use crate::command::balancer::Balancer;
 use crate::command::progress::Progress;
 use crate::command::story::{Stories, Story};
 use crate::command::{Failure, Outcome, deliver};
-use clap::Args;
+use clap::{Args, Command};
 use std::fs;
 use std::process;
 use std::sync::Arc;
-use tautline::glb::{Bag, Control, Glb, Reason, Run};
+use tautline::glb::{Control, Glb, Reason, Run};
 use tautline::story::{Clock, Recorder};
 
-/// All options of an application on threads.
+/// The options of applications on threads.
 #[derive(Args, Debug)]
-#[command(about = about::<A>())]
-pub(crate) struct Threads<A: App> {
-    #[command(flatten)]
-    app: A,
+pub(crate) struct Threads {
     #[command(flatten)]
     balancer: Balancer,
     #[command(flatten)]
@@ -46,25 +43,32 @@ struct Output {
     quiet: bool,
 }
 
-/// The output of the bags of `A`.
-type Submitted<A> = <<<A as App>::Problem as Problem>::Bag as Bag>::Output;
+impl Way for Threads {
+    fn describe(command: Command, application: &Application) -> Command {
+        command.about(application.about())
+    }
 
-impl<A: App> Runs for Threads<A> {
-    fn run(&self) -> Outcome {
-        let problem = Arc::new(self.app.problem(false)?);
+    fn run(&self, request: &Request) -> Outcome {
+        let problem = request.problem(false)?;
         let control = Arc::new(Control::new());
         let glb = self.balancer.glb(&control)?;
         let config = glb.config()?;
         problem.check(&config)?;
         let files = self.output.stories.open()?;
         let interrupt = stop_on_interrupt(&control)?;
-        let run = self.compute(&glb, &problem, &control)?;
+        let run = self.compute(&glb, &*problem, &control)?;
         let peak_memory_kib = peak_memory_kib();
         let tasks = run.places.iter().map(|place| place.tally.tasks).sum();
-        let answer = Answer::of::<A>(&problem, &run.output, tasks, run.complete, run.stopped);
-        let threads = config.all_workers();
+        let answer = Answer::of(
+            request.application().name(),
+            &*problem,
+            &run.output,
+            tasks,
+            run.complete,
+            run.stopped,
+        );
         let plan = glb.plan()?;
-        let processors = plan.pinning.processors().min(threads);
+        let processors = plan.pinning.processors().min(config.all_workers());
         let cpus = plan.cpus;
         let seconds = run.elapsed.as_secs_f64();
         let done = Done {
@@ -76,7 +80,7 @@ impl<A: App> Runs for Threads<A> {
         let report = Report {
             sequential: measure(self.output.baseline, &problem, &done, cpu, &interrupt),
             answer,
-            kind: A::Problem::KIND,
+            kind: problem.kind(),
             config,
             explain: self.output.explain,
             pinned: cpus.into_iter().take(processors).collect(),
@@ -106,17 +110,17 @@ impl<A: App> Runs for Threads<A> {
     }
 }
 
-impl<A: App> Threads<A> {
+impl Threads {
     fn compute(
         &self,
         glb: &Glb,
-        problem: &A::Problem,
+        problem: &dyn AnyProblem,
         control: &Arc<Control>,
-    ) -> Result<Run<Submitted<A>, Recorder>, Failure> {
+    ) -> Result<Run<AnyOutput, Recorder>, Failure> {
         let config = glb.config()?;
         let threads = config.all_threads();
         let stories = &self.output.stories;
-        let unit = A::Problem::TASKS;
+        let unit = problem.unit();
         let _progress = Progress::start(self.output.quiet, control, unit, problem.tasks());
         if let Some(&cpu) = glb.plan()?.cpus.first() {
             // This thread is the first worker. If it cannot be pinned, it runs on any processor.

@@ -1,6 +1,7 @@
 //! What each place did, as a table and as data.
 
 use super::number::grouped;
+use super::object;
 use serde_json::json;
 use std::fmt::Write as _;
 use tautline::glb::{PlaceRun, State, Tally, Times};
@@ -99,13 +100,13 @@ pub(crate) fn table(places: &[Row]) -> String {
 /// Returns every place as data.
 pub(crate) fn json(places: &[PlaceRun]) -> serde_json::Value {
     let object = |(number, PlaceRun { tally, times }): (usize, &PlaceRun)| {
-        let share = |state| (State::name(state).to_owned(), json!(share(times, state)));
+        let share = |state| (State::name(state), json!(share(times, state)));
         json!({
             "place": number, "tasks": tally.tasks, "messages": tally.messages,
             "random": {"asked": tally.random.asked, "answered": tally.random.answered},
             "lifeline": {"asked": tally.lifeline.asked, "answered": tally.lifeline.answered},
             "received": loot(&tally.received), "sent": loot(&tally.sent),
-            "time": State::BALANCED.map(share).into_iter().collect::<serde_json::Map<_, _>>(),
+            "time": object(State::BALANCED.map(share)),
         })
     };
     places.iter().enumerate().map(object).collect()

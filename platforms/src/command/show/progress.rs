@@ -4,7 +4,6 @@ use super::number::{grouped, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tautline::glb::Control;
@@ -12,8 +11,9 @@ use tautline::glb::Control;
 /// Time between two polls of the run.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A line that is updated until this is dropped; nothing if stderr is not a terminal.
-pub(crate) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
+/// A line that is updated until this is dropped; nothing if stderr is not a terminal. The thread that updates
+/// it holds a weak reference.
+pub(crate) struct Progress(Option<(Arc<()>, JoinHandle<()>)>);
 
 impl Progress {
     /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if known.
@@ -26,11 +26,16 @@ impl Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
         }
-        let (stop, stopped) = mpsc::channel();
+        let running = Arc::new(());
+        let still_running = Arc::downgrade(&running);
         let control = Arc::clone(control);
         let watch = move || {
             let bar = bar(total);
-            while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+            loop {
+                thread::park_timeout(PERIOD);
+                if still_running.upgrade().is_none() {
+                    break;
+                }
                 let done = control.done() as u64;
                 let per_second = done as f64 / bar.elapsed().as_secs_f64().max(1e-9);
                 let (count, rate) = (grouped(done), rate(per_second));
@@ -41,14 +46,15 @@ impl Progress {
         };
         // A run does not require a progress line.
         let thread = thread::Builder::new().name("progress".into()).spawn(watch);
-        Self(thread.ok().map(|thread| (stop, thread)))
+        Self(thread.ok().map(|thread| (running, thread)))
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some((stop, thread)) = self.0.take() {
-            drop(stop);
+        if let Some((running, thread)) = self.0.take() {
+            drop(running);
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }

@@ -1,8 +1,8 @@
 //! The simulator as the command uses it: apart from its machine, only this file uses `tautline_sim`.
 
-use crate::command::app::Problem;
+use crate::command::app::{AnyOutput, AnyProblem};
 use std::time::Duration;
-use tautline::glb::{Bag, Config, PlaceId, PlaceRun, Reason, WorkerId};
+use tautline::glb::{Config, PlaceId, PlaceRun, Reason, WorkerId};
 use tautline::story::Recorder;
 use tautline_sim::Simulation;
 
@@ -10,9 +10,9 @@ pub(super) use tautline_sim::Machine;
 
 /// The outcome of a simulated run.
 #[derive(Debug)]
-pub(super) struct Simulated<T> {
+pub(super) struct Simulated {
     /// What the bags submitted.
-    pub output: T,
+    pub output: AnyOutput,
     /// Whether all work was done.
     pub complete: bool,
     /// Why not.
@@ -39,12 +39,12 @@ pub(super) struct Simulated<T> {
 
 /// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker observed by
 /// a `recorder`.
-pub(super) fn run<P: Problem>(
-    problem: &P,
+pub(super) fn run(
+    problem: &dyn AnyProblem,
     (config, machine): (Config, Machine),
     deadline: Option<Duration>,
-    recorder: impl Fn() -> Recorder,
-) -> Simulated<<P::Bag as Bag>::Output> {
+    recorder: &dyn Fn() -> Recorder,
+) -> Simulated {
     let mut simulation = Simulation::new(config, machine);
     if let Some(deadline) = deadline {
         let ns = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);

@@ -2,6 +2,7 @@
 
 use super::engine::Simulated;
 use crate::command::number::grouped;
+use crate::command::show::object;
 use serde_json::{Value, json};
 use tautline::glb::{Config, PlaceRun, State, Times, Traffic};
 
@@ -70,7 +71,7 @@ pub(super) struct Grain {
 
 impl Figures {
     /// Returns the figures of `run`, whose `rate` is known.
-    pub(super) fn of<T>(run: &Simulated<T>, config: &Config, rate: f64) -> Self {
+    pub(super) fn of(run: &Simulated, config: &Config, rate: f64) -> Self {
         let threads = f64::from(config.places) * config.workers as f64;
         Self {
             efficiency: run.efficiency,
@@ -186,8 +187,8 @@ impl Shares {
     }
 
     fn json(&self) -> Value {
-        let share = |state| (State::name(state).to_owned(), self.share(state).into());
-        Value::Object(State::BALANCED.map(share).into_iter().collect())
+        let share = |state| (State::name(state), self.share(state).into());
+        Value::Object(object(State::BALANCED.map(share)))
     }
 }
 

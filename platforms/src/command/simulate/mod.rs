@@ -11,11 +11,11 @@ mod sweep;
 
 pub(super) use subcommand::Simulate;
 
-use super::app::{App, Problem, Runs, about};
+use super::app::{Application, Request, Way};
 use super::balancer::seconds;
 use super::story::{Stories, Story};
 use super::{Outcome, deliver};
-use clap::Args;
+use clap::{Args, Command};
 use report::Report;
 use serde_json::Value;
 use setting::Setting;
@@ -26,12 +26,9 @@ use tautline::story::Clock;
 /// A few messages.
 const DEADLINE_MIN_NS: u64 = 1_000;
 
-/// All options of an application in virtual time.
+/// The options of applications in virtual time.
 #[derive(Args, Debug)]
-#[command(about = format!("{}, in virtual time", about::<A>()), after_help = examples::<A>())]
-pub(super) struct Virtual<A: App> {
-    #[command(flatten)]
-    app: A,
+pub(super) struct Virtual {
     #[command(flatten)]
     setting: Setting,
     #[command(flatten)]
@@ -58,7 +55,7 @@ struct Output {
     stories: Stories,
 }
 
-fn examples<A: App>() -> String {
+fn examples(application: &Application) -> String {
     let examples = [
         ("", "1024 places"),
         ("--places 4096 -n 31", "more places, more looks outside"),
@@ -77,7 +74,7 @@ fn examples<A: App>() -> String {
         ("--repeat 5", "medians of five seeds"),
     ];
     let line = |(options, what): (&str, &str)| {
-        let command = format!("tautline simulate {} {options}", A::NAME);
+        let command = format!("tautline simulate {} {options}", application.name());
         format!("  {command:<46}  {what}\n")
     };
     format!(
@@ -88,20 +85,26 @@ fn examples<A: App>() -> String {
     )
 }
 
-impl<A: App> Runs for Virtual<A> {
-    fn run(&self) -> Outcome {
+impl Way for Virtual {
+    fn describe(command: Command, application: &Application) -> Command {
+        command
+            .about(format!("{}, in virtual time", application.about()))
+            .after_help(examples(application))
+    }
+
+    fn run(&self, request: &Request) -> Outcome {
         if self.sweep.asked() {
-            return sweep::run(self);
+            return sweep::run(self, request.application());
         }
-        let problem = self.app.problem(true)?;
+        let problem = request.problem(true)?;
         let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
         let began = Instant::now();
         let threads = on.0.all_threads();
         let recorder = || self.output.stories.recorder(threads);
-        let run = engine::run(&problem, on, self.output.deadline, recorder);
+        let run = engine::run(&*problem, on, self.output.deadline, &recorder);
         let name = self.setting.machine();
-        let mut report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
+        let mut report = Report::of(request, &*problem, on, name, &run, began.elapsed());
         report.explain = self.output.explain;
         let delivered = deliver(&if self.output.json {
             format!("{:#}\n", Value::Object(report.json()))

@@ -3,12 +3,12 @@
 use super::engine::{Machine, Simulated};
 use super::figures::Figures;
 use super::setting;
-use crate::command::app::{Answer, App, Problem, Rates};
+use crate::command::app::{Answer, AnyProblem, Rates, Request};
 use crate::command::number::grouped;
 use crate::command::{balancer, place, show};
 use serde_json::{Map, Value};
 use std::time::Duration;
-use tautline::glb::{Bag, Config, PlaceRun};
+use tautline::glb::{Config, PlaceRun};
 
 /// A simulated run with all that is reported of it.
 pub(super) struct Report<'a> {
@@ -30,15 +30,25 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Evaluates `run` of `problem` on the machine of that `name`; `wall` is the duration of the simulation.
-    pub(super) fn of<A: App>(
-        problem: &A::Problem,
+    /// Evaluates `run` of the `problem` of `request` on the machine of that `name`; `wall` is the duration of the
+    /// simulation.
+    pub(super) fn of(
+        request: &Request,
+        problem: &dyn AnyProblem,
         (config, machine): (Config, Machine),
         name: &'a str,
-        run: &'a Simulated<<<A::Problem as Problem>::Bag as Bag>::Output>,
+        run: &'a Simulated,
         wall: Duration,
     ) -> Self {
-        let answer = Answer::of::<A>(problem, &run.output, run.tasks, run.complete, run.stopped);
+        let application = request.application().name();
+        let answer = Answer::of(
+            application,
+            problem,
+            &run.output,
+            run.tasks,
+            run.complete,
+            run.stopped,
+        );
         let rate = answer.rates(run.virtual_seconds).work;
         Self {
             answer,
@@ -138,10 +148,7 @@ impl<'a> Report<'a> {
     /// Returns the JSON object.
     pub(super) fn json(&self) -> Map<String, Value> {
         let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
-        let mut config = balancer::json(&self.config);
-        if self.explain {
-            config["why"] = balancer::reasons(&self.config).into_iter().collect();
-        }
+        let config = balancer::json(&self.config, self.explain);
         for (key, value) in [
             ("simulated", true.into()),
             ("virtual_seconds", self.figures.virtual_seconds.into()),

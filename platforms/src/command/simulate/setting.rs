@@ -7,6 +7,7 @@ use serde_json::json;
 use tautline::FileError;
 use tautline::glb::{Config, Glb, Graph, PlaceId};
 use tautline::machines::{self, Description};
+use tautline::spelling;
 use tautline_core::lifeline::Crew;
 use tautline_sim::{Machine, Shape};
 
@@ -26,11 +27,11 @@ const JITTER_MAX_PERCENT: u64 = 1_000;
 pub(super) struct Setting {
     /// Places, 1 to 131072 [default: of the machine]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
-    #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>(), allow_negative_numbers = true, hide_env_values = true)]
     places: Option<u32>,
     /// Workers of a place, 1 to 64 [default: of the machine]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
-    #[arg(value_parser = whole::<u32, { Crew::MAX as u64 }>, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = whole::<u32, { Crew::MAX as u64 }>(), allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<u32>,
     #[command(flatten)]
     rules: Rules,
@@ -230,7 +231,7 @@ pub(super) fn json(name: &str, machine: &Machine) -> serde_json::Value {
 }
 
 fn bounded(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let value = whole::<u64, { u64::MAX }>(text);
+    let value = spelling::whole::<u64, { u64::MAX }>(text);
     match value {
         Err(reason) if !reason.starts_with("at most") => Err(reason),
         Ok(value) if (least..=most).contains(&value) => Ok(value),

@@ -1,5 +1,6 @@
 //! `tautline simulate`: the subcommands and options beside the applications.
 
+use super::Virtual;
 use super::calibrate::Calibrate;
 use super::machines::Machines;
 use crate::command::app::Chosen;
@@ -18,7 +19,7 @@ EXAMPLES:
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Simulate {
     #[command(subcommand)]
-    application: Option<Chosen<true>>,
+    application: Option<Chosen<Virtual>>,
     #[command(flatten)]
     machines: Machines,
     #[command(flatten)]

@@ -268,7 +268,7 @@ fn json(choice: &Choice) -> String {
             "crossing": choice.division.crossing,
             "why": choice.division.why(),
         },
-        "config": balancer::json(&choice.config),
+        "config": balancer::json(&choice.config, false),
         "choices": choices.collect::<Vec<_>>(),
         "phaser": {
             "tasks": choice.machine.cpus().len(),

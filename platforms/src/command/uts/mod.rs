@@ -5,9 +5,10 @@ mod tree;
 mod verdict;
 
 use super::app::{App, Findings, Problem};
+use super::show::object;
 use super::{Failure, Outcome, sha_hardware};
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::json;
 use tautline::glb::{Config, PlaceId};
 use tautline::machines::UTS_NODES_PER_S;
 use tautline::uts::variant::{Divided, Division};
@@ -188,10 +189,9 @@ impl Problem for Search {
             ("max_depth", counts.max_depth.into()),
             ("expected_nodes", json!(known.map(|known| known.nodes))),
         ];
-        let json = keys.into_iter().map(|(key, value)| (key.to_owned(), value));
         Findings {
             rows: verdict::rows(counts).into(),
-            json: json.collect::<Map<_, _>>(),
+            json: object(keys),
             verdict: known
                 .filter(|_| complete)
                 .map(|known| verdict::compare(counts, known)),

@@ -15,31 +15,31 @@ pub(super) struct TreeArgs {
     #[arg(value_name = "TREE")]
     tree: Option<String>,
     /// Type: 0 binomial, 1 geometric, 2 hybrid, 3 balanced [preset: 1]
-    #[arg(short = 't', value_name = "TYPE", value_parser = whole::<u32, 3>, allow_negative_numbers = true)]
+    #[arg(short = 't', value_name = "TYPE", value_parser = whole::<u32, 3>(), allow_negative_numbers = true)]
     kind: Option<u32>,
     /// Seed of the root [preset: 0]
-    #[arg(id = "root_seed", short = 'r', value_name = "SEED", value_parser = whole::<u32, { Params::SEED_MAX as u64 }>, allow_negative_numbers = true)]
+    #[arg(id = "root_seed", short = 'r', value_name = "SEED", value_parser = whole::<u32, { Params::SEED_MAX as u64 }>(), allow_negative_numbers = true)]
     seed: Option<u32>,
     /// Branching factor at the root [preset: 4]
     #[arg(short = 'b', value_name = "B", value_parser = real, allow_negative_numbers = true)]
     branching: Option<f64>,
     /// Binomial: children of an inner node [preset: 4]
-    #[arg(short = 'm', value_name = "M", value_parser = whole::<u32, { Params::ARITY_MAX as u64 }>, allow_negative_numbers = true)]
+    #[arg(short = 'm', value_name = "M", value_parser = whole::<u32, { Params::ARITY_MAX as u64 }>(), allow_negative_numbers = true)]
     arity: Option<u32>,
     /// Binomial: probability of an inner node; q times m is below 1 [preset: 15/64]
     #[arg(short = 'q', value_name = "Q", value_parser = real, allow_negative_numbers = true)]
     chance: Option<f64>,
     /// Geometric: shape, 0 linear, 1 exponential, 2 cyclic, 3 fixed [preset: 0]
-    #[arg(short = 'a', value_name = "SHAPE", value_parser = whole::<u32, 3>, allow_negative_numbers = true)]
+    #[arg(short = 'a', value_name = "SHAPE", value_parser = whole::<u32, 3>(), allow_negative_numbers = true)]
     shape: Option<u32>,
     /// Geometric, balanced: depth [preset: 6]
-    #[arg(short = 'd', value_name = "D", value_parser = whole::<u32, { Params::DEPTH_MAX as u64 }>, allow_negative_numbers = true)]
+    #[arg(short = 'd', value_name = "D", value_parser = whole::<u32, { Params::DEPTH_MAX as u64 }>(), allow_negative_numbers = true)]
     depth: Option<u32>,
     /// Hybrid: fraction of the depth at which the tree becomes binomial [preset: 0.5]
     #[arg(short = 'f', value_name = "F", value_parser = real, allow_negative_numbers = true)]
     shift: Option<f64>,
     /// Hashes a node: more work, the same tree [preset: 1]
-    #[arg(short = 'g', value_name = "G", value_parser = whole::<u32, { Params::GRANULARITY_MAX as u64 }>, allow_negative_numbers = true)]
+    #[arg(short = 'g', value_name = "G", value_parser = whole::<u32, { Params::GRANULARITY_MAX as u64 }>(), allow_negative_numbers = true)]
     granularity: Option<u32>,
     /// Count the nodes of the last level without hashing them, the rule of X10 GLB and JavaGLB; rates
     /// under the two rules cannot be compared

@@ -3,10 +3,11 @@
 mod bench;
 
 use crate::command::app::Speed;
+use crate::command::show::object;
 use crate::command::{APPLICATIONS, Failure, Outcome, deliver};
 use bench::Spread;
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline_node::Machine;
 
@@ -146,13 +147,12 @@ impl Measured {
                 "measurements": spread.measurements,
             })
         };
-        let costs = self.costs.iter();
-        let costs = costs.map(|(key, _, of)| ((*key).to_owned(), spread(of)));
-        let speeds = self.speeds.iter();
-        let speeds = speeds.map(|(name, _, of)| ((*name).to_owned(), spread(of)));
+        let spreads = |of: &[(&'static str, &str, Spread)]| {
+            Value::Object(object(of.iter().map(|(key, _, of)| (*key, spread(of)))))
+        };
         json!({
-            "costs": Value::Object(costs.collect::<Map<_, _>>()),
-            "task_ns": Value::Object(speeds.collect::<Map<_, _>>()),
+            "costs": spreads(&self.costs),
+            "task_ns": spreads(&self.speeds),
             "machine_file": self.toml(),
         })
     }

@@ -3,9 +3,10 @@
 use super::Row;
 use super::axis::Axis;
 use crate::command::number::{grouped, rate};
+use crate::command::show::object;
 use crate::command::simulate::figures::Figures;
 use clap::ValueEnum;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tautline::glb::State;
 use tautline::story::{self, Plot, Series};
 
@@ -68,12 +69,12 @@ impl Measure {
 
     /// Returns the spread over runs that differ in the seed alone.
     fn median(self, runs: &[Figures]) -> f64 {
-        median(runs, |figures| Some(self.of(figures))).map_or(f64::NAN, |found| found[1])
+        median(runs, &|figures| Some(self.of(figures))).map_or(f64::NAN, |found| found[1])
     }
 }
 
 /// The minimum, the median (of an even number the upper one) and the maximum.
-fn median(runs: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Option<[f64; 3]> {
+fn median(runs: &[Figures], figure: &dyn Fn(&Figures) -> Option<f64>) -> Option<[f64; 3]> {
     let mut all: Vec<f64> = runs.iter().filter_map(figure).collect();
     all.retain(|value| value.is_finite());
     all.sort_by(f64::total_cmp);
@@ -116,13 +117,13 @@ const COLUMNS: [&str; 11] = [
 
 /// Returns the head of the table.
 pub(super) fn head(axes: &[Axis]) -> String {
-    let names = axes.iter().map(|axis| axis.name.clone());
-    line(axes, names, COLUMNS.map(str::to_owned))
+    let names: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
+    line(axes, &names, COLUMNS.map(str::to_owned))
 }
 
 /// Returns a row of it: the medians of `runs`, whose rate is in `unit`.
 pub(super) fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str) -> String {
-    let of = |figure: Figure| median(runs, figure).map(|found| found[1]);
+    let of = |figure: Figure| median(runs, &figure).map(|found| found[1]);
     let whole = |figure: Figure| grouped(of(figure).unwrap_or_default() as u64);
     let percent = |figure: Figure| format!("{:.2} %", of(figure).unwrap_or_default() * 100.0);
     let cells = [
@@ -144,10 +145,10 @@ pub(super) fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str
         whole(|it| Some(it.grain.median as f64)),
         whole(|it| Some(it.events as f64)),
     ];
-    line(axes, values.iter().cloned(), cells)
+    line(axes, values, cells)
 }
 
-fn line(axes: &[Axis], values: impl Iterator<Item = String>, cells: [String; 11]) -> String {
+fn line(axes: &[Axis], values: &[String], cells: [String; 11]) -> String {
     let mut text = String::new();
     for (axis, value) in axes.iter().zip(values) {
         text += &format!("{value:>width$}  ", width = axis.width());
@@ -164,9 +165,9 @@ pub(super) fn json(runs: &[Figures]) -> Value {
         let found = median(runs, figure);
         let [least, median, most] = found.map_or([None; 3], |found| found.map(Some));
         let value = json!({"min": least, "median": median, "max": most});
-        ((*name).to_owned(), value)
+        (*name, value)
     });
-    Value::Object(spread.collect::<Map<_, _>>())
+    Value::Object(object(spread))
 }
 
 /// Draws `measure` of all rows: the first axis from left to right, a line for each value of the second.

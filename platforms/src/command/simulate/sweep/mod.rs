@@ -7,18 +7,18 @@ use super::engine;
 use super::figures::Figures;
 use super::report::Report;
 use super::{Outcome, Virtual};
-use crate::command::app::{App, Problem};
-use crate::command::balancer::whole;
+use crate::command::app::{Application, Chosen};
 use crate::command::story::Pending;
-use crate::command::{Failure, balancer, deliver, usage};
+use crate::command::{Failure, balancer, deliver, show, usage};
 use axis::Axis;
-use clap::{Args, Command, FromArgMatches};
+use clap::{Args, Command};
 use measure::Measure;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tautline::spelling;
 use tautline::story::Recorder;
 
 const REPEAT_MAX: u64 = 10_000;
@@ -104,15 +104,15 @@ impl Sweep {
     }
 }
 
-/// Runs what `given` requests, which was read from the arguments of this process.
-pub(super) fn run<A: App>(given: &Virtual<A>) -> Outcome {
+/// Runs `application` as `given` requests, which was read from the arguments of this process.
+pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome {
     let sweep = &given.sweep;
-    let axes = sweep.axes(&command::<A>())?;
+    let axes = sweep.axes(&command(application))?;
     // All of them are checked before any runs.
     for point in points(&axes) {
-        let one = reread::<A>(&axes, &point)?;
-        let problem = one.app.problem(true)?;
-        one.setting.choose(problem.task_ns())?;
+        let one = reread(application, &axes, &point)?;
+        let problem = one.request.problem(true)?;
+        one.way.setting.choose(problem.task_ns())?;
     }
     let drawing = sweep.drawing()?;
     let mut story = Story::default();
@@ -120,12 +120,11 @@ pub(super) fn run<A: App>(given: &Virtual<A>) -> Outcome {
         deliver(&measure::head(&axes))?;
     }
     for point in points(&axes) {
-        let one = reread::<A>(&axes, &point)?;
+        let one = reread(application, &axes, &point)?;
         let values = point.iter().zip(&axes);
         let values: Vec<String> = values.map(|(&at, axis)| axis.values[at].clone()).collect();
-        let row = point_runs(&one, &axes, values, &mut story)?;
+        let (row, unit) = point_runs(&one, &axes, values, &mut story)?;
         if !given.output.json {
-            let unit = A::Problem::TASKS;
             deliver(&measure::row(&axes, &row.values, &row.runs, unit))?;
         }
         story.rows.push(row);
@@ -141,14 +140,15 @@ pub(super) fn run<A: App>(given: &Virtual<A>) -> Outcome {
     story.wrong.map_or(Ok(()), Err)
 }
 
-/// Runs one point with every seed.
-fn point_runs<A: App>(
-    one: &Virtual<A>,
+/// Runs one point with every seed. Returns its row, and the unit of its rate.
+fn point_runs(
+    one: &Chosen<Virtual>,
     axes: &[Axis],
     values: Vec<String>,
     story: &mut Story,
-) -> Result<Row, Failure> {
-    let problem = one.app.problem(true)?;
+) -> Result<(Row, &'static str), Failure> {
+    let Chosen { request, way: one } = one;
+    let problem = request.problem(true)?;
     let (config, machine) = one.setting.choose(problem.task_ns())?;
     let repeat = one.sweep.repeat.unwrap_or(1);
     let mut runs = Vec::with_capacity(repeat);
@@ -160,9 +160,9 @@ fn point_runs<A: App>(
         };
         let on = (seeded, machine);
         let began = Instant::now();
-        let run = engine::run(&problem, on, one.output.deadline, Recorder::default);
+        let run = engine::run(&*problem, on, one.output.deadline, &Recorder::default);
         let name = one.setting.machine();
-        let report = Report::of::<A>(&problem, on, name, &run, began.elapsed());
+        let report = Report::of(request, &*problem, on, name, &run, began.elapsed());
         if let (Err(wrong), None) = (report.answer.outcome(), &story.wrong) {
             story.wrong = Some(wrong);
         }
@@ -186,7 +186,7 @@ fn point_runs<A: App>(
         let object = typical(objects, &runs);
         story.objects.push(told(object, axes, &values, &runs));
     }
-    Ok(Row { values, runs })
+    Ok((Row { values, runs }, problem.unit()))
 }
 
 /// Returns the object of the run with the median time.
@@ -204,8 +204,8 @@ fn told(
     runs: &[Figures],
 ) -> Value {
     let pairs = axes.iter().zip(values);
-    let varied = pairs.map(|(axis, value)| (axis.name.clone(), value.as_str().into()));
-    object.insert("sweep".to_owned(), Value::Object(varied.collect()));
+    let varied = pairs.map(|(axis, value)| (axis.name.as_str(), value.as_str().into()));
+    object.insert("sweep".to_owned(), Value::Object(show::object(varied)));
     object.insert("repeat".to_owned(), runs.len().into());
     if runs.len() > 1 {
         object.insert("spread".to_owned(), measure::json(runs));
@@ -237,16 +237,21 @@ fn points(axes: &[Axis]) -> Vec<Vec<usize>> {
 }
 
 /// Returns the command with all its options, where the last value of an option counts.
-fn command<A: App>() -> Command {
-    Virtual::<A>::augment_args(Command::new(A::NAME))
+fn command(application: &Application) -> Command {
+    application
+        .command::<Virtual>()
         .no_binary_name(true)
         .args_override_self(true)
 }
 
 /// Returns the options of this process with those of a point instead.
-fn reread<A: App>(axes: &[Axis], point: &[usize]) -> Result<Virtual<A>, Failure> {
+fn reread(
+    application: &'static Application,
+    axes: &[Axis],
+    point: &[usize],
+) -> Result<Chosen<Virtual>, Failure> {
     let mut given: Vec<OsString> = std::env::args_os()
-        .skip_while(|argument| argument != A::NAME)
+        .skip_while(|argument| argument != application.name())
         .skip(1)
         .collect();
     // Inserted after the last option, and before an argument that only looks like one.
@@ -257,8 +262,8 @@ fn reread<A: App>(axes: &[Axis], point: &[usize]) -> Result<Virtual<A>, Failure>
         instead.extend(axis.arguments(at).map_err(Failure::Usage)?);
     }
     given.splice(end..end, instead.into_iter().map(OsString::from));
-    let read = command::<A>().try_get_matches_from(given);
-    read.and_then(|matches| Virtual::from_arg_matches(&matches))
+    let read = command(application).try_get_matches_from(given);
+    read.and_then(|options| application.read(&options))
         .map_err(|error| Failure::Usage(usage::line(&error)))
 }
 
@@ -267,7 +272,7 @@ fn extension(path: &Path) -> Option<&str> {
 }
 
 fn repeat(text: &str) -> Result<usize, String> {
-    let repeat = whole::<usize, REPEAT_MAX>(text)?;
+    let repeat = spelling::whole::<usize, REPEAT_MAX>(text)?;
     let fits = (1..=REPEAT_MAX).contains(&(repeat as u64));
     fits.then_some(repeat)
         .ok_or_else(|| format!("from 1 to {REPEAT_MAX}"))

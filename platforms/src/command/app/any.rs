@@ -1,0 +1,362 @@
+//! Applications without their types, as trait objects: one copy of the balancer, the simulator, the
+//! sweeps and the reports serves all of them, which keeps the first build of the command short.
+//!
+//! | an application has | all have |
+//! |---|---|
+//! | [`App`] | [`AnyApp`] |
+//! | [`Problem`] | [`AnyProblem`] |
+//! | [`Bag`] | [`AnyBag`] |
+//! | [`Bag::Shared`], [`Bag::Output`] | [`AnyShared`], [`AnyOutput`] |
+//!
+//! The types of a bag and of the state that it is given are compared once a call of
+//! [`process`](Bag::process), never once a task.
+
+use super::{App, Findings, Problem};
+use crate::command::{Failure, Outcome};
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use tautline::glb::{Bag, Bound, Config, PlaceId, Reason, Share};
+
+/// The options of any application.
+pub(crate) trait AnyApp: Debug {
+    /// Returns [`App::problem`].
+    fn problem(&self, small: bool) -> Result<Arc<dyn AnyProblem>, Failure>;
+}
+
+impl<A: App> AnyApp for A {
+    fn problem(&self, small: bool) -> Result<Arc<dyn AnyProblem>, Failure> {
+        Ok(Arc::new(App::problem(self, small)?))
+    }
+}
+
+/// The problem of any application; [`Problem`] documents the methods.
+pub(crate) trait AnyProblem: Send + Sync {
+    /// Returns the name of the tasks, in the plural.
+    fn unit(&self) -> &'static str;
+    /// Returns the kind of problem, in a word.
+    fn kind(&self) -> &'static str;
+    fn title(&self) -> String;
+    fn name(&self) -> String;
+    fn facts(&self) -> Vec<(&'static str, String)>;
+    fn check(&self, config: &Config) -> Outcome;
+    fn task_ns(&self) -> u64;
+    fn tasks(&self) -> Option<u64>;
+    fn work(&self, output: &AnyOutput, tasks: u64) -> u64;
+    fn bag(&self) -> AnyBag;
+    fn shared(&self, place: PlaceId) -> AnyShared;
+    fn output(&self) -> AnyOutput;
+    fn findings(&self, output: &AnyOutput, complete: bool) -> Findings;
+    fn smaller(&self) -> Option<(String, Arc<dyn AnyProblem>)>;
+}
+
+impl<P: Problem> AnyProblem for P {
+    fn unit(&self) -> &'static str {
+        P::TASKS
+    }
+
+    fn kind(&self) -> &'static str {
+        P::KIND
+    }
+
+    fn title(&self) -> String {
+        Problem::title(self)
+    }
+
+    fn name(&self) -> String {
+        Problem::name(self)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Problem::facts(self)
+    }
+
+    fn check(&self, config: &Config) -> Outcome {
+        Problem::check(self, config)
+    }
+
+    fn task_ns(&self) -> u64 {
+        Problem::task_ns(self)
+    }
+
+    fn tasks(&self) -> Option<u64> {
+        Problem::tasks(self)
+    }
+
+    fn work(&self, output: &AnyOutput, tasks: u64) -> u64 {
+        Problem::work(self, typed(output.as_ref()), tasks)
+    }
+
+    fn bag(&self) -> AnyBag {
+        AnyBag::new(Problem::bag(self))
+    }
+
+    fn shared(&self, place: PlaceId) -> AnyShared {
+        AnyShared::of::<P::Bag>(Problem::shared(self, place))
+    }
+
+    fn output(&self) -> AnyOutput {
+        Box::new(Problem::output(self))
+    }
+
+    fn findings(&self, output: &AnyOutput, complete: bool) -> Findings {
+        Problem::findings(self, typed(output.as_ref()), complete)
+    }
+
+    fn smaller(&self) -> Option<(String, Arc<dyn AnyProblem>)> {
+        let (name, smaller) = Problem::smaller(self)?;
+        Some((name, Arc::new(smaller)))
+    }
+}
+
+/// The bag of any application.
+pub(crate) struct AnyBag(Box<dyn DynBag>);
+
+/// The [`Bag::Shared`] of any application.
+pub(crate) struct AnyShared(Box<dyn DynShared>);
+
+/// The [`Bag::Output`] of any application.
+pub(crate) type AnyOutput = Box<dyn Any>;
+
+impl AnyBag {
+    fn new(bag: impl Bag + 'static) -> Self {
+        Self(Box::new(PaddedBag(bag)))
+    }
+}
+
+impl AnyShared {
+    fn of<B: Bag + 'static>(state: B::Shared) -> Self {
+        Self(Box::new(PaddedShared::<B>(state)))
+    }
+}
+
+impl Bag for AnyBag {
+    type Shared = AnyShared;
+    type Output = AnyOutput;
+
+    fn process(&mut self, n: usize, shared: &AnyShared) -> usize {
+        self.0.process(n, shared)
+    }
+
+    fn split(&mut self, share: Share) -> Option<Self> {
+        self.0.split(share)
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn is_splittable(&self) -> bool {
+        self.0.is_splittable()
+    }
+
+    fn bound(shared: &AnyShared) -> Option<&Bound> {
+        shared.0.bound()
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        self.0.verdict()
+    }
+
+    fn submit(self, output: &mut AnyOutput) {
+        self.0.submit(output);
+    }
+}
+
+/// The methods of [`Bag`] that take a bag.
+trait DynBag: Any + Send {
+    fn process(&mut self, n: usize, shared: &AnyShared) -> usize;
+    fn split(&mut self, share: Share) -> Option<AnyBag>;
+    fn merge(&mut self, other: AnyBag);
+    fn len(&self) -> usize;
+    fn is_empty(&self) -> bool;
+    fn is_splittable(&self) -> bool;
+    fn verdict(&self) -> Option<Reason>;
+    fn submit(self: Box<Self>, output: &mut AnyOutput);
+}
+
+/// A bag in cache lines of its own, as another worker may write to what follows it in memory. Processors fetch
+/// lines in pairs.
+#[repr(align(128))]
+struct PaddedBag<B>(B);
+
+impl<B: Bag + 'static> DynBag for PaddedBag<B> {
+    fn process(&mut self, n: usize, shared: &AnyShared) -> usize {
+        let shared: &PaddedShared<B> = typed(shared.0.as_ref());
+        self.0.process(n, &shared.0)
+    }
+
+    fn split(&mut self, share: Share) -> Option<AnyBag> {
+        self.0.split(share).map(AnyBag::new)
+    }
+
+    fn merge(&mut self, other: AnyBag) {
+        let other: Box<dyn Any> = other.0;
+        let PaddedBag(other) = *other.downcast().expect(ONE_APPLICATION);
+        self.0.merge(other);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn is_splittable(&self) -> bool {
+        self.0.is_splittable()
+    }
+
+    fn verdict(&self) -> Option<Reason> {
+        self.0.verdict()
+    }
+
+    fn submit(self: Box<Self>, output: &mut AnyOutput) {
+        self.0.submit(output.downcast_mut().expect(ONE_APPLICATION));
+    }
+}
+
+/// The method of [`Bag`] that takes the shared state alone.
+trait DynShared: Any + Sync {
+    fn bound(&self) -> Option<&Bound>;
+}
+
+/// What bags of type `B` share, in cache lines of its own as well.
+#[repr(align(128))]
+struct PaddedShared<B: Bag>(B::Shared);
+
+impl<B: Bag + 'static> DynShared for PaddedShared<B> {
+    fn bound(&self) -> Option<&Bound> {
+        B::bound(&self.0)
+    }
+}
+
+const ONE_APPLICATION: &str = "bags, shared state and output belong to one application";
+
+fn typed<T: 'static>(any: &dyn Any) -> &T {
+    any.downcast_ref().expect(ONE_APPLICATION)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// A number of tasks whose methods differ from the provided ones of [`Bag`].
+    #[derive(Debug, PartialEq)]
+    struct Odd(usize);
+
+    impl Bag for Odd {
+        type Shared = Bound;
+        type Output = Vec<usize>;
+
+        fn process(&mut self, n: usize, bound: &Bound) -> usize {
+            self.0 -= n;
+            bound.improve(n);
+            n
+        }
+
+        fn split(&mut self, share: Share) -> Option<Self> {
+            let taken = share.of(self.0);
+            self.0 -= taken;
+            (taken > 0).then_some(Self(taken))
+        }
+
+        fn merge(&mut self, other: Self) {
+            self.0 += other.0;
+        }
+
+        fn len(&self) -> usize {
+            self.0
+        }
+
+        fn is_empty(&self) -> bool {
+            self.0 == 1
+        }
+
+        fn is_splittable(&self) -> bool {
+            self.0 >= 10
+        }
+
+        fn bound(shared: &Bound) -> Option<&Bound> {
+            Some(shared)
+        }
+
+        fn verdict(&self) -> Option<Reason> {
+            (self.0 == 7).then_some(Reason::Found)
+        }
+
+        fn submit(self, output: &mut Vec<usize>) {
+            output.push(self.0);
+        }
+    }
+
+    /// Another application's bag.
+    struct Other;
+
+    impl Bag for Other {
+        type Shared = ();
+        type Output = ();
+
+        fn process(&mut self, _: usize, (): &()) -> usize {
+            0
+        }
+
+        fn split(&mut self, _: Share) -> Option<Self> {
+            None
+        }
+
+        fn merge(&mut self, _: Self) {}
+
+        fn len(&self) -> usize {
+            0
+        }
+
+        fn submit(self, (): &mut ()) {}
+    }
+
+    #[test]
+    fn every_method_is_that_of_the_bag() {
+        let shared = AnyShared::of::<Odd>(Bound::default());
+        let mut bag = AnyBag::new(Odd(12));
+        assert_eq!(bag.process(2, &shared), 2);
+        assert_eq!(AnyBag::bound(&shared).map(Bound::get), Some(2));
+        assert!(AnyBag::bound(&AnyShared::of::<Other>(())).is_none());
+        assert_eq!((bag.len(), bag.is_splittable()), (10, true));
+        let mut loot = bag.split(Share::Count(3)).expect("it is splittable");
+        assert_eq!((bag.len(), bag.is_splittable()), (7, false));
+        assert_eq!((bag.verdict(), loot.verdict()), (Some(Reason::Found), None));
+        loot.process(2, &shared);
+        assert_eq!((bag.is_empty(), loot.is_empty()), (false, true));
+        assert!(loot.split(Share::Half).is_none());
+        bag.merge(loot);
+        let mut output: AnyOutput = Box::new(vec![1_usize]);
+        bag.submit(&mut output);
+        assert_eq!(output.downcast_ref(), Some(&vec![1_usize, 8]));
+    }
+
+    #[test]
+    fn applications_are_not_mixed() {
+        let mut bag = AnyBag::new(Odd(12));
+        let mixed: [&mut dyn FnMut(); 3] = [
+            &mut || _ = AnyBag::new(Other).process(1, &AnyShared::of::<Odd>(Bound::default())),
+            &mut || bag.merge(AnyBag::new(Other)),
+            &mut || AnyBag::new(Other).submit(&mut (Box::new(Vec::<usize>::new()) as AnyOutput)),
+        ];
+        for call in mixed {
+            let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("another application");
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied());
+            assert!(message.is_some_and(|line| line.starts_with(ONE_APPLICATION)));
+        }
+    }
+}
