@@ -297,7 +297,10 @@ fn variables_set_what_options_do_not() {
     let warning = stderr(&output);
     assert_eq!(warning.lines().count(), 1, "{warning}");
     assert!(warning.contains("TAUTLINE_PLACSE: unknown"), "{warning}");
+}
 
+#[test]
+fn a_refused_value_names_its_variable() {
     let refused = [
         ("uts D7", "GRAIN", "none", "--grain none: "),
         ("uts D10", "WORKERS", "0", "--workers 0: from 1 to "),

@@ -29,7 +29,9 @@ EXAMPLES:
   tautline uts D13 --count-last-level       by the rule of X10 GLB and JavaGLB
   tautline uts T1L --split 2                bags that divide badly
   tautline uts T1WL --deadline 10           as much of it as ten seconds allow
-  tautline uts T3L --json --quiet           for programs";
+  tautline uts T3L --json --quiet           for programs
+
+A task is a node whose hash is computed: all nodes but the root.";
 
 /// Count the nodes of an unbalanced tree (the UTS benchmark)
 #[derive(Args, Debug)]
