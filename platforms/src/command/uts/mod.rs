@@ -31,7 +31,7 @@ EXAMPLES:
   tautline uts T1WL --deadline 10           as much of it as ten seconds allow
   tautline uts T3L --json --quiet           for programs
 
-A task is a node whose hash is computed: all nodes but the root.";
+A task is a node whose hash is computed: all but the root, and those that --count-last-level only counts.";
 
 /// Count the nodes of an unbalanced tree (the UTS benchmark)
 #[derive(Args, Debug)]
