@@ -178,8 +178,8 @@ impl Threads {
 
     /// Starts threads until there are `extra`, or as many as the system allows.
     ///
-    /// If it refuses one for lack of addresses, half of the new ones end: a thread also needs the heap that the
-    /// allocator makes for it, which is as large as a stack with the GNU C library.
+    /// If it refuses one for lack of addresses, new ones end until half of the threads that fit remain: a thread also needs
+    /// the heap that the allocator makes for it, which is as large as a stack with the GNU C library.
     fn start_more(&self, started: &mut Vec<JoinHandle<()>>, extra: usize) -> io::Result<()> {
         let (gate, old) = (Arc::new(Gate::default()), started.len());
         // Untouched, so it takes addresses only.
@@ -189,9 +189,11 @@ impl Threads {
             let thread = self.start_one(started.len(), &gate);
             outcome = thread.map(|thread| started.push(thread));
         }
-        let new = started.len() - old;
         let is_cramped = outcome.is_err() && addresses(STACK_BYTES).is_none();
-        let admitted = old + if is_cramped { new / 2 } else { new };
+        let admitted = match is_cramped {
+            true => old.max(started.len() / 2),
+            false => started.len(),
+        };
         gate.open(admitted);
         for thread in started.drain(admitted..) {
             thread.join().expect("it ends at the gate");
