@@ -1,8 +1,8 @@
 //! Which worker of the pool takes which seat of a balanced computation.
 //!
-//! A future takes its seat when it is polled first, at the place of the worker that polls it: so the workers of
-//! a place run near its memory. It is a preference, not a binding: with a binding, the computation could
-//! not end before whatever occupies a place's workers has ended.
+//! A future takes its seat when it is polled first, at the place of the worker that polls it, so that it begins near the
+//! memory of its place. Another worker may poll it later. It is a preference, not a binding: with a binding, the computation
+//! could not end before whatever occupies a place's workers has ended.
 
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Relax;
