@@ -163,7 +163,7 @@ impl Threads {
     /// Surplus workers go on standby as soon as they find no work.
     ///
     /// # Errors
-    /// The system refused a thread: there are as many workers as it allowed.
+    /// The system refused a thread: there are as many workers as it allowed, or half as many if addresses are short.
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
         let extra = workers.clamp(1, self.most()) - 1;
         let mut started = self.started();
