@@ -1,0 +1,155 @@
+//! The end that writes records.
+
+use super::{EMPTY, Garbled, Mark, Memory, Position, UNIT, check, header_of, units_of};
+use crate::port::Fence;
+use crate::sync::{AtomicUsize, Ordering};
+
+/// The sender of a ring.
+#[derive(Debug)]
+pub struct Sender<M> {
+    memory: M,
+    /// The first record that is not published.
+    batch: Position,
+    /// Its header; [`EMPTY`] if there is no such record.
+    first: usize,
+    /// Where the next record begins.
+    next: Position,
+    /// What the receiver had released when last read.
+    taken: Position,
+    /// Its mark.
+    mark: usize,
+    /// The mark of the receiver when it was last woken.
+    woken: usize,
+}
+
+/// Why a record was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no room for it at the moment.
+    Full,
+    /// It is longer than [`Sender::longest`].
+    TooLong,
+    /// The receiver is faulty.
+    Garbled(Garbled),
+}
+
+impl<M: Memory> Sender<M> {
+    /// Creates the only sender of a ring in which nothing was ever sent.
+    ///
+    /// # Panics
+    /// If the memory has not a power of two of units, at least 4.
+    pub fn new(memory: M) -> Self {
+        check(&memory);
+        Self {
+            memory,
+            batch: Position::default(),
+            first: EMPTY,
+            next: Position::default(),
+            taken: Position::default(),
+            mark: 0,
+            woken: 0,
+        }
+    }
+
+    /// Returns the length of the longest record, in bytes.
+    pub fn longest(&self) -> usize {
+        (self.memory.units().len() - 2) * UNIT
+    }
+
+    /// Adds a record to the batch. The receiver observes it after the next [`flush`](Self::flush).
+    ///
+    /// # Errors
+    /// If it is too long, if there is no room for it now, or if the receiver is faulty.
+    pub fn send(&mut self, record: &[u8]) -> Result<(), Refused> {
+        if record.len() > self.longest() {
+            return Err(Refused::TooLong);
+        }
+        let units = units_of(record.len());
+        if !self.has_room(units) {
+            self.look().map_err(Refused::Garbled)?;
+            if !self.has_room(units) {
+                return Err(Refused::Full);
+            }
+        }
+        let header = header_of(record.len());
+        let all = self.memory.units();
+        write(all, self.next.plus(1), record);
+        match self.first {
+            EMPTY => self.first = header,
+            // ORDERING: Relaxed: published by the header in flush (CH1).
+            _ => self.next.unit(all).store(header, Ordering::Relaxed),
+        }
+        self.next = self.next.plus(units);
+        Ok(())
+    }
+
+    /// Publishes the batch. Returns whether the receiver sleeps, and must be woken.
+    #[must_use = "a sleeping receiver must be woken"]
+    pub fn flush(&mut self, fence: &impl Fence) -> bool {
+        if self.first == EMPTY {
+            return false;
+        }
+        let all = self.memory.units();
+        // ORDERING: Relaxed: published by the store below (CH1).
+        self.next.unit(all).store(EMPTY, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in peek (CH1): the records, and the empty header behind them.
+        self.batch.unit(all).store(self.first, Ordering::Release);
+        self.batch = self.next;
+        self.first = EMPTY;
+        Mark::Receiver.is_to_wake(&mut self.woken, &self.memory, fence)
+    }
+
+    /// Announces that the sender will sleep until there is room for a record of `bytes`. Returns false if there is,
+    /// if the receiver is faulty, or if the machine has no fence at present: it must not sleep. The batch must have been flushed.
+    pub fn sleep(&mut self, bytes: usize, fence: &impl Fence) -> bool {
+        debug_assert_eq!(
+            self.first, EMPTY,
+            "the receiver cannot take what it does not see"
+        );
+        if !Mark::Sender.set(&mut self.mark, &self.memory, fence) {
+            return false;
+        }
+        let is_full = self.look().is_ok() && !self.has_room(units_of(bytes));
+        if !is_full {
+            Mark::Sender.clear(&mut self.mark, &self.memory);
+        }
+        is_full
+    }
+
+    /// Whether there is room for `units` and an empty header.
+    fn has_room(&self, units: usize) -> bool {
+        self.next.since(self.taken) + units < self.memory.units().len()
+    }
+
+    /// Looks what the receiver has released since: at least what it had before, at most what was published.
+    fn look(&mut self) -> Result<(), Garbled> {
+        // ORDERING: Acquire, pairs with Release in release (CH2): the units were read.
+        let taken = Position(self.memory.taken().load(Ordering::Acquire));
+        if taken.since(self.taken) > self.batch.since(self.taken) {
+            return Err(Garbled::Taken(taken.0));
+        }
+        self.taken = taken;
+        Ok(())
+    }
+}
+
+/// Writes `bytes` from `at` on.
+#[inline]
+fn write(units: &[AtomicUsize], at: Position, bytes: &[u8]) {
+    let (whole, rest) = bytes.as_chunks::<UNIT>();
+    let (before, after) = at.pieces(units, whole.len());
+    let (first, second) = whole.split_at(before.len());
+    for (units, words) in [(before, first), (after, second)] {
+        for (unit, word) in units.iter().zip(words) {
+            // ORDERING: Relaxed: published by the header in flush (CH1).
+            unit.store(usize::from_ne_bytes(*word), Ordering::Relaxed);
+        }
+    }
+    if !rest.is_empty() {
+        let mut last = [0; UNIT];
+        last[..rest.len()].copy_from_slice(rest);
+        let unit = at.plus(whole.len()).unit(units);
+        // ORDERING: Relaxed: as above (CH1).
+        unit.store(usize::from_ne_bytes(last), Ordering::Relaxed);
+    }
+}

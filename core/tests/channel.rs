@@ -1,0 +1,246 @@
+//! The ring of records, on one thread and on two.
+
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use tautline_core::channel::{Garbled, Local, Memory, Receiver, Refused, Sender};
+use tautline_core::port::Fence;
+
+/// Full fences on both sides, which every machine has.
+#[derive(Debug)]
+struct FullFences;
+
+// SAFETY: the provided methods are full fences.
+unsafe impl Fence for FullFences {}
+
+const FENCE: &FullFences = &FullFences;
+
+type Ends<'m> = (Sender<&'m Local>, Receiver<&'m Local>);
+
+fn ends(memory: &Local) -> Ends<'_> {
+    (Sender::new(memory), Receiver::new(memory))
+}
+
+/// Takes the next record.
+fn next<M: Memory>(receiver: &mut Receiver<M>) -> Option<Vec<u8>> {
+    let mut record = vec![0xee; receiver.peek().unwrap()?];
+    receiver.take(&mut record);
+    Some(record)
+}
+
+/// Bytes that say which record they are.
+fn record(i: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (i * 31 + at * 7) as u8).collect()
+}
+
+#[test]
+fn a_batch_is_seen_when_it_is_flushed() {
+    let memory = Local::new(16);
+    let (mut sender, mut receiver) = ends(&memory);
+    assert!(!sender.flush(FENCE));
+    for bytes in [0, 1, 8, 9] {
+        sender.send(&record(bytes, bytes)).unwrap();
+    }
+    assert_eq!(next(&mut receiver), None);
+    assert!(!sender.flush(FENCE));
+    for bytes in [0, 1, 8, 9] {
+        assert_eq!(next(&mut receiver), Some(record(bytes, bytes)));
+    }
+    assert_eq!(next(&mut receiver), None);
+}
+
+/// All lengths that fit, at all positions of the ring.
+#[test]
+fn records_of_every_length_wrap_around() {
+    let memory = Local::new(16);
+    let (mut sender, mut receiver) = ends(&memory);
+    for i in 0..5000 {
+        let bytes = i * 13 % (sender.longest() + 1);
+        sender.send(&record(i, bytes)).unwrap();
+        assert!(!sender.flush(FENCE));
+        assert_eq!(next(&mut receiver), Some(record(i, bytes)), "{i}");
+        assert!(!receiver.release(FENCE));
+    }
+}
+
+#[test]
+fn a_full_ring_takes_records_again_after_a_release() {
+    let memory = Local::new(8);
+    let (mut sender, mut receiver) = ends(&memory);
+    let one = [7; 8];
+    let sent = (0..).take_while(|_| sender.send(&one).is_ok()).count();
+    assert_eq!(sent, 3, "2 units each, and an empty header");
+    assert!(!sender.flush(FENCE));
+    assert!(next(&mut receiver).is_some());
+    assert_eq!(sender.send(&one), Err(Refused::Full), "taken, not released");
+    assert!(!receiver.release(FENCE));
+    sender.send(&one).unwrap();
+    assert_eq!(sender.send(&one), Err(Refused::Full));
+    assert_eq!(sender.longest(), 48);
+    assert_eq!(sender.send(&[0; 49]), Err(Refused::TooLong));
+}
+
+#[test]
+fn each_side_learns_that_the_other_sleeps() {
+    let memory = Local::new(8);
+    let (mut sender, mut receiver) = ends(&memory);
+    assert!(receiver.sleep(FENCE));
+    assert!(
+        receiver.sleep(FENCE),
+        "woken for another reason, it sleeps again"
+    );
+    sender.send(&[1]).unwrap();
+    assert!(sender.flush(FENCE), "it must be woken");
+    assert!(!receiver.sleep(FENCE), "a record is there");
+    sender.send(&[2; 24]).unwrap();
+    assert!(!sender.flush(FENCE));
+    assert!(!sender.sleep(0, FENCE), "one unit is free");
+    assert!(sender.sleep(1, FENCE));
+    assert!(next(&mut receiver).is_some());
+    assert!(receiver.release(FENCE), "it must be woken");
+    assert!(!receiver.release(FENCE), "nothing was taken since");
+    assert!(!sender.sleep(1, FENCE));
+}
+
+#[test]
+fn headers_of_no_sender_are_refused() {
+    for header in [2, 4, 1 << 63, usize::MAX, (57 << 1) | 1, (49 << 1) | 1] {
+        let memory = Local::new(8);
+        let mut receiver = Receiver::new(&memory);
+        memory.units()[0].store(header, Relaxed);
+        assert_eq!(receiver.peek(), Err(Garbled::Header(header)));
+    }
+    assert_eq!(
+        Garbled::Header(4).to_string(),
+        "0x4 is not the header of a record"
+    );
+}
+
+/// The length of a record is the one that was checked, even if its header changes later.
+#[test]
+fn a_header_that_changes_after_it_was_read_has_no_effect() {
+    for header in [0, 1, (9 << 1) | 1, usize::MAX] {
+        let memory = Local::new(8);
+        let (mut sender, mut receiver) = ends(&memory);
+        sender.send(&[1, 2, 3]).unwrap();
+        sender.send(&[4; 9]).unwrap();
+        assert!(!sender.flush(FENCE));
+        assert_eq!(receiver.peek(), Ok(Some(3)));
+        memory.units()[0].store(header, Relaxed);
+        let mut into = [0; 3];
+        receiver.take(&mut into);
+        assert_eq!(into, [1, 2, 3]);
+        assert_eq!(next(&mut receiver), Some(vec![4; 9]));
+    }
+}
+
+#[test]
+fn releases_of_what_was_not_sent_are_refused() {
+    // Before what was released, behind what was published, and where a difference overflows.
+    for taken in [1, 3, 8, usize::MAX, usize::MAX - 3, 1 << 63] {
+        let memory = Local::new(8);
+        let (mut sender, mut receiver) = ends(&memory);
+        sender.send(&[0; 8]).unwrap();
+        assert!(!sender.flush(FENCE));
+        assert!(next(&mut receiver).is_some());
+        assert!(!receiver.release(FENCE));
+        sender.send(&[1; 40]).unwrap();
+        assert_eq!(sender.send(&[2; 8]), Err(Refused::Full));
+        memory.taken().store(taken, Relaxed);
+        let garbled = Garbled::Taken(taken);
+        assert_eq!(
+            sender.send(&[2; 8]),
+            Err(Refused::Garbled(garbled)),
+            "{taken}"
+        );
+        _ = sender.flush(FENCE);
+        assert!(!sender.sleep(8, FENCE), "nothing would wake it");
+    }
+    assert_eq!(
+        Garbled::Taken(16).to_string(),
+        "0x10 is not the number of released units"
+    );
+}
+
+/// A peer that writes any word at any time ends neither side, and brings neither out of the ring.
+#[test]
+fn a_peer_that_writes_everywhere_does_no_harm() {
+    let memory = Local::new(8);
+    let ends = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut random = 1usize;
+            while !ends.load(Relaxed) {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005usize)
+                    .wrapping_add(1);
+                let (at, word) = (random >> 40, random >> 33);
+                // Words of all sizes, so that some are what a peer would write.
+                let word = (word % 100) << if at % 5 == 0 { 58 } else { 0 };
+                memory.units()[at % 8].store(word, Relaxed);
+                memory.taken().store(word / 8, Relaxed);
+                memory.marks()[at % 2].store(word, Relaxed);
+            }
+        });
+        let (mut found, mut sent) = (0, 0);
+        // New ends often, for a ring that has failed once is of no use.
+        for round in 0..20_000 {
+            let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+            for bytes in 0..8 {
+                sent += usize::from(sender.send(&vec![1; bytes * 7 % 40]).is_ok());
+                _ = sender.flush(FENCE);
+                _ = round % 2 == 0 && sender.sleep(bytes, FENCE);
+                if let Ok(Some(bytes)) = receiver.peek() {
+                    receiver.take(&mut vec![0; bytes]);
+                    found += 1;
+                }
+                _ = receiver.release(FENCE);
+                _ = receiver.sleep(FENCE);
+            }
+        }
+        ends.store(true, Relaxed);
+        assert!(found > 0 && sent > 0, "{found} found, {sent} sent");
+    });
+}
+
+#[test]
+#[should_panic = "6 units: a power of two, at least 4"]
+fn memory_of_another_size_is_refused() {
+    Sender::new(Local::new(6));
+}
+
+/// Records of all lengths from one thread to another, in batches.
+#[test]
+fn two_threads() {
+    const RECORDS: usize = 20_000;
+    let memory = Arc::new(Local::new(64));
+    let mut sender = Sender::new(Arc::clone(&memory));
+    let mut receiver = Receiver::new(memory);
+    let length = |i: usize| i * 29 % 200;
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            for i in 0..RECORDS {
+                while sender.send(&record(i, length(i))) == Err(Refused::Full) {
+                    _ = sender.flush(FENCE);
+                    spin_loop();
+                    thread::yield_now();
+                }
+                if i % 3 == 0 {
+                    _ = sender.flush(FENCE);
+                }
+            }
+            _ = sender.flush(FENCE);
+        });
+        for i in 0..RECORDS {
+            let found = loop {
+                if let Some(found) = next(&mut receiver) {
+                    break found;
+                }
+                _ = receiver.release(FENCE);
+                thread::yield_now();
+            };
+            assert_eq!(found, record(i, length(i)));
+        }
+    });
+}
