@@ -1,0 +1,267 @@
+//! The end of a channel at one rank.
+
+use super::hub::Hub;
+use super::lane::Lane;
+use super::terms::Terms;
+use super::{Error, Garbled, Name, Portable, Unencodable, pack_within};
+use crate::id::{PlaceId, Rank};
+use crate::sync::Lock;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// What takes the messages of a channel.
+pub trait Receiver: Send + Sync {
+    /// Takes the encoding of a message from a place of another rank to a place of this rank, both
+    /// checked.
+    ///
+    /// Called by the thread that runs [`Exchange::turn`](super::Exchange::turn), one message at a
+    /// time, in the order in which the place sent them. It must return soon and may send, but not
+    /// wait for a message.
+    ///
+    /// # Errors
+    /// If the bytes are not what this end expects. All channels of this rank end with an error that
+    /// names the sender.
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled>;
+
+    /// Called now and then while the channel is open. Provided: does nothing.
+    fn nudge(&self) {}
+
+    /// Called when all channels of this rank have ended with `error`, possibly several times. Provided: does nothing.
+    fn fail(&self, _error: &Error) {}
+}
+
+impl<F: Fn(PlaceId, PlaceId, &[u8]) -> Result<(), Garbled> + Send + Sync> Receiver for F {
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+        self(from, to, body)
+    }
+}
+
+/// What passed through one end of a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages given to [`Channel::send`], whether or not they have left.
+    pub sent: u64,
+    /// Messages that the receiver has taken; what it sent meanwhile is counted before.
+    pub received: u64,
+    /// Bytes of the bodies that have left.
+    pub sent_bytes: u64,
+    /// Bytes of the bodies that the receiver has taken.
+    pub received_bytes: u64,
+}
+
+/// The end of a channel at this rank; made by [`Exchange::open`](super::Exchange::open). Dropping
+/// it closes the end: what was sent still leaves, what arrives later is dropped.
+#[derive(Debug)]
+pub struct Channel<M: Portable + 'static> {
+    end: Arc<End<M>>,
+}
+
+impl<M: Portable + 'static> Channel<M> {
+    pub(super) fn new(end: Arc<End<M>>) -> Self {
+        Self { end }
+    }
+
+    /// Returns its position in the order in which the channels were opened, which is the same at
+    /// all ranks.
+    pub fn ordinal(&self) -> u32 {
+        self.end.name.ordinal
+    }
+
+    /// Sends `message` from a place of this rank to any place. It waits as a value; a thread in
+    /// [`Exchange::turn`](super::Exchange::turn) encodes it and passes it to the link. Any thread
+    /// may call this, under a lock too: it is short and does not block.
+    ///
+    /// Messages of one rank to another arrive in the order of these calls. Once the channels have
+    /// failed, messages are dropped.
+    ///
+    /// The number of messages that wait is not bounded here. Protocols whose places have few
+    /// messages under way use this, others [`try_send`](Self::try_send).
+    ///
+    /// # Panics
+    /// If `from` is not a place of this rank, or `to` not a place of the program.
+    pub fn send(&self, from: PlaceId, to: PlaceId, message: M) {
+        let sent = self.end.push(from, to, message, usize::MAX);
+        debug_assert!(sent.is_none(), "there is no limit");
+    }
+
+    /// As [`send`](Self::send), if fewer than [`Limits::waiting`](super::Limits::waiting) messages
+    /// wait for the rank of `to`; else returns the message. The caller should then run
+    /// [`Exchange::turn`](super::Exchange::turn) before it tries again.
+    ///
+    /// # Errors
+    /// If that many messages wait.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send).
+    pub fn try_send(&self, from: PlaceId, to: PlaceId, message: M) -> Result<(), M> {
+        let limit = self.end.hub.limits.waiting;
+        self.end.push(from, to, message, limit).map_or(Ok(()), Err)
+    }
+
+    /// Returns the number of messages that wait to be encoded.
+    pub fn waiting(&self) -> usize {
+        self.end.queues().waiting
+    }
+
+    /// Returns what has passed through this end.
+    pub fn traffic(&self) -> Traffic {
+        self.end.queues().traffic
+    }
+}
+
+impl<M: Portable + 'static> Drop for Channel<M> {
+    fn drop(&mut self) {
+        self.end.queues().is_closed = true;
+        self.end.hub.announce();
+    }
+}
+
+/// The shared part of a [`Channel`].
+pub(super) struct End<M> {
+    hub: Arc<Hub>,
+    name: Name,
+    terms: Terms,
+    queues: Lock<Queues<M>>,
+    receiver: Box<dyn Receiver>,
+}
+
+impl<M> core::fmt::Debug for End<M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}", self.name)
+    }
+}
+
+struct Queues<M> {
+    /// The messages that wait, by rank.
+    outbox: Vec<VecDeque<(PlaceId, PlaceId, M)>>,
+    /// How many they are.
+    waiting: usize,
+    traffic: Traffic,
+    is_closed: bool,
+}
+
+impl<M: Portable + 'static> End<M> {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        name: Name,
+        terms: Terms,
+        receiver: Box<dyn Receiver>,
+    ) -> Self {
+        let queues = Queues {
+            outbox: (0..hub.ranks).map(|_| VecDeque::new()).collect(),
+            waiting: 0,
+            traffic: Traffic::default(),
+            is_closed: false,
+        };
+        Self {
+            hub,
+            name,
+            terms,
+            queues: Lock::new(queues),
+            receiver,
+        }
+    }
+
+    fn queues(&self) -> crate::sync::Guard<'_, Queues<M>> {
+        self.queues.lock(&self.hub.relax())
+    }
+
+    /// Appends a message; returns it if `limit` messages wait for its rank.
+    fn push(&self, from: PlaceId, to: PlaceId, message: M, limit: usize) -> Option<M> {
+        let places = self.terms.places;
+        let (here, ranks) = (self.hub.here, self.hub.ranks);
+        assert_eq!(from.0 / places, here.0, "{from} sends from {here}");
+        let rank = (to.0 / places) as usize;
+        assert!(
+            rank < ranks as usize,
+            "{to} of {ranks} ranks of {places} places"
+        );
+        if self.hub.is_dead() {
+            return None;
+        }
+        let mut queues = self.queues();
+        if queues.outbox[rank].len() >= limit {
+            return Some(message);
+        }
+        queues.outbox[rank].push_back((from, to, message));
+        queues.waiting += 1;
+        queues.traffic.sent += 1;
+        drop(queues);
+        self.hub.announce();
+        None
+    }
+}
+
+impl<M: Portable + 'static> Lane for End<M> {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    fn waits_for(&self, start: u32) -> Option<Rank> {
+        let queues = self.queues();
+        if queues.waiting == 0 {
+            return None;
+        }
+        (start..self.hub.ranks)
+            .map(Rank)
+            .find(|r| !queues.outbox[r.index()].is_empty())
+    }
+
+    fn pack_next(
+        &self,
+        rank: Rank,
+        into: &mut Vec<u8>,
+    ) -> Option<Result<(PlaceId, PlaceId), Unencodable>> {
+        let mut queues = self.queues();
+        let outbox = &mut queues.outbox[rank.index()];
+        let (from, to, message) = outbox.pop_front()?;
+        if outbox.is_empty() {
+            // The memory of a burst is not kept.
+            outbox.shrink_to(self.hub.limits.waiting);
+        }
+        queues.waiting -= 1;
+        drop(queues);
+        let start = into.len();
+        let packed = pack_within(&message, self.hub.limits.body, into);
+        self.queues().traffic.sent_bytes += (into.len() - start) as u64;
+        Some(packed.map(|()| (from, to)))
+    }
+
+    fn forget(&self, rank: Rank) {
+        let mut queues = self.queues();
+        let dropped = core::mem::take(&mut queues.outbox[rank.index()]);
+        queues.waiting -= dropped.len();
+        // The destructors of messages do not run under the lock.
+        drop(queues);
+    }
+
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+        if self.queues().is_closed {
+            return Ok(());
+        }
+        self.receiver.take(from, to, body)?;
+        let mut queues = self.queues();
+        queues.traffic.received += 1;
+        queues.traffic.received_bytes += body.len() as u64;
+        Ok(())
+    }
+
+    fn nudge(&self) {
+        self.receiver.nudge();
+    }
+
+    fn fail(&self, error: &Error) {
+        self.receiver.fail(error);
+    }
+
+    fn is_over(&self) -> bool {
+        let queues = self.queues();
+        queues.is_closed && queues.waiting == 0
+    }
+}

@@ -1,0 +1,163 @@
+//! What can go wrong between ranks, said in one line.
+
+use super::terms::Terms;
+use super::{Garbled, Unencodable};
+use crate::id::{PlaceId, Rank};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+/// The error for which the channels of this process have ended.
+///
+/// Its message is one line that names this rank, the other one, the channel, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The rank that reports it.
+    pub here: Rank,
+    /// The rank with which it was communicating.
+    pub peer: Rank,
+    /// The channel, where it is known.
+    pub channel: Option<Name>,
+    /// What went wrong.
+    pub cause: Cause,
+}
+
+/// The name of a channel in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Its position in the order of opening, from 0.
+    pub ordinal: u32,
+    /// What it is for, if it is open at this rank.
+    pub kind: Option<&'static str>,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The peer was lost.
+    Lost {
+        /// What the link was doing when it noticed.
+        doing: &'static str,
+    },
+    /// A parcel of the peer is not one that a rank sends.
+    Corrupt {
+        /// The position of the expected parcel among those of the peer, from 0.
+        number: u64,
+        /// The length of the parcel.
+        bytes: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The body of a message is not what the channel's receiver expects.
+    Garbled(Garbled),
+    /// A message for the peer cannot be encoded, or is too long.
+    Unencodable(Unencodable),
+    /// The peer has opened another channel at this position.
+    Mismatch {
+        /// What this rank has opened.
+        here: Box<Terms>,
+        /// What the peer has opened.
+        there: Box<Terms>,
+    },
+    /// The body of a message is longer than the channels permit.
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The permitted length.
+        limit: usize,
+    },
+    /// A message names places that are not the peer's and this rank's.
+    Misdirected {
+        /// The sender that it names.
+        from: PlaceId,
+        /// The receiver that it names.
+        to: PlaceId,
+        /// The number of places of a rank.
+        places: u32,
+    },
+    /// The peer sent more than may be kept for channels that are not open here.
+    TooEarly {
+        /// The number of bytes or channels.
+        count: usize,
+        /// The permitted number.
+        limit: usize,
+    },
+    /// The peer has not opened the channel.
+    Absent {
+        /// The ranks that have not either, as far as this one knows.
+        others: Vec<Rank>,
+        /// For how long this rank has waited for them, if it was that.
+        within: Option<Duration>,
+    },
+    /// The peer gave up for this error of its own.
+    Failed(String),
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Some(kind) => write!(f, "channel {} ({kind})", self.ordinal),
+            None => write!(f, "channel {} (not open here)", self.ordinal),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.here)?;
+        if let Some(channel) = &self.channel {
+            write!(f, "{channel}: ")?;
+        }
+        let peer = self.peer;
+        match &self.cause {
+            Cause::Lost { doing } => write!(f, "{peer} was lost, noticed while {doing}"),
+            Cause::Corrupt { number, bytes, why } => {
+                write!(
+                    f,
+                    "expected parcel {number} of {peer}, got {bytes} bytes: {why}"
+                )
+            }
+            Cause::Garbled(garbled) => write!(f, "a message from {peer} has {garbled}"),
+            Cause::Unencodable(why) => write!(f, "for {peer}, {why}"),
+            Cause::Mismatch { here, there } => {
+                write!(f, "{peer} has opened {there}, this rank {here}; ")?;
+                f.write_str("all ranks must open the same channels in the same order")
+            }
+            Cause::TooLong { bytes, limit } => {
+                write!(
+                    f,
+                    "{peer} sent a message of {bytes} bytes, at most {limit} are permitted"
+                )
+            }
+            Cause::Misdirected { from, to, places } => {
+                write!(f, "{peer} sent a message from {from} to {to}; ")?;
+                write!(
+                    f,
+                    "expected a place of its own and one of this rank, {places} a rank"
+                )
+            }
+            Cause::TooEarly { count, limit } => {
+                write!(
+                    f,
+                    "{peer} sent {count} bytes or channels ahead of this rank; "
+                )?;
+                write!(
+                    f,
+                    "at most {limit} are kept for channels that are not open here"
+                )
+            }
+            Cause::Absent { others, within } => {
+                write!(f, "{peer}")?;
+                others.iter().try_for_each(|other| write!(f, ", {other}"))?;
+                let has = if others.is_empty() { "has" } else { "have" };
+                write!(f, " {has} not opened it")?;
+                within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
+            }
+            Cause::Failed(message) => write!(f, "{peer} gave up: {message}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,296 @@
+//! All channels of a process over one link.
+
+use super::channel::{Channel, End, Receiver};
+use super::error::{Cause, Error};
+use super::hub::Hub;
+use super::post::Post;
+use super::terms::Terms;
+use super::{Limits, Name, Portable};
+use crate::id::Rank;
+use crate::port::{Link, Relax};
+use crate::sync::Lock;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::panic::Location;
+
+/// How often a turn looks again because threads have sent meanwhile.
+const ROUNDS: usize = 16;
+
+/// All channels of a process over one link.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use tautline_core::port::{Link, Lost, Spin};
+/// use tautline_core::wire::{Exchange, unpack};
+/// use tautline_core::{PlaceId, Rank};
+///
+/// /// The link of a program that runs as a single process.
+/// struct Alone;
+///
+/// impl Link for Alone {
+///     type Bell = fn();
+///     fn here(&self) -> Rank {
+///         Rank(0)
+///     }
+///     fn ranks(&self) -> u32 {
+///         1
+///     }
+///     fn bell(&self) -> fn() {
+///         || ()
+///     }
+///     fn send(&mut self, _: Rank, _: &[u8]) {
+///         unreachable!("there is no other rank")
+///     }
+///     fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+///         Ok(false)
+///     }
+///     fn unsent(&self, _: Rank) -> usize {
+///         0
+///     }
+/// }
+///
+/// let exchange = Exchange::new(Alone, Spin);
+/// let (put, got) = mpsc::channel();
+/// let channel = exchange.open::<(u64, String)>("greetings", 2, move |_, to, body: &[u8]| {
+///     put.send((to, unpack::<(u64, String)>(body)?)).expect("the test runs");
+///     Ok(())
+/// });
+/// channel.send(PlaceId(0), PlaceId(1), (7, "hello".into()));
+/// while exchange.turn()? {}
+/// assert_eq!(got.recv().unwrap(), (PlaceId(1), (7, "hello".into())));
+/// # Ok::<(), tautline_core::wire::Error>(())
+/// ```
+pub struct Exchange<L: Link> {
+    hub: Arc<Hub>,
+    post: Lock<Post<L>>,
+}
+
+impl<L: Link> core::fmt::Debug for Exchange<L> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "the channels of {}", self.hub.here)
+    }
+}
+
+impl<L: Link> Exchange<L> {
+    /// Creates an exchange without channels, within the default [`Limits`]. Threads that find a
+    /// lock taken call `relax`.
+    pub fn new(link: L, relax: impl Relax + Send + Sync + 'static) -> Self {
+        Self::within(Limits::default(), link, relax)
+    }
+
+    /// As [`new`](Self::new), with other limits, which should be the same at all ranks.
+    pub fn within(limits: Limits, link: L, relax: impl Relax + Send + Sync + 'static) -> Self {
+        let bell = Box::new(link.bell());
+        let hub = Hub::new(link.here(), link.ranks(), limits, Box::new(relax), bell);
+        Self {
+            post: Lock::new(Post::new(link)),
+            hub: Arc::new(hub),
+        }
+    }
+
+    /// Returns this rank.
+    pub fn here(&self) -> Rank {
+        self.hub.here
+    }
+
+    /// Returns the number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.hub.ranks
+    }
+
+    /// Opens the next channel, for messages of type `M` between the places of all ranks, of which
+    /// each rank has `places`. Places are numbered rank by rank.
+    ///
+    /// Every rank must open the same channels in the same order; different threads must agree on an
+    /// order, if several open channels. Where ranks differ in the kind, the number of places, the
+    /// type of the messages or the call of this method, [`turn`](Self::turn) fails.
+    ///
+    /// # Panics
+    /// If `places` is 0.
+    #[track_caller]
+    pub fn open<M: Portable + 'static>(
+        &self,
+        kind: &'static str,
+        places: u32,
+        receiver: impl Receiver + 'static,
+    ) -> Channel<M> {
+        self.open_at(Location::caller(), kind, places, receiver)
+    }
+
+    /// As [`open`](Self::open), for the call at `site`.
+    ///
+    /// # Panics
+    /// If `places` is 0.
+    pub fn open_at<M: Portable + 'static>(
+        &self,
+        site: &Location<'_>,
+        kind: &'static str,
+        places: u32,
+        receiver: impl Receiver + 'static,
+    ) -> Channel<M> {
+        assert_ne!(places, 0, "places of each rank");
+        let terms = Terms::of::<M>(kind, places, site);
+        let end = |ordinal| {
+            let name = Name {
+                ordinal,
+                kind: Some(kind),
+            };
+            Arc::new(End::new(self.hub.clone(), name, terms, Box::new(receiver)))
+        };
+        Channel::new(self.hub.open(end))
+    }
+
+    /// Sends what waits in the outboxes, and passes what has arrived to the receivers. Returns
+    /// whether anything moved.
+    ///
+    /// Any thread may call this, also while another one does: then it returns, and the other thread
+    /// does the caller's work too, in the present turn or, if that moved something, in its next
+    /// one. Does not block.
+    ///
+    /// # Errors
+    /// If a rank was lost, sent something unexpected, or gave up; from then on the channels are
+    /// dead, and each call returns the first error. The other ranks are notified.
+    ///
+    /// # Panics
+    /// If encoding, decoding or a receiver does; the channels are dead then, too.
+    pub fn turn(&self) -> Result<bool, Error> {
+        let mut moved = false;
+        for _ in 0..ROUNDS {
+            let Some(mut post) = self.post.try_lock() else {
+                return Ok(moved);
+            };
+            moved |= Turn::run(&self.hub, &mut post)?;
+            let seen = post.seen();
+            drop(post);
+            if self.hub.recent_news() == seen {
+                return Ok(moved);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits until something may have arrived, a message was sent here, or `ticks` of the link's
+    /// clock are over; then runs a [`turn`](Self::turn). While threads [attend](Self::attend), it waits for the last of them to retire
+    /// instead. Does not wait if another thread waits here or runs a turn.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn).
+    pub fn wait(&self, ticks: u64) -> Result<bool, Error> {
+        if self.hub.begin_sleep() {
+            let news = self.hub.recent_news();
+            if self.hub.is_attended() || self.arm(news) {
+                self.hub.wait(ticks);
+            }
+            self.hub.end_sleep();
+        }
+        self.turn()
+    }
+
+    /// Prepares a wait, unless there is something to do.
+    fn arm(&self, news: usize) -> bool {
+        let post = self.post.try_lock();
+        post.is_some_and(|mut post| post.seen() == news && post.arm())
+    }
+
+    /// The caller will run a [`turn`](Self::turn) every now and then until the result is dropped, so that no thread need be woken for it.
+    pub fn attend(&self) -> Attendance<'_, L> {
+        self.hub.attend();
+        Attendance { exchange: self }
+    }
+
+    /// Ends all channels with `error`, for which this rank cannot go on. The other ranks are notified.
+    pub fn fail(&self, error: &Error) {
+        let relax = self.hub.relax();
+        self.post.lock(&relax).fail(&self.hub, error);
+    }
+
+    /// Lets the receivers of all channels look whether something has happened at this rank that no message reports; to be called now and then.
+    pub fn nudge(&self) {
+        if let Some(post) = self.post.try_lock() {
+            post.nudge();
+        }
+    }
+
+    /// Ends a [`wait`](Self::wait).
+    pub fn wake(&self) {
+        self.hub.announce();
+        // Also while threads attend, which spare other announcements the bell.
+        self.hub.wake();
+    }
+
+    /// Returns the error of the ranks that have not opened the first channel that this rank has and some of them have not, as
+    /// far as this rank knows: it hears of up to 32 ranks, or else of those next to it in a tree. Programs that wait for
+    /// others with a deadline report it, or [fail](Self::fail) with it.
+    pub fn absent(&self) -> Option<Error> {
+        let post = self.post.lock(&self.hub.relax());
+        post.absent(&self.hub)
+    }
+
+    /// Sends what waits; then announces to the other ranks that this one ends, so that they do not
+    /// take it for lost. Returns whether everything has left; to be called until then. Messages
+    /// sent after the first call may be dropped.
+    ///
+    /// Dropping an exchange announces its end at once.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn).
+    pub fn leave(&self) -> Result<bool, Error> {
+        self.turn()?;
+        match self.post.try_lock() {
+            Some(mut post) => post.leave(&self.hub, false),
+            None => Ok(false),
+        }
+    }
+}
+
+/// A turn, which ends all channels if it unwinds: a message was lost then.
+struct Turn<'a, L: Link> {
+    hub: &'a Hub,
+    post: &'a mut Post<L>,
+    has_returned: bool,
+}
+
+impl<'a, L: Link> Turn<'a, L> {
+    fn run(hub: &'a Hub, post: &'a mut Post<L>) -> Result<bool, Error> {
+        let mut turn = Self {
+            hub,
+            post,
+            has_returned: false,
+        };
+        let moved = turn.post.turn(hub);
+        turn.has_returned = true;
+        moved
+    }
+}
+
+impl<L: Link> Drop for Turn<'_, L> {
+    fn drop(&mut self) {
+        if !self.has_returned {
+            let doing = "encoding or decoding, which panicked";
+            let error = self.hub.error(self.hub.here, None, Cause::Lost { doing });
+            self.post.fail(self.hub, &error);
+        }
+    }
+}
+
+impl<L: Link> Drop for Exchange<L> {
+    fn drop(&mut self) {
+        if let Some(mut post) = self.post.try_lock() {
+            // Whether or not the others still listen, this rank ends.
+            let _ = post.leave(&self.hub, true);
+        }
+    }
+}
+
+/// That a thread runs turns while it computes; created by [`Exchange::attend`].
+#[must_use = "it ends when it is dropped"]
+#[derive(Debug)]
+pub struct Attendance<'x, L: Link> {
+    exchange: &'x Exchange<L>,
+}
+
+impl<L: Link> Drop for Attendance<'_, L> {
+    fn drop(&mut self) {
+        self.exchange.hub.retire();
+    }
+}

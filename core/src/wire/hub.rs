@@ -1,0 +1,176 @@
+//! What all threads share: the ends that were opened, and the number of announcements.
+
+use super::lane::Lane;
+use super::{Cause, Error, Limits, Name};
+use crate::id::Rank;
+use crate::port::{Bell, Relax};
+use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering, full_fence};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+pub(super) struct Hub {
+    pub(super) here: Rank,
+    pub(super) ranks: u32,
+    pub(super) limits: Limits,
+    relax: Box<dyn Relax + Send + Sync>,
+    bell: Box<dyn Bell + Send + Sync>,
+    /// Messages sent, channels opened and closed: what a turn has to look for.
+    news: AtomicUsize,
+    /// Whether a thread waits for the bell.
+    sleeps: AtomicBool,
+    /// Threads that run turns while they compute.
+    attendants: AtomicUsize,
+    /// Whether the channels have failed.
+    is_dead: AtomicBool,
+    opened: Lock<Opened>,
+}
+
+struct Opened {
+    next: u32,
+    /// Those that no turn has seen yet.
+    fresh: Vec<Arc<dyn Lane>>,
+}
+
+impl Hub {
+    pub(super) fn new(
+        here: Rank,
+        ranks: u32,
+        limits: Limits,
+        relax: Box<dyn Relax + Send + Sync>,
+        bell: Box<dyn Bell + Send + Sync>,
+    ) -> Self {
+        Self {
+            here,
+            ranks,
+            limits,
+            relax,
+            bell,
+            news: AtomicUsize::new(0),
+            sleeps: AtomicBool::new(false),
+            attendants: AtomicUsize::new(0),
+            is_dead: AtomicBool::new(false),
+            opened: Lock::new(Opened {
+                next: 0,
+                fresh: Vec::new(),
+            }),
+        }
+    }
+
+    pub(super) fn relax(&self) -> &(dyn Relax + Send + Sync) {
+        &*self.relax
+    }
+
+    pub(super) fn error(&self, peer: Rank, channel: Option<Name>, cause: Cause) -> Error {
+        Error {
+            here: self.here,
+            peer,
+            channel,
+            cause,
+        }
+    }
+
+    /// Enters the end of the next channel, which `make` makes for its ordinal.
+    pub(super) fn open<T: Lane + 'static>(&self, make: impl FnOnce(u32) -> Arc<T>) -> Arc<T> {
+        let mut opened = self.opened.lock(&self.relax());
+        let end = make(opened.next);
+        opened.next += 1;
+        opened.fresh.push(end.clone());
+        drop(opened);
+        self.announce();
+        end
+    }
+
+    /// Takes the ends that no turn has seen, in the order of their ordinals.
+    pub(super) fn fresh(&self) -> Vec<Arc<dyn Lane>> {
+        core::mem::take(&mut self.opened.lock(&self.relax()).fresh)
+    }
+
+    /// Makes the next turn look at all ends, and ends a wait.
+    pub(super) fn announce(&self) {
+        // ORDERING: Release, pairs with Acquire in news (wire.X1): the message is in its outbox;
+        // no mutant: loom takes the updates of the outbox's lock in the order of time.
+        self.news.fetch_add(1, Ordering::Release);
+        // ORDERING: SeqCst, pairs with the fence of recent_news (wire.X2): a turn that ends
+        // observes the announcement, or the caller observes that the link is free; likewise for a
+        // thread that will wait, and for the last attendant that leaves (wire.X3).
+        full_fence();
+        if !self.is_attended() {
+            self.wake();
+        }
+    }
+
+    /// Ends the wait of a thread.
+    pub(super) fn wake(&self) {
+        // ORDERING: Relaxed: a fence orders it behind what the thread is woken for (wire.X2, wire.X3).
+        if self.sleeps.load(Ordering::Relaxed) {
+            self.bell.ring();
+        }
+    }
+
+    /// Waits for the bell.
+    pub(super) fn wait(&self, ticks: u64) {
+        self.bell.wait(ticks);
+    }
+
+    /// Enters a thread that runs turns.
+    pub(super) fn attend(&self) {
+        // ORDERING: Relaxed: a hint for threads that send; those that rely on it fence.
+        self.attendants.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Removes a thread that ran turns; the last one wakes the thread that waits, which may have relied on it.
+    pub(super) fn retire(&self) {
+        // ORDERING: Release, pairs with Acquire in is_attended (wire.X3); no mutant: the fence below is stronger.
+        if self.attendants.fetch_sub(1, Ordering::Release) == 1 {
+            // ORDERING: SeqCst, pairs with the fences of recent_news and announce (wire.X3): a thread that saw an attendant is
+            // observed to wait, or its announcement is.
+            full_fence();
+            self.wake();
+        }
+    }
+
+    /// Whether threads run turns while they compute. After a fence, the last of them wakes a thread that waits.
+    pub(super) fn is_attended(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in retire (wire.X3); no mutant: as there.
+        self.attendants.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns the number of announcements.
+    pub(super) fn news(&self) -> usize {
+        // ORDERING: Acquire, pairs with Release in announce (wire.X1); no mutant: as there.
+        self.news.load(Ordering::Acquire)
+    }
+
+    /// Returns the number of announcements, not older than what a thread had announced that has
+    /// since found the link taken.
+    pub(super) fn recent_news(&self) -> usize {
+        // ORDERING: SeqCst, pairs with the fence of announce (wire.X2).
+        full_fence();
+        self.news()
+    }
+
+    /// States that the caller will wait for the bell. Returns false if another thread does.
+    pub(super) fn begin_sleep(&self) -> bool {
+        // ORDERING: Relaxed: the fence of recent_news orders it before the next look (wire.X2).
+        !self.sleeps.swap(true, Ordering::Relaxed)
+    }
+
+    /// States that the caller waits no longer.
+    pub(super) fn end_sleep(&self) {
+        // ORDERING: Relaxed: a hint that a thread waits for the bell.
+        self.sleeps.store(false, Ordering::Relaxed);
+    }
+
+    /// States that nothing will be sent any more.
+    pub(super) fn set_dead(&self) {
+        // ORDERING: Relaxed: a hint; what is sent meanwhile waits and is never sent.
+        self.is_dead.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the channels have failed, as a hint.
+    pub(super) fn is_dead(&self) -> bool {
+        // ORDERING: Relaxed: a hint.
+        self.is_dead.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,29 @@
+//! The end of a channel, whatever its messages are.
+
+use super::terms::Terms;
+use super::{Error, Garbled, Name, Unencodable};
+use crate::id::{PlaceId, Rank};
+use alloc::vec::Vec;
+
+/// What the exchange knows of the end of a channel, whatever its messages are.
+pub(super) trait Lane: Send + Sync {
+    fn name(&self) -> Name;
+    fn terms(&self) -> &Terms;
+    /// Returns the first rank from `start` on for which messages wait.
+    fn waits_for(&self, start: u32) -> Option<Rank>;
+    /// Takes the next message for `rank` and appends its encoding to `into`.
+    fn pack_next(
+        &self,
+        rank: Rank,
+        into: &mut Vec<u8>,
+    ) -> Option<Result<(PlaceId, PlaceId), Unencodable>>;
+    /// Drops what waits for `rank`, which has left.
+    fn forget(&self, rank: Rank);
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled>;
+    /// Calls the receiver's method of the same name.
+    fn nudge(&self);
+    /// Notifies the receiver that all channels have ended.
+    fn fail(&self, error: &Error);
+    /// Whether the channel is closed and all messages have left.
+    fn is_over(&self) -> bool;
+}

@@ -1,0 +1,27 @@
+//! Bounds of memory.
+
+/// What the channels of a process may take at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the body of a message.
+    pub body: usize,
+    /// Bytes for a rank that the link has accepted but not sent, beyond which messages stay in
+    /// their outbox.
+    pub window: usize,
+    /// Bytes of parcels, which have a header of 16 bytes, for a rank that has not opened their channel.
+    pub early: usize,
+    /// Messages for one rank in the outbox of a channel, for
+    /// [`Channel::try_send`](super::Channel::try_send).
+    pub waiting: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 1 << 28,
+            window: 1 << 20,
+            early: 1 << 16,
+            waiting: 1024,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What the thread does that holds the link: parcels out, parcels in.
+
+mod book;
+mod header;
+mod out;
+
+use super::error::{Cause, Error};
+use super::hub::Hub;
+use super::terms::neighbours;
+use crate::id::Rank;
+use crate::port::Link;
+use alloc::string::ToString;
+use book::Book;
+use header::Sort;
+pub use header::seal;
+use out::{Out, Rest};
+
+/// Bytes of an error message for another rank.
+const MESSAGE_BYTES: usize = 2000;
+
+/// The link, and the state that belongs to whichever thread uses it.
+pub(super) struct Post<L: Link> {
+    out: Out<L>,
+    book: Book,
+    /// The announcements that the last turn has seen.
+    seen: usize,
+    /// The messages that the last turn has left.
+    rest: Rest,
+    failure: Option<Error>,
+}
+
+impl<L: Link> Post<L> {
+    pub(super) fn new(link: L) -> Self {
+        let ranks = link.ranks() as usize;
+        Self {
+            out: Out::new(link),
+            book: Book::new(ranks),
+            seen: 0,
+            rest: Rest::Nothing,
+            failure: None,
+        }
+    }
+
+    pub(super) fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Prepares a wait; returns false if there is something to do at once.
+    pub(super) fn arm(&mut self) -> bool {
+        self.failure.is_none() && self.rest != Rest::Due && self.out.link.arm()
+    }
+
+    pub(super) fn turn(&mut self, hub: &Hub) -> Result<bool, Error> {
+        if let Some(failure) = &self.failure {
+            // What was sent about it may still wait for room.
+            self.seen = hub.news();
+            let _ = self.out.link.poll(&mut |_, _| ());
+            hub.fresh().iter().for_each(|lane| lane.fail(failure));
+            return Err(failure.clone());
+        }
+        self.try_turn(hub)
+            .inspect_err(|error| self.fail(hub, error))
+    }
+
+    fn try_turn(&mut self, hub: &Hub) -> Result<bool, Error> {
+        let news = hub.news();
+        let mut moved = false;
+        if news != self.seen || self.rest != Rest::Nothing || self.book.owes {
+            self.seen = news;
+            self.book.adopt(hub)?;
+            moved |= self.send_all(hub)?;
+        }
+        moved |= self.poll(hub)?;
+        if self.book.owes {
+            // A wait may follow, which must not keep others waiting for an announcement.
+            moved |= self.send_all(hub)?;
+        }
+        Ok(moved)
+    }
+
+    /// Calls the receivers of all channels.
+    pub(super) fn nudge(&self) {
+        self.book.lanes.values().for_each(|side| side.lane.nudge());
+    }
+
+    /// Whether this rank has said goodbye.
+    fn has_left(&self, hub: &Hub) -> bool {
+        self.book.peers[hub.here.index()].has_left
+    }
+
+    /// Sends the messages of all channels, as far as the bounds permit.
+    fn send_all(&mut self, hub: &Hub) -> Result<bool, Error> {
+        self.rest = Rest::Nothing;
+        if self.has_left(hub) {
+            return Ok(false);
+        }
+        // Announcements, and messages that had waited for their channel.
+        let mut moved = core::mem::take(&mut self.book.owes);
+        for side in self.book.lanes.values_mut() {
+            self.out.announce_where_due(hub, side);
+            let mut start = 0;
+            while let Some(rank) = side.lane.waits_for(start) {
+                start = rank.0 + 1;
+                let peer = &mut self.book.peers[rank.index()];
+                let (some, rest) = self.out.send_to(hub, side, rank, peer)?;
+                moved |= some;
+                self.rest = self.rest.max(rest);
+            }
+        }
+        self.book.forget_closed();
+        Ok(moved)
+    }
+
+    fn poll(&mut self, hub: &Hub) -> Result<bool, Error> {
+        let mut found = None;
+        let Self { out, book, .. } = self;
+        let polled = out.link.poll(&mut |from, parcel| {
+            if found.is_none() {
+                found = book.take(hub, from, parcel).err();
+            }
+        });
+        match (found, polled) {
+            (Some(error), _) => Err(error),
+            (None, Ok(moved)) => Ok(moved),
+            (None, Err(lost)) => {
+                // Once this rank has said goodbye, those that heard it say none.
+                let mut ends = [lost.rank, hub.here].into_iter();
+                if ends.any(|rank| self.book.peers[rank.index()].has_left) {
+                    return Ok(true);
+                }
+                Err(hub.error(lost.rank, None, Cause::Lost { doing: lost.doing }))
+            }
+        }
+    }
+
+    /// Ends all channels, and notifies the other ranks.
+    pub(super) fn fail(&mut self, hub: &Hub, error: &Error) {
+        self.failure = Some(error.clone());
+        hub.set_dead();
+        let lanes = self.book.lanes.values();
+        lanes.for_each(|side| side.lane.fail(error));
+        hub.fresh().iter().for_each(|lane| lane.fail(error));
+        let is_told = matches!(error.cause, Cause::Failed(_));
+        if is_told || self.has_left(hub) {
+            // The rank that gave up has notified all; one that has left sends nothing more.
+            return;
+        }
+        let mut message = error.to_string();
+        while message.len() > MESSAGE_BYTES {
+            message.pop();
+        }
+        self.tell_all(hub, Sort::Failed, &message);
+        // What the others send now is not of interest, and neither is another error.
+        let _ = self.out.link.poll(&mut |_, _| ());
+    }
+
+    /// Sends a parcel that belongs to no channel to all ranks that have not left.
+    fn tell_all(&mut self, hub: &Hub, sort: Sort, message: &str) {
+        for rank in (0..hub.ranks).map(Rank).filter(|r| *r != hub.here) {
+            if !self.book.peers[rank.index()].has_left {
+                self.out.send(rank, sort, message.as_bytes());
+            }
+        }
+    }
+
+    /// Sends the goodbye, once all messages have left their outboxes, or `at_once`; returns whether
+    /// everything has left.
+    pub(super) fn leave(&mut self, hub: &Hub, at_once: bool) -> Result<bool, Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if !self.has_left(hub) {
+            if self.rest != Rest::Nothing && !at_once {
+                return Ok(false);
+            }
+            self.book.peers[hub.here.index()].has_left = true;
+            self.tell_all(hub, Sort::Bye, "");
+            self.poll(hub).inspect_err(|error| self.fail(hub, error))?;
+        }
+        let mut ranks = (0..hub.ranks).map(Rank).filter(|r| *r != hub.here);
+        Ok(ranks.all(|r| self.out.link.unsent(r) == 0))
+    }
+
+    /// Returns the error of the ranks that should have announced the first channel of which any has not.
+    pub(super) fn absent(&self, hub: &Hub) -> Option<Error> {
+        let mut sides = self.book.lanes.values();
+        let absent = sides.find_map(|side| {
+            let mut absent =
+                neighbours(hub.here, hub.ranks).filter(|r| !side.ends[r.index()].is_open);
+            let (first, within) = (absent.next()?, None);
+            let others = absent.collect();
+            let cause = Cause::Absent { others, within };
+            Some(hub.error(first, Some(side.lane.name()), cause))
+        });
+        absent.filter(|_| self.failure.is_none())
+    }
+}

@@ -1,0 +1,153 @@
+//! The way out: parcels are written and passed to the link.
+
+use super::book::{Peer, Side};
+use super::header::{self, Header, Sort};
+use crate::id::Rank;
+use crate::port::Link;
+use crate::wire::hub::Hub;
+use crate::wire::terms::neighbours;
+use crate::wire::{Cause, Error, pack};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Bytes kept for the next parcel.
+const KEPT: usize = 1 << 20;
+/// Messages of a channel from this rank to itself that one turn delivers. Their receivers may send more, without end: after
+/// this number, other channels and what arrives have their turn, which waits for as many calls of a receiver.
+const LOCAL: usize = 64;
+
+/// What is left of the messages of a channel for a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rest {
+    Nothing,
+    /// What a bound holds back until something arrives or leaves.
+    Held,
+    /// What the next turn can deliver.
+    Due,
+}
+
+/// The way out.
+pub(super) struct Out<L: Link> {
+    pub(super) link: L,
+    /// Parcels sent to each rank.
+    sent: Vec<u64>,
+    parcel: Vec<u8>,
+}
+
+impl<L: Link> Out<L> {
+    pub(super) fn new(link: L) -> Self {
+        let ranks = link.ranks() as usize;
+        Self {
+            link,
+            sent: vec![0; ranks],
+            parcel: Vec::new(),
+        }
+    }
+
+    /// Sends a parcel that belongs to no channel.
+    pub(super) fn send(&mut self, to: Rank, sort: Sort, body: &[u8]) {
+        self.start();
+        self.parcel.extend_from_slice(body);
+        self.finish(to, Header::of_rank(sort, 0));
+    }
+
+    /// Announces a channel to the neighbours, and to the ranks that have announced it.
+    pub(super) fn announce_where_due(&mut self, hub: &Hub, side: &mut Side) {
+        if !core::mem::replace(&mut side.owes, false) {
+            return;
+        }
+        for rank in neighbours(hub.here, hub.ranks) {
+            self.announce(side, rank);
+        }
+        for rank in (0..hub.ranks).filter(|r| *r != hub.here.0) {
+            if side.ends[rank as usize].is_open {
+                self.announce(side, Rank(rank));
+            }
+        }
+    }
+
+    /// Begins a parcel.
+    fn start(&mut self) {
+        self.parcel.clear();
+        self.parcel.resize(header::BYTES, 0);
+    }
+
+    /// Sends the parcel that was begun.
+    fn finish(&mut self, to: Rank, header: Header) {
+        let number = &mut self.sent[to.index()];
+        header.write(*number, &mut self.parcel);
+        *number += 1;
+        self.link.send(to, &self.parcel);
+        self.parcel.shrink_to(KEPT);
+    }
+
+    fn announce(&mut self, side: &mut Side, to: Rank) {
+        let other = &mut side.ends[to.index()];
+        if !core::mem::replace(&mut other.is_told, true) {
+            self.start();
+            pack(side.lane.terms(), &mut self.parcel).expect("strings and numbers");
+            self.finish(to, Header::of_rank(Sort::Open, side.lane.name().ordinal));
+        }
+    }
+
+    /// Sends the messages of a channel for one rank; returns whether there was one that left, and
+    /// what is left.
+    pub(super) fn send_to(
+        &mut self,
+        hub: &Hub,
+        side: &mut Side,
+        to: Rank,
+        peer: &mut Peer,
+    ) -> Result<(bool, Rest), Error> {
+        if peer.has_left {
+            side.lane.forget(to);
+            return Ok((false, Rest::Nothing));
+        }
+        let is_here = to == hub.here;
+        if !is_here {
+            self.announce(side, to);
+        }
+        let name = side.lane.name();
+        let (mut moved, mut local) = (false, 0);
+        loop {
+            let is_open = side.ends[to.index()].is_open;
+            if !is_here
+                && (self.link.unsent(to) >= hub.limits.window
+                    || (!is_open && peer.ahead >= hub.limits.early))
+            {
+                return Ok((moved, Rest::Held));
+            }
+            if local == LOCAL {
+                return Ok((moved, Rest::Due));
+            }
+            self.start();
+            let Some(packed) = side.lane.pack_next(to, &mut self.parcel) else {
+                return Ok((moved, Rest::Nothing));
+            };
+            let (from, place) =
+                packed.map_err(|e| hub.error(to, Some(name), Cause::Unencodable(e)))?;
+            moved = true;
+            let body = &self.parcel[header::BYTES..];
+            if is_here {
+                let taken = side.lane.take(from, place, body);
+                taken.map_err(|e| hub.error(to, Some(name), Cause::Garbled(e)))?;
+                self.parcel.clear();
+                self.parcel.shrink_to(KEPT);
+                local += 1;
+                continue;
+            }
+            if !is_open {
+                let bytes = self.parcel.len();
+                peer.ahead += bytes;
+                side.ends[to.index()].early += bytes;
+            }
+            let header = Header {
+                sort: Sort::Message,
+                channel: name.ordinal,
+                from,
+                to: place,
+            };
+            self.finish(to, header);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What ranks must agree on when they open a channel.
+
+use crate::id::Rank;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::panic::Location;
+use serde::{Deserialize, Serialize};
+
+/// Characters of the name of a type.
+const TYPE_CHARS: usize = 4000;
+
+/// The terms under which a rank has opened a channel. They must be equal at all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// What the channel is for.
+    pub kind: String,
+    /// The call that opened it: file, line and column.
+    pub site: String,
+    /// The type of its messages.
+    pub message: String,
+    /// The number of places of each rank.
+    pub places: u32,
+    /// How this machine stores numbers: the bytes of a word, and whether the lowest comes first.
+    pub machine: (u8, bool),
+}
+
+impl Terms {
+    pub(super) fn of<M>(kind: &str, places: u32, site: &Location<'_>) -> Self {
+        Self {
+            kind: kind.to_string(),
+            site: format!("{site}"),
+            message: core::any::type_name::<M>()
+                .chars()
+                .take(TYPE_CHARS)
+                .collect(),
+            places,
+            machine: (size_of::<usize>() as u8, cfg!(target_endian = "little")),
+        }
+    }
+}
+
+impl fmt::Display for Terms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            site,
+            message,
+            places,
+            machine,
+        } = self;
+        let order = if machine.1 { "little" } else { "big" };
+        let bits = u32::from(machine.0) * 8;
+        write!(
+            f,
+            "`{kind}` at {site} (messages: {message}; {places} places a rank; "
+        )?;
+        write!(f, "{bits} bits, {order}-endian)")
+    }
+}
+
+/// Up to this number of ranks, each announces its channels to all others.
+const ALL: u32 = 32;
+
+/// Returns the ranks to which `here` announces the channels that it opens: all others where they
+/// are few, else those next to it in a binary tree. If no two of these disagree, all ranks agree.
+pub(super) fn neighbours(here: Rank, ranks: u32) -> impl Iterator<Item = Rank> {
+    let all = if ranks <= ALL { 0..ranks } else { 0..0 };
+    let at = u64::from(here.0);
+    let tree = [
+        at.checked_sub(1).map(|a| a / 2),
+        Some(2 * at + 1),
+        Some(2 * at + 2),
+    ];
+    let tree = tree.into_iter().flatten().filter(move |_| ranks > ALL);
+    let tree = tree.filter_map(move |r| u32::try_from(r).ok().filter(|r| *r < ranks));
+    all.chain(tree).filter(move |r| *r != here.0).map(Rank)
+}

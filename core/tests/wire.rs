@@ -1,0 +1,16 @@
+//! Encoding, and channels over a link in one thread.
+
+#[path = "wire/bounds.rs"]
+mod bounds;
+#[path = "wire/codec.rs"]
+mod codec;
+#[path = "wire/ends.rs"]
+mod ends;
+#[path = "wire/hostile.rs"]
+mod hostile;
+#[path = "wire/net.rs"]
+mod net;
+#[path = "wire/opening.rs"]
+mod opening;
+#[path = "wire/random.rs"]
+mod random;

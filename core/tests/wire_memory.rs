@@ -1,0 +1,116 @@
+//! Memory that hostile bytes can make a rank reserve, and memory that an exchange keeps.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::wire::{Bulk, Exchange, unpack};
+use tautline_core::{PlaceId, Rank};
+
+/// The system's allocator, with the size of the largest allocation and the bytes in use.
+struct Largest;
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+/// One test at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+// SAFETY: all calls are forwarded to the system's allocator.
+unsafe impl GlobalAlloc for Largest {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Relaxed);
+        IN_USE.fetch_add(layout.size(), Relaxed);
+        // SAFETY: the caller meets the same conditions here.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller meets the same conditions here.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Largest = Largest;
+
+/// Bodies that announce up to 2^64 elements and have none, or a few.
+#[test]
+fn announced_lengths_reserve_nothing() {
+    let _one = ONE.lock().unwrap();
+    for announced in [1u64 << 10, 1 << 20, 1 << 40, u64::MAX] {
+        let mut bytes = Vec::new();
+        tautline_core::wire::pack(&announced, &mut bytes).unwrap();
+        for more in [0, 1, 100] {
+            bytes.resize(bytes.len() + more, 7);
+            LARGEST.store(0, Relaxed);
+            assert!(unpack::<Vec<u64>>(&bytes).is_err());
+            assert!(unpack::<Vec<[u64; 32]>>(&bytes).is_err());
+            assert!(unpack::<VecDeque<String>>(&bytes).is_err());
+            assert!(unpack::<BTreeMap<u32, Vec<u8>>>(&bytes).is_err());
+            assert!(unpack::<String>(&bytes).is_err());
+            assert!(unpack::<Box<[Vec<u128>]>>(&bytes).is_err());
+            assert!(unpack::<Bulk<u64>>(&bytes).is_err());
+            let largest = LARGEST.load(Relaxed);
+            assert!(
+                largest < 256 << 10,
+                "{largest} bytes at once for {announced} elements"
+            );
+        }
+    }
+}
+
+/// The link of a program that runs as a single process.
+struct Alone;
+
+impl Link for Alone {
+    type Bell = fn();
+
+    fn here(&self) -> Rank {
+        Rank(0)
+    }
+
+    fn ranks(&self) -> u32 {
+        1
+    }
+
+    fn bell(&self) -> fn() {
+        || ()
+    }
+
+    fn send(&mut self, _: Rank, _: &[u8]) {
+        unreachable!("there is no other rank")
+    }
+
+    fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        Ok(false)
+    }
+
+    fn unsent(&self, _: Rank) -> usize {
+        0
+    }
+}
+
+/// Neither a long message nor a burst of short ones takes memory once others were sent.
+#[test]
+fn long_messages_and_bursts_are_not_kept() {
+    const LONG: usize = 32 << 20;
+    const BURST: usize = 1 << 20;
+    let _one = ONE.lock().unwrap();
+    let exchange = Exchange::new(Alone, Spin);
+    let channel = exchange.open::<Bulk<u8>>("own", 1, |_, _, _: &[u8]| Ok(()));
+    let send = |message| {
+        channel.send(PlaceId(0), PlaceId(0), Bulk(message));
+        while exchange.turn().unwrap() {}
+    };
+    send(Vec::new());
+    let before = IN_USE.load(Relaxed);
+    send(vec![1; LONG]);
+    for _ in 0..BURST {
+        channel.send(PlaceId(0), PlaceId(0), Bulk(Vec::new()));
+    }
+    send(Vec::new());
+    let kept = IN_USE.load(Relaxed).saturating_sub(before);
+    assert!(kept < 2 << 20, "{kept} bytes are kept");
+}
