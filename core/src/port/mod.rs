@@ -1,4 +1,4 @@
-//! The capabilities that the core requires of a machine, one per file.
+//! The capabilities that the core requires of a machine, one topic a file.
 //!
 //! Required methods are the port: a backend that implements only those is complete and correct.
 //!
@@ -10,22 +10,21 @@
 mod barrier;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod fence;
+mod link;
 mod park;
 mod relax;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod thread;
 mod transport;
-#[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
-mod unwind;
 
 pub use crate::watch::Watch;
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
+pub use link::{Bell, Link, Lost};
 pub use park::{Clock, Park, Unpark};
 pub use relax::{Relax, Spin};
-pub use thread::Thread;
+pub use thread::{Thread, Unwind};
 pub use transport::Transport;
-pub use unwind::Unwind;
 
 /// The capabilities of one place of a computation whose messages are `M`. No method blocks: the
 /// driver of a worker decides what a worker without work does.

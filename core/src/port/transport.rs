@@ -1,6 +1,7 @@
 //! Messages between places.
 
 use crate::id::PlaceId;
+use core::fmt;
 
 /// The messages that one place sends to the other places of its computation.
 ///
@@ -17,6 +18,15 @@ pub trait Transport<M> {
 
     /// Whether the computation has ended, or is being stopped.
     fn is_closed(&self) -> bool;
+
+    /// Ends the computation for a message of `from` that no correct place sends. Provided: panics, for transports between
+    /// places of one process, where only an error of the program itself leads to such a message.
+    ///
+    /// # Panics
+    /// If not overridden.
+    fn refuse(&self, _from: PlaceId, why: &dyn fmt::Display) {
+        panic!("the balancer's protocol is violated: {why}");
+    }
 }
 
 impl<M, P: Transport<M> + ?Sized> Transport<M> for &P {
@@ -33,5 +43,9 @@ impl<M, P: Transport<M> + ?Sized> Transport<M> for &P {
     #[inline(always)]
     fn is_closed(&self) -> bool {
         (**self).is_closed()
+    }
+
+    fn refuse(&self, from: PlaceId, why: &dyn fmt::Display) {
+        (**self).refuse(from, why);
     }
 }

@@ -1,0 +1,93 @@
+//! Bytes between processes.
+
+use crate::id::Rank;
+use core::fmt;
+
+/// What carries parcels, byte strings of any length, between the processes of one program.
+///
+/// From one rank to another, parcels arrive in the order in which they were sent; while both ranks live, none is lost or
+/// doubled. No method but [`wait`](Self::wait) blocks. A link is used by one thread at a time, while another one may wait for
+/// its bell; a link that is bound to its thread is not `Send`.
+///
+/// Nothing here bounds what waits to be sent: back-pressure is decided above, by channel, from [`unsent`](Self::unsent).
+pub trait Link {
+    /// What a thread waits for that uses the link.
+    type Bell: Bell + Clone + Send + Sync + 'static;
+
+    /// Returns the rank of this process.
+    fn here(&self) -> Rank;
+
+    /// Returns the number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// Returns the bell of this link.
+    fn bell(&self) -> Self::Bell;
+
+    /// Sends `parcel` to another rank. It is never refused: what the machine does not accept at the moment waits inside, in
+    /// order. What is sent to a lost rank is dropped.
+    ///
+    /// # Panics
+    /// If `to` is this rank, or not one of the ranks.
+    fn send(&mut self, to: Rank, parcel: &[u8]);
+
+    /// Moves what waits to be sent as far as possible, and passes all parcels that have arrived to `take`. Returns whether
+    /// anything moved.
+    ///
+    /// # Errors
+    /// If a rank is lost; once for each. Its parcels that had arrived were passed on before.
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost>;
+
+    /// Prepares a wait: a parcel that arrives, room for what waits to be sent, and the loss of a rank ring the
+    /// [bell](Self::bell) from now on, until the next [`poll`](Self::poll). Returns false if there is something to do at once.
+    ///
+    /// Provided: returns false, for links that must be polled.
+    fn arm(&mut self) -> bool {
+        false
+    }
+
+    /// Waits until [`poll`](Self::poll) may find something to do, the bell was rung, or `ticks` of the machine's
+    /// [clock](super::Clock) are over. It may return at any time.
+    fn wait(&mut self, ticks: u64) {
+        if self.arm() {
+            self.bell().wait(ticks);
+        }
+    }
+
+    /// Returns the number of bytes that wait to be sent to `to`.
+    fn unsent(&self, to: Rank) -> usize;
+}
+
+/// What ends a wait of another thread.
+pub trait Bell {
+    /// Ends the present or the next wait. Called from any thread; does not block.
+    fn ring(&self);
+
+    /// Waits until the bell was rung since the last wait, or `ticks` of the machine's [clock](super::Clock) are over. It may
+    /// return at any time. One thread at a time calls this.
+    ///
+    /// Provided: returns at once, for machines on which nothing can sleep.
+    fn wait(&self, _ticks: u64) {}
+}
+
+impl<F: Fn()> Bell for F {
+    fn ring(&self) {
+        self();
+    }
+}
+
+/// The loss of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The rank that does not answer any more.
+    pub rank: Rank,
+    /// What the link was doing when it noticed, as in "while sending to it".
+    pub doing: &'static str,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was lost, noticed while {}", self.rank, self.doing)
+    }
+}
+
+impl core::error::Error for Lost {}
