@@ -1,0 +1,339 @@
+//! Collective operations: every rank ends with the right value, whichever message comes first.
+
+use std::collections::BTreeSet;
+use tautline_core::Rank;
+use tautline_core::collective::*;
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Messages under way: from, to, message.
+type Mail<M> = Vec<(Rank, Rank, M)>;
+
+/// Numbers of ranks, and of children.
+fn shapes() -> impl Iterator<Item = (u32, u32)> {
+    (1..=17)
+        .chain([64, 100])
+        .flat_map(|ranks| [1, 2, 3, 8].map(|radix| (ranks, radix)))
+}
+
+/// Runs an operation whose messages are delivered in an order given by `seed`. `own` returns the value that a rank
+/// begins with, if it begins.
+fn run<O: Operation>(
+    (ranks, radix): (u32, u32),
+    seed: u64,
+    operation: impl Fn() -> O,
+    own: impl Fn(u32) -> Option<O::Own>,
+) -> Vec<O::Output> {
+    let all = (0..ranks).map(Rank);
+    let machine = |rank| Wave::new(Branch::new(rank, ranks, radix), operation());
+    let mut waves: Vec<_> = all.clone().map(machine).collect();
+    let mut outputs: Vec<Option<O::Output>> = all.clone().map(|_| None).collect();
+    let mut mail: Mail<Message<O::Up, O::Down>> = Vec::new();
+    let mut to_begin: Vec<Rank> = all.filter(|rank| own(rank.0).is_some()).collect();
+    let mut random = Random(seed);
+    while !to_begin.is_empty() || !mail.is_empty() {
+        let at = random.below(to_begin.len() + mail.len());
+        let (here, output, sent) = if at < to_begin.len() {
+            let here = to_begin.swap_remove(at);
+            let mut sent = Vec::new();
+            let value = own(here.0).expect("it begins");
+            let output = waves[here.index()].begin(value, &mut |to, m| sent.push((here, to, m)));
+            (here, output, sent)
+        } else {
+            let (from, here, message) = mail.swap_remove(at - to_begin.len());
+            let mut sent = Vec::new();
+            let output =
+                waves[here.index()].on(from, message, &mut |to, m| sent.push((here, to, m)));
+            (here, output.expect("it is expected"), sent)
+        };
+        mail.extend(sent);
+        if output.is_some() {
+            assert!(outputs[here.index()].is_none(), "{here} ended twice");
+            outputs[here.index()] = output;
+        }
+    }
+    assert!(waves.iter().all(Wave::has_ended));
+    outputs
+        .into_iter()
+        .map(|output| output.expect("each rank ends"))
+        .collect()
+}
+
+#[test]
+fn subtrees_are_ranges_and_their_sizes_add_up() {
+    for (ranks, radix) in shapes() {
+        let branch = |rank| Branch::new(Rank(rank), ranks, radix);
+        let mut reached = BTreeSet::from([Rank(0)]);
+        assert_eq!(branch(0).parent(), None);
+        for rank in 0..ranks {
+            let here = branch(rank);
+            assert!(here.children().len() <= radix as usize);
+            let mut next = rank + 1;
+            for (child, size) in here.children().zip(here.sizes()) {
+                assert_eq!(child, Rank(next));
+                assert_eq!(branch(child.0).parent(), Some(Rank(rank)));
+                assert!(reached.insert(child));
+                next += size as u32;
+            }
+        }
+        assert_eq!(reached.len(), ranks as usize);
+        assert_eq!(branch(0).sizes().sum::<usize>() + 1, ranks as usize);
+    }
+}
+
+/// Text, whose concatenation is not commutative.
+fn name(rank: u32) -> String {
+    format!("{rank} ")
+}
+
+fn names(ranks: u32) -> String {
+    (0..ranks).map(name).collect()
+}
+
+fn concat(a: String, b: String) -> String {
+    a + &b
+}
+
+#[test]
+fn values_are_combined_in_the_order_of_ranks() {
+    for (shape, seed) in shapes().zip(1..) {
+        let all = names(shape.0);
+        let found = run(shape, seed, || Combine::by(concat), |rank| Some(name(rank)));
+        assert_eq!(found[0].as_ref(), Some(&all));
+        assert!(found[1..].iter().all(Option::is_none));
+
+        let found = run(
+            shape,
+            seed,
+            || CombineForAll::by(concat),
+            |rank| Some(name(rank)),
+        );
+        assert!(found.iter().all(|one| *one == all), "{found:?}");
+
+        let found = run(
+            shape,
+            seed,
+            || CombineBefore::by(concat),
+            |rank| Some(name(rank)),
+        );
+        for (rank, before) in (0..).zip(found) {
+            assert_eq!(before, (rank > 0).then(|| names(rank)));
+        }
+    }
+}
+
+/// Sums of floats are the same in every order of messages, to the last bit.
+#[test]
+fn sums_of_floats_are_the_same_in_every_run() {
+    let own = |rank: u32| 0.1 + 1.0 / f64::from(rank + 1);
+    for radix in 1..9 {
+        let sum = |seed| {
+            run(
+                (50, radix),
+                seed,
+                || CombineForAll::by(|a: f64, b| a + b),
+                |rank| Some(own(rank)),
+            )
+        };
+        let first = sum(0)[0].to_bits();
+        for seed in 1..50 {
+            assert!(sum(seed).iter().all(|one| one.to_bits() == first));
+        }
+    }
+}
+
+#[test]
+fn values_are_gathered_and_dealt_by_rank() {
+    for (shape, seed) in shapes().zip(1..) {
+        let all: Vec<u32> = (0..shape.0).collect();
+        let found = run(shape, seed, Collect::default, Some);
+        assert_eq!(found[0].as_ref(), Some(&all));
+        assert!(found[1..].iter().all(Option::is_none));
+
+        let found = run(shape, seed, CollectForAll::default, Some);
+        assert!(found.iter().all(|one| *one == all));
+
+        let found = run(shape, seed, Copies::default, |rank| {
+            (rank == 0).then_some("all")
+        });
+        assert!(found.iter().all(|one| *one == "all"));
+
+        let found = run(shape, seed, Deal::default, |rank| {
+            (rank == 0).then(|| all.clone())
+        });
+        assert_eq!(found, all);
+    }
+}
+
+/// No rank leaves a barrier before the last has reached it.
+#[test]
+fn a_barrier_waits_for_all() {
+    for (ranks, radix) in shapes() {
+        let machine = |rank| Barrier::new(Branch::new(Rank(rank), ranks, radix), Meet);
+        let mut waves: Vec<_> = (0..ranks).map(machine).collect();
+        let mut mail: Mail<Message<(), ()>> = Vec::new();
+        let late = ranks / 2;
+        for begun in (0..ranks).filter(|rank| *rank != late).chain([late]) {
+            let here = Rank(begun);
+            let ended = waves[begun as usize].begin((), &mut |to, m| mail.push((here, to, m)));
+            assert!(ended.is_none() || begun == late);
+            while let Some((from, to, message)) = mail.pop() {
+                let mut sent = Vec::new();
+                let ended =
+                    waves[to.index()].on(from, message, &mut |at, m| sent.push((to, at, m)));
+                assert!(ended.unwrap().is_none() || begun == late, "{to} left early");
+                mail.extend(sent);
+            }
+        }
+        assert!(waves.iter().all(Wave::has_ended));
+    }
+}
+
+#[test]
+fn each_rank_gets_one_value_of_each() {
+    for ranks in 1..12 {
+        let mut machines: Vec<_> = (0..ranks)
+            .map(|rank| AllToAll::new(Rank(rank), ranks))
+            .collect();
+        let mut mail: Mail<Vec<u32>> = Vec::new();
+        let mut found = vec![None; ranks as usize];
+        let mut random = Random(ranks.into());
+        let values = |from: u32| (0..ranks).map(|to| vec![from; to as usize]).collect();
+        for (rank, machine) in (0..).map(Rank).zip(&mut machines) {
+            found[rank.index()] =
+                machine.begin(values(rank.0), &mut |to, m| mail.push((rank, to, m)));
+        }
+        while !mail.is_empty() {
+            let (from, to, value) = mail.swap_remove(random.below(mail.len()));
+            let output = machines[to.index()]
+                .on(from, value)
+                .expect("it is expected");
+            found[to.index()] = found[to.index()].take().or(output);
+        }
+        for (rank, found) in found.into_iter().enumerate() {
+            let expected: Vec<_> = (0..ranks).map(|from| vec![from; rank]).collect();
+            assert_eq!(found, Some(expected));
+        }
+    }
+}
+
+/// Messages that an operation does not expect are errors that name the sender.
+#[test]
+fn stray_messages_are_refused() {
+    let out = &mut |_: Rank, _: Message<u32, u32>| {};
+    // Rank 1 of 7 has the parent 0 and the children 2 and 3.
+    let mut wave = AllReduce::new(
+        Branch::new(Rank(1), 7, 2),
+        CombineForAll::by(|a: u32, b| a + b),
+    );
+    let stray = |from| Err(Stray { from: Rank(from) });
+    assert_eq!(
+        wave.on(Rank(0), Message::Down(1), out),
+        stray(0),
+        "it has not begun"
+    );
+    assert_eq!(wave.on(Rank(4), Message::Up(1), out), stray(4), "no child");
+    assert_eq!(wave.on(Rank(2), Message::Up(1), out), Ok(None));
+    assert_eq!(wave.on(Rank(2), Message::Up(1), out), stray(2), "twice");
+    assert_eq!(wave.on(Rank(3), Message::Up(1), out), Ok(None));
+    assert_eq!(wave.begin(1, out), None);
+    assert_eq!(
+        wave.on(Rank(2), Message::Down(1), out),
+        stray(2),
+        "not the parent"
+    );
+    assert_eq!(wave.on(Rank(3), Message::Up(1), out), stray(3), "too late");
+    assert_eq!(wave.on(Rank(0), Message::Down(7), out), Ok(Some(7)));
+    assert_eq!(wave.on(Rank(0), Message::Down(7), out), stray(0), "twice");
+
+    let out = &mut |_: Rank, _: Message<Vec<u32>, Vec<u32>>| {};
+    for wrong in [0, 2, 4] {
+        let mut wave = Scatter::new(Branch::new(Rank(1), 7, 2), Deal::default());
+        let found = wave.on(Rank(0), Message::Down(vec![0; wrong]), out);
+        assert_eq!(found, stray(0), "{wrong} values for three ranks");
+    }
+
+    let mut machine = AllToAll::new(Rank(1), 3);
+    machine.begin(vec![(); 3], &mut |_, ()| {});
+    for from in [1, 3, 9] {
+        assert_eq!(machine.on(Rank(from), ()), Err(Stray { from: Rank(from) }));
+    }
+    assert_eq!(
+        Stray { from: Rank(9) }.to_string(),
+        "rank 9: a message that the operation does not expect"
+    );
+}
+
+/// Ranks pass tokens on to each other, each a few times; nothing is under way when the machines say so, and they do.
+#[test]
+fn quiescence_is_found_once_no_token_is_under_way() {
+    for (shape, seed) in shapes().zip(1..) {
+        let (ranks, radix) = shape;
+        let mut random = Random(seed);
+        let machine = |rank| Quiesce::new(Branch::new(Rank(rank), ranks, radix));
+        let mut machines: Vec<_> = (0..ranks).map(machine).collect();
+        let mut counts = vec![Counts::default(); ranks as usize];
+        // How often a token is still passed on.
+        let mut tokens: Vec<(Rank, u32)> = Vec::new();
+        for count in &mut counts {
+            tokens.push((Rank(random.below(ranks as usize) as u32), 5));
+            count.sent += 1;
+        }
+        let mut mail: Mail<InRound> = Vec::new();
+        let mut to_begin: Vec<Rank> = (0..ranks).map(Rank).collect();
+        let mut quiet = 0;
+        while quiet < ranks {
+            let all = tokens.len() + to_begin.len() + mail.len();
+            assert!(all > 0, "nothing will ever happen");
+            let at = random.below(all);
+            if at < tokens.len() {
+                let (here, left) = tokens.swap_remove(at);
+                counts[here.index()].processed += 1;
+                if left > 0 {
+                    counts[here.index()].sent += 1;
+                    tokens.push((Rank(random.below(ranks as usize) as u32), left - 1));
+                }
+                continue;
+            }
+            let at = at - tokens.len();
+            let mut sent = Vec::new();
+            let (here, verdict) = if at < to_begin.len() {
+                let here = to_begin.swap_remove(at);
+                let machine = &mut machines[here.index()];
+                let count = counts[here.index()];
+                (
+                    here,
+                    machine.begin(count, &mut |to, m| sent.push((here, to, m))),
+                )
+            } else {
+                let (from, here, message) = mail.swap_remove(at - to_begin.len());
+                let machine = &mut machines[here.index()];
+                let found = machine.on(from, message, &mut |to, m| sent.push((here, to, m)));
+                (here, found.expect("it is expected"))
+            };
+            mail.extend(sent);
+            match verdict {
+                Verdict::Open => {}
+                Verdict::Busy => to_begin.push(here),
+                Verdict::Quiet => {
+                    assert!(
+                        tokens.is_empty(),
+                        "{here} of {shape:?}: {tokens:?} are under way"
+                    );
+                    quiet += 1;
+                }
+            }
+        }
+    }
+}
