@@ -1,9 +1,12 @@
-//! A finish over places: every place keeps a ledger, and one place adds them up.
+//! Vector counts: every place keeps a ledger, and one place adds the reports up.
 
+use super::message::{Combined, PeerError, PeerErrorKind};
 use crate::id::PlaceId;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::{vec, vec::Vec};
 
-/// The counts of one place since its last report.
+/// The counts of one place since its last report, in the order of their first change: made for few places, as the
+/// neighbours in a lifeline graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
     here: PlaceId,
@@ -13,6 +16,7 @@ pub struct Ledger {
 
 /// The changes of one place's counts; zeros are not sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
     /// 1 for a place's first report, 2 for its second, …
     pub number: u64,
@@ -62,67 +66,217 @@ impl Ledger {
     }
 }
 
-/// The place that waits for the finish: it starts with one activity running at itself.
+/// The sums of one finish at the place that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Home {
-    /// Activities known to be live, by place; negative while a spawn is reported later than its
-    /// end.
-    live: Vec<i64>,
-    /// Components of `live` that are not zero.
+    places: u32,
+    known: Sums,
+    /// The number of places with live activities; a count is negative while a spawn is reported later
+    /// than its end.
     open: usize,
-    /// By place: the highest report number received.
-    highest: Vec<u64>,
-    /// The number of reports that were overtaken and have not arrived.
-    missing: u64,
+    /// Reports that were overtaken and have not arrived: place and first number, to the last number.
+    missing: BTreeMap<(PlaceId, u64), u64>,
+    /// Places that must report at least once.
+    awaited: BTreeSet<PlaceId>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Known {
+    live: i64,
+    /// The highest report number received.
+    highest: u64,
+}
+
+/// Entries by place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Sums {
+    /// For all places.
+    Dense(Vec<Known>),
+    /// For those that took part.
+    Sparse(BTreeMap<PlaceId, Known>),
+}
+
+impl Sums {
+    /// `at` is one of the places.
+    fn get(&self, at: PlaceId) -> Known {
+        let known = match self {
+            Self::Dense(all) => all.get(at.index()),
+            Self::Sparse(some) => some.get(&at),
+        };
+        known.copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, at: PlaceId, known: Known) {
+        match self {
+            Self::Dense(all) => all[at.index()] = known,
+            Self::Sparse(some) if known == Known::default() => drop(some.remove(&at)),
+            Self::Sparse(some) => drop(some.insert(at, known)),
+        }
+    }
 }
 
 impl Home {
-    /// Creates the home of a finish over `places` places whose first activity runs at
-    /// [`PlaceId::HOME`].
-    pub fn new(places: u32) -> Self {
-        let places = places as usize;
-        let mut home = Self {
-            live: vec![0; places],
-            open: 0,
-            highest: vec![0; places],
-            missing: 0,
-        };
-        home.add(PlaceId::HOME, 1);
+    /// The highest count that reports of other places may lead to.
+    const LIMIT: i64 = i64::MAX / 2;
+
+    /// Creates the home of a finish over `places` places, most of which take part. The first activity runs at `here`.
+    ///
+    /// # Panics
+    /// If `here` is not one of the places.
+    pub fn new(here: PlaceId, places: u32) -> Self {
+        let all = vec![Known::default(); places as usize];
+        Self::begin(here, places, Sums::Dense(all))
+    }
+
+    /// As [`new`](Self::new), if few of the places take part.
+    pub(super) fn sparse(here: PlaceId, places: u32) -> Self {
+        Self::begin(here, places, Sums::Sparse(BTreeMap::new()))
+    }
+
+    fn begin(here: PlaceId, places: u32, mut known: Sums) -> Self {
+        assert!(here.0 < places, "{here} of {places} places");
+        let (live, highest) = (1, 0);
+        known.set(here, Known { live, highest });
+        Self {
+            places,
+            known,
+            open: 1,
+            missing: BTreeMap::new(),
+            awaited: BTreeSet::new(),
+        }
+    }
+
+    /// As [`sparse`](Self::sparse), for a repeated count: each of the places that are not lost
+    /// must report.
+    pub(super) fn repeated(here: PlaceId, places: u32, is_lost: impl Fn(PlaceId) -> bool) -> Self {
+        let mut home = Self::sparse(here, places);
+        home.awaited = (0..places)
+            .map(PlaceId)
+            .filter(|at| !is_lost(*at))
+            .collect();
         home
     }
 
     /// Processes the report of `from`. Returns true when all activities have ended: exactly once,
     /// and never early.
     ///
-    /// # Panics
-    /// If `from` is not one of the finish's places.
-    pub fn on(&mut self, from: PlaceId, report: Report) -> bool {
-        let highest = &mut self.highest[from.index()];
-        if report.number > *highest {
-            self.missing += report.number - *highest - 1;
-            *highest = report.number;
-        } else {
-            self.missing -= 1;
-        }
-        for (at, change) in report.counts {
-            self.add(at, change);
-        }
-        self.is_done()
+    /// # Errors
+    /// If no correct place sends this report; nothing has changed then.
+    pub fn on(&mut self, from: PlaceId, report: Report) -> Result<bool, PeerError> {
+        let parts = [(from, report.number)];
+        self.add_reports(&parts, &report.counts, Self::LIMIT)
+            .map_err(|kind| PeerError { from, kind })
+    }
+
+    /// Processes reports of other places that were added up on their way. The lists are ascending.
+    pub(super) fn on_combined(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
+        self.add_reports(&combined.parts, &combined.counts, Self::LIMIT)
+    }
+
+    /// Processes a report of the home itself, which no count of another place makes overflow.
+    pub(super) fn on_own(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
+        self.add_reports(&combined.parts, &combined.counts, i64::MAX)
     }
 
     /// Whether all activities have ended.
     pub fn is_done(&self) -> bool {
-        self.open == 0 && self.missing == 0
+        self.open == 0 && self.missing.is_empty() && self.awaited.is_empty()
     }
 
-    fn add(&mut self, at: PlaceId, change: i64) {
-        let live = &mut self.live[at.index()];
-        let was_open = *live != 0;
-        *live += change;
-        match (was_open, *live != 0) {
-            (false, true) => self.open += 1,
-            (true, false) => self.open -= 1,
-            _ => {}
+    /// Returns the places that took part.
+    pub(super) fn members(self) -> Vec<PlaceId> {
+        match self.known {
+            Sums::Dense(all) => (0..all.len() as u32).map(PlaceId).collect(),
+            Sums::Sparse(some) => some.into_keys().collect(),
         }
+    }
+
+    /// `parts` is ascending.
+    fn add_reports(
+        &mut self,
+        parts: &[(PlaceId, u64)],
+        counts: &[(PlaceId, i64)],
+        limit: i64,
+    ) -> Result<bool, PeerErrorKind> {
+        for &(place, number) in parts {
+            self.check_number(place, number)?;
+        }
+        for &(place, change) in counts {
+            if place.0 >= self.places {
+                return Err(PeerErrorKind::Place(place));
+            }
+            let reports = || parts.binary_search_by_key(&place, |part| part.0).is_ok();
+            if change < 0 && !reports() {
+                return Err(PeerErrorKind::EndedElsewhere(place));
+            }
+            if change == i64::MIN {
+                return Err(PeerErrorKind::Overflow(place));
+            }
+        }
+        for (done, &(place, change)) in counts.iter().enumerate() {
+            if !self.add(place, change, limit) {
+                for &(place, change) in counts[..done].iter().rev() {
+                    // Each value was reached before, so no sum overflows.
+                    self.add(place, -change, i64::MAX);
+                }
+                return Err(PeerErrorKind::Overflow(place));
+            }
+        }
+        for &(place, number) in parts {
+            self.note_number(place, number);
+        }
+        Ok(self.is_done())
+    }
+
+    fn check_number(&self, place: PlaceId, number: u64) -> Result<(), PeerErrorKind> {
+        if place.0 >= self.places {
+            return Err(PeerErrorKind::Place(place));
+        }
+        if number > self.known.get(place).highest || self.gap(place, number).is_some() {
+            return Ok(());
+        }
+        Err(PeerErrorKind::Doubled(place, number))
+    }
+
+    /// Returns the missing numbers around `number`, first and last, if it is missing.
+    fn gap(&self, place: PlaceId, number: u64) -> Option<(u64, u64)> {
+        let (&(at, first), &last) = self.missing.range(..=(place, number)).next_back()?;
+        (at == place && number <= last).then_some((first, last))
+    }
+
+    fn note_number(&mut self, place: PlaceId, number: u64) {
+        self.awaited.remove(&place);
+        let known = self.known.get(place);
+        if number > known.highest {
+            if number - known.highest > 1 {
+                self.missing.insert((place, known.highest + 1), number - 1);
+            }
+            let highest = number;
+            self.known.set(place, Known { highest, ..known });
+        } else if let Some((first, last)) = self.gap(place, number) {
+            self.missing.remove(&(place, first));
+            if first < number {
+                self.missing.insert((place, first), number - 1);
+            }
+            if number < last {
+                self.missing.insert((place, number + 1), last);
+            }
+        }
+    }
+
+    /// Returns false, without an effect, if the sum overflows or is above `limit`.
+    fn add(&mut self, at: PlaceId, change: i64, limit: i64) -> bool {
+        let Known {
+            live: before,
+            highest,
+        } = self.known.get(at);
+        let sum = before.checked_add(change);
+        let Some(live) = sum.filter(|sum| (-limit..=limit).contains(sum)) else {
+            return false;
+        };
+        self.open += usize::from(live != 0);
+        self.open -= usize::from(before != 0);
+        self.known.set(at, Known { live, highest });
+        true
     }
 }

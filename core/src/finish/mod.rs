@@ -1,12 +1,13 @@
-//! Termination detection: whether all activities have ended.
+//! Termination detection: whether all activities have ended, and how.
 //!
 //! | part | kind | where |
 //! |---|---|---|
 //! | [`Counter`] | word | inside one memory: one atomic count |
 //! | [`Ledger`], [`Home`] | protocol | over places: vector counts, reported when a place is quiet |
+//! | [`Finishes`] | protocol | one place's part in many finishes: any home, nested, with an [`Outcome`] |
 //!
 //! # Algorithm
-//! Vector counts after Saraswat 2011: a place counts +1 at \[q\] for each activity it spawned at q
+//! Vector counts after Mattern 1987 and Saraswat 2011: a place counts +1 at \[q\] for each activity it spawned at q
 //! and -1 at itself for each that ended there; when quiet it sends the change since its last report
 //! to the home, which is done when all components are zero.
 //!
@@ -16,17 +17,51 @@
 //! delayed; y spawns x at q, x ends, and q's second report cancels p's count of w while y still
 //! runs. `verify/tests/explore.rs` finds such histories when the numbers are ignored.
 //!
+//! Inside a place the [`Counter`] of the finish's scope counts; the place's part in the protocol is informed only of
+//! activities that leave or arrive, and of the counter's zero. A finish that spawns nothing elsewhere has no [`FinishId`] and
+//! costs one counter.
+//!
+//! *Reports* travel up a tree of the places, rotated so that the home is its root. A place adds the reports from below to
+//! its own and forwards the sum, with the numbers of all reports in it, when its own activities have ended: before that the
+//! finish cannot end.
+//!
+//! *Cancellation* follows the spawns: each place that took part passes it on to the places that it spawned at, once, and
+//! refuses to spawn afterwards. A cancellation is counted as an activity, so that none is under way after the end.
+//!
+//! *After a loss* of a place the counts of that place cannot be completed. The home repeats the count: each surviving place
+//! reports, when quiet, all activities that it ever exchanged with surviving places, and the home waits for a report of each
+//! of them. Activities that arrive later from the lost place are dropped. This part requires what a
+//! [`Link`](crate::port::Link) guarantees, messages in order between two places; all others hold for any order.
+//!
 //! # Proved
-//! [`Counter`] by loom (`verify/tests/finish.rs`); the protocol over every delivery order of small
-//! configurations (`verify/tests/explore.rs`): exactly once, never early.
+//! [`Counter`] by loom (`verify/tests/finish.rs`); the protocols over every delivery order of small
+//! configurations (`verify/tests/explore.rs`, `verify/tests/explore/finish.rs`): exactly once, never early, with the right
+//! outcome, and nothing is kept afterwards.
+//!
+//! # Not proved
+//! That an activity is not delivered twice: a link's promise. A report delivered twice is detected.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+mod branch;
 mod counter;
 #[cfg(feature = "alloc")]
 mod ledger;
-mod reason;
+#[cfg(feature = "alloc")]
+mod message;
+mod outcome;
+#[cfg(feature = "alloc")]
+mod route;
+#[cfg(feature = "alloc")]
+mod table;
 
 pub use counter::{Counter, End};
 #[cfg(feature = "alloc")]
 pub use ledger::{Home, Ledger, Report};
-pub use reason::Reason;
+#[cfg(feature = "alloc")]
+pub use message::{Actions, Combined, FinishId, Message, PeerError, PeerErrorKind};
+#[cfg(feature = "alloc")]
+pub use outcome::Outcome;
+pub use outcome::Reason;
+#[cfg(feature = "alloc")]
+pub use table::{Arrival, Finishes, Spawn};
