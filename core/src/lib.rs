@@ -14,6 +14,9 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+pub mod channel;
+#[cfg(feature = "alloc")]
+pub mod collective;
 pub mod deque;
 pub mod finish;
 pub mod flow;
@@ -31,5 +34,7 @@ pub mod sync;
 #[cfg(feature = "alloc")]
 pub mod task;
 pub mod watch;
+#[cfg(feature = "wire")]
+pub mod wire;
 
-pub use id::{PlaceId, WorkerId};
+pub use id::{PlaceId, Rank, WorkerId};

@@ -2,6 +2,8 @@
 //!
 //! No test waits for a time: a turn lasts until the event that must coincide with it has happened.
 
+#[path = "glb/refused.rs"]
+mod refused;
 #[path = "glb/world.rs"]
 mod world;
 

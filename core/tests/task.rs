@@ -2,6 +2,9 @@
 //!
 //! No test waits for a time: a task lasts until the event that must coincide with it has happened.
 
+#[cfg(feature = "wire")]
+#[path = "task/across.rs"]
+mod across;
 #[path = "task/balance.rs"]
 mod balance;
 #[path = "task/blocks.rs"]

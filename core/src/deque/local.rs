@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 /// assert_eq!(todo.steal(2), [1, 2]); // a thief the oldest
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Local<T> {
     items: VecDeque<T>,
 }

@@ -97,6 +97,10 @@ pub trait Bag: Sized + Send {
         None
     }
 
+    /// Drops all tasks and keeps the results. Called before the part of a computation that was stopped travels to another
+    /// process. Provided: does nothing, so that the tasks travel along.
+    fn drop_tasks(&mut self) {}
+
     /// Adds this bag's part of the result. Called once for each bag, after all work has ended.
     fn submit(self, output: &mut Self::Output);
 }
@@ -200,6 +204,14 @@ pub trait Task: Sized + Send {
 /// Tasks to process, and the results of those processed. The owner works depth first; thieves get
 /// the oldest tasks, whose subtrees are the largest (Saraswat 2011).
 #[derive(Debug)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(bound(
+        serialize = "T: serde::Serialize, T::Sum: serde::Serialize",
+        deserialize = "T: serde::de::DeserializeOwned, T::Sum: serde::de::DeserializeOwned",
+    ))
+)]
 pub struct Tasks<T: Task> {
     todo: Local<T>,
     sum: T::Sum,
@@ -253,6 +265,10 @@ impl<T: Task> Bag for Tasks<T> {
 
     fn verdict(&self) -> Option<Reason> {
         T::verdict(&self.sum)
+    }
+
+    fn drop_tasks(&mut self) {
+        self.todo = Local::new();
     }
 
     fn submit(self, output: &mut T::Sum) {

@@ -6,12 +6,13 @@
 //! merged, and its own activity ends immediately. Random steals and their answers are not counted:
 //! the thief's activity waits.
 
-use crate::finish::{Home, Ledger, Report};
+use crate::finish::{Home, Ledger, PeerError, PeerErrorKind, Report};
 use crate::id::PlaceId;
 use crate::lifeline::{self, Event, Graph, Phase, Place};
 
 /// A message between places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<L> {
     /// A place requests work; a request along a lifeline is recorded.
     Request {
@@ -65,7 +66,7 @@ impl Protocol {
             here,
             place: Place::new(here, places, graph, random_steals),
             ledger: Ledger::new(here),
-            home: (here == PlaceId::HOME).then(|| Home::new(places)),
+            home: (here == PlaceId::HOME).then(|| Home::new(PlaceId::HOME, places)),
             announced: usize::MAX,
         }
     }
@@ -103,10 +104,22 @@ impl Protocol {
 
     /// Processes a message.
     ///
-    /// # Panics
-    /// If a report is delivered to a place that is not the home.
-    pub fn on<L>(&mut self, from: PlaceId, message: Message<L>, out: &mut impl Actions<L>) {
+    /// # Errors
+    /// If no correct place sends the message; nothing has changed then.
+    pub fn on<L>(
+        &mut self,
+        from: PlaceId,
+        message: Message<L>,
+        out: &mut impl Actions<L>,
+    ) -> Result<(), PeerError> {
+        let refused = |kind| Err(PeerError { from, kind });
         match message {
+            Message::Request { lifeline: true } if self.place.thieves().any(|q| q == from) => {
+                return refused(PeerErrorKind::Recorded);
+            }
+            Message::Answer(_) if self.place.waits_for() != Some(from) => {
+                return refused(PeerErrorKind::Unasked);
+            }
             Message::Request { lifeline } => self.on_event(Event::Request { from, lifeline }, out),
             Message::Answer(loot) => self.on_event(Event::Answer { from, loot }, out),
             Message::Loot(loot) => self.on_event(Event::Loot { from, loot }, out),
@@ -115,16 +128,14 @@ impl Protocol {
                 self.announce(bound, out);
             }
             Message::Report(report) => {
-                if self
-                    .home
-                    .as_mut()
-                    .expect("a report was sent to a place that is not the home")
-                    .on(from, report)
-                {
+                let kind = PeerErrorKind::NotHome;
+                let home = self.home.as_mut().ok_or(PeerError { from, kind })?;
+                if home.on(from, report)? {
                     out.done();
                 }
             }
         }
+        Ok(())
     }
 
     fn on_event<L>(&mut self, event: Event<L>, out: &mut impl Actions<L>) {
@@ -143,7 +154,8 @@ impl Protocol {
         match &mut self.home {
             None => out.send(PlaceId::HOME, Message::Report(report)),
             Some(home) => {
-                if home.on(self.here, report) {
+                // Fails only where a peer's report was false and near the limit of counts.
+                if home.on(self.here, report) == Ok(true) {
                     out.done();
                 }
             }

@@ -23,12 +23,15 @@ pub struct Run<T, O = ()> {
     pub began: u64,
     /// The statistics of each place, in order.
     pub places: Vec<PlaceRun>,
+    /// The bytes of all messages that left a rank for another while workers ran; 0 at a single one.
+    pub bytes: u64,
     /// The observers, place by place and worker by worker.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
 
 /// The statistics of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct PlaceRun {
     /// Tasks, messages and loot.
     pub tally: Tally,
@@ -55,26 +58,53 @@ pub fn collect<B: Bag, O>(
     accounts: impl IntoIterator<Item = Account<O>>,
     output: &mut B::Output,
 ) -> Collected<O> {
+    let gathered = gather(teams, config.seats(), accounts);
     let mut complete = true;
-    let mut places = Vec::with_capacity(teams.len());
+    for bag in gathered.bags {
+        complete &= bag.is_empty();
+        bag.submit(output);
+    }
+    Collected {
+        complete,
+        places: gathered.places,
+        observers: gathered.observers,
+    }
+}
+
+/// What some places of a computation that has ended leave.
+#[derive(Debug)]
+pub struct Gathered<B, O> {
+    /// The bags, empty or not.
+    pub bags: Vec<B>,
+    /// The statistics, by place.
+    pub places: Vec<PlaceRun>,
+    /// By place and worker.
+    pub observers: Vec<(PlaceId, WorkerId, O)>,
+}
+
+/// Takes `teams` of consecutive places apart, and adds up the `accounts` of their workers, which come in the order of their `seats`.
+pub fn gather<B: Bag, O>(
+    teams: Vec<Team<B>>,
+    seats: impl IntoIterator<Item = (PlaceId, WorkerId)>,
+    accounts: impl IntoIterator<Item = Account<O>>,
+) -> Gathered<B, O> {
+    let (mut all, mut places) = (Vec::new(), Vec::with_capacity(teams.len()));
     for team in teams {
         let (tally, bags) = team.into_parts();
-        for bag in bags {
-            complete &= bag.is_empty();
-            bag.submit(output);
-        }
+        all.extend(bags);
         let times = Times::default();
         places.push(PlaceRun { tally, times });
     }
-    let mut observers = Vec::with_capacity(config.all_threads());
-    for ((place, worker), account) in config.seats().zip(accounts) {
-        let counted = &mut places[place.index()];
+    let (mut first, mut observers) = (None, Vec::new());
+    for ((place, worker), account) in seats.into_iter().zip(accounts) {
+        let first = *first.get_or_insert(place.index());
+        let counted = &mut places[place.index() - first];
         counted.tally.tasks += account.tasks;
         counted.times.merge(&account.times);
         observers.push((place, worker, account.observer));
     }
-    Collected {
-        complete,
+    Gathered {
+        bags: all,
         places,
         observers,
     }

@@ -5,6 +5,7 @@ use crate::lifeline::Traffic;
 
 /// Requests that a place made in one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Steals {
     /// Requests sent.
     pub asked: u64,
@@ -14,6 +15,7 @@ pub struct Steals {
 
 /// Loot that passed in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Loot {
     /// Messages with loot.
     pub count: u64,
@@ -34,6 +36,7 @@ impl Loot {
 
 /// What one place counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tally {
     /// Tasks done here.
     pub tasks: u64,

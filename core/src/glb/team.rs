@@ -263,6 +263,9 @@ impl<B: Bag> Team<B> {
     }
 
     /// Serves one message. `own` is the bag of the worker that serves, if it has one.
+    ///
+    /// # Panics
+    /// If no correct place sends this message, and the port does not take that.
     pub(super) fn on(
         &self,
         envelope: Envelope<B>,
@@ -271,10 +274,13 @@ impl<B: Bag> Team<B> {
         port: &impl Port<Message<B>>,
     ) {
         let (from, message) = envelope;
-        self.with_protocol(own, me, port, |protocol, out| {
+        let served = self.with_protocol(own, me, port, |protocol, out| {
             out.tally.on_receive(&message);
-            protocol.on(from, message, out);
+            protocol.on(from, message, out)
         });
+        if let Err(error) = served {
+            port.refuse(from, &error);
+        }
     }
 
     /// Gives the available shares to the recorded thieves.

@@ -24,6 +24,7 @@ pub struct Reserve<B> {
 
 /// The counters of a reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Traffic {
     /// Times that work was added.
     pub fed: u64,

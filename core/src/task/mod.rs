@@ -15,7 +15,12 @@ mod seat;
 mod wait;
 mod worker;
 
+#[cfg(feature = "wire")]
+pub use balance::{Across, Ended};
 pub use balance::{Balance, Unobserved};
+#[cfg(feature = "wire")]
+#[doc(hidden)]
+pub use balance::{Closing, InClosing, Next, Part};
 pub use cx::Cx;
 pub use future::TaskCx;
 pub use phased::{Accumulates, Member, Phased, PoolPort, Request};

@@ -54,6 +54,7 @@ impl State {
 
 /// Ticks by [`State`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Times(pub [u64; State::ALL.len()]);
 
 impl Times {
@@ -72,6 +73,11 @@ impl Times {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine += theirs;
         }
+    }
+
+    /// Returns these times in ticks of another clock, of which `by` are one of this clock.
+    pub fn scaled(&self, by: f64) -> Self {
+        Self(self.0.map(|ticks| (ticks as f64 * by + 0.5) as u64))
     }
 
     /// The ticks in all states.

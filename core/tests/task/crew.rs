@@ -87,11 +87,19 @@ fn may_fail_at(fault: Fault) {
 pub(crate) struct Crew {
     permits: Box<[Permit]>,
     origin: Instant,
+    /// Nanoseconds of a tick.
+    tick: u32,
 }
 
 impl Crew {
     pub(crate) fn new(workers: usize) -> Self {
+        Self::ticking(workers, 1)
+    }
+
+    /// As [`new`](Self::new), with a clock that ticks every `tick` nanoseconds.
+    pub(crate) fn ticking(workers: usize, tick: u32) -> Self {
         Self {
+            tick,
             permits: (0..workers).map(|_| Permit::default()).collect(),
             origin: Instant::now(),
         }
@@ -108,7 +116,11 @@ impl Crew {
 impl Clock for Crew {
     fn now(&self) -> u64 {
         may_fail_at(Fault::Clock);
-        self.origin.elapsed().as_nanos() as u64
+        self.origin.elapsed().as_nanos() as u64 / u64::from(self.tick)
+    }
+
+    fn ticks_per_second(&self) -> f64 {
+        1e9 / f64::from(self.tick)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A worker of the balancer as a task.
 
-use super::places::{Here, Places};
+use super::places::{Elsewhere, Here, Places};
 use super::relay::{Relay, report};
 use super::seats::{Seated, Seats};
 use crate::finish::Reason;
@@ -22,28 +22,28 @@ const TURNS: u32 = 64;
 const SLICE_WAKES: u64 = 8;
 
 /// The state that the workers of a computation share.
-pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F> {
-    pub(super) places: &'a Places<'p, B, P>,
+pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> {
+    pub(super) places: &'a Places<'p, B, P, X>,
     pub(super) control: &'a Control,
     /// In ticks of the clock.
     pub(super) deadline: Option<u64>,
     /// Called in place of [`Bag::process`].
     pub(super) process: &'a F,
-    pub(super) workers: Seats<Balancing<'a, 'p, B, P, O>>,
+    pub(super) workers: Seats<Balancing<'a, 'p, B, P, O, X>>,
     /// What the workers that have ended counted.
     pub(super) accounts: &'a Lock<Vec<Seated<Account<O>>>>,
 }
 
 /// A worker of the balancer.
-type Balancing<'a, 'p, B, P, O> = Worker<'a, B, Here<'a, 'p, B, P>, Relay<'p, P, O>>;
+type Balancing<'a, 'p, B, P, O, X> = Worker<'a, B, Here<'a, 'p, B, P, X>, Relay<'p, P, O>>;
 
 /// Creates the worker of a seat.
-pub(super) fn worker<'a, 'p, B: Bag, P: Host, O: Observer>(
-    places: &'a Places<'p, B, P>,
+pub(super) fn worker<'a, 'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
+    places: &'a Places<'p, B, P, X>,
     (place, worker): (PlaceId, WorkerId),
     control: &'a Control,
     observer: O,
-) -> Balancing<'a, 'p, B, P, O> {
+) -> Balancing<'a, 'p, B, P, O, X> {
     let (team, here) = (places.team(place), places.at(place));
     let observer = Relay::new(places.port(), observer);
     Worker::new(team, worker, here, control, observer)
@@ -51,10 +51,20 @@ pub(super) fn worker<'a, 'p, B: Bag, P: Host, O: Observer>(
 
 /// Polls a worker of the balancer: takes steps until it has nothing to do, or until other tasks
 /// have waited for a while. Its place's `unpark` wakes the future.
-pub(super) struct Member<'a, 'p, 'scope, 'env: 'scope, B: Bag, P: Host, O: Observer, F> {
-    crew: &'a Crew<'a, 'p, B, P, O, F>,
+pub(super) struct Member<
+    'a,
+    'p,
+    'scope,
+    'env: 'scope,
+    B: Bag,
+    P: Host,
+    O: Observer,
+    F,
+    X: Elsewhere<B>,
+> {
+    crew: &'a Crew<'a, 'p, B, P, O, F, X>,
     task: TaskCx<'scope, 'env, P>,
-    stage: Stage<Balancing<'a, 'p, B, P, O>>,
+    stage: Stage<Balancing<'a, 'p, B, P, O, X>>,
 }
 
 /// The life of a [`Member`].
@@ -66,10 +76,13 @@ enum Stage<W> {
     Ended,
 }
 
-impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
-    Member<'a, 'p, 'scope, 'env, B, P, O, F>
+impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>>
+    Member<'a, 'p, 'scope, 'env, B, P, O, F, X>
 {
-    pub(super) fn new(crew: &'a Crew<'a, 'p, B, P, O, F>, task: TaskCx<'scope, 'env, P>) -> Self {
+    pub(super) fn new(
+        crew: &'a Crew<'a, 'p, B, P, O, F, X>,
+        task: TaskCx<'scope, 'env, P>,
+    ) -> Self {
         Self {
             crew,
             task,
@@ -78,7 +91,7 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
     }
 
     /// Takes the seat that suits the calling worker best.
-    fn take_seat(&self) -> Stage<Balancing<'a, 'p, B, P, O>> {
+    fn take_seat(&self) -> Stage<Balancing<'a, 'p, B, P, O, X>> {
         let here = self.task.position();
         let taken = self.crew.workers.take(here, self.task.port());
         taken.map_or(Stage::Ended, |(seat, worker)| Stage::At(seat, worker))
@@ -103,11 +116,15 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F>
 }
 
 /// The worker is moved, never borrowed, so it need not be pinned.
-impl<B: Bag, P: Host, O: Observer, F> Unpin for Member<'_, '_, '_, '_, B, P, O, F> {}
+impl<B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> Unpin
+    for Member<'_, '_, '_, '_, B, P, O, F, X>
+{
+}
 
-impl<B, P, O, F> Future for Member<'_, '_, '_, '_, B, P, O, F>
+impl<B, P, O, F, X> Future for Member<'_, '_, '_, '_, B, P, O, F, X>
 where
     B: Bag,
+    X: Elsewhere<B>,
     P: Host,
     O: Observer,
     F: Fn(&mut B, usize, &B::Shared) -> usize,
@@ -125,11 +142,18 @@ where
         };
         let seat = *seat;
         this.crew.places.register(seat, cx.waker());
+        let _attendance = this.crew.places.elsewhere().attend();
         let slice = Slice::begin(&this.task);
         let mut turns = 0_u32;
         loop {
+            this.crew.places.receive();
             match worker.step_with(this.crew.process) {
-                Step::Parked => return Poll::Pending,
+                Step::Parked => {
+                    let places = this.crew.places;
+                    if !X::ARE_THERE || !places.linger(seat, patience(&this.task)) {
+                        return Poll::Pending;
+                    }
+                }
                 Step::Ended => {
                     this.end();
                     return Poll::Ready(());
@@ -161,12 +185,14 @@ where
     }
 }
 
-impl<B: Bag, P: Host, O: Observer, F> Drop for Member<'_, '_, '_, '_, B, P, O, F> {
+impl<B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> Drop
+    for Member<'_, '_, '_, '_, B, P, O, F, X>
+{
     /// Ends the computation if the worker has not ended it, because a task panicked or the scope
     /// was cancelled: otherwise the other workers would wait for ever.
     fn drop(&mut self) {
         if !matches!(self.stage, Stage::Ended) {
-            self.crew.places.close();
+            self.crew.places.abandon();
         }
     }
 }
@@ -183,6 +209,24 @@ impl<P: Host> Drop for Reset<'_, P> {
     }
 }
 
+/// Returns whether a worker should still look for work that others may send, each time it is called: for the time that it takes to
+/// wake a thread, unless other tasks wait.
+fn patience<P: Host>(task: &TaskCx<'_, '_, P>) -> impl FnMut() -> bool {
+    let port = task.port();
+    let (began, ticks) = (port.now(), patience_of(port));
+    let mut turn = 0;
+    move || {
+        port.relax(turn);
+        turn += 1;
+        port.now().wrapping_sub(began) < ticks && !task.should_yield()
+    }
+}
+
+/// Returns the patience of the calling worker, in ticks.
+fn patience_of(port: &impl Host) -> u64 {
+    port.current().map_or(0, |worker| port.patience(worker))
+}
+
 /// The minimum duration of a poll, in ticks.
 struct Slice<'t, 'scope, 'env: 'scope, P: Host> {
     task: &'t TaskCx<'scope, 'env, P>,
@@ -193,11 +237,10 @@ struct Slice<'t, 'scope, 'env: 'scope, P: Host> {
 impl<'t, 'scope, 'env, P: Host> Slice<'t, 'scope, 'env, P> {
     fn begin(task: &'t TaskCx<'scope, 'env, P>) -> Self {
         let port = task.port();
-        let patience = port.current().map_or(0, |worker| port.patience(worker));
         Self {
             task,
             began: port.now(),
-            ticks: SLICE_WAKES * patience,
+            ticks: SLICE_WAKES * patience_of(port),
         }
     }
 

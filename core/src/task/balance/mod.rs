@@ -15,52 +15,31 @@
 //! lock of its worker's slot.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "wire")]
+mod across;
 mod member;
 mod places;
 mod relay;
+mod run;
 mod seats;
+mod settings;
+
+#[cfg(feature = "wire")]
+pub use across::{Across, Ended};
+#[cfg(feature = "wire")]
+pub use across::{Closing, InClosing, Next, Part};
+pub use settings::{Balance, Unobserved};
 
 use super::{Cancelled, Cx};
-use crate::glb::{Bag, Config, Control, Observer, Run, collect};
+use crate::finish::Reason;
+use crate::glb::{Bag, Control, Observer, Run, collect};
 use crate::id::{PlaceId, WorkerId};
-use crate::port::{Clock, Host};
-use crate::sync::Lock;
+use crate::port::Host;
 use alloc::vec::Vec;
+use core::task::{Context, Poll};
 use core::time::Duration;
-use member::{Crew, Member, worker};
 use places::Places;
-use seats::Seats;
-
-/// The settings of a balanced computation among tasks: parameters, limits and observers.
-#[derive(Debug)]
-pub struct Balance<'c, F = Unobserved> {
-    /// The balancer's parameters.
-    pub config: Config,
-    /// Stops the computation, and reports its progress.
-    pub control: &'c Control,
-    /// The run time after which the computation is stopped for
-    /// [`Reason::Deadline`](crate::finish::Reason::Deadline). A worker checks the time after each
-    /// grain.
-    pub deadline: Option<Duration>,
-    /// Creates the observer of a worker. Called once for each worker before the start.
-    pub observe: F,
-}
-
-/// Observes no worker.
-pub type Unobserved = fn(PlaceId, WorkerId);
-
-impl<'c> Balance<'c> {
-    /// Creates settings with these parameters and without observers.
-    pub fn new(config: Config, control: &'c Control) -> Self {
-        fn unobserved(_: PlaceId, _: WorkerId) {}
-        Self {
-            config,
-            control,
-            deadline: None,
-            observe: unobserved,
-        }
-    }
-}
+use run::run_workers;
 
 impl<P: Host> Cx<'_, '_, P> {
     /// Processes all work of `bag` with the workers of this pool, and returns the result that its
@@ -197,45 +176,22 @@ impl<P: Host> Cx<'_, '_, P> {
         mut output: B::Output,
     ) -> Result<Run<B::Output, O>, Cancelled> {
         let config = balance.config;
-        let pool = self.inside().pool();
-        let port = pool.port();
+        let port = self.inside().pool().port();
         let places = Places::<B, P>::new(&config, shared, port);
         let began = port.now();
-        let observed = |(place, id)| {
-            let observer = (balance.observe)(place, id);
-            let worker = worker(&places, (place, id), balance.control, observer);
-            ((place, id), worker)
-        };
-        let workers = Seats::new(config.seats().map(observed), pool.tree().workers() as usize);
-        let accounts = Lock::new(Vec::with_capacity(config.all_threads()));
         let home = PlaceId::HOME;
         places.team(home).begin(bag, &places.at(home));
-        let crew = Crew {
-            places: &places,
-            control: balance.control,
-            deadline: balance.deadline.map(|after| deadline(began, after, port)),
-            process: &process,
-            workers,
-            accounts: &accounts,
-        };
-        self.scope(|cx| {
-            for _ in config.seats() {
-                cx.spawn_async(|task| Member::new(&crew, task));
-            }
-        });
+        let seats: Vec<_> = config.seats().collect();
+        let accounts = run_workers(
+            self,
+            &mut balance,
+            &process,
+            &places,
+            &seats,
+            None::<fn(Option<Reason>, &Context<'_>) -> Poll<()>>,
+        )?;
         let ended = port.now();
-        if let Some(reason) = self.cancelled() {
-            return Err(Cancelled { reason });
-        }
-        let mut accounts = accounts.into_inner();
-        assert_eq!(
-            accounts.len(),
-            config.all_threads(),
-            "a worker that neither panicked nor was cancelled has ended"
-        );
-        accounts.sort_unstable_by_key(|&(seat, _)| seat);
-        let accounts = accounts.into_iter().map(|(_, account)| account);
-        let found = collect(places.into_teams(), &config, accounts, &mut output);
+        let found = collect(places.into_parts().0, &config, accounts, &mut output);
         let ticks_per_second = port.ticks_per_second();
         Ok(Run {
             output,
@@ -245,13 +201,8 @@ impl<P: Host> Cx<'_, '_, P> {
             ticks_per_second,
             began,
             places: found.places,
+            bytes: 0,
             observers: found.observers,
         })
     }
-}
-
-/// Returns the tick at which a computation that began at tick `began` has run for `after`.
-fn deadline(began: u64, after: Duration, clock: &impl Clock) -> u64 {
-    let ticks = after.as_secs_f64() * clock.ticks_per_second();
-    began.saturating_add(ticks as u64)
 }

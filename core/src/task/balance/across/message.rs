@@ -1,0 +1,97 @@
+//! What the ranks of a computation send to each other.
+
+use crate::collective::{self, InRound};
+use crate::finish::Reason;
+use crate::glb::{Bag, Message, PlaceRun};
+#[cfg(doc)]
+use crate::watch::Times;
+use crate::wire::Bulk;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// A message between ranks.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum RankMessage<B> {
+    /// From a place to a place.
+    Places(Message<B>),
+    /// To rank 0: the workers of a rank have stopped.
+    Closed(Ending),
+    /// From rank 0, along the tree: all workers stop.
+    End(Ending),
+    /// To all ranks: this one does not take part any more.
+    Abandoned,
+    /// Of the end, from when the workers have ended.
+    Closing(InClosing<B>),
+}
+
+/// What ranks send each other from the end of the workers to the result.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum InClosing<B> {
+    /// Whether messages between places are under way.
+    Count(InRound),
+    /// Results up the tree, and the whole result down.
+    Result(collective::Message<Part<B>, Bulk<u8>>),
+}
+
+/// Why the workers stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Ending {
+    Done,
+    Stopped(Reason),
+}
+
+/// The result of a subtree of ranks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part<B> {
+    /// The results of all bags as one.
+    pub bag: Option<B>,
+    /// Whether no work is left in them.
+    pub complete: bool,
+    /// The statistics of its places, in order. The ranks have clocks of their own: times travel in nanoseconds.
+    pub places: Vec<PlaceRun>,
+    /// The bytes of the messages that left its ranks for others while workers ran.
+    pub bytes: u64,
+}
+
+impl<B: Bag> Part<B> {
+    /// Creates the result of one rank.
+    pub fn of(bags: Vec<B>, places: Vec<PlaceRun>) -> Self {
+        let mut part = Self {
+            bag: None,
+            complete: true,
+            places,
+            bytes: 0,
+        };
+        bags.into_iter().for_each(|bag| part.add(bag));
+        part
+    }
+
+    /// Adds the result of the ranks that follow.
+    pub(super) fn append(&mut self, next: Self) {
+        match (&mut self.bag, next.bag) {
+            (Some(bag), Some(next)) => bag.merge(next),
+            (bag @ None, next) => *bag = next,
+            (Some(_), None) => {}
+        }
+        self.complete &= next.complete;
+        self.places.extend(next.places);
+        self.bytes = self.bytes.saturating_add(next.bytes);
+    }
+
+    /// Converts the times of all places, as [`Times::scaled`] does.
+    pub(super) fn scale_times(&mut self, by: f64) {
+        for place in &mut self.places {
+            place.times = place.times.scaled(by);
+        }
+    }
+
+    /// Adds the results of a bag.
+    pub(super) fn add(&mut self, mut bag: B) {
+        self.complete &= bag.is_empty();
+        bag.drop_tasks();
+        match &mut self.bag {
+            Some(whole) => whole.merge(bag),
+            none => *none = Some(bag),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A balanced computation over the ranks of a program.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | `message` | what ranks send to each other |
+//! | `mailbox` | what has arrived, from the thread that uses the link to the tasks of the computation |
+//! | `peers` | the places of other ranks, while workers run |
+//! | `closing` | from the end of the workers to the result |
+
+mod closing;
+mod mailbox;
+mod message;
+mod peers;
+
+use super::places::Places;
+use super::run::{deadline, run_workers};
+use super::settings::Balance;
+use crate::collective::{Branch, Stray, radix};
+use crate::glb::{Bag, Config, Message, Observer, Run, gather};
+use crate::id::{PlaceId, Rank, WorkerId};
+use crate::port::{Host, Link};
+use crate::task::{Cancelled, Cx};
+use crate::wire::{Bulk, Error, Exchange, Garbled, Portable, unpack};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+pub use closing::{Closing, Next};
+use core::fmt;
+use core::future::poll_fn;
+use core::panic::Location;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use mailbox::{Mailbox, Ranks, Slot};
+use message::RankMessage;
+pub use message::{InClosing, Part};
+use peers::{Peers, Trouble};
+
+/// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
+const LATENCY: u64 = 10;
+const GAP: u64 = 1;
+
+/// The ranks of a computation: a view of their [`Exchange`].
+///
+/// Workers run the exchange's turns while they compute; some other thread must [wait](Exchange::wait) for it when they do not.
+#[derive(Debug)]
+pub struct Across<'x, L: Link> {
+    /// The channels of this rank.
+    pub exchange: &'x Exchange<L>,
+    /// The call that all ranks make, by which they check that they do the same.
+    pub site: &'x Location<'x>,
+}
+
+/// Why a computation over ranks ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A scope around the task was cancelled at this rank.
+    Cancelled(Cancelled),
+    /// The channels between the ranks have ended.
+    Wire(Error),
+    /// Another rank left the computation: a task panicked there, or a scope was cancelled.
+    Abandoned(Rank),
+    /// A rank has sent a message that does not belong to the end of the computation.
+    Stray(Stray),
+    /// A place of another rank has sent a message that no correct place sends.
+    Refused {
+        /// The rank.
+        from: Rank,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The result cannot be decoded, although it was encoded by the same type.
+    Result(Garbled),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled(cancelled) => cancelled.fmt(f),
+            Self::Wire(error) => error.fmt(f),
+            Self::Abandoned(rank) => {
+                let causes = "a task panicked there, or its scope was cancelled";
+                write!(f, "{rank} left the computation: {causes}")
+            }
+            Self::Stray(stray) => stray.fmt(f),
+            Self::Refused { from, why } => write!(f, "{from}: {why}"),
+            Self::Result(garbled) => write!(f, "the result of all ranks: {garbled}"),
+        }
+    }
+}
+
+impl core::error::Error for Ended {}
+
+impl From<Trouble> for Ended {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Wire(error) => Self::Wire(error),
+            Trouble::Abandoned(rank) => Self::Abandoned(rank),
+            Trouble::Stray(from) => Self::Stray(Stray { from }),
+            Trouble::Refused(from, why) => Self::Refused { from, why },
+        }
+    }
+}
+
+impl<'x, L: Link> Across<'x, L> {
+    /// Opens the channel of a computation with this number of places of each rank.
+    fn open<B: Bag + Portable + 'static>(&self, places: u32) -> Peers<'x, B, L> {
+        let exchange = self.exchange;
+        let (here, ranks) = (exchange.here(), exchange.ranks());
+        let branch = Branch::new(here, ranks, radix(ranks, LATENCY, GAP));
+        let mailbox = Arc::new(Mailbox::default());
+        let slot = Slot(Arc::clone(&mailbox));
+        let channel = exchange.open_at(self.site, "balanced computation", places, slot);
+        let ranks = Ranks {
+            here,
+            ranks,
+            places,
+        };
+        Peers::new(exchange, ranks, branch, channel, mailbox)
+    }
+}
+
+impl<P: Host> Cx<'_, '_, P> {
+    /// As [`balance_as`](Self::balance_as), over all ranks of an exchange: every rank makes this call, with the same settings.
+    /// The places of `balance` are those of each rank.
+    ///
+    /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same output, with the statistics of all places,
+    /// and with the observers of its own workers. If a rank stops the computation, all stop, and the output is what all of them
+    /// had found.
+    ///
+    /// # Errors
+    /// If a scope around this task was cancelled here or at another rank, if a task panicked at another rank, or if the channels between the ranks
+    /// have ended.
+    ///
+    /// # Panics
+    /// As [`balance_as`](Self::balance_as).
+    pub fn balance_across<B, O, L>(
+        &mut self,
+        across: &Across<'_, L>,
+        mut balance: Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        mut output: B::Output,
+    ) -> Result<Run<B::Output, O>, Ended>
+    where
+        B: Bag + Portable + 'static,
+        O: Observer,
+        L: Link + Send,
+    {
+        let config = balance.config;
+        let peers = across.open(config.places);
+        let (ranks, branch) = (peers.ranks, peers.branch.clone());
+        let first = ranks.first(ranks.here).0;
+        let port = self.inside().pool().port();
+        let config_of = |p: PlaceId| among(ranks.ranks, config, PlaceId(p.0 - first));
+        let places = Places::among(config_of, first..first + ranks.places, shared, port, peers);
+        let began = port.now();
+        let due = balance.deadline.map(|after| deadline(began, after, port));
+        if ranks.here == Rank(0) {
+            places
+                .team(PlaceId::HOME)
+                .begin(bag, &places.at(PlaceId::HOME));
+        }
+        let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
+        let seats: Vec<_> = config.seats().map(seat).collect();
+        let control = balance.control;
+        let peers = places.elsewhere();
+        let beside =
+            Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
+        let accounts = run_workers(self, &mut balance, &B::process, &places, &seats, beside);
+        let accounts = accounts.map_err(Ended::Cancelled)?;
+        let (teams, mut peers) = places.into_parts();
+        let gathered = gather(teams, seats, accounts);
+        let mut own = Part::of(gathered.bags, gathered.places);
+        let ticks_per_second = port.ticks_per_second();
+        own.scale_times(1e9 / ticks_per_second);
+        own.bytes = peers.sent_bytes();
+        let result = self.close(Closing::new(&branch, own), &mut peers)?;
+        peers.leave();
+        let mut whole: Part<B> = unpack(&result.0).map_err(Ended::Result)?;
+        whole.scale_times(ticks_per_second / 1e9);
+        if let Some(bag) = whole.bag {
+            bag.submit(&mut output);
+        }
+        Ok(Run {
+            output,
+            complete: whole.complete,
+            stopped: peers.reason(),
+            elapsed: Duration::from_secs_f64((port.now() - began) as f64 / ticks_per_second),
+            ticks_per_second,
+            began,
+            places: whole.places,
+            bytes: whole.bytes,
+            observers: gathered.observers,
+        })
+    }
+
+    /// Drives `closing` to the result.
+    fn close<B: Bag + Portable + 'static, L: Link + Send>(
+        &mut self,
+        mut closing: Closing<B>,
+        peers: &mut Peers<'_, B, L>,
+    ) -> Result<Bulk<u8>, Ended> {
+        let mut later = peers.later().into_iter();
+        let mut is_due = true;
+        let task = self.task();
+        self.block_on(poll_fn(|cx| {
+            peers.mailbox().register(cx.waker());
+            let mut out = |to, message| peers.tell(to, RankMessage::Closing(message));
+            loop {
+                if let Some(trouble) = peers.trouble() {
+                    return Poll::Ready(Err(trouble.into()));
+                }
+                let next = match later.next().or_else(|| peers.mailbox().pop()) {
+                    Some((from, _, message)) => match message {
+                        RankMessage::Places(message) => {
+                            peers.count_processed();
+                            loot(message).into_iter().for_each(|bag| closing.add(bag));
+                            continue;
+                        }
+                        RankMessage::Abandoned => {
+                            peers.note_abandoned(peers.ranks.of(from));
+                            continue;
+                        }
+                        // Reports that rank 0 had not awaited.
+                        RankMessage::Closed(_) | RankMessage::End(_) => continue,
+                        RankMessage::Closing(message) => {
+                            closing.on(peers.ranks.of(from), message, &mut out)
+                        }
+                    },
+                    None if is_due => {
+                        is_due = false;
+                        Ok(closing.count(peers.counts(), &mut out))
+                    }
+                    None => {
+                        let cancelled = task.cancelled();
+                        return cancelled.map_or(Poll::Pending, |reason| {
+                            Poll::Ready(Err(Ended::Cancelled(Cancelled { reason })))
+                        });
+                    }
+                };
+                match next {
+                    Ok(Next::Wait) => {}
+                    Ok(Next::Count) => is_due = true,
+                    Ok(Next::End(result)) => return Poll::Ready(Ok(result)),
+                    Err(stray) => return Poll::Ready(Err(Ended::Stray(stray))),
+                }
+            }
+        }))
+    }
+}
+
+/// Returns the parameters of a place among those of all ranks, given those of one rank, whose last places may have a worker less.
+fn among(ranks: u32, config: Config, place: PlaceId) -> Config {
+    Config {
+        places: config.places * ranks,
+        workers: config.workers_of(place),
+        smaller: 0,
+        ..config
+    }
+}
+
+/// Returns the loot of a message that no place processes any more.
+fn loot<B>(message: Message<B>) -> Option<B> {
+    match message {
+        Message::Loot(loot) => Some(loot),
+        Message::Answer(loot) => loot,
+        Message::Request { .. } | Message::Report(_) | Message::Bound(_) => None,
+    }
+}

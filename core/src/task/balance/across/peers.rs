@@ -1,0 +1,327 @@
+//! The places of the other ranks, and what the ranks agree on while workers run.
+//!
+//! # Algorithm
+//! A rank whose workers were stopped, or at which the computation is found to be done, reports to rank 0. The first report
+//! there decides: the ending travels down the tree of ranks, and each rank stops its workers for that reason. A rank that leaves before,
+//! by a panic or a cancelled scope, notifies all others, which then end with an error.
+
+use super::mailbox::{Arrived, Mailbox, Ranks};
+use super::message::{Ending, RankMessage};
+use crate::collective::{Branch, Counts};
+use crate::finish::Reason;
+use crate::glb::{Bag, Control, Message};
+use crate::id::{PlaceId, Rank};
+use crate::port::{Host, Link, Spin, Unwind};
+use crate::sync::{AtomicUsize, Lock, Ordering};
+use crate::task::balance::places::{Elsewhere, Places};
+use crate::wire::{Attendance, Channel, Error, Exchange, Portable};
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::task::{Context, Poll};
+
+/// Why a rank cannot end the computation with the others.
+#[derive(Clone, Debug)]
+pub(super) enum Trouble {
+    /// The channels of this rank have ended.
+    Wire(Error),
+    /// Another rank does not take part any more.
+    Abandoned(Rank),
+    /// Another rank has sent a message that does not belong to the computation.
+    Stray(Rank),
+    /// A place of another rank has sent a message that no correct place sends.
+    Refused(Rank, String),
+}
+
+/// The other ranks, for the places of this one.
+pub(super) struct Peers<'x, B: Bag + Portable + 'static, L: Link> {
+    exchange: &'x Exchange<L>,
+    pub(super) ranks: Ranks,
+    pub(super) branch: Branch,
+    channel: Channel<RankMessage<B>>,
+    mailbox: Arc<Mailbox<B>>,
+    /// Messages between places that were sent to other ranks, and those processed of other ranks.
+    sent: AtomicUsize,
+    processed: AtomicUsize,
+    state: Lock<State<B>>,
+    /// Whether this rank has its result.
+    has_ended: bool,
+}
+
+struct State<B> {
+    /// Whether rank 0 knows that this rank's workers stop.
+    has_reported: bool,
+    ending: Option<Ending>,
+    trouble: Option<Trouble>,
+    /// For when the workers have ended.
+    later: Vec<Arrived<B>>,
+}
+
+impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
+    pub(super) fn new(
+        exchange: &'x Exchange<L>,
+        ranks: Ranks,
+        branch: Branch,
+        channel: Channel<RankMessage<B>>,
+        mailbox: Arc<Mailbox<B>>,
+    ) -> Self {
+        Self {
+            exchange,
+            ranks,
+            branch,
+            channel,
+            mailbox,
+            sent: AtomicUsize::new(0),
+            processed: AtomicUsize::new(0),
+            state: Lock::new(State {
+                has_reported: false,
+                ending: None,
+                trouble: None,
+                later: Vec::new(),
+            }),
+            has_ended: false,
+        }
+    }
+
+    /// States that this rank has its result.
+    pub(super) fn leave(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// Sends `message` to another rank.
+    pub(super) fn tell(&self, rank: Rank, message: RankMessage<B>) {
+        let (from, to) = (self.ranks.first(self.ranks.here), self.ranks.first(rank));
+        self.channel.send(from, to, message);
+    }
+
+    /// Returns the bytes of the messages that have left this rank.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.channel.traffic().sent_bytes
+    }
+
+    pub(super) fn mailbox(&self) -> &Mailbox<B> {
+        &self.mailbox
+    }
+
+    /// Returns the numbers of messages between places that were sent and processed. Final for those sent once the workers have
+    /// ended.
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            // ORDERING: Relaxed: the end of the workers' scope orders them before.
+            sent: self.sent.load(Ordering::Relaxed) as u64,
+            // ORDERING: Relaxed: as above.
+            processed: self.processed.load(Ordering::Relaxed) as u64,
+        }
+    }
+
+    /// Counts a message between places as processed.
+    pub(super) fn count_processed(&self) {
+        // ORDERING: Relaxed: the end of the workers' scope orders it before the count is read.
+        self.processed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn ending(&self) -> Option<Ending> {
+        self.state.lock(&Spin).ending
+    }
+
+    /// Returns the reason for which rank 0 has ended the computation early.
+    pub(super) fn reason(&self) -> Option<Reason> {
+        match self.ending()? {
+            Ending::Done => None,
+            Ending::Stopped(reason) => Some(reason),
+        }
+    }
+
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        let failure = self.mailbox.failure().map(Trouble::Wire);
+        failure.or_else(|| self.state.lock(&Spin).trouble.clone())
+    }
+
+    /// Takes what has arrived for when the workers have ended, in order.
+    pub(super) fn later(&self) -> Vec<Arrived<B>> {
+        core::mem::take(&mut self.state.lock(&Spin).later)
+    }
+
+    /// Notes that `rank` does not take part any more.
+    pub(super) fn note_abandoned(&self, rank: Rank) {
+        self.note(Trouble::Abandoned(rank));
+    }
+
+    /// Notes why this rank cannot continue; the first reason counts.
+    fn note(&self, trouble: Trouble) {
+        self.state.lock(&Spin).trouble.get_or_insert(trouble);
+    }
+
+    /// Takes the ending that rank 0 has decided on, and passes it on; the first one counts.
+    fn adopt(&self, ending: Ending) {
+        let mut state = self.state.lock(&Spin);
+        if state.ending.is_none() {
+            state.ending = Some(ending);
+            drop(state);
+            for child in self.branch.children() {
+                self.tell(child, RankMessage::End(ending));
+            }
+        }
+    }
+
+    /// Reports once to rank 0 that the workers of this rank stop.
+    fn report(&self, ending: Ending) {
+        if core::mem::replace(&mut self.state.lock(&Spin).has_reported, true) {
+            return;
+        }
+        match self.ranks.here {
+            Rank(0) => self.adopt(ending),
+            _ => self.tell(Rank(0), RankMessage::Closed(ending)),
+        }
+    }
+
+    /// Whether another rank may report this ending here. That all is done is found at rank 0 itself.
+    fn expects(&self, ending: Ending) -> bool {
+        self.ranks.here == Rank(0) && ending != Ending::Done
+    }
+
+    /// Processes what has arrived, closes the places if another rank ended the computation, and the other way round.
+    pub(super) fn poll<P: Host>(
+        &self,
+        places: &Places<'_, B, P, Self>,
+        control: &Control,
+        deadline: Option<u64>,
+        cancelled: Option<Reason>,
+        cx: &Context<'_>,
+    ) -> Poll<()>
+    where
+        L: Send,
+    {
+        self.mailbox.register(cx.waker());
+        places.receive();
+        if let Some(reason) = cancelled {
+            // The workers may all sleep, and other ranks need not answer.
+            control.stop(reason);
+            self.note_abandoned(self.ranks.here);
+        }
+        if deadline.is_some_and(|deadline| places.port().now() >= deadline) {
+            control.stop(Reason::Deadline);
+        }
+        if control.is_stopped() && !places.is_closed() {
+            // The workers may all sleep.
+            places.close();
+        }
+        // Trouble is noted before the places are closed for it, which is no ending to report.
+        let is_closed = places.is_closed();
+        if self.trouble().is_some() {
+            places.close();
+            return Poll::Ready(());
+        }
+        if is_closed {
+            self.report(control.reason().map_or(Ending::Done, Ending::Stopped));
+        }
+        let Some(ending) = self.ending() else {
+            return Poll::Pending;
+        };
+        if let Ending::Stopped(reason) = ending {
+            control.stop(reason);
+        }
+        places.close();
+        Poll::Ready(())
+    }
+}
+
+impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, L> {
+    const ARE_THERE: bool = true;
+    type Attendance<'a>
+        = Attending<'a, B, L>
+    where
+        Self: 'a;
+
+    fn send(&self, from: PlaceId, to: PlaceId, message: Message<B>) {
+        // ORDERING: Relaxed: as for the count of those processed.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.channel.send(from, to, RankMessage::Places(message));
+    }
+
+    /// Runs a turn of the exchange.
+    fn has_news(&self, unwind: &impl Unwind) -> bool {
+        // Encoding and decoding are the program's code. An error, or a panic of theirs, has reached the mailbox.
+        let _ = unwind.catch(|| self.exchange.turn());
+        !self.mailbox.is_empty()
+    }
+
+    fn attend(&self) -> Attending<'_, B, L> {
+        self.mailbox.attend();
+        Attending {
+            mailbox: &self.mailbox,
+            _attendance: self.exchange.attend(),
+        }
+    }
+
+    fn receive(&self, mut deliver: impl FnMut(PlaceId, PlaceId, Message<B>)) {
+        let mut is_news = false;
+        while let Some((from, to, message)) = self.mailbox.pop() {
+            match message {
+                RankMessage::Places(message) => {
+                    self.count_processed();
+                    deliver(from, to, message);
+                    continue;
+                }
+                RankMessage::Closed(ending) if self.expects(ending) => self.adopt(ending),
+                RankMessage::End(ending) if self.branch.parent() == Some(self.ranks.of(from)) => {
+                    self.adopt(ending);
+                }
+                RankMessage::Closed(_) | RankMessage::End(_) => {
+                    self.note(Trouble::Stray(self.ranks.of(from)));
+                }
+                RankMessage::Abandoned => self.note_abandoned(self.ranks.of(from)),
+                RankMessage::Closing(_) => {
+                    self.state.lock(&Spin).later.push((from, to, message));
+                    continue;
+                }
+            }
+            is_news = true;
+        }
+        if is_news {
+            self.mailbox.wake();
+        }
+    }
+
+    fn closed(&self) {
+        self.mailbox.wake();
+    }
+
+    fn abandoned(&self) {
+        self.note_abandoned(self.ranks.here);
+    }
+
+    fn refused(&self, from: PlaceId, why: &dyn fmt::Display) {
+        self.note(Trouble::Refused(self.ranks.of(from), why.to_string()));
+    }
+}
+
+/// That a worker looks for messages of other ranks while it computes.
+pub(super) struct Attending<'a, B, L: Link> {
+    mailbox: &'a Mailbox<B>,
+    _attendance: Attendance<'a, L>,
+}
+
+impl<B, L: Link> Drop for Attending<'_, B, L> {
+    fn drop(&mut self) {
+        self.mailbox.retire();
+    }
+}
+
+impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
+    /// Notifies the other ranks if this one leaves without a result, unless they know why.
+    fn drop(&mut self) {
+        let is_told = match self.trouble() {
+            Some(Trouble::Abandoned(rank)) => rank != self.ranks.here,
+            Some(Trouble::Wire(_)) => true,
+            Some(Trouble::Stray(_) | Trouble::Refused(..)) => false,
+            None => self.has_ended,
+        };
+        if !is_told {
+            for rank in self.ranks.others() {
+                self.tell(rank, RankMessage::Abandoned);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The workers of a computation, from their first step to their accounts.
+
+use super::member::{Crew, Member, worker};
+use super::places::{Elsewhere, Places};
+use super::seats::Seats;
+use super::settings::Balance;
+use crate::finish::Reason;
+use crate::glb::{Account, Bag, Observer};
+use crate::id::{PlaceId, WorkerId};
+use crate::port::{Clock, Host};
+use crate::sync::Lock;
+use crate::task::{Cancelled, Cx};
+use alloc::vec::Vec;
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+/// Runs the workers of `places`, at `seats`, until the computation is closed. `beside` is polled along with them, with the reason
+/// why a scope around the caller was cancelled, if one was.
+pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
+    cx: &mut Cx<'_, '_, P>,
+    balance: &mut Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
+    process: &(impl Fn(&mut B, usize, &B::Shared) -> usize + Sync),
+    places: &Places<'p, B, P, X>,
+    seats: &[(PlaceId, WorkerId)],
+    beside: Option<impl FnMut(Option<Reason>, &Context<'_>) -> Poll<()> + Send>,
+) -> Result<Vec<Account<O>>, Cancelled> {
+    let pool = cx.inside().pool();
+    let port = pool.port();
+    let control = balance.control;
+    let observed = |&(place, id): &(PlaceId, WorkerId)| {
+        let observer = (balance.observe)(place, id);
+        ((place, id), worker(places, (place, id), control, observer))
+    };
+    let workers = Seats::new(seats.iter().map(observed), pool.tree().workers() as usize);
+    let accounts = Lock::new(Vec::with_capacity(seats.len()));
+    let began = port.now();
+    let crew = Crew {
+        places,
+        control,
+        deadline: balance.deadline.map(|after| deadline(began, after, port)),
+        process,
+        workers,
+        accounts: &accounts,
+    };
+    cx.scope(|cx| {
+        for _ in seats {
+            cx.spawn_async(|task| Member::new(&crew, task));
+        }
+        if let Some(mut beside) = beside {
+            cx.spawn_async(|task| poll_fn(move |cx| beside(task.cancelled(), cx)));
+        }
+    });
+    if let Some(reason) = cx.cancelled() {
+        return Err(Cancelled { reason });
+    }
+    let mut accounts = accounts.into_inner();
+    assert_eq!(
+        accounts.len(),
+        seats.len(),
+        "a worker that neither panicked nor was cancelled has ended"
+    );
+    accounts.sort_unstable_by_key(|&(seat, _)| seat);
+    Ok(accounts.into_iter().map(|(_, account)| account).collect())
+}
+
+/// Returns the tick at which a computation that began at tick `began` has run for `after`.
+pub(super) fn deadline(began: u64, after: Duration, clock: &impl Clock) -> u64 {
+    let ticks = after.as_secs_f64() * clock.ticks_per_second();
+    began.saturating_add(ticks as u64)
+}
