@@ -8,20 +8,28 @@
 //! Visited states are kept whole, not as hashes: two states are taken for one only if they are
 //! equal. Parts of a state (a place, a message) are interned: their number stands for them exactly.
 //!
-//! # Not covered
-//! Messages that are lost or doubled, except where a [`System`] adds that as a fault.
+//! # Networks
+//! [`Network`] makes a system of any protocol that implements [`Actors`]: messages form a multiset, or channels between
+//! pairs of places; they may be lost, doubled and reordered, and places may be lost, as often as [`Faults`] allow.
 #![forbid(unsafe_code)]
 
+mod actors;
 mod balance;
 mod counts;
 mod gossip;
+mod network;
 mod tree;
 mod visited;
 mod world;
 
+pub use actors::{
+    Activities, Break, ClosingSlip, Closings, Collective, Kind, Ledgers, Mistake, Opening,
+    OpeningSlip, Tokens,
+};
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;
 pub use gossip::{Gossip, Slip};
+pub use network::{Actors, Delivery, Faults, Network, Out, Parcel, Step, View};
 pub use tree::Tree;
 
 use std::collections::HashMap;
@@ -31,7 +39,7 @@ use std::rc::Rc;
 use visited::Visited;
 
 /// What can be wrong with a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
     /// Nothing can happen any more, and the end was not announced.
     Stuck,
@@ -53,6 +61,10 @@ pub enum Flaw {
     Untold,
     /// A bound was sent twice, or after a better one.
     Chatter,
+    /// A place that follows the protocol was refused.
+    Refused,
+    /// The outcome is not the one that takes precedence among those raised.
+    Outcome,
 }
 
 /// Something that has states and steps.

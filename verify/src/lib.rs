@@ -4,6 +4,7 @@
 
 pub mod conform;
 pub mod explore;
+pub mod link;
 #[cfg(tautline_loom)]
 pub mod model;
 pub mod phased;

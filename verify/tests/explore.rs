@@ -12,6 +12,15 @@
 //! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost what it looked at.
 //! The last tests break the protocol on purpose and must see it fail.
 
+#[path = "explore/closing.rs"]
+mod closing;
+#[path = "explore/collective.rs"]
+mod collective;
+#[path = "explore/finish.rs"]
+mod finish;
+#[path = "explore/opening.rs"]
+mod opening;
+
 use std::time::Instant;
 use tautline_core::glb::Steal;
 use tautline_core::lifeline::Graph;

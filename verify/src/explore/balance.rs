@@ -245,7 +245,8 @@ impl Balance {
                     site.received[mail.from.index()] += 1;
                     report.number = site.received[mail.from.index()];
                 }
-                site.protocol.on(mail.from, message, world);
+                let taken = site.protocol.on(mail.from, message, world);
+                taken.expect("the places follow the protocol");
             }
         }
         0

@@ -45,6 +45,9 @@ pub enum Step {
     Deliver(u32),
 }
 
+/// Why no report is refused.
+const CORRECT: &str = "the places follow the protocol";
+
 const DONE: usize = 0;
 const SPAWNED: usize = 1;
 const SITES: usize = 2;
@@ -92,7 +95,7 @@ impl Counts {
         if site.running == 0 {
             let report = site.ledger.report();
             match &mut site.home {
-                Some(home) => done = u32::from(home.on(here, report)),
+                Some(home) => done = u32::from(home.on(here, report).expect(CORRECT)),
                 None => mail = Some(self.mails.number(Mail::Report(here, report)).0),
             }
         }
@@ -116,7 +119,7 @@ impl Counts {
                     report.number = site.received[from.index()];
                 }
                 let home = site.home.as_mut().expect("place 0 is the home");
-                next[DONE] += u32::from(home.on(from, report));
+                next[DONE] += u32::from(home.on(from, report).expect(CORRECT));
                 self.put(next, PlaceId::HOME, site);
             }
         }
@@ -132,7 +135,7 @@ impl System for Counts {
             let is_home = place == 0;
             let site = Site {
                 ledger: Ledger::new(PlaceId(place)),
-                home: is_home.then(|| Home::new(self.places)),
+                home: is_home.then(|| Home::new(PlaceId::HOME, self.places)),
                 running: u32::from(is_home),
                 received: vec![0; self.places as usize],
             };

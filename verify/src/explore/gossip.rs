@@ -220,7 +220,8 @@ impl Gossip {
             if is_bound && slip == Slip::Lose {
                 return;
             }
-            protocol.on(from, message.clone(), around);
+            let taken = protocol.on(from, message.clone(), around);
+            taken.expect("the places follow the protocol");
             match slip {
                 Slip::SendNothing if is_bound => around.sent.clear(),
                 Slip::SendEverything if is_bound && around.sent.is_empty() => {

@@ -1,7 +1,7 @@
 //! What every backend must do alike: the same work, counted exactly, under every setting it offers.
 //!
-//! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads, ranks,
-//! virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
+//! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
+//! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -120,8 +120,8 @@ pub struct Offer<'a> {
     pub fairness: &'a [Fairness],
 }
 
-/// Every configuration that `offer` allows: places × workers × fairness × lifelines, each under several
-/// ways to steal.
+/// Every configuration that `offer` allows: places × workers × fairness × lifelines, each under
+/// several ways to steal.
 pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
     let mut all = Vec::new();
     let graphs = [

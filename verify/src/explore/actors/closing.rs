@@ -1,0 +1,308 @@
+//! The end of a computation over ranks: workers end at any time, while loot is under way.
+
+use crate::explore::{Actors, Flaw, Out, View};
+use serde::{Deserialize, Serialize};
+use std::hash::{Hash, Hasher};
+use tautline_core::collective::{Branch, Counts};
+use tautline_core::glb::{Bag, Share};
+use tautline_core::task::{Closing, InClosing, Next, Part};
+use tautline_core::wire::{pack, unpack};
+use tautline_core::{PlaceId, Rank};
+
+/// Ranks that end together. Each begins with one item, and items are passed on as loot.
+#[derive(Clone, Copy, Debug)]
+pub struct Closings {
+    /// The number of ranks.
+    pub ranks: u32,
+    /// Children of a rank, at most.
+    pub radix: u32,
+    /// Items passed on, in all.
+    pub passes: u32,
+    /// Rounds of a rank, at most.
+    pub rounds: u32,
+    /// What is wrong.
+    pub slip: Option<ClosingSlip>,
+}
+
+/// A deliberate error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosingSlip {
+    /// What arrives after the end of the workers is dropped.
+    DropLoot,
+    /// Loot is not counted.
+    CountNothing,
+    /// A lost rank is not reported.
+    HideLoss,
+}
+
+/// Items, all processed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Items(Vec<u8>);
+
+impl Bag for Items {
+    type Shared = ();
+    type Output = Vec<u8>;
+
+    fn process(&mut self, _: usize, (): &()) -> usize {
+        0
+    }
+
+    fn split(&mut self, _: Share) -> Option<Self> {
+        None
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+        self.0.sort_unstable();
+    }
+
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn submit(self, output: &mut Vec<u8>) {
+        *output = self.0;
+    }
+}
+
+/// The machine of one rank, compared by all of its fields.
+#[derive(Clone, Debug)]
+pub(super) struct Machine(Closing<Items>, String);
+
+impl Machine {
+    fn new(closing: Closing<Items>) -> Self {
+        let text = format!("{closing:?}");
+        Self(closing, text)
+    }
+}
+
+impl PartialEq for Machine {
+    fn eq(&self, other: &Self) -> bool {
+        self.1 == other.1
+    }
+}
+
+impl Eq for Machine {}
+
+impl Hash for Machine {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.1.hash(state);
+    }
+}
+
+/// What ranks send each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InEnd {
+    /// An item that is passed on.
+    Loot(u8),
+    /// The encoding of a message of the end.
+    Closing(Vec<u8>),
+}
+
+/// One rank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Closer {
+    counts: Counts,
+    rounds: u32,
+    stage: Stage,
+}
+
+/// What a rank does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// Its workers run.
+    Runs {
+        items: Items,
+        /// Messages of the end, for when its workers have ended.
+        later: Vec<(Rank, Vec<u8>)>,
+    },
+    Closes {
+        machine: Box<Machine>,
+        /// Whether it is to begin a round.
+        is_due: bool,
+    },
+    Ended(Vec<u8>),
+    Failed,
+}
+
+/// What a rank does on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Its workers send an item to another rank.
+    Pass(PlaceId),
+    /// Its workers end.
+    Close,
+    /// It begins a round.
+    Count,
+}
+
+/// What the checks remember.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Past {
+    passes: u32,
+    is_refused: bool,
+}
+
+impl Closings {
+    /// Lets the machine of a rank take a step.
+    fn take_step(
+        site: &mut Closer,
+        out: &mut Out<Self>,
+        act: impl FnOnce(&mut Closing<Items>, &mut dyn FnMut(Rank, InClosing<Items>)) -> Option<Next>,
+    ) {
+        let Stage::Closes { machine, is_due } = &mut site.stage else {
+            out.ghost.is_refused = true;
+            return;
+        };
+        let mut closing = machine.0.clone();
+        let next = act(&mut closing, &mut |to, message| {
+            let mut bytes = Vec::new();
+            pack(&message, &mut bytes).expect("numbers and vectors");
+            out.sent.push((PlaceId(to.0), InEnd::Closing(bytes)));
+        });
+        **machine = Machine::new(closing);
+        match next {
+            None => out.ghost.is_refused = true,
+            Some(Next::Wait) => {}
+            Some(Next::Count) => *is_due = true,
+            Some(Next::End(result)) => {
+                let whole: Part<Items> = unpack(&result.0).expect("encoded by rank 0");
+                let mut output = Vec::new();
+                whole.bag.unwrap_or_default().submit(&mut output);
+                site.stage = Stage::Ended(output);
+            }
+        }
+    }
+
+    /// Processes a message of the end at a rank whose workers have ended.
+    fn on(site: &mut Closer, from: Rank, bytes: &[u8], out: &mut Out<Self>) {
+        let message = unpack(bytes).expect("encoded by a rank");
+        Self::take_step(site, out, |closing, mut send| {
+            closing.on(from, message, &mut send).ok()
+        });
+    }
+}
+
+impl Actors for Closings {
+    type Site = Closer;
+    type Message = InEnd;
+    type Act = Move;
+    type Ghost = Past;
+
+    fn places(&self) -> u32 {
+        self.ranks
+    }
+
+    fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Closer {
+        Closer {
+            counts: Counts::default(),
+            rounds: 0,
+            stage: Stage::Runs {
+                items: Items(vec![here.0 as u8]),
+                later: Vec::new(),
+            },
+        }
+    }
+
+    fn acts(&self, here: PlaceId, site: &Closer, ghost: &Past) -> Vec<Move> {
+        match &site.stage {
+            Stage::Runs { items, .. } => {
+                let passes = !items.0.is_empty() && ghost.passes < self.passes;
+                let others = (0..self.ranks).filter(|to| passes && *to != here.0);
+                let others = others.map(|to| Move::Pass(PlaceId(to)));
+                others.chain([Move::Close]).collect()
+            }
+            Stage::Closes { is_due: true, .. } if site.rounds < self.rounds => vec![Move::Count],
+            _ => Vec::new(),
+        }
+    }
+
+    fn act(&self, here: PlaceId, site: &mut Closer, act: Move, out: &mut Out<Self>) {
+        match (act, &mut site.stage) {
+            (Move::Pass(to), Stage::Runs { items, .. }) => {
+                let item = items.0.pop().expect("a rank that has one");
+                out.ghost.passes += 1;
+                out.sent.push((to, InEnd::Loot(item)));
+                site.counts.sent += u64::from(self.slip != Some(ClosingSlip::CountNothing));
+            }
+            (Move::Close, Stage::Runs { items, later }) => {
+                let (items, later) = (core::mem::take(items), core::mem::take(later));
+                let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
+                let closing = Closing::new(&branch, Part::of(vec![items], Vec::new()));
+                site.stage = Stage::Closes {
+                    machine: Box::new(Machine::new(closing)),
+                    is_due: true,
+                };
+                for (from, bytes) in later {
+                    Self::on(site, from, &bytes, out);
+                }
+            }
+            (Move::Count, Stage::Closes { is_due, .. }) => {
+                *is_due = false;
+                site.rounds += 1;
+                let counts = site.counts;
+                Self::take_step(site, out, |closing, mut send| {
+                    Some(closing.count(counts, &mut send))
+                });
+            }
+            _ => unreachable!("{act:?} is not offered then"),
+        }
+    }
+
+    fn deliver(
+        &self,
+        _: PlaceId,
+        site: &mut Closer,
+        from: PlaceId,
+        message: InEnd,
+        out: &mut Out<Self>,
+    ) {
+        let from = Rank(from.0);
+        match (message, &mut site.stage) {
+            (_, Stage::Failed) => {}
+            (InEnd::Closing(bytes), Stage::Runs { later, .. }) => later.push((from, bytes)),
+            (InEnd::Closing(bytes), _) => Self::on(site, from, &bytes, out),
+            (InEnd::Loot(item), stage) => {
+                site.counts.processed += u64::from(self.slip != Some(ClosingSlip::CountNothing));
+                match stage {
+                    Stage::Runs { items, .. } => items.merge(Items(vec![item])),
+                    Stage::Closes { machine, .. } if self.slip != Some(ClosingSlip::DropLoot) => {
+                        let mut closing = machine.0.clone();
+                        closing.add(Items(vec![item]));
+                        **machine = Machine::new(closing);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn lost(&self, _: PlaceId, site: &mut Closer, _: PlaceId, _: &mut Out<Self>) {
+        let has_ended = matches!(site.stage, Stage::Ended(_));
+        if self.slip != Some(ClosingSlip::HideLoss) && !has_ended {
+            site.stage = Stage::Failed;
+        }
+    }
+
+    /// A result has every item once, also if a rank was lost: it consists of the parts of all.
+    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
+        if view.ghost.is_refused {
+            return Some(Flaw::Refused);
+        }
+        let all: Vec<u8> = (0..self.ranks as u8).collect();
+        view.living().find_map(|(_, site)| match &site.stage {
+            Stage::Ended(items) if *items != all => Some(Flaw::Count),
+            _ => None,
+        })
+    }
+
+    /// A rank that has begun its last round need not find out.
+    fn is_final(&self, view: &View<Self>) -> bool {
+        let ends = |site: &Closer| matches!(site.stage, Stage::Ended(_) | Stage::Failed);
+        let is_spent = |site: &Closer| {
+            let is_due = matches!(site.stage, Stage::Closes { is_due: true, .. });
+            is_due && site.rounds == self.rounds
+        };
+        view.living().all(|(_, site)| ends(site)) || view.living().any(|(_, site)| is_spent(site))
+    }
+}

@@ -1,0 +1,65 @@
+//! Ranks that end a computation together, and a rank that is lost meanwhile.
+
+use super::{LIMIT, flawless, report};
+use std::time::Instant;
+use tautline_verify::explore::{
+    ClosingSlip, Closings, Delivery::Channels, Faults, Flaw, Network, explore,
+};
+
+const LOSS: Faults = Faults {
+    lose: 0,
+    double: 0,
+    overtake: 0,
+    crash: 1,
+    spared: 0,
+};
+
+fn network(
+    (ranks, radix, passes, rounds): (u32, u32, u32, u32),
+    faults: Faults,
+    slip: Option<ClosingSlip>,
+) -> Network<Closings> {
+    let closings = Closings {
+        ranks,
+        radix,
+        passes,
+        rounds,
+        slip,
+    };
+    Network::new(closings, Channels).with_faults(faults)
+}
+
+/// Every rank ends with all items, or with an error if a rank is lost, wherever the workers end while loot is under way.
+#[test]
+fn ranks_end_together() {
+    for (shape, faults, floor) in [
+        ((1, 1, 0, 3), Faults::default(), 4),
+        ((2, 1, 4, 6), Faults::default(), 662),
+        ((2, 1, 3, 5), LOSS, 2_333),
+        ((3, 1, 2, 4), Faults::default(), 7_891),
+        ((3, 2, 2, 4), Faults::default(), 11_600),
+        ((3, 2, 2, 3), LOSS, 118_666),
+        ((4, 2, 1, 3), Faults::default(), 9_790),
+    ] {
+        let (ranks, radix, passes, rounds) = shape;
+        let lost = if faults.crash > 0 { "-lost" } else { "" };
+        let name = format!("closing-p{ranks}-r{radix}-t{passes}-n{rounds}{lost}");
+        let began = Instant::now();
+        let states = flawless(&name, &mut network(shape, faults, None));
+        report(&name, states, floor, began);
+    }
+}
+
+#[test]
+fn a_slip_in_closing_is_detected() {
+    for (slip, faults, flaw) in [
+        (ClosingSlip::DropLoot, Faults::default(), Flaw::Count),
+        (ClosingSlip::CountNothing, Faults::default(), Flaw::Count),
+        (ClosingSlip::HideLoss, LOSS, Flaw::Stuck),
+    ] {
+        let explored = explore(&mut network((3, 2, 1, 4), faults, Some(slip)), LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{slip:?}");
+    }
+}

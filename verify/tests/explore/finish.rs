@@ -1,0 +1,258 @@
+//! Finishes over places: sparse, nested, combined, cancelled, and with a lost place.
+
+use super::{LIMIT, flawless, report};
+use std::time::Instant;
+use tautline_verify::explore::{
+    Activities, Break, Counts, Delivery, Faults, Flaw, Ledgers, Network, explore,
+};
+
+use Delivery::{Channels, Multiset};
+
+/// Explores `actors`, which must have no flaw.
+fn check(name: &str, actors: Activities, delivery: Delivery, faults: Faults, floor: usize) {
+    let began = Instant::now();
+    let mut system = Network::new(actors, delivery).with_faults(faults);
+    report(name, flawless(name, &mut system), floor, began);
+}
+
+/// What becomes of `actors` with this error, and the history.
+fn breaks(actors: Activities, delivery: Delivery, faults: Faults, broken: Break, flaw: Flaw) {
+    let actors = Activities {
+        broken: Some(broken),
+        ..actors
+    };
+    let mut system = Network::new(actors, delivery).with_faults(faults);
+    let explored = explore(&mut system, 1_000_000);
+    let (found, story) = explored.found.expect("the error must show");
+    println!("{broken:?}: {found:?}\n{story}");
+    assert_eq!(found, flaw, "{broken:?}");
+}
+
+const NONE: Faults = Faults {
+    lose: 0,
+    double: 0,
+    overtake: 0,
+    crash: 0,
+    spared: 0,
+};
+const CRASH: Faults = Faults { crash: 1, ..NONE };
+
+#[test]
+fn sparse() {
+    for (places, spawns, floor) in [(2, 6, 47_600), (3, 5, 298_000), (4, 4, 132_000)] {
+        let name = format!("finish-p{places}-a{spawns}");
+        check(
+            &name,
+            Activities::new(places, spawns),
+            Multiset,
+            NONE,
+            floor,
+        );
+    }
+}
+
+/// Reports that pass other places on their way.
+#[test]
+fn combined() {
+    for (places, radix, spawns, floor) in [(3, 1, 4, 111_000), (4, 1, 3, 36_500), (4, 2, 3, 19_600)]
+    {
+        let name = format!("finish-combined-p{places}-r{radix}-a{spawns}");
+        let actors = Activities {
+            radix,
+            combine: true,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
+}
+
+#[test]
+fn cancelled() {
+    for (places, spawns, failures, floor) in [
+        (2, 3, 2, 86_800),
+        (3, 2, 2, 129_000),
+        (3, 3, 1, 384_000),
+        (4, 2, 1, 35_700),
+    ] {
+        let name = format!("finish-cancelled-p{places}-a{spawns}-f{failures}");
+        let actors = Activities {
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
+}
+
+#[test]
+fn nested() {
+    for (places, spawns, nested, failures, floor) in [
+        (2, 3, 2, 0, 12_800),
+        (3, 3, 1, 0, 20_100),
+        (2, 2, 1, 1, 16_000),
+        (3, 2, 1, 1, 114_000),
+    ] {
+        let name = format!("finish-nested-p{places}-a{spawns}-n{nested}-f{failures}");
+        let actors = Activities {
+            nested,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
+}
+
+#[test]
+fn two() {
+    for (places, spawns, failures, floor) in
+        [(2, 4, 0, 15_500), (3, 3, 0, 16_200), (2, 2, 1, 10_900)]
+    {
+        let name = format!("finish-two-p{places}-a{spawns}-f{failures}");
+        let actors = Activities {
+            two: true,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
+}
+
+#[test]
+fn lost() {
+    for (places, radix, spawns, failures, floor) in [
+        (2, 2, 3, 0, 1_540),
+        (3, 3, 3, 0, 85_900),
+        (4, 4, 2, 0, 105_000),
+        (4, 1, 2, 0, 144_000),
+        (3, 1, 2, 0, 7_470),
+        (3, 3, 1, 1, 5_570),
+    ] {
+        let name = format!("finish-lost-p{places}-r{radix}-a{spawns}-f{failures}");
+        let actors = Activities {
+            radix,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Channels, CRASH, floor);
+    }
+}
+
+/// Two places are lost, or one while activities fail.
+#[test]
+fn lost_twice() {
+    let faults = Faults { crash: 2, ..NONE };
+    for (places, spawns, floor) in [(3, 2, 25_900), (4, 1, 62_900)] {
+        let name = format!("finish-lost-twice-p{places}-a{spawns}");
+        check(
+            &name,
+            Activities::new(places, spawns),
+            Channels,
+            faults,
+            floor,
+        );
+    }
+    let nested = Activities {
+        nested: 1,
+        ..Activities::new(3, 2)
+    };
+    check("finish-lost-nested-p3-a2", nested, Channels, CRASH, 72_500);
+}
+
+/// A doubled report is refused, and changes nothing.
+#[test]
+fn doubled() {
+    for (places, spawns, floor) in [(2, 4, 5_860), (3, 3, 6_960)] {
+        let name = format!("finish-doubled-p{places}-a{spawns}");
+        let actors = Activities {
+            tolerant: true,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, Faults { double: 1, ..NONE }, floor);
+    }
+}
+
+#[test]
+fn errors_are_found() {
+    let one = Activities::new;
+    let failing = Activities {
+        failures: 1,
+        ..one(3, 2)
+    };
+    let nested = Activities {
+        nested: 1,
+        ..failing
+    };
+    let chain = Activities {
+        radix: 1,
+        combine: true,
+        ..one(3, 4)
+    };
+    breaks(one(2, 4), Multiset, NONE, Break::Renumber, Flaw::Early);
+    breaks(
+        failing,
+        Multiset,
+        NONE,
+        Break::SpawnWhenCancelled,
+        Flaw::Stuck,
+    );
+    breaks(
+        failing,
+        Multiset,
+        NONE,
+        Break::KeepCancellation,
+        Flaw::Untold,
+    );
+    breaks(failing, Multiset, NONE, Break::HideFailure, Flaw::Outcome);
+    breaks(nested, Multiset, NONE, Break::OpenAlone, Flaw::Untold);
+    breaks(chain, Multiset, NONE, Break::DropNumbers, Flaw::Refused);
+    breaks(one(2, 2), Multiset, NONE, Break::SwapFinishes, Flaw::Stuck);
+    breaks(one(3, 2), Channels, CRASH, Break::NoRecount, Flaw::Stuck);
+    breaks(one(3, 3), Channels, CRASH, Break::RunStale, Flaw::Early);
+}
+
+#[test]
+fn faults_of_the_network_are_found() {
+    let found = |actors: Activities, delivery, faults| {
+        let mut system = Network::new(actors, delivery).with_faults(faults);
+        explore(&mut system, LIMIT).flaw()
+    };
+    let lose = Faults { lose: 1, ..NONE };
+    assert_eq!(
+        found(Activities::new(2, 1), Multiset, lose),
+        Some(Flaw::Stuck)
+    );
+    let double = Faults { double: 1, ..NONE };
+    assert!(found(Activities::new(2, 2), Multiset, double).is_some());
+    // The protocol does not need channels; what a lost place had sent is another matter.
+    let overtake = Faults {
+        overtake: 2,
+        ..NONE
+    };
+    assert_eq!(found(Activities::new(2, 3), Channels, overtake), None);
+}
+
+/// The finish of `counts` over a network: more states, since the network knows the senders; fewer over channels. A doubled
+/// report is refused and changes nothing.
+#[test]
+fn ledgers() {
+    for (places, activities, floor) in [(2, 5, 9_360), (3, 4, 5_080)] {
+        let ledgers = Ledgers {
+            places,
+            activities,
+            tolerant: false,
+        };
+        let name = format!("ledgers-p{places}-a{activities}");
+        let began = Instant::now();
+        let states = flawless(&name, &mut Network::new(ledgers, Multiset));
+        let fewer = flawless(&name, &mut Network::new(ledgers, Channels));
+        let counts = flawless(&name, &mut Counts::new(places, activities));
+        assert!(fewer < counts && counts < states);
+        report(&name, states, floor, began);
+        let doubled = Ledgers {
+            tolerant: true,
+            ..ledgers
+        };
+        let faults = Faults { double: 1, ..NONE };
+        let mut doubled = Network::new(doubled, Multiset).with_faults(faults);
+        flawless(&name, &mut doubled);
+    }
+}

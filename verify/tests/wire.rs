@@ -1,0 +1,158 @@
+//! Models of the hand-over between threads that send and the one that holds the link.
+#![cfg(tautline_loom)]
+
+use loom::sync::Notify;
+use loom::thread;
+use std::sync::Arc;
+use tautline_core::port::{Bell, Link, Lost};
+use tautline_core::wire::{Channel, Exchange};
+use tautline_core::{PlaceId, Rank};
+use tautline_verify::model::{Model, Turns};
+
+/// The link of a program of one rank, whose threads can wait.
+struct Alone(Ringer);
+
+#[derive(Clone)]
+struct Ringer(Arc<Notify>);
+
+impl Bell for Ringer {
+    fn ring(&self) {
+        self.0.notify();
+    }
+
+    fn wait(&self, _: u64) {
+        self.0.wait();
+    }
+}
+
+impl Link for Alone {
+    type Bell = Ringer;
+
+    fn here(&self) -> Rank {
+        Rank(0)
+    }
+
+    fn ranks(&self) -> u32 {
+        1
+    }
+
+    fn bell(&self) -> Ringer {
+        self.0.clone()
+    }
+
+    fn send(&mut self, to: Rank, _: &[u8]) {
+        unreachable!("{to} is the only one");
+    }
+
+    fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        Ok(false)
+    }
+
+    fn arm(&mut self) -> bool {
+        true
+    }
+
+    fn unsent(&self, _: Rank) -> usize {
+        0
+    }
+}
+
+struct Scene {
+    exchange: Exchange<Alone>,
+    channel: Channel<()>,
+}
+
+impl Scene {
+    /// A channel to oneself, which has been seen by a turn.
+    fn new() -> Arc<Self> {
+        let bell = Ringer(Arc::new(Notify::new()));
+        let exchange = Exchange::new(Alone(bell.clone()), Turns(2));
+        // Also ends the wait of a thread that would have delivered the message.
+        let receiver = move |_, _, _: &[u8]| {
+            bell.ring();
+            Ok(())
+        };
+        let channel = exchange.open("model", 1, receiver);
+        exchange.turn().expect("one rank");
+        Arc::new(Self { exchange, channel })
+    }
+
+    fn send(&self) {
+        self.channel.send(PlaceId::HOME, PlaceId::HOME, ());
+    }
+
+    fn turn(&self) {
+        self.exchange.turn().expect("one rank");
+    }
+
+    fn received(&self) -> u64 {
+        self.channel.traffic().received
+    }
+}
+
+/// A message whose sender finds the link taken is delivered by the thread that holds it.
+#[test]
+fn wire_turns() {
+    Model::new("wire_turns").bound(3).floor(100).check(|| {
+        let scene = Scene::new();
+        let other = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                scene.send();
+                scene.turn();
+            })
+        };
+        scene.send();
+        scene.turn();
+        other.join().unwrap();
+        assert_eq!(scene.received(), 2);
+    });
+}
+
+/// A message ends the wait of another thread, which delivers it.
+#[test]
+fn wire_waits() {
+    Model::new("wire_waits").bound(3).floor(100).check(|| {
+        let scene = Scene::new();
+        let other = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                while scene.received() == 0 {
+                    scene.exchange.wait(0).expect("one rank");
+                }
+            })
+        };
+        scene.send();
+        other.join().unwrap();
+        assert_eq!(scene.received(), 1);
+    });
+}
+
+/// While one thread attends and another waits, a message of a third one is delivered, whichever observes it first.
+#[test]
+fn wire_attended() {
+    Model::new("wire_attended").bound(2).floor(4000).check(|| {
+        let scene = Scene::new();
+        let waits = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                while scene.received() == 0 {
+                    scene.exchange.wait(0).expect("one rank");
+                    // The link may be taken for a turn.
+                    thread::yield_now();
+                }
+            })
+        };
+        let attends = {
+            let scene = scene.clone();
+            thread::spawn(move || {
+                let _attendance = scene.exchange.attend();
+                scene.turn();
+            })
+        };
+        scene.send();
+        attends.join().unwrap();
+        waits.join().unwrap();
+        assert_eq!(scene.received(), 1);
+    });
+}
