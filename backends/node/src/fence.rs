@@ -1,5 +1,7 @@
 //! A fence in all threads of the process: `membarrier(2)`, by an interrupt to the processors that run one.
 
+use tautline_core::port::Fence;
+
 /// Executes a full fence in every thread of this process; false, and nothing was fenced, where the system cannot.
 ///
 /// Costs microseconds, for the interrupted threads too: some 15 and 8 on a virtual machine.
@@ -31,3 +33,10 @@ const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 pub(crate) fn heavy() -> bool {
     false
 }
+
+/// Full fences on both sides, which every machine has.
+#[derive(Debug)]
+pub(crate) struct FullFences;
+
+// SAFETY: the provided methods are full fences.
+unsafe impl Fence for FullFences {}

@@ -1,11 +1,13 @@
 //! Tautline on one shared-memory node: the workers are threads of this process.
 
 mod fence;
+mod loopback;
 pub mod machine;
 mod park;
 mod phaser;
 pub mod pool;
 
+pub use loopback::{Loopback, Ringer};
 pub use machine::Machine;
 pub use park::wakes;
 pub use phaser::{Sleeps, SpinThenYield, Waiter};

@@ -1,5 +1,7 @@
 //! Threads for a pool of tasks.
 
+#[cfg(test)]
+mod conform;
 mod gate;
 mod port;
 

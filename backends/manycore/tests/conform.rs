@@ -1,0 +1,66 @@
+//! The conformance suites on a board whose harts are threads.
+
+mod board;
+
+use board::{Threads, be};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tautline_core::WorkerId;
+use tautline_core::port::Thread;
+use tautline_manycore::Manycore;
+use tautline_verify::conform::{grows, keeps_time, meets, parks, seats, ticks};
+
+type Chip = Manycore<Threads>;
+
+const HARTS: usize = 64;
+
+fn chip() -> Chip {
+    Manycore::new(Threads::new(HARTS), HARTS, 2)
+}
+
+thread_local! {
+    static IS_HART: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes the calling thread a hart of its own.
+fn be_a_hart() {
+    static HART: AtomicUsize = AtomicUsize::new(0);
+    if !IS_HART.replace(true) {
+        let hart = HART.fetch_add(1, Ordering::Relaxed);
+        assert!(hart < HARTS, "more threads than harts");
+        be(hart);
+    }
+}
+
+fn seat(port: &Chip, worker: Option<WorkerId>) {
+    be_a_hart();
+    // SAFETY: there is no pool.
+    unsafe { port.set_current(worker) }
+}
+
+#[test]
+fn harts_park() {
+    parks(chip, seat);
+}
+
+#[test]
+fn harts_know_their_worker() {
+    be_a_hart();
+    grows(&chip(), 1 << 20);
+    seats(&chip(), &chip(), seat);
+}
+
+#[test]
+fn the_clock_keeps_time() {
+    ticks(&chip(), std::hint::spin_loop);
+    keeps_time(&chip());
+}
+
+#[test]
+fn lines_meet() {
+    let chip = chip();
+    meets(&chip, 4, |number, body| {
+        be(number);
+        body();
+    });
+}

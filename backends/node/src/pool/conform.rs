@@ -1,0 +1,43 @@
+//! The port of a pool against the conformance suites.
+
+use super::port::Node;
+use tautline_core::WorkerId;
+use tautline_core::port::Thread;
+use tautline_verify::conform::{grows, keeps_time, parks, seats, ticks, unwinds};
+
+fn node() -> Node {
+    Node::new(2, None)
+}
+
+fn seat(port: &Node, worker: Option<WorkerId>) {
+    // SAFETY: there is no pool.
+    unsafe { port.set_current(worker) }
+}
+
+#[test]
+fn threads_park() {
+    parks(node, seat);
+}
+
+#[test]
+fn threads_know_their_worker() {
+    seats(&node(), &node(), seat);
+}
+
+mod stack {
+    #[test]
+    fn grows() {
+        super::grows(&super::node(), 200 << 20);
+    }
+}
+
+#[test]
+fn the_clock_keeps_time() {
+    ticks(&node(), std::hint::spin_loop);
+    keeps_time(&node());
+}
+
+#[test]
+fn panics_are_caught() {
+    unwinds(&node(), |payload| payload.downcast_ref::<String>().cloned());
+}
