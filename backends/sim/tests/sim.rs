@@ -9,101 +9,13 @@
 //! | Finnerty, acceptance fact 6: requests only from dry places | `requests_come_from_dry_places_only` |
 //! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | `quiet_places_are_started_again`, and in every run: the simulation checks that nothing is on its way at the end |
 
+mod tree;
+
 use std::time::Instant;
-use tautline_core::glb::{Bag, Config, Fairness, Observer, Share, State, Steal};
+use tautline_core::glb::{Config, Fairness, Observer, State, Steal};
 use tautline_core::lifeline::Graph;
-use tautline_sim::{Machine, Outcome, Simulation};
-
-/// A tree that follows from its seed alone: a node's children follow from its number.
-#[derive(Clone, Debug, Default)]
-struct Tree {
-    /// Number and depth; the owner works at the back, others take from the front.
-    nodes: Vec<(u64, u32)>,
-    depth: u32,
-    done: Done,
-}
-
-/// What was done: equal for two runs only if both did the same tasks, each as often.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Done {
-    nodes: u64,
-    /// The sum of their numbers.
-    sum: u64,
-}
-
-impl Done {
-    fn add(&mut self, nodes: u64, sum: u64) {
-        self.nodes += nodes;
-        self.sum = self.sum.wrapping_add(sum);
-    }
-}
-
-impl Tree {
-    /// About 3^depth nodes, every inner one with 1 to 5 children.
-    fn new(seed: u64, depth: u32) -> Self {
-        Self {
-            nodes: vec![(mix(seed), 0)],
-            depth,
-            done: Done::default(),
-        }
-    }
-
-    /// What a sequential run does.
-    fn all(&self) -> Done {
-        let mut all = self.clone();
-        all.process(usize::MAX, &());
-        all.done
-    }
-}
-
-fn mix(x: u64) -> u64 {
-    let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    x ^ x >> 32
-}
-
-impl Bag for Tree {
-    type Shared = ();
-    type Output = Done;
-
-    fn process(&mut self, n: usize, (): &()) -> usize {
-        for done in 0..n {
-            let Some((node, depth)) = self.nodes.pop() else {
-                return done;
-            };
-            self.done.add(1, node);
-            if depth < self.depth {
-                for child in 0..1 + node % 5 {
-                    self.nodes.push((mix(node ^ child), depth + 1));
-                }
-            }
-        }
-        n
-    }
-
-    fn split(&mut self, share: Share) -> Option<Self> {
-        let take = share.of(self.nodes.len());
-        (take > 0).then(|| Self {
-            nodes: self.nodes.drain(..take).collect(),
-            depth: self.depth,
-            done: Done::default(),
-        })
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.nodes.extend(other.nodes);
-        self.done.add(other.done.nodes, other.done.sum);
-    }
-
-    fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    fn submit(self, output: &mut Done) {
-        assert!(self.nodes.is_empty(), "submitted with work left");
-        output.add(self.done.nodes, self.done.sum);
-    }
-}
+use tautline_sim::{Cluster, Machine, Outcome, Simulation};
+use tree::{Done, Tree};
 
 fn config(places: u32) -> Config {
     Config {
@@ -219,17 +131,23 @@ fn any_machine_counts_exactly() {
         send_ns: 0,
         split_ns: 0,
         merge_ns: 0,
-        wake_ns: 0,
-        near_ns: 0,
-        far_ns: 0,
         loot_task_ns: 0,
-        gap_ns: 0,
-        jitter_percent: 0,
+        cluster: Cluster {
+            wake_ns: 0,
+            near_ns: 0,
+            far_ns: 0,
+            gap_ns: 0,
+            jitter_percent: 0,
+            ..Cluster::default()
+        },
         ..Machine::default()
     };
     let wild = Machine {
-        far_ns: 100_000,
-        jitter_percent: 10_000,
+        cluster: Cluster {
+            far_ns: 100_000,
+            jitter_percent: 10_000,
+            ..Cluster::default()
+        },
         ..Machine::default()
     };
     for machine in [free, wild] {

@@ -1,0 +1,208 @@
+//! The same tasks without costs: how much of the workers' time they can use at all.
+//!
+//! # Algorithm
+//! List scheduling (Graham 1969). No worker is idle while a task waits anywhere: a worker whose bag is empty gets half of
+//! the fullest bag at once, at no cost. Workers process their bags in the bags' order, as they do in a simulation. Time is
+//! counted in tasks.
+//!
+//! As long as every worker has tasks, nothing happens between them, so they are advanced one by one: a worker with `n`
+//! tasks has work for `n` more at least. Its *horizon*, the time until which that lasts, orders the workers. When one is
+//! dry, the worker with the last horizon is advanced to that time and divided. Once no bag can be divided, all advance
+//! task by task.
+
+use super::phases::{Phases, Profile};
+use std::collections::{BTreeSet, BinaryHeap};
+use tautline_core::PlaceId;
+use tautline_core::glb::{Bag, Share};
+
+/// What the same tasks take on as many workers if balancing them costs nothing and takes no time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// The duration.
+    pub virtual_ns: u64,
+    /// The number of tasks; it differs from that of a run if tasks are pruned by what others have found.
+    pub tasks: u64,
+    /// Sequential time over workers times this duration.
+    pub efficiency: f64,
+    /// The parts of it.
+    pub phases: Phases,
+}
+
+/// Schedules the tasks of `bag`, which take `task_ns` each, on the workers of `places` places.
+pub(super) fn schedule<B: Bag>(
+    bag: B,
+    shared: &B::Shared,
+    [places, workers]: [u32; 2],
+    task_ns: u64,
+) -> Bound {
+    let count = places as usize * workers as usize;
+    let mut hands = Vec::with_capacity(count);
+    hands.push(Hand {
+        bag: Some(bag),
+        at: 0,
+    });
+    hands.resize_with(count, || Hand { bag: None, at: 0 });
+    let mut greedy = Greedy {
+        hands,
+        shared,
+        busy: BTreeSet::new(),
+        dry: (1..count).rev().collect(),
+        tasks: 0,
+        profile: Profile::new(places),
+        workers: workers as usize,
+        task_ns,
+    };
+    let end = greedy.run().saturating_mul(task_ns);
+    let all = count as f64 * end as f64;
+    let alone = greedy.tasks as f64 * task_ns as f64;
+    Bound {
+        virtual_ns: end,
+        tasks: greedy.tasks,
+        efficiency: if all > 0.0 { alone / all } else { 1.0 },
+        phases: greedy.profile.phases(count as f64, end),
+    }
+}
+
+/// A worker.
+struct Hand<B> {
+    /// Its tasks, if it has some.
+    bag: Option<B>,
+    /// The number of tasks that take as long as has passed for it.
+    at: u64,
+}
+
+impl<B: Bag> Hand<B> {
+    fn len(&self) -> u64 {
+        self.bag.as_ref().map_or(0, |bag| bag.len().max(1) as u64)
+    }
+}
+
+struct Greedy<'a, B: Bag> {
+    hands: Vec<Hand<B>>,
+    shared: &'a B::Shared,
+    /// Workers with tasks, by horizon.
+    busy: BTreeSet<(u64, usize)>,
+    /// Workers without.
+    dry: Vec<usize>,
+    tasks: u64,
+    profile: Profile,
+    /// Workers of a place.
+    workers: usize,
+    task_ns: u64,
+}
+
+impl<B: Bag> Greedy<'_, B> {
+    /// Returns when the last task ends.
+    fn run(&mut self) -> u64 {
+        let mut now = 0;
+        if self.hands[0].bag.as_ref().is_none_or(Bag::is_empty) {
+            return 0;
+        }
+        self.share_out();
+        loop {
+            now = self.each_alone(now);
+            self.share_out();
+            if self.dry.len() == self.hands.len() {
+                return now;
+            }
+        }
+    }
+
+    /// Advances all workers by one task, or, if none of them is dry, until no bag can be divided for one that is. Returns
+    /// the time, which is the same for all.
+    fn each_alone(&mut self, now: u64) -> u64 {
+        if !self.dry.is_empty() {
+            self.advance_all(now + 1);
+            return now + 1;
+        }
+        let horizons = self.hands.iter().enumerate();
+        self.busy = horizons
+            .map(|(worker, hand)| (now + hand.len(), worker))
+            .collect();
+        loop {
+            let (horizon, worker) = self.busy.pop_first().expect("every worker has tasks");
+            self.advance(worker, horizon);
+            if self.hands[worker].bag.is_none() && !self.steal(worker, horizon) {
+                self.dry.push(worker);
+                self.advance_all(horizon);
+                return horizon;
+            }
+            self.insert(worker);
+        }
+    }
+
+    fn insert(&mut self, worker: usize) {
+        let hand = &self.hands[worker];
+        if hand.bag.is_some() {
+            self.busy.insert((hand.at + hand.len(), worker));
+        }
+    }
+
+    /// Lets `thief` divide the bag with the last horizon. Returns whether it could.
+    fn steal(&mut self, thief: usize, now: u64) -> bool {
+        let Some((_, victim)) = self.busy.pop_last() else {
+            return false;
+        };
+        self.advance(victim, now);
+        let loot = match &mut self.hands[victim].bag {
+            Some(bag) => bag.split(Share::Half),
+            None => {
+                self.dry.push(victim);
+                None
+            }
+        };
+        self.insert(victim);
+        let is_divided = loot.is_some();
+        self.hands[thief] = Hand { bag: loot, at: now };
+        is_divided
+    }
+
+    fn advance_all(&mut self, now: u64) {
+        for worker in 0..self.hands.len() {
+            if self.hands[worker].bag.is_some() {
+                self.advance(worker, now);
+                if self.hands[worker].bag.is_none() {
+                    self.dry.push(worker);
+                }
+            }
+            self.hands[worker].at = now;
+        }
+    }
+
+    /// Lets a worker process tasks until `now`, or until it has none.
+    fn advance(&mut self, worker: usize, now: u64) {
+        let hand = &mut self.hands[worker];
+        let (Some(bag), true) = (&mut hand.bag, hand.at < now) else {
+            return;
+        };
+        let done = bag.process((now - hand.at) as usize, self.shared) as u64;
+        assert!(done > 0, "a bag that is not empty did nothing");
+        let place = PlaceId((worker / self.workers) as u32);
+        let [from, ns] = [hand.at, done].map(|tasks| tasks.saturating_mul(self.task_ns));
+        self.profile.add(place, from, ns);
+        self.tasks += done;
+        hand.at += done;
+        if bag.is_empty() {
+            hand.bag = None;
+        }
+    }
+
+    /// Divides bags, the fullest first, until no worker is dry or no bag can be divided.
+    fn share_out(&mut self) {
+        let full = |(worker, hand): (usize, &Hand<B>)| {
+            let bag = hand.bag.as_ref().filter(|bag| bag.is_splittable())?;
+            Some((bag.len(), worker))
+        };
+        let mut fullest: BinaryHeap<_> = self.hands.iter().enumerate().filter_map(full).collect();
+        while let (Some(&thief), Some((_, victim))) = (self.dry.last(), fullest.pop()) {
+            let loot = self.hands[victim].bag.as_mut();
+            let Some(loot) = loot.and_then(|bag| bag.split(Share::Half)) else {
+                continue;
+            };
+            self.dry.pop();
+            self.hands[thief].bag = Some(loot);
+            let both = [victim, thief].map(|worker| (worker, &self.hands[worker]));
+            fullest.extend(both.into_iter().filter_map(full));
+        }
+    }
+}
