@@ -1,10 +1,10 @@
-//! Errors before a computation starts.
+//! Errors of the library.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A computation that could not be started. Once started it ends with its result or with the panic of
-/// one of its tasks.
+/// A computation that could not be started, or that ended without a result over ranks. Within one process a computation that was
+/// started ends with its result or with the panic of one of its tasks.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,6 +32,9 @@ pub enum Error {
     /// A tree of memories that cannot be built.
     #[error(transparent)]
     Hierarchy(#[from] tautline_core::hierarchy::Fault),
+    /// A computation over ranks that ended without a result.
+    #[error(transparent)]
+    Ranks(tautline_core::task::Ended),
     /// The error of one of the library's modules: a file, the parameters of a tree, a board, a graph, a list.
     #[error(transparent)]
     Invalid(Box<dyn std::error::Error + Send + Sync>),

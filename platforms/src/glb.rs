@@ -396,22 +396,7 @@ impl<'a, F> Glb<'a, F> {
     where
         F: Fn(PlaceId, WorkerId) -> O,
     {
-        let plan;
-        let (runtime, config) = match &self.setup.ground {
-            Ground::Lent(runtime) => (*runtime, self.config_of(runtime.plan())?),
-            Ground::Own(_, started) => {
-                plan = self.plan()?;
-                let config = self.config_of(&plan)?;
-                let runtime = match started.get() {
-                    Some(runtime) => runtime,
-                    None => {
-                        let runtime = Runtime::start(plan)?;
-                        started.get_or_init(|| runtime)
-                    }
-                };
-                (runtime, config)
-            }
-        };
+        let (runtime, config) = self.started()?;
         let alone = Control::new();
         let balance = Balance {
             config,
@@ -421,6 +406,42 @@ impl<'a, F> Glb<'a, F> {
         };
         let run = runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
         Ok(run.expect("there is no scope around it that could be cancelled"))
+    }
+
+    /// Returns the runtime, started if it had not been, and the parameters on it.
+    pub(crate) fn started(&self) -> Result<(&Runtime, Config)> {
+        match &self.setup.ground {
+            Ground::Lent(runtime) => Ok((runtime, self.config_of(runtime.plan())?)),
+            Ground::Own(_, started) => {
+                let plan = self.plan()?;
+                let config = self.config_of(&plan)?;
+                let runtime = match started.get() {
+                    Some(runtime) => runtime,
+                    None => {
+                        let runtime = Runtime::start(plan)?;
+                        started.get_or_init(|| runtime)
+                    }
+                };
+                Ok((runtime, config))
+            }
+        }
+    }
+
+    /// Lets the next run start a dedicated runtime.
+    pub(crate) fn renew(&mut self) {
+        self.setup.renew();
+    }
+
+    pub(crate) fn stopped_by(&self) -> Option<&Control> {
+        self.control
+    }
+
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.setup.deadline
+    }
+
+    pub(crate) fn observer(&self) -> &F {
+        &self.observe
     }
 
     /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time

@@ -211,6 +211,10 @@
 //! [`Runtime::glb`] and [`Cx::balance`](tautline_core::task::Cx::balance) run such computations on the
 //! workers of a runtime, beside its tasks.
 //!
+//! # Ranks
+//! [`Glb::across`](glb::Glb::across) runs the same bag over all ranks of a [`World`](world::World), between which only encoded
+//! values pass: the bag derives serde's traits. At present the ranks are threads of one process.
+//!
 //! # Simulation
 //! The same bag runs in virtual time on a [described machine](mod@machines) with thousands of places.
 //! Results are exact; only the time is simulated.
@@ -256,6 +260,7 @@
 //! applications of the command; [`backtrack`] is a ready-made search for some of them.
 #![forbid(unsafe_code)]
 
+mod across;
 pub mod backtrack;
 pub mod bc;
 pub mod bench;
@@ -284,6 +289,7 @@ pub mod synthetic;
 pub mod tsp;
 pub mod uts;
 pub mod watch;
+pub mod world;
 
 pub use error::{Error, Result};
 pub use file::FileError;

@@ -2,6 +2,8 @@
 
 use crate::Result;
 use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId, split_oldest};
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 use std::ops::AddAssign;
 
 impl<F> Glb<'_, F> {
@@ -35,47 +37,58 @@ impl<F> Glb<'_, F> {
         T: Send,
         S: AddAssign + Default + Send,
     {
-        let todo = roots.into_iter().collect();
-        let bag = Sum {
-            todo,
-            sum: S::default(),
-            task: &task,
-        };
-        self.run(bag, |_| (), S::default())
+        self.run(Sum::of(roots), |_| &task, S::default())
     }
 }
 
-/// Tasks that are done by one function, and their sum so far.
-struct Sum<'a, T, S, D> {
+/// Tasks that are done by one function, which its place has, and their sum so far.
+#[derive(Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "T: Serialize, S: Serialize",
+    deserialize = "T: Deserialize<'de>, S: Deserialize<'de>",
+))]
+pub(crate) struct Sum<T, S, D> {
     todo: Local<T>,
     sum: S,
-    task: &'a D,
+    #[serde(skip)]
+    task: PhantomData<fn(D)>,
 }
 
-impl<T, S, D> Bag for Sum<'_, T, S, D>
+impl<T, S: Default, D> Sum<T, S, D> {
+    pub(crate) fn of(roots: impl IntoIterator<Item = T>) -> Self {
+        Self::with(roots.into_iter().collect())
+    }
+
+    fn with(todo: Local<T>) -> Self {
+        Self {
+            todo,
+            sum: S::default(),
+            task: PhantomData,
+        }
+    }
+}
+
+impl<T, S, D> Bag for Sum<T, S, D>
 where
     T: Send,
     S: AddAssign + Default + Send,
     D: Fn(T, &mut Local<T>) -> S + Sync,
 {
-    type Shared = ();
+    type Shared = D;
     type Output = S;
 
-    fn process(&mut self, n: usize, (): &()) -> usize {
+    fn process(&mut self, n: usize, task: &D) -> usize {
         for done in 0..n {
-            let Some(task) = self.todo.pop() else {
+            let Some(next) = self.todo.pop() else {
                 return done;
             };
-            self.sum += (self.task)(task, &mut self.todo);
+            self.sum += task(next, &mut self.todo);
         }
         n
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        let todo = split_oldest(&mut self.todo, share)?;
-        let sum = S::default();
-        let task = self.task;
-        Some(Self { todo, sum, task })
+        split_oldest(&mut self.todo, share).map(Self::with)
     }
 
     fn merge(&mut self, other: Self) {
@@ -85,6 +98,10 @@ where
 
     fn len(&self) -> usize {
         self.todo.len()
+    }
+
+    fn drop_tasks(&mut self) {
+        self.todo = Local::new();
     }
 
     fn submit(self, output: &mut S) {

@@ -23,6 +23,7 @@
 
 use crate::glb::{Bag, Local, Share, split_oldest};
 use crate::random::SplitMix;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hint::black_box;
 use std::str::FromStr;
@@ -312,7 +313,7 @@ pub struct Work {
 }
 
 /// The result of the tasks: the same for the same [`Params`], regardless of how they were divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Tasks that were finished.
     pub tasks: u64,
@@ -335,7 +336,7 @@ impl Found {
 }
 
 /// A task, or the rest of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Node {
     hash: u64,
     depth: u32,
@@ -351,7 +352,7 @@ impl Node {
 }
 
 /// Tasks to do and the result so far. Thieves get the oldest.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Synthetic {
     todo: Local<Node>,
     found: Found,
@@ -432,6 +433,10 @@ impl Bag for Synthetic {
 
     fn len(&self) -> usize {
         self.todo.len()
+    }
+
+    fn drop_tasks(&mut self) {
+        self.todo = Local::new();
     }
 
     fn submit(self, output: &mut Found) {

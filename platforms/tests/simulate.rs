@@ -28,6 +28,13 @@ fn json(args: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 
+/// Runs a simulation that must succeed, and returns what it prints.
+fn run_with(args: &str) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{args}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
 #[test]
 fn counts_are_exact_and_every_key_is_there() {
     for (args, nodes) in [
@@ -91,6 +98,44 @@ fn efficiency_is_task_time_over_place_time() {
 }
 
 #[test]
+fn an_efficiency_is_printed_beside_its_bound_and_what_is_lost() {
+    let run = json("uts D8 --places 64");
+    let (bound, number) = (&run["bound"], |value: &Value| {
+        value.as_f64().expect("a number")
+    });
+    assert_eq!(bound["tasks"], run["tasks"]);
+    assert!(
+        number(&run["efficiency"]) < number(&bound["efficiency"]),
+        "{run}"
+    );
+    assert!(number(&bound["efficiency"]) <= 1.0);
+    for of in [&run, bound] {
+        let part = |name: &str, key: &str| number(&of["phases"][name][key]);
+        let sum = |key| part("start", key) + part("middle", key) + part("end", key);
+        assert!(
+            (sum("lost") + number(&of["efficiency"]) - 1.0).abs() < 1e-6,
+            "{of}"
+        );
+        assert!(
+            (sum("seconds") - number(&of["virtual_seconds"])).abs() < 1e-9,
+            "{of}"
+        );
+    }
+    let output = run_with("uts D7 --places 16");
+    for part in ["\nbound ", "\nlost ", "(until every place has had work)"] {
+        assert!(output.contains(part), "no {part} in {output}");
+    }
+    let stopped = json("uts D9 --places 64 --deadline 0.001");
+    assert_eq!(stopped["bound"], Value::Null);
+    let few = json("synthetic --children geometric:4 --depth 1 --roots 1 --places 64");
+    assert!(few["phases"]["workless_places"].as_u64() > Some(0), "{few}");
+    let rows = json("uts D7 --sweep places=4,64 --repeat 2");
+    for row in rows.as_array().expect("two rows") {
+        assert_eq!(row["spread"]["bound"]["median"], row["bound"]["efficiency"]);
+    }
+}
+
+#[test]
 fn every_setting_reaches_the_run() {
     let costs = [
         ("task_ns", 410),
@@ -116,6 +161,19 @@ fn every_setting_reaches_the_run() {
             run["virtual_seconds"], usual["virtual_seconds"],
             "{key} costs nothing"
         );
+    }
+    let torus = "uts D7 --machine bluegene-p --places 64";
+    for (base, key, value) in [
+        (base, "mb_per_s", 50),
+        ("uts D7 --places 32 --mb-per-s 50", "task_bytes", 512),
+        ("uts D7 --places 32 --mb-per-s 50", "message_bytes", 512),
+        (torus, "link_mb_per_s", 5),
+    ] {
+        let option = key.replace('_', "-");
+        let [run, usual] =
+            [format!("{base} --{option} {value}"), base.to_owned()].map(|run| json(&run));
+        assert_eq!(run["machine"][key], value);
+        assert_ne!(run["virtual_seconds"], usual["virtual_seconds"], "{key}");
     }
     let run = json(&format!(
         "{base} -w 0 --lifelines ring --steal 7 -n 31 --fairness never --seed 9"
@@ -207,7 +265,9 @@ fn machines_are_listed_and_read_from_files() {
 fn the_same_request_is_the_same_run() {
     let mut runs = [(); 2].map(|()| json("uts D8 --places 100 --seed 3"));
     for run in &mut runs {
+        // The real time, and the engine that hashed fastest in it.
         run["wall_seconds"] = Value::Null;
+        run["hash"] = Value::Null;
     }
     assert_eq!(runs[0], runs[1]);
     let other = json("uts D8 --places 100 --seed 4");
@@ -229,7 +289,7 @@ fn by_default_a_thousand_places_count_a_tree_of_ten_million_nodes() {
     ] {
         assert!(table.contains(part), "no {part} in {table}");
     }
-    assert!(table.lines().count() < 24, "a row for each place: {table}");
+    assert!(table.lines().count() < 28, "a row for each place: {table}");
 }
 
 #[test]
@@ -299,6 +359,10 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         (
             "uts --places 9000 --workers 16",
             ["--places 9000", "from 1 to 8192, as cluster has 8192 nodes"],
+        ),
+        (
+            "uts --link-mb-per-s 5",
+            ["--link-mb-per-s", "the network of cluster has no links"],
         ),
         ("uts --no-pin", ["--no-pin", "unknown"]),
         ("uts --grain 0", ["--grain 0", "from 1"]),

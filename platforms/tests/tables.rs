@@ -109,7 +109,7 @@ fn lifelines_beat_many_random_steals_on_geometric_trees() {
     assert!(4 * few.fails < many.fails, "{few:?} {many:?}");
 }
 
-/// What a tree lacks in efficiency is its beginning and its end, which do not grow with it.
+/// What a tree lacks in efficiency hardly grows with it.
 #[test]
 fn efficiency_grows_with_the_tree() {
     let of = |roots| lifelines("p7hv32", [64, 10, 10], 370, Tree::Binomial { roots });

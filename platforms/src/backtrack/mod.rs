@@ -14,6 +14,7 @@
 
 mod branches;
 mod part;
+mod portable;
 mod search;
 
 pub use branches::{Bits, Branches};

@@ -1,9 +1,14 @@
 //! A path and the open branches along it.
 
 use super::Branches;
+use serde::{Deserialize, Serialize};
 
 /// A position that the path has passed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "B: Serialize, B::Item: Serialize",
+    deserialize = "B: Deserialize<'de>, B::Item: Deserialize<'de>",
+))]
 pub(super) struct Fork<B: Branches> {
     /// Branches not yet taken.
     pub open: B,
@@ -12,7 +17,11 @@ pub(super) struct Fork<B: Branches> {
 }
 
 /// One path of a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "B: Serialize, B::Item: Serialize",
+    deserialize = "B: Deserialize<'de>, B::Item: Deserialize<'de>",
+))]
 pub(super) struct Part<B: Branches> {
     /// From the root downwards.
     pub forks: Vec<Fork<B>>,

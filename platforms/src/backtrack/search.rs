@@ -3,9 +3,10 @@
 use super::Position;
 use super::part::{Fork, Part};
 use crate::glb::{Bag, Bound, Reason, Share};
+use serde::{Deserialize, Serialize};
 
 /// The result of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found<S> {
     /// Positions visited, the root included.
     pub nodes: u64,
@@ -108,6 +109,24 @@ impl<P: Position> Search<P> {
     /// Returns the result of this part so far.
     pub fn found(&self) -> &Found<P::Sum> {
         &self.found
+    }
+
+    /// Returns the part that is walked, and those that wait.
+    pub(super) fn parts(&self) -> (&Part<P::Branches>, &[Part<P::Branches>]) {
+        (&self.walk, &self.waiting)
+    }
+
+    /// Creates a search of parts that another process has sent; `None` if they have more branches than can be counted.
+    pub(super) fn received(
+        mut waiting: Vec<Part<P::Branches>>,
+        found: Found<P::Sum>,
+    ) -> Option<Self> {
+        waiting.retain(|part| !part.is_done());
+        let mut open = waiting.iter().map(Part::open);
+        let laid_by = open.try_fold(0_usize, |sum, open| sum.checked_add(open))?;
+        let mut search = Self::of(waiting, laid_by);
+        search.found = found;
+        Some(search)
     }
 
     fn of(waiting: Vec<Part<P::Branches>>, laid_by: usize) -> Self {
@@ -262,6 +281,13 @@ impl<P: Position> Bag for Search<P> {
 
     fn verdict(&self) -> Option<Reason> {
         P::verdict(&self.found.sum)
+    }
+
+    fn drop_tasks(&mut self) {
+        self.position = None;
+        self.walk = Part::default();
+        self.waiting.clear();
+        self.laid_by = 0;
     }
 
     fn submit(self, output: &mut Self::Output) {

@@ -38,6 +38,9 @@ impl Centrality {
     }
 }
 
+/// The sums and the edges of each walk.
+type Results<'a> = Vec<(&'a [u128], u64)>;
+
 /// Some of the sources of a graph.
 ///
 /// `len` counts sources, the current one included; the tasks that `process` counts are vertices settled or
@@ -84,6 +87,27 @@ impl Bc {
             intervals,
             ..Self::default()
         }
+    }
+
+    /// Returns the intervals, and the sums and edges of each walk. The walks of sources under way end here.
+    pub(super) fn all(&self) -> (&[(u32, u32)], Results<'_>) {
+        let results = self.walks.iter().map(|walk| (walk.sums(), walk.edges()));
+        (&self.intervals, results.collect())
+    }
+
+    /// Creates a bag of what [`all`](Self::all) returned in another process.
+    pub(super) fn received(intervals: Vec<(u32, u32)>, results: Vec<(Vec<u128>, u64)>) -> Self {
+        let mut bag = Self::with(intervals);
+        let walks = results
+            .into_iter()
+            .map(|(sums, edges)| Walk::ended(sums, edges));
+        for walk in walks {
+            match bag.walks.first_mut() {
+                Some(first) => first.add(&walk),
+                None => bag.walks.push(walk),
+            }
+        }
+        bag
     }
 
     /// Returns the walk to advance; begins a new source if none is under way. `None` if no source is left.
@@ -185,6 +209,11 @@ impl Bag for Bc {
 
     fn is_splittable(&self) -> bool {
         self.waiting > 0 && self.len() >= 2
+    }
+
+    fn drop_tasks(&mut self) {
+        self.intervals.clear();
+        self.waiting = 0;
     }
 
     /// A source that a stop interrupted submits what was summed by then.

@@ -29,6 +29,7 @@
 mod bag;
 mod brandes;
 mod graph;
+mod portable;
 mod rmat;
 mod walk;
 

@@ -45,6 +45,12 @@ impl Walk {
         }
     }
 
+    /// Creates a walk that is not under way, with results of earlier ones.
+    pub(super) fn ended(sums: Vec<u128>, edges: u64) -> Self {
+        let new = Self::new(sums.len());
+        Self { sums, edges, ..new }
+    }
+
     /// Whether a source has been begun and is not complete.
     pub(super) fn is_under_way(&self) -> bool {
         !self.order.is_empty()
@@ -136,9 +142,9 @@ impl Walk {
     /// Adds the sums of a walk that has no source under way.
     pub(super) fn add(&mut self, other: &Self) {
         for (sum, other) in self.sums.iter_mut().zip(&other.sums) {
-            *sum += other;
+            *sum = sum.wrapping_add(*other);
         }
-        self.edges += other.edges;
+        self.edges = self.edges.wrapping_add(other.edges);
     }
 
     pub(super) fn sums(&self) -> &[u128] {

@@ -24,13 +24,27 @@
 //! merge_ns = 100
 //! wake_ns = 5000
 //!
-//! [network]            # torus = [X, Y, Z] of nodes, else every node is one hop from every other
+//! [network]            # of nodes; without a shape every node is one hop from every other
+//! fat_tree = [8, 4, 4, 2] # nodes a leaf switch, leaf switches a pod, links up from a leaf switch and from
+//!                      # each of the pod's upper switches; or torus = [X, Y, Z],
+//!                      # or dragonfly = [nodes a router, routers a group, links from a router to other groups]
 //! near_ns = 600
 //! far_ns = 2500        # not needed with one node
-//! hop_ns = 0           # each further hop of a torus
-//! gap_ns = 100
-//! loot_task_ns = 6
+//! hop_ns = 0           # each further hop: link of a torus, switch of the others
+//! gap_ns = 100         # of an adapter, between two messages
+//! mb_per_s = 12500     # of an adapter; or loot_task_ns = 6, the time of a task of loot
+//! link_mb_per_s = 12500 # of a link between switches; without it, links are not simulated
+//! message_bytes = 32   # of a message without its loot; 32 unless given
+//! task_bytes = 32      # of a task of loot; 32 unless given
 //! jitter_percent = 20
+//! ordered = true       # no message overtakes another of the same two processes; false unless given
+//!
+//! [ranks]              # processes; without this section all places share one, and nothing is encoded
+//! places = 1           # of one process
+//! message_ns = 300     # of each message, on either side
+//! encode_mb_per_s = 2000 # unlimited unless given
+//! decode_mb_per_s = 1000
+//! worker = true        # a thread for that alone encodes and decodes; false unless given
 //! ```
 //!
 //! `cores`, `workers` and `memory_gib` may be `"discovered"`: those of the present machine.
@@ -40,7 +54,7 @@ mod read;
 
 use crate::file::{FileError, locate};
 use std::path::Path;
-use tautline_sim::{Machine, Shape};
+use tautline_sim::{Cluster, Machine, Shape};
 
 /// The rate of tree search on one core of the machine to which slowdowns refer, in nodes a second: one
 /// core of an AMD EPYC (Zen 4) with SHA-1 in hardware; the sequential program reaches 39.5 M on T1L and
@@ -262,10 +276,13 @@ impl Description {
         let nodes = places.div_ceil(node_places);
         Machine {
             task_ns,
-            node_places,
-            shape: match self.costs.shape {
-                Shape::Flat => Shape::Flat,
-                Shape::Torus(whole) => Shape::Torus(partition(whole, nodes)),
+            cluster: Cluster {
+                node_places,
+                shape: match self.costs.cluster.shape {
+                    Shape::Torus(whole) => Shape::Torus(partition(whole, nodes)),
+                    shape => shape,
+                },
+                ..self.costs.cluster
             },
             ..self.costs
         }

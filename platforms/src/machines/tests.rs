@@ -90,13 +90,17 @@ fn places_fill_nodes_and_the_smallest_torus() {
         (163_840, [40, 32, 32]),
     ] {
         let machine = gene.machine(places, 1, 5);
-        assert_eq!(machine.shape, Shape::Torus(torus), "{places} places");
-        assert_eq!((machine.node_places, machine.task_ns), (4, 5));
+        assert_eq!(
+            machine.cluster.shape,
+            Shape::Torus(torus),
+            "{places} places"
+        );
+        assert_eq!((machine.cluster.node_places, machine.task_ns), (4, 5));
     }
-    let machine = gene.machine(1_024, 1, 5);
-    let ns = |to| machine.latency_ns(PlaceId(0), PlaceId(to), 10);
-    assert_eq!([1, 4, 8].map(ns), [2_750, 3_750, 3_850]);
-    assert_eq!(gene.machine(1_024, 4, 5).node_places, 1);
+    let cluster = gene.machine(1_024, 1, 5).cluster;
+    let ns = |to| cluster.latency_ns(cluster.hops(PlaceId(0), PlaceId(to)));
+    assert_eq!([1, 4, 8].map(ns), [2_000, 3_000, 3_100]);
+    assert_eq!(gene.machine(1_024, 4, 5).cluster.node_places, 1);
     assert_eq!([1, 4, 5].map(|w| gene.places_max(w)), [163_840, 40_960, 0]);
 }
 
@@ -121,6 +125,16 @@ fn the_form_in_the_documentation_is_read() {
     let read = parse("form", &form).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((read.nodes, read.cores, read.memory_gib), (64, 32, None));
     assert_eq!(read.figures[0].origin, Origin::Unsaid);
+    let cluster = read.machine(64, 8, 400).cluster;
+    let tree = Shape::FatTree {
+        nodes: 8,
+        leaves: 4,
+        up: [4, 2],
+    };
+    assert_eq!((cluster.shape, cluster.node_places), (tree, 4));
+    assert_eq!((cluster.mb_per_s, cluster.link_mb_per_s), (12_500, 12_500));
+    assert!(cluster.ordered && cluster.ranks.worker);
+    assert_eq!(read.costs().loot_task_ns, 0);
     assert_eq!(
         read.figures[1].origin,
         Origin::Source("data sheet".to_owned())
@@ -221,12 +235,67 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         (
             "[network]",
             "[network]\ntorus = [2, 2]",
-            "my.toml:22:9: invalid length 2",
+            "my.toml:22:9: torus [2, 2]: 3 whole numbers from 1 to 65536",
         ),
         (
             "[network]",
             "[network]\ntorus = { value = [0, 2, 2] }",
-            "my.toml:22:9: torus [0, 2, 2]: each extent from 1 to 65536",
+            "my.toml:22:9: torus [0, 2, 2]: 3 whole numbers from 1 to 65536",
+        ),
+        (
+            "[network]",
+            "[network]\nfat_tree = [8, 4, 0, 2]",
+            "my.toml:22:12: fat_tree [8, 4, 0, 2]: 4 whole numbers from 1 to 65536",
+        ),
+        (
+            "[network]",
+            "[network]\ndragonfly = [2, 4, 2]",
+            "my.toml:22:13: dragonfly [2, 4, 2]: room for 72 nodes, not for all 8192",
+        ),
+        (
+            "[network]",
+            "[network]\ntorus = [32, 32, 32]\nfat_tree = [8, 4, 4, 2]",
+            "my.toml:23:12: torus, fat_tree, dragonfly: only one of them",
+        ),
+        (
+            "[network]",
+            "[network]\nmb_per_s = 12500",
+            "loot_task_ns and mb_per_s: only one of them",
+        ),
+        (
+            "loot_task_ns = {",
+            "# {",
+            "missing key loot_task_ns, or mb_per_s",
+        ),
+        (
+            "[network]",
+            "[network]\ntorus = [32, 32, 32]\nlink_mb_per_s = 0",
+            "network.link_mb_per_s 0: a whole number from 1 to 1000000000",
+        ),
+        (
+            "[network]",
+            "[network]\nlink_mb_per_s = 10",
+            "my.toml:22:17: link_mb_per_s: a network without torus, fat_tree or dragonfly has no links",
+        ),
+        (
+            "[network]",
+            "[network]\ntask_bytes = 1048577",
+            "network.task_bytes 1048577: a whole number from 0 to 1048576",
+        ),
+        (
+            "[network]",
+            "[network]\nordered = 1",
+            "my.toml:22:11: invalid type: integer",
+        ),
+        (
+            "[network]",
+            "[ranks]\nplaces = 0\nmessage_ns = 1\n[network]",
+            "my.toml:22:10: ranks.places 0: a whole number from 1 to 131072",
+        ),
+        (
+            "[network]",
+            "[ranks]\nplaces = 1\n[network]",
+            "missing key message_ns",
         ),
         (
             "value = 20, assumed",

@@ -2,6 +2,7 @@
 
 use super::Tree;
 use crate::glb::{self, Local, Share, split_oldest};
+use serde::{Deserialize, Serialize};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ impl Work {
 }
 
 /// Results of the tasks: the same however the tasks were divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Tasks that were finished.
     pub tasks: u64,
@@ -45,7 +46,7 @@ impl Found {
 }
 
 /// A task, or the rest of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Node {
     task: u32,
     /// Nanoseconds, at least 1.
@@ -60,7 +61,7 @@ impl Node {
 }
 
 /// Tasks to do and the results of those done. Thieves get the oldest.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Bag {
     todo: Local<Node>,
     found: Found,
@@ -116,6 +117,10 @@ impl glb::Bag for Bag {
 
     fn len(&self) -> usize {
         self.todo.len()
+    }
+
+    fn drop_tasks(&mut self) {
+        self.todo = Local::new();
     }
 
     fn submit(self, output: &mut Found) {

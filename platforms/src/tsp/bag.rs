@@ -3,12 +3,13 @@
 use super::ascent::Priced;
 use super::part::{Part, Scratch};
 use super::{Instance, first};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tautline_core::glb::{Bag, Reason, Share};
 use tautline_core::lifeline::Bound;
 
 /// A round trip.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tour {
     /// Its length.
     pub length: usize,
@@ -100,7 +101,7 @@ impl Incumbent {
 }
 
 /// The result of a search.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// The best tour; `None` only before a bag has submitted.
     pub best: Option<Tour>,
@@ -186,6 +187,19 @@ impl Tsp {
             found: Found::default(),
             scratch: Scratch::default(),
         }
+    }
+
+    /// Returns the parts, the target and the result.
+    pub(super) fn all(&self) -> (&[Part], Option<usize>, &Found) {
+        (&self.parts, self.target, &self.found)
+    }
+
+    /// Creates a bag of what [`all`](Self::all) returned in another process.
+    pub(super) fn received(parts: Vec<Part>, target: Option<usize>, found: Found) -> Self {
+        let mut bag = Self::with(parts, target);
+        bag.found = found;
+        bag.sweep();
+        bag
     }
 
     /// Recounts the tasks, and removes parts without branches.
@@ -279,6 +293,11 @@ impl Bag for Tsp {
     fn verdict(&self) -> Option<Reason> {
         let length = self.found.length()?;
         (length <= self.target?).then_some(Reason::Found)
+    }
+
+    fn drop_tasks(&mut self) {
+        self.parts.clear();
+        self.tasks = 0;
     }
 
     fn submit(self, output: &mut Found) {

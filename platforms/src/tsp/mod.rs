@@ -29,6 +29,7 @@ mod first;
 mod held_karp;
 mod instance;
 mod part;
+mod portable;
 pub mod tsplib;
 
 pub use bag::{Found, Incumbent, Search, Tour, Tsp, sequential};

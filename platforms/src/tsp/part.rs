@@ -1,9 +1,10 @@
 //! A part of the search tree: one path, and at each of its cities the branches not taken yet.
 
 use super::ascent::Priced;
+use serde::{Deserialize, Serialize};
 
 /// A candidate for the next city.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Branch {
     /// A lower bound for the tours that go there.
     bound: i64,
@@ -11,7 +12,7 @@ struct Branch {
 }
 
 /// A city of the path and its open branches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Level {
     /// Where its branches begin; those from `low` to `high` are open, the nearest first.
     base: u32,
@@ -32,7 +33,7 @@ impl Level {
 /// `cities[..left]` are those not visited; after them the path, its last city first. `at` is the position of
 /// each city. `levels` and the path are equally long between two steps; the branches of
 /// each level follow those of the level before. `tasks` is the number of open branches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Part {
     cities: Vec<u16>,
     at: Vec<u16>,
@@ -61,6 +62,31 @@ impl Part {
         };
         part.open(0, priced, limit, &mut Scratch::default());
         part
+    }
+
+    /// Whether positions, branches and tasks agree with each other.
+    pub(super) fn is_consistent(&self) -> bool {
+        let cities = self.cities.len();
+        let is_at = |(at, city): (usize, &u16)| {
+            let found = self.at.get(usize::from(*city));
+            found.is_some_and(|found| usize::from(*found) == at)
+        };
+        let is_within = |level: &Level| {
+            let branches = level.base..=self.branches.len() as u32;
+            level.low <= level.high
+                && branches.contains(&level.low)
+                && branches.contains(&level.high)
+        };
+        self.at.len() == cities
+            && self.cities.iter().enumerate().all(is_at)
+            && self.left <= cities
+            && self.levels.len() < cities.max(1)
+            && self.levels.iter().all(is_within)
+            && self
+                .branches
+                .iter()
+                .all(|branch| usize::from(branch.city) < cities)
+            && self.levels.iter().map(Level::open).sum::<usize>() == self.tasks
     }
 
     pub(super) fn tasks(&self) -> usize {

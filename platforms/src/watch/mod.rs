@@ -5,7 +5,7 @@
 //! | `TAUTLINE_TRACE` | a file for the latest states of every worker, for ui.perfetto.dev |
 //! | `TAUTLINE_LIFE` | a file for a page that draws what every worker did over time |
 //! | `TAUTLINE_TIMES` | 1: print the time that every worker spent in each state |
-//! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1` |
+//! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1`, and for which other ranks each rank waits |
 //!
 //! The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
@@ -39,6 +39,7 @@ mod times;
 pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
+pub(crate) use signal::Printer;
 pub use tautline_core::task::Inspection;
 pub use tautline_core::watch::{Awaits, Doing, Observer, State, Times};
 pub use times::{TimeTable, WorkerTimes};
@@ -69,7 +70,7 @@ impl Builder {
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     record: Option<Record>,
-    signal: Option<signal::Printer>,
+    signal: Option<Printer>,
 }
 
 impl Watch {
@@ -96,7 +97,8 @@ impl Watch {
     /// Begins to observe what happens from outside.
     pub(crate) fn attach(&mut self, plan: &Plan, threads: &Threads) -> Result<()> {
         if plan.observe.is_dumped {
-            self.signal = Some(signal::Printer::start(Arc::clone(threads.shared()))?);
+            let pool = Arc::clone(threads.shared());
+            self.signal = Some(Printer::start(move || Dump::of(&pool).to_string())?);
         }
         Ok(())
     }

@@ -1,34 +1,30 @@
-//! Printing what every worker does upon a signal.
+//! Printing what a program does upon a signal.
 //!
 //! The handler only writes to a pipe, which is all that a handler may do; a thread that reads from
 //! the pipe prints.
 
-use super::dump::Dump;
 use crate::{Error, Result};
 use signal_hook::consts::SIGUSR1;
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use tautline_core::task::Pool;
-use tautline_node::pool::Node;
 
 /// Prints until it is dropped.
 #[derive(Debug)]
-pub(super) struct Printer {
+pub(crate) struct Printer {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Printer {
-    /// Prints what the workers of `pool` do upon each `SIGUSR1`.
-    pub(super) fn start(pool: Arc<Pool<Node>>) -> Result<Self> {
+    /// Prints what `describe` returns upon each `SIGUSR1`.
+    pub(crate) fn start(describe: impl Fn() -> String + Send + 'static) -> Result<Self> {
         let refused = |source: io::Error| Error::Threads { threads: 1, source };
         let mut signals = Signals::new([SIGUSR1]).map_err(refused)?;
         let handle = signals.handle();
         let print = move || {
             for _ in signals.forever() {
-                eprint!("{}", Dump::of(&pool));
+                eprint!("{}", describe());
             }
         };
         let named = thread::Builder::new().name("tautline-dump".to_owned());

@@ -6,7 +6,7 @@ use tautline::glb::{Observer, State};
 use tautline::machines;
 use tautline::uts::variant::{Fragments, Whole};
 use tautline::uts::{self, named};
-use tautline_sim::{Machine, Simulation};
+use tautline_sim::Simulation;
 
 use crate::tree::Tree;
 
@@ -99,11 +99,9 @@ pub(crate) fn on(name: &str, places: u32, workers: u32, grain: impl Into<Grain>)
         ..Config::default()
     };
     let task_ns = description.unit_ns("uts_geometric_nodes");
-    let machine = Machine {
-        // The thesis' workers end when they are dry, and a pool starts them again.
-        spin_ns: 0,
-        ..description.machine(places, workers, task_ns)
-    };
+    let mut machine = description.machine(places, workers, task_ns);
+    // The thesis' workers end when they are dry, and a pool starts them again.
+    machine.cluster.spin_ns = 0;
     Simulation::new(config, machine)
 }
 

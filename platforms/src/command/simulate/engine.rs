@@ -6,7 +6,19 @@ use tautline::glb::{Config, PlaceId, PlaceRun, Reason, WorkerId};
 use tautline::story::Recorder;
 use tautline_sim::Simulation;
 
-pub(super) use tautline_sim::Machine;
+pub(super) use tautline_sim::engine::{Fault, Faults};
+pub(super) use tautline_sim::{Bound, Machine, Phases};
+
+/// What a run takes place on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct On {
+    /// The balancer.
+    pub config: Config,
+    /// The machine.
+    pub machine: Machine,
+    /// What goes wrong.
+    pub faults: Option<Faults>,
+}
 
 /// The outcome of a simulated run.
 #[derive(Debug)]
@@ -23,9 +35,15 @@ pub(super) struct Simulated {
     pub tasks: u64,
     /// Sequential over parallel virtual time.
     pub efficiency: f64,
+    /// The parts of the run.
+    pub phases: Phases,
+    /// The place that could not be reached, if the run was stopped by that.
+    pub lost: Option<PlaceId>,
     /// Messages sent, of all kinds.
     pub messages: u64,
-    /// Of these, the messages of the finish.
+    /// Their bytes.
+    pub bytes: u64,
+    /// Of these messages, the messages of the finish.
     pub reports: u64,
     /// Loot by the number of hops; hop 0 is within a node.
     pub distances: Vec<u64>,
@@ -37,15 +55,18 @@ pub(super) struct Simulated {
     pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
 }
 
-/// Runs `problem` on `machine`, until `deadline` of virtual time if there is one, every worker observed by
+/// Runs `problem` until `deadline` of virtual time if there is one, every worker observed by
 /// a `recorder`.
 pub(super) fn run(
     problem: &dyn AnyProblem,
-    (config, machine): (Config, Machine),
+    on: On,
     deadline: Option<Duration>,
     recorder: &dyn Fn() -> Recorder,
 ) -> Simulated {
-    let mut simulation = Simulation::new(config, machine);
+    let mut simulation = Simulation::new(on.config, on.machine);
+    if let Some(faults) = on.faults {
+        simulation = simulation.faults(faults);
+    }
     if let Some(deadline) = deadline {
         let ns = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
         simulation = simulation.deadline_ns(ns);
@@ -57,17 +78,26 @@ pub(super) fn run(
         |_, _| recorder(),
     );
     Simulated {
+        phases: outcome.phases,
         output: outcome.output,
         complete: outcome.complete,
         stopped: outcome.stopped,
         virtual_seconds: outcome.virtual_ns as f64 / 1e9,
         tasks: outcome.tasks,
         efficiency: outcome.efficiency,
+        lost: outcome.lost,
         messages: outcome.messages,
+        bytes: outcome.bytes,
         reports: outcome.reports,
         distances: outcome.distances,
         events: outcome.events,
         places: outcome.places,
         observers: outcome.observers,
     }
+}
+
+/// Schedules the tasks of `problem` on as many workers, where balancing is free and immediate.
+pub(super) fn bound(problem: &dyn AnyProblem, on: On) -> Bound {
+    let simulation = Simulation::new(on.config, on.machine);
+    simulation.bound(problem.bag(), &problem.shared(PlaceId::HOME))
 }

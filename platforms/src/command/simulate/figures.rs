@@ -1,6 +1,7 @@
 //! The figures of a simulated run.
 
-use super::engine::Simulated;
+use super::engine::{Bound, Simulated};
+use super::losses::Losses;
 use crate::command::number::grouped;
 use crate::command::show::object;
 use serde_json::{Value, json};
@@ -11,6 +12,8 @@ use tautline::glb::{Config, PlaceRun, State, Times, Traffic};
 pub(super) struct Figures {
     /// Sequential over parallel virtual time, a worker.
     pub efficiency: f64,
+    /// The bound of it, and what is lost.
+    pub losses: Losses,
     /// The same for all workers.
     pub speedup: f64,
     /// From the start to the end.
@@ -71,10 +74,11 @@ pub(super) struct Grain {
 
 impl Figures {
     /// Returns the figures of `run`, whose `rate` is known.
-    pub(super) fn of(run: &Simulated, config: &Config, rate: f64) -> Self {
+    pub(super) fn of(run: &Simulated, bound: Option<Bound>, config: &Config, rate: f64) -> Self {
         let threads = f64::from(config.places) * config.workers as f64;
         Self {
             efficiency: run.efficiency,
+            losses: Losses::of(bound, run.virtual_seconds, run.phases),
             speedup: run.efficiency * threads,
             virtual_seconds: run.virtual_seconds,
             rate,

@@ -61,12 +61,12 @@ fn line(text: &mut String, [name, size, latency, slowdown, title]: [&str; 5]) {
 }
 
 fn latency(machine: &Description) -> String {
-    let costs = machine.costs();
+    let cluster = machine.costs().cluster;
     let us = |ns: u64| ns as f64 / 1e3;
-    let (near, far, hop) = (us(costs.near_ns), us(costs.far_ns), us(costs.hop_ns));
-    match costs.shape {
+    let (near, far, hop) = (us(cluster.near_ns), us(cluster.far_ns), us(cluster.hop_ns));
+    match cluster.shape {
         _ if machine.nodes == 1 => format!("{near}"),
         Shape::Flat => format!("{near} / {far}"),
-        Shape::Torus(_) => format!("{near} / {far} + {hop}"),
+        _ => format!("{near} / {far} + {hop}"),
     }
 }

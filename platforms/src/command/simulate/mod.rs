@@ -1,13 +1,19 @@
 //! `tautline simulate`: an application on a described machine, in virtual time.
 
+mod bounds;
 mod calibrate;
 mod engine;
+mod fault;
 mod figures;
+mod losses;
 mod machines;
+mod network;
 mod report;
 mod setting;
+mod shown;
 mod subcommand;
 mod sweep;
+mod vary;
 
 pub(super) use subcommand::Simulate;
 
@@ -72,6 +78,16 @@ fn examples(application: &Application) -> String {
         ),
         ("--sweep places=64,512 --plot scale.html", "drawn as a line"),
         ("--repeat 5", "medians of five seeds"),
+        ("--vary", "each cost halved and doubled"),
+        (
+            "--fault loss:10000 --fault slow:0,200",
+            "1 % lost, a slow node",
+        ),
+        ("--network fat-tree:16,8,8,4", "another network"),
+        (
+            "--rank-places 16 --rank-message-ns 300",
+            "messages are encoded",
+        ),
     ];
     let line = |(options, what): (&str, &str)| {
         let command = format!("tautline simulate {} {options}", application.name());
@@ -93,6 +109,9 @@ impl Way for Virtual {
     }
 
     fn run(&self, request: &Request) -> Outcome {
+        if self.sweep.varies() {
+            return vary::run(self, request);
+        }
         if self.sweep.asked() {
             return sweep::run(self, request.application());
         }
@@ -100,11 +119,15 @@ impl Way for Virtual {
         let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
         let began = Instant::now();
-        let threads = on.0.all_threads();
+        let threads = on.config.all_threads();
         let recorder = || self.output.stories.recorder(threads);
         let run = engine::run(&*problem, on, self.output.deadline, &recorder);
+        let wall = began.elapsed();
         let name = self.setting.machine();
-        let mut report = Report::of(request, &*problem, on, name, &run, began.elapsed());
+        let bound = run.complete.then(|| engine::bound(&*problem, on));
+        let mut report = Report::of(request, &*problem, on, name, &run, bound);
+        report.wall_seconds = wall.as_secs_f64();
+        report.faults = on.faults.map(|_| self.setting.faults());
         report.explain = self.output.explain;
         let delivered = deliver(&if self.output.json {
             format!("{:#}\n", Value::Object(report.json()))

@@ -1,14 +1,13 @@
 //! The report of a simulated run, as a table and as data.
 
-use super::engine::{Machine, Simulated};
+use super::engine::{Bound, Machine, On, Simulated};
 use super::figures::Figures;
-use super::setting;
+use super::shown;
 use crate::command::app::{Answer, AnyProblem, Rates, Request};
 use crate::command::number::grouped;
 use crate::command::{balancer, place, show};
 use serde_json::{Map, Value};
-use std::time::Duration;
-use tautline::glb::{Config, PlaceRun};
+use tautline::glb::{Config, PlaceId, PlaceRun};
 
 /// A simulated run with all that is reported of it.
 pub(super) struct Report<'a> {
@@ -22,7 +21,11 @@ pub(super) struct Report<'a> {
     machine: Machine,
     tasks: u64,
     /// The duration of the simulation itself.
-    wall_seconds: f64,
+    pub wall_seconds: f64,
+    /// The requested faults.
+    pub faults: Option<String>,
+    lost: Option<PlaceId>,
+    bytes: u64,
     reports: u64,
     /// The figures.
     pub figures: Figures,
@@ -30,16 +33,18 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Evaluates `run` of the `problem` of `request` on the machine of that `name`; `wall` is the duration of the
-    /// simulation.
+    /// Evaluates `run` of the `problem` of `request` on the machine of that `name`.
     pub(super) fn of(
         request: &Request,
         problem: &dyn AnyProblem,
-        (config, machine): (Config, Machine),
+        on: On,
         name: &'a str,
         run: &'a Simulated,
-        wall: Duration,
+        bound: Option<Bound>,
     ) -> Self {
+        let On {
+            config, machine, ..
+        } = on;
         let application = request.application().name();
         let answer = Answer::of(
             application,
@@ -57,9 +62,12 @@ impl<'a> Report<'a> {
             name,
             machine,
             tasks: run.tasks,
-            wall_seconds: wall.as_secs_f64(),
+            wall_seconds: 0.0,
+            faults: None,
+            lost: run.lost,
+            bytes: run.bytes,
             reports: run.reports,
-            figures: Figures::of(run, &config, rate),
+            figures: Figures::of(run, bound, &config, rate),
             places: &run.places,
         }
     }
@@ -93,7 +101,7 @@ impl<'a> Report<'a> {
         let mut facts = self.answer.facts.clone();
         facts.extend([
             ("simulated places", self.config.places.to_string()),
-            ("machine", setting::line(self.name, &self.machine)),
+            ("machine", shown::line(self.name, &self.machine)),
             ("balancer", balancer::line(&self.config)),
         ]);
         facts.extend(self.answer.told());
@@ -116,13 +124,15 @@ impl<'a> Report<'a> {
         let crew = format!("{places} x {workers}, simulated: rates and shares are of virtual time");
         rows.extend([
             ("places x workers", crew),
-            ("machine", setting::line(self.name, &self.machine)),
+            ("machine", shown::line(self.name, &self.machine)),
             ("balancer", balancer::line(&self.config)),
         ]);
+        rows.extend(self.faults.clone().map(|faults| ("faults", faults)));
         if self.explain {
             rows.extend(balancer::reasons(&self.config));
         }
         rows.extend(self.answer.rows());
+        rows.extend(self.lost.map(|place| ("lost place", place.0.to_string())));
         let (messages, reports) = (grouped(self.figures.messages), grouped(self.reports));
         let (events, wall) = (grouped(self.figures.events), self.wall_seconds);
         rows.extend([
@@ -132,11 +142,15 @@ impl<'a> Report<'a> {
             ),
             ("virtual rate", self.answer.spell(self.rates())),
             ("efficiency", self.efficiency_line()),
-            (
-                "messages",
-                format!("{messages}, {reports} of them to find the end"),
-            ),
         ]);
+        rows.extend(self.figures.losses.rows());
+        rows.extend([(
+            "messages",
+            format!(
+                "{messages}, {reports} of them to find the end; {} bytes",
+                grouped(self.bytes)
+            ),
+        )]);
         rows.extend(self.figures.rows());
         rows.extend([(
             "events",
@@ -155,16 +169,21 @@ impl<'a> Report<'a> {
             ("wall_seconds", self.wall_seconds.into()),
             ("efficiency", self.figures.efficiency.into()),
             ("messages", self.figures.messages.into()),
+            ("bytes", self.bytes.into()),
             ("reports", self.reports.into()),
+            ("faults", self.faults.clone().into()),
+            ("lost_place", self.lost.map(|place| place.0).into()),
             ("events", self.figures.events.into()),
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
             ("config", config),
-            ("machine", setting::json(self.name, &self.machine)),
+            ("machine", shown::json(self.name, &self.machine)),
             ("per_place", place::json(self.places)),
         ] {
             object.insert(key.to_owned(), value);
         }
+        let losses = self.figures.losses.json();
+        object.extend(losses.map(|(key, value)| (key.to_owned(), value)));
         let figures = self.figures.json();
         object.extend(figures.map(|(key, value)| (key.to_owned(), value)));
         object

@@ -1,15 +1,17 @@
 //! The options of the simulated machine, for every application that runs on it.
 
+use super::bounds::{COST_MAX_NS, bounded};
+use super::engine::On;
+use super::fault::Faulty;
+use super::network::Connection;
 use crate::command::Failure;
 use crate::command::balancer::{Rules, whole};
 use clap::Args;
-use serde_json::json;
 use tautline::FileError;
-use tautline::glb::{Config, Glb, Graph, PlaceId};
+use tautline::glb::{Glb, Graph, PlaceId};
 use tautline::machines::{self, Description};
-use tautline::spelling;
 use tautline_core::lifeline::Crew;
-use tautline_sim::{Machine, Shape};
+use tautline_sim::{Cluster, Machine, Shape};
 
 /// More are refused: their tables alone would need gigabytes.
 const PLACES_MAX: u32 = 1 << 17;
@@ -17,8 +19,6 @@ const PLACES_MAX: u32 = 1 << 17;
 const PLACES_MAX_FULL: u32 = 4_096;
 /// The maximum number of threads of all places: the same.
 const THREADS_MAX: usize = 1 << 18;
-/// One second: more would overflow the virtual clock.
-const COST_MAX_NS: u64 = 1_000_000_000;
 const JITTER_MAX_PERCENT: u64 = 1_000;
 
 /// How the work is balanced, and on what.
@@ -41,6 +41,10 @@ pub(super) struct Setting {
     machine: String,
     #[command(flatten)]
     costs: Costs,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    faulty: Faulty,
 }
 
 /// Costs that override those of the machine.
@@ -77,7 +81,7 @@ struct Costs {
     /// A message to another node, over the first hop
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     far_ns: Option<u64>,
-    /// Each further hop of a torus
+    /// Each further hop: link of a torus, switch of other shapes
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     hop_ns: Option<u64>,
     /// How long a node's adapter is busy with one message to another node
@@ -86,20 +90,42 @@ struct Costs {
     /// Additional time of a message for each task of its loot
     #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
     loot_task_ns: Option<u64>,
+    /// Bandwidth of a node's adapter, bytes a microsecond; 0: unlimited. With it, --loot-task-ns is 0 unless given
+    #[arg(long, value_name = "N", value_parser = cost, allow_negative_numbers = true)]
+    mb_per_s: Option<u64>,
+    /// Bandwidth of a link between switches, bytes a microsecond; 0: unlimited, and links are not simulated
+    #[arg(long, value_name = "N", value_parser = cost, allow_negative_numbers = true)]
+    link_mb_per_s: Option<u64>,
+    /// Size of a message without its loot, bytes
+    #[arg(long, value_name = "BYTES", value_parser = cost, allow_negative_numbers = true)]
+    message_bytes: Option<u64>,
+    /// Size of a task of loot, bytes
+    #[arg(long, value_name = "BYTES", value_parser = cost, allow_negative_numbers = true)]
+    task_bytes: Option<u64>,
     /// Largest relative delay of a message, percent
     #[arg(long, value_name = "PERCENT", value_parser = jitter, allow_negative_numbers = true)]
     jitter_percent: Option<u64>,
 }
 
 impl Setting {
-    /// The balancer and the machine that the options describe, for tasks of an application that take
-    /// `task_ns` on the machine that slowdowns refer to.
-    pub(super) fn choose(&self, task_ns: u64) -> Result<(Config, Machine), Failure> {
-        let described = machines::find(&self.machine).map_err(|error| match error {
+    /// Returns the described machine.
+    pub(super) fn described(&self) -> Result<Description, Failure> {
+        machines::find(&self.machine).map_err(|error| match error {
             // The others begin with the file.
             FileError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
             _ => Failure::Usage(error.to_string()),
-        })?;
+        })
+    }
+
+    /// Returns the faults as requested.
+    pub(super) fn faults(&self) -> String {
+        self.faulty.line()
+    }
+
+    /// The balancer and the machine that the options describe, for tasks of an application that take
+    /// `task_ns` on the machine that slowdowns refer to.
+    pub(super) fn choose(&self, task_ns: u64) -> Result<On, Failure> {
+        let described = self.described()?;
         let workers = self.workers.unwrap_or(described.workers);
         // Of one place, so that only the rules are judged.
         let glb = Glb::on(&tautline::Machine::discover()).places(1);
@@ -122,8 +148,20 @@ impl Setting {
                 config.threads_of(PlaceId::HOME)
             )));
         }
-        let machine = described.machine(places, workers, described.task_ns(task_ns));
-        Ok((config, self.costs.over(machine)))
+        let mut machine = described.machine(places, workers, described.task_ns(task_ns));
+        let nodes = machine.cluster.node(PlaceId(places - 1)) + 1;
+        machine.cluster = self.connection.over(machine.cluster, nodes)?;
+        if machine.cluster.shape == Shape::Flat && self.costs.link_mb_per_s.is_some() {
+            return Err(Failure::Usage(format!(
+                "--link-mb-per-s: the network of {} has no links; see --network",
+                described.name
+            )));
+        }
+        Ok(On {
+            config,
+            machine: self.costs.over(machine),
+            faults: self.faulty.choose(places, nodes)?,
+        })
     }
 
     /// Returns the requested name of the machine.
@@ -162,6 +200,11 @@ impl Setting {
 impl Costs {
     /// Returns `machine` with the overrides.
     fn over(&self, machine: Machine) -> Machine {
+        let cluster = machine.cluster;
+        let loot_task_ns = match self.mb_per_s {
+            Some(1..) => 0,
+            _ => machine.loot_task_ns,
+        };
         Machine {
             task_ns: self.task_ns.unwrap_or(machine.task_ns),
             look_ns: self.look_ns.unwrap_or(machine.look_ns),
@@ -169,73 +212,22 @@ impl Costs {
             send_ns: self.send_ns.unwrap_or(machine.send_ns),
             split_ns: self.split_ns.unwrap_or(machine.split_ns),
             merge_ns: self.merge_ns.unwrap_or(machine.merge_ns),
-            wake_ns: self.wake_ns.unwrap_or(machine.wake_ns),
-            spin_ns: self.spin_ns.unwrap_or(machine.spin_ns),
-            near_ns: self.near_ns.unwrap_or(machine.near_ns),
-            far_ns: self.far_ns.unwrap_or(machine.far_ns),
-            hop_ns: self.hop_ns.unwrap_or(machine.hop_ns),
-            gap_ns: self.gap_ns.unwrap_or(machine.gap_ns),
-            loot_task_ns: self.loot_task_ns.unwrap_or(machine.loot_task_ns),
-            jitter_percent: self.jitter_percent.unwrap_or(machine.jitter_percent),
-            ..machine
+            loot_task_ns: self.loot_task_ns.unwrap_or(loot_task_ns),
+            message_bytes: self.message_bytes.unwrap_or(machine.message_bytes),
+            task_bytes: self.task_bytes.unwrap_or(machine.task_bytes),
+            cluster: Cluster {
+                wake_ns: self.wake_ns.unwrap_or(cluster.wake_ns),
+                spin_ns: self.spin_ns.unwrap_or(cluster.spin_ns),
+                near_ns: self.near_ns.unwrap_or(cluster.near_ns),
+                far_ns: self.far_ns.unwrap_or(cluster.far_ns),
+                hop_ns: self.hop_ns.unwrap_or(cluster.hop_ns),
+                gap_ns: self.gap_ns.unwrap_or(cluster.gap_ns),
+                mb_per_s: self.mb_per_s.unwrap_or(cluster.mb_per_s),
+                link_mb_per_s: self.link_mb_per_s.unwrap_or(cluster.link_mb_per_s),
+                jitter_percent: self.jitter_percent.unwrap_or(cluster.jitter_percent),
+                ..cluster
+            },
         }
-    }
-}
-
-/// Returns the machine in one line, under its requested name.
-pub(super) fn line(name: &str, machine: &Machine) -> String {
-    let Machine {
-        task_ns,
-        look_ns,
-        serve_ns,
-        send_ns,
-        split_ns,
-        merge_ns,
-        wake_ns,
-        spin_ns,
-        node_places,
-        shape,
-        near_ns,
-        far_ns,
-        hop_ns,
-        loot_task_ns,
-        gap_ns,
-        jitter_percent,
-    } = machine;
-    let network = match shape {
-        Shape::Flat => format!("far {far_ns}"),
-        Shape::Torus([x, y, z]) => format!("far {far_ns} + {hop_ns} a hop on {x} x {y} x {z}"),
-    };
-    format!(
-        "{name}: {node_places} places a node; ns: task {task_ns}, look {look_ns}, serve {serve_ns}, \
-         send {send_ns}, split {split_ns}, merge {merge_ns}, wake {wake_ns} after {spin_ns}, near {near_ns}, \
-         {network}, gap {gap_ns}, task of loot {loot_task_ns}; jitter {jitter_percent} %"
-    )
-}
-
-/// Returns the machine as data.
-pub(super) fn json(name: &str, machine: &Machine) -> serde_json::Value {
-    json!({
-        "name": name,
-        "task_ns": machine.task_ns, "look_ns": machine.look_ns, "serve_ns": machine.serve_ns,
-        "send_ns": machine.send_ns, "split_ns": machine.split_ns, "merge_ns": machine.merge_ns,
-        "wake_ns": machine.wake_ns, "spin_ns": machine.spin_ns, "node_places": machine.node_places,
-        "torus": match machine.shape {
-            Shape::Flat => None,
-            Shape::Torus(extents) => Some(extents),
-        },
-        "near_ns": machine.near_ns, "far_ns": machine.far_ns, "hop_ns": machine.hop_ns,
-        "gap_ns": machine.gap_ns, "loot_task_ns": machine.loot_task_ns,
-        "jitter_percent": machine.jitter_percent,
-    })
-}
-
-fn bounded(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let value = spelling::whole::<u64, { u64::MAX }>(text);
-    match value {
-        Err(reason) if !reason.starts_with("at most") => Err(reason),
-        Ok(value) if (least..=most).contains(&value) => Ok(value),
-        _ => Err(format!("from {least} to {most}")),
     }
 }
 

@@ -30,6 +30,17 @@ impl Interval {
         [a, b, c, d, e, self.low, self.high, self.depth]
     }
 
+    /// Creates what returned `words`.
+    pub(crate) fn of(words: [u32; 8]) -> Self {
+        let [a, b, c, d, e, low, high, depth] = words;
+        Self {
+            state: [a, b, c, d, e],
+            low,
+            high,
+            depth,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn tasks(&self) -> usize {
         (self.high - self.low) as usize

@@ -2,9 +2,12 @@
 
 mod interval;
 mod one;
+mod portable;
 
 use std::hint::black_box;
 use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 
 use tautline_core::glb::{Bag, Share};
 
@@ -14,7 +17,7 @@ use super::tree::{Level, Tree};
 pub(super) use interval::Interval;
 
 /// The counts of a walk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// All nodes, the root included.
     pub nodes: u64,
@@ -356,6 +359,12 @@ impl Bag for Uts {
 
     fn len(&self) -> usize {
         self.tasks
+    }
+
+    fn drop_tasks(&mut self) {
+        self.stack.clear();
+        self.top = 0;
+        self.tasks = 0;
     }
 
     fn submit(self, output: &mut Counts) {

@@ -1,6 +1,7 @@
 //! `tautline simulate --calibrate`: measures the costs of this machine, as a file for `--machine`.
 
 mod bench;
+mod check;
 
 use crate::command::app::Speed;
 use crate::command::show::object;
@@ -9,12 +10,16 @@ use bench::Spread;
 use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use tautline::machines;
 use tautline_node::Machine;
 
 /// The application whose rate a machine file contains.
 const SPEED: &str = "uts";
 /// Runs of each application; the median counts.
 const SPEED_RUNS: usize = 3;
+
+/// The tree of a check unless one is named: seconds of work.
+const CHECKED: &str = "T1L";
 
 /// The options in place of a simulation.
 #[derive(Args, Debug)]
@@ -25,6 +30,10 @@ pub(super) struct Calibrate {
     /// The measurements as one JSON object
     #[arg(long, requires = "calibrate")]
     json: bool,
+    /// Then search this tree for real, on 1 and 2 workers, 2 places and 2 ranks, beside the model with these costs
+    #[arg(long, value_name = "TREE", requires = "calibrate")]
+    #[arg(num_args = 0..=1, default_missing_value = CHECKED)]
+    check: Option<String>,
 }
 
 /// The measurements.
@@ -44,6 +53,11 @@ impl Calibrate {
     /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
         let measured = Measured::now()?;
+        if let Some(tree) = &self.check {
+            let machine = machines::parse("the measured machine", &measured.toml());
+            let machine = machine.map_err(tautline::Error::from)?;
+            return check::run(tree, &machine, self.json);
+        }
         match self.json {
             true => deliver(&format!("{:#}\n", measured.json())),
             false => deliver(&measured.toml()),

@@ -83,9 +83,14 @@ fn median(runs: &[Figures], figure: &dyn Fn(&Figures) -> Option<f64>) -> Option<
 
 type Figure = fn(&Figures) -> Option<f64>;
 
+fn bound(figures: &Figures) -> Option<f64> {
+    Some(figures.losses.bound?.efficiency)
+}
+
 /// Figures of a row: the JSON key, and the measure.
-const FIGURES: [(&str, Figure); 12] = [
+const FIGURES: [(&str, Figure); 13] = [
     ("efficiency", |it| Some(it.efficiency)),
+    ("bound", bound),
     ("virtual_seconds", |it| Some(it.virtual_seconds)),
     ("rate", |it| Some(it.rate)),
     ("messages", |it| Some(it.messages as f64)),
@@ -100,9 +105,10 @@ const FIGURES: [(&str, Figure); 12] = [
 ];
 
 /// The widths of the columns after the values: enough for every entry.
-const WIDTHS: [usize; 11] = [10, 15, 16, 9, 8, 15, 13, 15, 6, 9, 15];
-const COLUMNS: [&str; 11] = [
+const WIDTHS: [usize; 12] = [10, 8, 15, 16, 9, 8, 15, 13, 15, 6, 9, 15];
+const COLUMNS: [&str; 12] = [
     "efficiency",
+    "bound",
     "virtual seconds",
     "rate",
     "computing",
@@ -128,6 +134,7 @@ pub(super) fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str
     let percent = |figure: Figure| format!("{:.2} %", of(figure).unwrap_or_default() * 100.0);
     let cells = [
         percent(|it| Some(it.efficiency)),
+        of(bound).map_or("-".to_owned(), |bound| format!("{:.2} %", bound * 100.0)),
         format!(
             "{:.6}",
             of(|it| Some(it.virtual_seconds)).unwrap_or_default()
@@ -148,7 +155,7 @@ pub(super) fn row(axes: &[Axis], values: &[String], runs: &[Figures], unit: &str
     line(axes, values, cells)
 }
 
-fn line(axes: &[Axis], values: &[String], cells: [String; 11]) -> String {
+fn line(axes: &[Axis], values: &[String], cells: [String; 12]) -> String {
     let mut text = String::new();
     for (axis, value) in axes.iter().zip(values) {
         text += &format!("{value:>width$}  ", width = axis.width());

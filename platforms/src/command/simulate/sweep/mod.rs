@@ -36,6 +36,9 @@ pub(super) struct Sweep {
     #[arg(long, value_name = "N", conflicts_with_all = ["life", "trace"])]
     #[arg(value_parser = repeat, allow_negative_numbers = true)]
     repeat: Option<usize>,
+    /// A run with each cost of the machine halved, and one with it doubled, in place of one; with --repeat, medians
+    #[arg(long, conflicts_with_all = ["sweep", "life", "trace"])]
+    vary: bool,
     /// Draw the first sweep from left to right, a line for each value of the second
     #[arg(long, value_name = "FILE.html|.svg", requires = "sweep")]
     plot: Option<PathBuf>,
@@ -67,6 +70,16 @@ impl Sweep {
     /// Whether there is more than one run.
     pub(super) fn asked(&self) -> bool {
         !self.sweep.is_empty() || self.repeat.is_some()
+    }
+
+    /// Whether costs are varied.
+    pub(super) fn varies(&self) -> bool {
+        self.vary
+    }
+
+    /// Returns the number of runs of each point.
+    pub(super) fn repeats(&self) -> usize {
+        self.repeat.unwrap_or(1)
     }
 
     /// Returns the varied options, by names that `command` knows.
@@ -149,20 +162,25 @@ fn point_runs(
 ) -> Result<(Row, &'static str), Failure> {
     let Chosen { request, way: one } = one;
     let problem = request.problem(true)?;
-    let (config, machine) = one.setting.choose(problem.task_ns())?;
-    let repeat = one.sweep.repeat.unwrap_or(1);
+    let on = one.setting.choose(problem.task_ns())?;
+    let repeat = one.sweep.repeats();
+    let mut bound = None;
     let mut runs = Vec::with_capacity(repeat);
     let mut objects = Vec::new();
     for more in 0..repeat as u64 {
-        let seeded = tautline::glb::Config {
-            seed: config.seed.wrapping_add(more),
-            ..config
-        };
-        let on = (seeded, machine);
+        let mut on = on;
+        on.config.seed = on.config.seed.wrapping_add(more);
         let began = Instant::now();
         let run = engine::run(&*problem, on, one.output.deadline, &Recorder::default);
         let name = one.setting.machine();
-        let report = Report::of(request, &*problem, on, name, &run, began.elapsed());
+        let wall = began.elapsed();
+        if run.complete && bound.is_none() {
+            bound = Some(engine::bound(&*problem, on));
+        }
+        let known = bound.filter(|_| run.complete);
+        let mut report = Report::of(request, &*problem, on, name, &run, known);
+        report.wall_seconds = wall.as_secs_f64();
+        report.faults = on.faults.map(|_| one.setting.faults());
         if let (Err(wrong), None) = (report.answer.outcome(), &story.wrong) {
             story.wrong = Some(wrong);
         }
@@ -174,8 +192,8 @@ fn point_runs(
     if story.rows.is_empty() {
         story.title = format!("{}, simulated", problem.title());
         story.facts = problem.facts();
-        let machine = super::setting::line(one.setting.machine(), &machine);
-        let balancer = balancer::line(&config);
+        let machine = super::shown::line(one.setting.machine(), &on.machine);
+        let balancer = balancer::line(&on.config);
         story.facts.extend([
             ("first point's machine", machine),
             ("first point's balancer", balancer),

@@ -1,0 +1,111 @@
+//! Balanced computations over the ranks of a program.
+
+use crate::Result;
+use crate::error::Error;
+use crate::glb::{Bag, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
+use crate::sum::Sum;
+use crate::world::World;
+use std::ops::AddAssign;
+use std::panic::Location;
+use tautline_core::task::{Across as Ranks, Balance};
+use tautline_core::wire::Portable;
+
+/// A balanced computation over all ranks of a [`World`], created by [`Glb::across`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing runs before `run`"]
+pub struct Across<'a, 'w, F> {
+    glb: Glb<'a, F>,
+    world: &'w World,
+}
+
+impl<'a, F> Glb<'a, F> {
+    /// Runs over all ranks of `world`. The settings are those of each rank, which all should have alike: with two places of
+    /// three workers, four ranks have eight places and 24 workers.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// let runs = world::loopback(3, |world| {
+    ///     let glb = Glb::new().workers(1).pinned(false);
+    ///     let run = glb.across(world).sum(0..100u64, |n, _todo| n)?;
+    ///     Ok::<_, tautline::Error>((run.output, run.places.len()))
+    /// });
+    /// for run in runs {
+    ///     assert_eq!(run?, (4950, 3));
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// Each rank needs a runtime of its own: one that is [lent](crate::Runtime::glb) must not serve two ranks of a process.
+    pub fn across<'w>(mut self, world: &'w World) -> Across<'a, 'w, F> {
+        // A clone would share its runtime with the original, perhaps at another rank.
+        self.renew();
+        Across { glb: self, world }
+    }
+}
+
+impl<F> Across<'_, '_, F> {
+    /// Runs rank 0's `bag` to the end; the other ranks' are dropped. Every rank makes this call, and ends with the same
+    /// output and statistics. `shared` creates the value that the workers of a place of this rank share; the bags
+    /// submit to `output`.
+    ///
+    /// If a rank stops the computation, all stop, and the output is what all of them had found.
+    ///
+    /// A bag of the program's own derives `Serialize` and `Deserialize`, and owns its data; what it only reads belongs into `shared`. Its
+    /// encoding is at most 256 MiB. It should implement [`drop_tasks`](Bag::drop_tasks), or the result of a computation that was stopped carries
+    /// all tasks that were left. Observers are those of this rank. Several threads of a rank that run computations over one world must do
+    /// so in the same order as those of the other ranks.
+    ///
+    /// # Errors
+    /// A setting out of bounds, or a file that cannot be written: then this rank should end, as the others wait until it does. While it runs: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
+    ///
+    /// # Panics
+    /// With the payload of the first panic of a task at this rank, after its workers have stopped.
+    #[track_caller]
+    pub fn run<B, O>(
+        &self,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        output: B::Output,
+    ) -> Result<Run<B::Output, O>>
+    where
+        B: Bag + Portable + 'static,
+        O: Observer,
+        F: Fn(PlaceId, WorkerId) -> O,
+    {
+        let site = Location::caller();
+        let (runtime, config) = self.glb.started()?;
+        let alone = Control::new();
+        let balance = Balance {
+            config,
+            control: self.glb.stopped_by().unwrap_or(&alone),
+            deadline: self.glb.time_limit(),
+            observe: self.glb.observer(),
+        };
+        let exchange = self.world.exchange();
+        let ranks = Ranks { exchange, site };
+        let run = runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));
+        run.map_err(Error::Ranks)
+    }
+
+    /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as [`Glb::sum`] does. Every rank has
+    /// its own `task`, which must own what it uses.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    #[track_caller]
+    pub fn sum<T, S, O, D>(&self, roots: impl IntoIterator<Item = T>, task: D) -> Result<Run<S, O>>
+    where
+        F: Fn(PlaceId, WorkerId) -> O,
+        O: Observer,
+        T: Portable + 'static,
+        S: AddAssign + Default + Portable + 'static,
+        D: Fn(T, &mut Local<T>) -> S + Clone + Send + Sync + 'static,
+    {
+        self.run(Sum::of(roots), |_| task.clone(), S::default())
+    }
+}

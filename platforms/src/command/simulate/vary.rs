@@ -1,0 +1,190 @@
+//! How much an efficiency follows from each cost: runs with half of it, and with twice as much.
+
+use super::engine::{self, Machine, On};
+use super::{Outcome, Virtual, shown};
+use crate::command::app::{AnyProblem, Request};
+use crate::command::number::grouped;
+use crate::command::{Failure, balancer, deliver};
+use serde_json::{Value, json};
+use tautline::machines::{Figure, Origin};
+use tautline::story::Recorder;
+
+/// A cost of a machine: its name, the keys of the figures that it follows from, and where it is.
+type Cost = (
+    &'static str,
+    &'static [&'static str],
+    fn(&mut Machine) -> &mut u64,
+);
+
+const COSTS: [Cost; 19] = [
+    ("task_ns", &SPEEDS, |it| &mut it.task_ns),
+    ("look_ns", &["costs.look_ns"], |it| &mut it.look_ns),
+    ("serve_ns", &["costs.serve_ns"], |it| &mut it.serve_ns),
+    ("send_ns", &["costs.send_ns"], |it| &mut it.send_ns),
+    ("split_ns", &["costs.split_ns"], |it| &mut it.split_ns),
+    ("merge_ns", &["costs.merge_ns"], |it| &mut it.merge_ns),
+    ("wake_ns", &["costs.wake_ns"], |it| &mut it.cluster.wake_ns),
+    ("spin_ns", &["costs.wake_ns"], |it| &mut it.cluster.spin_ns),
+    ("near_ns", &["network.near_ns"], |it| {
+        &mut it.cluster.near_ns
+    }),
+    ("far_ns", &["network.far_ns"], |it| &mut it.cluster.far_ns),
+    ("hop_ns", &["network.hop_ns"], |it| &mut it.cluster.hop_ns),
+    ("gap_ns", &["network.gap_ns"], |it| &mut it.cluster.gap_ns),
+    ("loot_task_ns", &["network.loot_task_ns"], |it| {
+        &mut it.loot_task_ns
+    }),
+    ("mb_per_s", &["network.mb_per_s"], |it| {
+        &mut it.cluster.mb_per_s
+    }),
+    ("link_mb_per_s", &["network.link_mb_per_s"], |it| {
+        &mut it.cluster.link_mb_per_s
+    }),
+    ("jitter_percent", &["network.jitter_percent"], |it| {
+        &mut it.cluster.jitter_percent
+    }),
+    ("rank_message_ns", &["ranks.message_ns"], |it| {
+        &mut it.cluster.ranks.message_ns
+    }),
+    ("encode_mb_per_s", &["ranks.encode_mb_per_s"], |it| {
+        &mut it.cluster.ranks.encode_mb_per_s
+    }),
+    ("decode_mb_per_s", &["ranks.decode_mb_per_s"], |it| {
+        &mut it.cluster.ranks.decode_mb_per_s
+    }),
+];
+
+/// The task's time follows from one of them.
+const SPEEDS: [&str; 3] = [
+    "speed.slowdown",
+    "speed.uts_binomial_nodes_per_s",
+    "speed.uts_geometric_nodes_per_s",
+];
+
+/// The efficiencies with one cost halved, and with it doubled.
+struct Row {
+    name: &'static str,
+    value: u64,
+    origin: String,
+    varied: [f64; 2],
+}
+
+/// Runs the requested application as described, and with each cost halved and doubled.
+pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
+    let problem = request.problem(true)?;
+    let on = given.setting.choose(problem.task_ns())?;
+    let figures = given.setting.described()?.figures;
+    let runs = |on: On| efficiencies(given, &*problem, on);
+    let usual = runs(on)?;
+    let (name, quiet) = (given.setting.machine(), given.output.json);
+    if !quiet {
+        deliver(&head(&problem.title(), name, &on, &usual))?;
+    }
+    let mut rows = Vec::new();
+    for (key, of, cost) in COSTS {
+        let mut varied = [on; 2];
+        let value = *cost(&mut varied[0].machine);
+        if value == 0 {
+            continue;
+        }
+        *cost(&mut varied[0].machine) = value.div_ceil(2);
+        *cost(&mut varied[1].machine) = value.saturating_mul(2);
+        let [half, twice] = varied.map(runs);
+        let row = Row {
+            name: key,
+            value,
+            origin: origin(&figures, of, value),
+            varied: [median(&half?), median(&twice?)],
+        };
+        if !quiet {
+            deliver(&row.line(median(&usual)))?;
+        }
+        rows.push(row.json());
+    }
+    if !quiet {
+        return Ok(());
+    }
+    let object = json!({
+        "application": request.application().name(), "machine": shown::json(name, &on.machine),
+        "config": balancer::json(&on.config, false), "places": on.config.places,
+        "workers": on.config.workers, "repeat": usual.len(),
+        "efficiency": {"min": usual[0], "median": median(&usual), "max": usual[usual.len() - 1]},
+        "vary": rows,
+    });
+    deliver(&format!("{object:#}\n"))
+}
+
+/// Returns the efficiencies with every seed, in order.
+fn efficiencies(given: &Virtual, problem: &dyn AnyProblem, on: On) -> Result<Vec<f64>, Failure> {
+    let seed = |more: usize| {
+        let mut on = on;
+        on.config.seed = on.config.seed.wrapping_add(more as u64);
+        let run = engine::run(problem, on, given.output.deadline, &Recorder::default);
+        let verdict = problem.findings(&run.output, run.complete).verdict;
+        verdict.unwrap_or(Ok(())).map_err(Failure::Check)?;
+        Ok(run.efficiency)
+    };
+    let all: Result<Vec<f64>, Failure> = (0..given.sweep.repeats()).map(seed).collect();
+    let mut all = all?;
+    all.sort_by(f64::total_cmp);
+    Ok(all)
+}
+
+/// The median; of an even number the upper one.
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}
+
+/// Returns where a cost of this value comes from.
+fn origin(figures: &[Figure], keys: &[&str], value: u64) -> String {
+    let known = figures
+        .iter()
+        .find(|figure| keys.contains(&figure.key.as_str()));
+    let is_same = |figure: &&Figure| figure.value == value as f64 || keys == SPEEDS;
+    match known.filter(is_same).map(|figure| &figure.origin) {
+        Some(Origin::Source(source)) => source.clone(),
+        Some(Origin::Assumed(reason)) => format!("assumed: {reason}"),
+        Some(Origin::Discovered) => "discovered".to_owned(),
+        Some(Origin::Unsaid) => "the machine's file, without a source".to_owned(),
+        None => "given".to_owned(),
+    }
+}
+
+fn head(title: &str, name: &str, on: &On, usual: &[f64]) -> String {
+    let [least, median, most] =
+        [usual[0], median(usual), usual[usual.len() - 1]].map(|share| share * 100.0);
+    let seeds = match usual.len() {
+        1 => "one seed; see --repeat".to_owned(),
+        seeds => format!("median of {seeds} seeds, {least:.2} to {most:.2} %"),
+    };
+    format!(
+        "{title}, simulated\nmachine     {}\nbalancer    {}\nefficiency  {median:.2} %, {seeds}\n\n\
+         {:<15}  {:>13}  {:>19}  {:>19}  origin\n",
+        shown::line(name, &on.machine),
+        balancer::line(&on.config),
+        "cost",
+        "value",
+        "halved",
+        "doubled"
+    )
+}
+
+impl Row {
+    fn line(&self, usual: f64) -> String {
+        let cell = |share: f64| {
+            let (percent, change) = (share * 100.0, (share - usual) * 100.0);
+            format!("{percent:.2} %  {change:+.2}")
+        };
+        let [half, twice] = self.varied.map(cell);
+        let (name, value, origin) = (self.name, grouped(self.value), &self.origin);
+        format!("{name:<15}  {value:>13}  {half:>19}  {twice:>19}  {origin}\n")
+    }
+
+    fn json(&self) -> Value {
+        let [half, twice] = self.varied;
+        json!({
+            "cost": self.name, "value": self.value, "origin": self.origin,
+            "halved": half, "doubled": twice,
+        })
+    }
+}

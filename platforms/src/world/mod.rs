@@ -1,0 +1,234 @@
+//! The ranks of a program: what a computation over several memories runs on.
+//!
+//! Every rank runs the same program, and makes the same calls over the world in the same order. At present all ranks
+//! are in one process ([`loopback`]); each has its own workers, and only encoded values pass between them.
+#![forbid(unsafe_code)]
+
+mod any;
+mod waiting;
+
+pub use tautline_core::Rank;
+pub use tautline_core::port::{Bell, Link, Lost};
+pub use tautline_core::task::Ended;
+pub use tautline_core::wire::Portable;
+
+use crate::environment;
+use crate::watch::{DUMP_VARIABLE, Printer};
+use any::AnyLink;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tautline_core::port::Spin;
+use tautline_core::wire::Exchange;
+use tautline_node::Loopback;
+use waiting::Patience;
+pub use waiting::Waiting;
+
+/// The longest time between two looks, in nanoseconds: whether a computation without work at this rank was stopped from outside. What a
+/// link brings ends a wait at once.
+const LOOK_NS: u64 = 50_000_000;
+
+/// The longest time without progress while a rank sends what waits when its program ends.
+const GOODBYE: Duration = Duration::from_secs(10);
+
+/// The ranks of a program, seen from one of them.
+///
+/// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
+/// do, but polls about 20 times a second.
+pub struct World {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    /// Prints for which ranks this one waits.
+    _printer: Option<Printer>,
+}
+
+/// What a world shares with its thread.
+struct Shared {
+    exchange: Exchange<AnyLink>,
+    ends: AtomicBool,
+    patience: Patience,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.rank(), self.ranks())
+    }
+}
+
+/// Runs `program` as each of `ranks` ranks, on as many threads of this process, and returns the results by rank.
+///
+/// ```
+/// use tautline::prelude::*;
+/// use tautline::uts::{Counts, Tree, Uts, named};
+/// use tautline::world;
+///
+/// let params = named::find("T3")?.params;
+/// let tree = || Tree::new(params).expect("a published tree");
+/// let runs = world::loopback(2, |world| {
+///     let glb = Glb::new().workers(1).pinned(false);
+///     glb.across(world).run(Uts::root(&tree()), |_place| tree(), Counts::default())
+/// });
+/// for run in runs {
+///     assert_eq!(run?.output.nodes, 4_112_897);
+/// }
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
+/// # Panics
+/// With the panic of a rank, after all have ended; or if `ranks` is 0.
+pub fn loopback<T: Send>(ranks: u32, program: impl Fn(&World) -> T + Sync) -> Vec<T> {
+    over(Loopback::new(ranks), program)
+}
+
+/// As [`loopback`], over other links: one for each rank.
+///
+/// # Panics
+/// With the panic of a rank, after all have ended.
+pub fn over<T: Send, L: Link + Send + 'static>(
+    links: impl IntoIterator<Item = L>,
+    program: impl Fn(&World) -> T + Sync,
+) -> Vec<T> {
+    let program = &program;
+    thread::scope(|scope| {
+        let start = |link| scope.spawn(move || program(&World::of(link)));
+        let ranks: Vec<_> = links.into_iter().map(start).collect();
+        let ended: Vec<_> = ranks
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect();
+        let unwound = |panic| std::panic::resume_unwind(panic);
+        ended
+            .into_iter()
+            .map(|rank| rank.unwrap_or_else(unwound))
+            .collect()
+    })
+}
+
+impl World {
+    /// Joins the ranks that `link` connects.
+    ///
+    /// # Panics
+    /// If the system refuses a thread.
+    pub fn of(link: impl Link + Send + 'static) -> Self {
+        let shared = Arc::new(Shared {
+            exchange: Exchange::new(AnyLink::of(link), Spin),
+            ends: AtomicBool::new(false),
+            patience: Patience::default(),
+        });
+        let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
+        let here = shared.exchange.here();
+        let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
+        let thread = named.spawn(move || {
+            let carried = &*carried;
+            // Encoding and decoding are the program's code. If they panic, the channels end, and the receivers learn it.
+            if catch_unwind(AssertUnwindSafe(|| carry(carried))).is_err() {
+                carry(carried);
+            }
+        });
+        // Builders of runtimes report what is wrong with the variable.
+        let is_dumped = environment::flag(DUMP_VARIABLE).unwrap_or(false);
+        let describe = move || match described.patience.waiting() {
+            Some(waiting) => format!("tautline: {waiting}\n"),
+            None => format!("tautline: {here}: waits for no rank to make its call\n"),
+        };
+        let printer = is_dumped.then(|| Printer::start(describe).ok());
+        Self {
+            shared,
+            thread: Some(thread.expect("a thread for the link")),
+            _printer: printer.flatten(),
+        }
+    }
+
+    /// Limits how long this rank waits until the others make the call that it has made. Behind the limit the computation ends with an
+    /// error that names the ranks that have not, and all channels between the ranks with it. Without a limit, the default, it
+    /// waits for ever for a rank that does something else and does not end.
+    ///
+    /// ```
+    /// use std::sync::Barrier;
+    /// use std::time::Duration;
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// let ended = Barrier::new(2);
+    /// let errors = world::loopback(2, |world| {
+    ///     world.wait_at_most(Duration::from_millis(100));
+    ///     let sum = || Glb::new().workers(1).pinned(false).across(world).sum(0..100u64, |n, _| n);
+    ///     let error = world.is_home().then(|| sum().map(|run| run.output).unwrap_err().to_string());
+    ///     // Rank 1 neither makes the call nor ends before rank 0 has given up.
+    ///     ended.wait();
+    ///     error
+    /// });
+    /// let error = errors[0].as_ref().expect("that of rank 0");
+    /// assert!(error.ends_with("rank 1 has not opened it within 100.0ms"), "{error}");
+    /// ```
+    pub fn wait_at_most(&self, limit: Duration) {
+        self.shared.patience.limit(limit);
+    }
+
+    /// Returns for which ranks this one waits to make the call that it has made, if it does.
+    /// With the variable [`TAUTLINE_DUMP`](crate::watch) it is printed upon `SIGUSR1`.
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.shared.patience.waiting()
+    }
+
+    /// Returns the rank of the caller.
+    pub fn rank(&self) -> Rank {
+        self.exchange().here()
+    }
+
+    /// Returns the number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.exchange().ranks()
+    }
+
+    /// Whether the caller is rank 0, which starts with the work and reports the result.
+    pub fn is_home(&self) -> bool {
+        self.rank() == Rank(0)
+    }
+
+    pub(crate) fn exchange(&self) -> &Exchange<AnyLink> {
+        &self.shared.exchange
+    }
+}
+
+impl Drop for World {
+    /// Sends what waits, and leaves: the other ranks do not take this one for lost.
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with Acquire in carry; no mutant: the flag publishes nothing else.
+        self.shared.ends.store(true, Ordering::Release);
+        self.exchange().wake();
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic of that thread was reported by its hook; a second one here would abort the process.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Sends and receives until the world ends.
+fn carry(shared: &Shared) {
+    let Shared {
+        exchange,
+        ends,
+        patience,
+    } = shared;
+    // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
+    while !ends.load(Ordering::Acquire) {
+        if exchange.wait(LOOK_NS).is_err() {
+            // It has reached the receivers of all channels; those opened from now on get it at the next look.
+            thread::park_timeout(Duration::from_nanos(LOOK_NS));
+        }
+        exchange.nudge();
+        patience.look(exchange);
+    }
+    let mut since = Instant::now();
+    while matches!(exchange.leave(), Ok(false)) && since.elapsed() < GOODBYE {
+        match exchange.turn() {
+            Ok(true) => since = Instant::now(),
+            _ => thread::yield_now(),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Waiting for ranks that do not make the same call.
+
+use super::any::AnyLink;
+use super::{LOOK_NS, Rank};
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tautline_core::wire::{Cause, Error, Exchange};
+
+/// That a rank waits for others to make the same call. Displayed as one line that names them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The error that it would be.
+    error: Error,
+    since: Instant,
+}
+
+impl Waiting {
+    /// Returns the ranks that have not made the call, as far as this one knows: it hears of up to 32 ranks, or else of
+    /// those next to it in a tree.
+    pub fn ranks(&self) -> Vec<Rank> {
+        let mut ranks = vec![self.error.peer];
+        if let Cause::Absent { others, .. } = &self.error.cause {
+            ranks.extend(others);
+        }
+        ranks
+    }
+
+    /// Returns for how long the rank has waited.
+    pub fn elapsed(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    fn error(&self) -> Error {
+        let mut error = self.error.clone();
+        if let Cause::Absent { within, .. } = &mut error.cause {
+            *within = Some(self.elapsed());
+        }
+        error
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error().fmt(f)
+    }
+}
+
+/// How long a rank waits for others.
+#[derive(Debug, Default)]
+pub(super) struct Patience(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    limit: Option<Duration>,
+    waiting: Option<Waiting>,
+    looked: Option<Instant>,
+}
+
+impl Patience {
+    pub(super) fn limit(&self, limit: Duration) {
+        self.state().limit = Some(limit);
+    }
+
+    pub(super) fn waiting(&self) -> Option<Waiting> {
+        self.state().waiting.clone()
+    }
+
+    /// Looks, now and then, which ranks have not come; ends the channels if they have not within the limit.
+    pub(super) fn look(&self, exchange: &Exchange<AnyLink>) {
+        let now = Instant::now();
+        let mut state = self.state();
+        let is_recent = |looked| now - looked < Duration::from_nanos(LOOK_NS) / 2;
+        if state.looked.is_some_and(is_recent) {
+            return;
+        }
+        state.looked = Some(now);
+        let absent = exchange.absent();
+        let waited = state.waiting.take();
+        state.waiting = absent.map(|error| Waiting {
+            // The first ranks may have come meanwhile.
+            since: match waited {
+                Some(waited) if waited.error.channel == error.channel => waited.since,
+                _ => now,
+            },
+            error,
+        });
+        let (limit, waiting) = (state.limit, state.waiting.clone());
+        drop(state);
+        if let (Some(limit), Some(waiting)) = (limit, waiting)
+            && now - waiting.since >= limit
+        {
+            let mut error = waiting.error;
+            if let Cause::Absent { within, .. } = &mut error.cause {
+                *within = Some(limit);
+            }
+            exchange.fail(&error);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is consistent between any two statements that change it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

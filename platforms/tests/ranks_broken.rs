@@ -1,0 +1,355 @@
+//! Balanced computations over ranks that are lost, that cancel, or whose messages are garbled: every rank ends, with an error
+//! that names the rank.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+use tautline::glb::{Control, Local, Reason, Run};
+use tautline::prelude::*;
+use tautline::world::{self, Ended, World};
+use tautline_core::Rank;
+use tautline_core::glb::Config;
+use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::task::{Across, Balance};
+use tautline_core::wire::{Exchange, seal};
+use tautline_node::Loopback;
+
+const RANKS: u32 = 3;
+
+fn glb() -> Glb<'static> {
+    Glb::new().places(1).workers(1).pinned(false)
+}
+
+/// Tasks without an end, counted where they run.
+fn counted(
+    done: &Arc<AtomicU64>,
+) -> impl Fn(u64, &mut Local<u64>) -> u64 + Clone + 'static + use<> {
+    let done = Arc::clone(done);
+    move |n, todo| {
+        done.fetch_add(1, Relaxed);
+        todo.extend([n + 1, n + 2].into_iter().take(2 - (n % 5 == 0) as usize));
+        1
+    }
+}
+
+/// A link that is cut: the other ranks lose this one, and this one loses them.
+struct Cut {
+    link: Option<Loopback>,
+    here: Rank,
+    bell: <Loopback as Link>::Bell,
+    is_cut: Arc<AtomicBool>,
+    reported: u32,
+}
+
+impl Cut {
+    fn new(link: Loopback, is_cut: &Arc<AtomicBool>) -> Self {
+        Self {
+            here: link.here(),
+            bell: link.bell(),
+            link: Some(link),
+            is_cut: Arc::clone(is_cut),
+            reported: 0,
+        }
+    }
+
+    fn link(&mut self) -> Option<&mut Loopback> {
+        if self.is_cut.load(Relaxed) {
+            self.link = None;
+        }
+        self.link.as_mut()
+    }
+}
+
+impl Link for Cut {
+    type Bell = <Loopback as Link>::Bell;
+
+    fn here(&self) -> Rank {
+        self.here
+    }
+
+    fn ranks(&self) -> u32 {
+        RANKS
+    }
+
+    fn bell(&self) -> Self::Bell {
+        self.bell.clone()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        if let Some(link) = self.link() {
+            link.send(to, parcel);
+        }
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        if let Some(link) = self.link() {
+            return link.poll(take);
+        }
+        let mut others = (0..RANKS).map(Rank).filter(|rank| *rank != self.here);
+        let lost = others.nth(self.reported as usize);
+        self.reported += 1;
+        let doing = "being cut off";
+        lost.map_or(Ok(false), |rank| Err(Lost { rank, doing }))
+    }
+
+    fn arm(&mut self) -> bool {
+        self.link().is_some_and(Loopback::arm)
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.link.as_ref().map_or(0, |link| link.unsent(to))
+    }
+}
+
+/// Whichever rank is lost in the middle, the others end with an error that names it, after they have worked.
+#[test]
+fn the_loss_of_a_rank_is_an_error_that_names_it() {
+    for lost in 0..RANKS {
+        let cuts: Vec<_> = (0..RANKS)
+            .map(|_| Arc::new(AtomicBool::new(false)))
+            .collect();
+        let done: Vec<_> = (0..RANKS).map(|_| Arc::new(AtomicU64::new(0))).collect();
+        let links = Loopback::new(RANKS).into_iter().zip(&cuts);
+        let links: Vec<_> = links.map(|(link, cut)| Cut::new(link, cut)).collect();
+        let messages = world::over(links, |world: &World| {
+            let here = world.rank();
+            let (cut, all) = (Arc::clone(&cuts[here.index()]), done.clone());
+            let task = counted(&done[here.index()]);
+            let run = glb().across(world).sum([1_u64], move |n, todo| {
+                // In the middle: every rank has got work.
+                if here.0 == lost && all.iter().all(|done| done.load(Relaxed) > 1000) {
+                    cut.store(true, Relaxed);
+                }
+                task(n, todo)
+            });
+            run.map(|_: Run<u64>| ()).unwrap_err().to_string()
+        });
+        for (rank, message) in (0..).zip(messages) {
+            if rank == lost {
+                assert!(message.contains("being cut off"), "{message}");
+            } else {
+                let named = format!("rank {lost} was lost");
+                assert!(message.contains(&named), "rank {rank}: {message}");
+            }
+        }
+    }
+}
+
+/// Units that are never used up.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Units(u64);
+
+impl Bag for Units {
+    type Shared = Arc<AtomicU64>;
+    type Output = ();
+
+    fn process(&mut self, n: usize, done: &Self::Shared) -> usize {
+        done.fetch_add(n as u64, Relaxed);
+        n
+    }
+
+    fn split(&mut self, _: Share) -> Option<Self> {
+        let half = self.0 / 2;
+        self.0 -= half;
+        (half > 0).then_some(Self(half))
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+
+    fn len(&self) -> usize {
+        self.0 as usize
+    }
+
+    fn submit(self, (): &mut ()) {}
+}
+
+/// Runs `program` over an exchange, whose turns another thread runs.
+fn exchanged<T>(link: Loopback, program: impl FnOnce(&Exchange<Loopback>) -> T) -> T {
+    let exchange = Exchange::new(link, Spin);
+    let ends = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Relaxed) {
+                let _ = exchange.wait(1_000_000);
+                exchange.nudge();
+            }
+            while matches!(exchange.leave(), Ok(false)) {}
+        });
+        let result = program(&exchange);
+        ends.store(true, Relaxed);
+        exchange.wake();
+        result
+    })
+}
+
+/// A scope cancelled at one rank ends the computation there by the cancellation, elsewhere by an error that names the rank.
+#[test]
+fn a_cancelled_scope_reaches_all_ranks() {
+    for cancels in 0..RANKS {
+        let done = Arc::new(AtomicU64::new(0));
+        let ranks = Loopback::new(RANKS);
+        let site = std::panic::Location::caller();
+        let ended: Vec<_> = thread::scope(|scope| {
+            let one = |link: Loopback| {
+                let done = &done;
+                scope.spawn(move || {
+                    let here = link.here();
+                    let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+                    exchanged(link, |exchange| {
+                        let mut ended = None;
+                        let outcome = rt.run(|cx| {
+                            cx.finish(|cx| {
+                                if here.0 == cancels {
+                                    cx.spawn(|cx| {
+                                        while done.load(Relaxed) < 1000 {
+                                            thread::yield_now();
+                                        }
+                                        _ = cx.cancel(Reason::Found);
+                                    });
+                                }
+                                let control = Control::new();
+                                let config = Config::default().divided(1, 1);
+                                let balance = Balance::new(config, &control);
+                                let across = Across { exchange, site };
+                                let shared = |_| Arc::clone(done);
+                                let run =
+                                    cx.balance_across(&across, balance, Units(64), shared, ());
+                                ended = run.err();
+                            })
+                        });
+                        (ended.unwrap(), outcome.is_err())
+                    })
+                })
+            };
+            let running: Vec<_> = ranks.into_iter().map(one).collect();
+            running
+                .into_iter()
+                .map(|rank| rank.join().unwrap())
+                .collect()
+        });
+        for (rank, (ended, is_cancelled)) in (0..).zip(ended) {
+            assert_eq!(is_cancelled, rank == cancels);
+            match ended {
+                Ended::Cancelled(cancelled) if rank == cancels => {
+                    assert_eq!(cancelled.reason, Reason::Found);
+                }
+                Ended::Abandoned(from) => {
+                    assert_eq!((from, rank == cancels), (Rank(cancels), false))
+                }
+                ended => panic!("rank {rank}: {ended}"),
+            }
+        }
+    }
+}
+
+/// Changes the body of the first message for which it returns true.
+type Forge = fn(&mut [u8]) -> bool;
+
+/// A link of which one message to another rank is changed, with its check.
+struct Forged {
+    link: Loopback,
+    forge: Option<Forge>,
+    sent: Vec<u64>,
+}
+
+/// Bytes of the head of a parcel, where it has its sort, and the sort of messages.
+const HEAD: usize = 16;
+const SORT_AT: usize = 12;
+const MESSAGE: u8 = 2;
+
+impl Link for Forged {
+    type Bell = <Loopback as Link>::Bell;
+
+    fn here(&self) -> Rank {
+        self.link.here()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.link.ranks()
+    }
+
+    fn bell(&self) -> Self::Bell {
+        self.link.bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        let mut parcel = parcel.to_vec();
+        let number = &mut self.sent[to.index()];
+        if parcel[SORT_AT] == MESSAGE && self.forge.is_some_and(|forge| forge(&mut parcel[HEAD..]))
+        {
+            self.forge = None;
+            seal(*number, &mut parcel);
+        }
+        *number += 1;
+        self.link.send(to, &parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        self.link.poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        self.link.arm()
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.link.unsent(to)
+    }
+}
+
+/// A message between ranks that no correct rank sends ends the computation by an error that names the sender, never by a panic.
+#[test]
+fn a_garbled_message_between_ranks_names_its_sender() {
+    // Bodies: the kind of message (0: between places, with its kind; 2: the ending; 4: of the end), then its fields.
+    let forges: [(&str, u32, Forge); 4] = [
+        ("the number of a report", 1, |body| {
+            let is_report = body.starts_with(&[0, 3]);
+            is_report.then(|| body[2] = 0).is_some()
+        }),
+        ("an answer for a request", 1, |body| {
+            let is_request = body.len() == 3 && body.starts_with(&[0, 0]);
+            is_request
+                .then(|| body.copy_from_slice(&[0, 1, 0]))
+                .is_some()
+        }),
+        ("an ending for a request", 2, |body| {
+            let is_request = body.len() == 3 && body.starts_with(&[0, 0]);
+            is_request
+                .then(|| body.copy_from_slice(&[2, 1, 0]))
+                .is_some()
+        }),
+        ("the number of a round", 1, |body| {
+            let is_round = body.starts_with(&[4, 0, 0]);
+            is_round.then(|| body[2] = 9).is_some()
+        }),
+    ];
+    for (what, forger, forge) in forges {
+        let links = Loopback::new(RANKS).into_iter().map(|link| Forged {
+            forge: (link.here().0 == forger).then_some(forge),
+            sent: vec![0; RANKS as usize],
+            link,
+        });
+        let links: Vec<_> = links.collect();
+        let messages = world::over(links, |world| {
+            let climbs = |n: u32, todo: &mut Local<u32>| {
+                todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));
+                u64::from(n == 0)
+            };
+            let glb = glb().deadline(Duration::from_secs(60)).across(world);
+            let run = glb.sum([22_u32], climbs);
+            run.map(|run: Run<u64>| format!("{:?}", run.stopped))
+                .map_err(|e| e.to_string())
+        });
+        let named = format!("rank {forger}: ");
+        let names = |message: &Result<String, String>| {
+            message
+                .as_ref()
+                .is_err_and(|message| message.starts_with(&named))
+        };
+        assert!(messages.iter().any(names), "{what}: {messages:?}");
+        assert!(messages.iter().all(Result::is_err), "{what}: {messages:?}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Ranks that do not come: what is reported of them, and the limit of a wait.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+use tautline::prelude::*;
+use tautline::world::{self, Rank, World};
+
+fn sum(world: &World) -> tautline::Result<u64> {
+    let glb = Glb::new().workers(1).pinned(false).across(world);
+    glb.sum(0..100u64, |n, _| n).map(|run| run.output)
+}
+
+/// Ranks 2 and 3 neither make the call nor end before the others have their error.
+#[test]
+fn a_limit_ends_the_wait_for_a_rank_that_does_not_come() {
+    let ended = Barrier::new(4);
+    let errors = world::loopback(4, |world| {
+        world.wait_at_most(Duration::from_millis(200));
+        let comes = world.rank().0 < 2;
+        let error = comes.then(|| sum(world).unwrap_err().to_string());
+        ended.wait();
+        // A rank that comes too late gets the same error.
+        error.unwrap_or_else(|| sum(world).unwrap_err().to_string())
+    });
+    for error in errors {
+        let named = "rank 2, rank 3 have not opened it within 200.0ms";
+        assert!(
+            error.contains("channel 0 (balanced computation)"),
+            "{error}"
+        );
+        assert!(error.ends_with(named), "{error}");
+    }
+}
+
+/// Without a limit, the rank that is awaited is reported.
+#[test]
+fn the_awaited_rank_is_reported() {
+    let comes = Barrier::new(2);
+    let sums = world::loopback(3, |world| match world.rank() {
+        Rank(0) => thread::scope(|threads| {
+            let sum = threads.spawn(|| sum(world));
+            // Until rank 2 has come, and is no longer among them.
+            let waiting = loop {
+                let waiting = world.waiting();
+                match waiting {
+                    Some(waiting) if waiting.ranks() == [Rank(1)] => break waiting,
+                    _ => thread::yield_now(),
+                }
+            };
+            comes.wait();
+            let line = waiting.to_string();
+            let start =
+                "rank 0: channel 0 (balanced computation): rank 1 has not opened it within ";
+            assert!(line.starts_with(start), "{line}");
+            let sum = sum.join().expect("no panic");
+            while world.waiting().is_some() {
+                thread::yield_now();
+            }
+            sum
+        }),
+        Rank(1) => {
+            comes.wait();
+            sum(world)
+        }
+        _ => sum(world),
+    });
+    for sum in sums {
+        assert_eq!(sum.expect("all ranks come"), 4950);
+    }
+}
