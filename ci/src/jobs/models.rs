@@ -9,13 +9,15 @@ use std::process::Command;
 const TESTS: &str = "verify/tests";
 /// The file whose model must be caught by loom.
 const CANARY: &str = "canary";
-/// The file that runs without loom.
+/// The explorer's file.
 pub(super) const EXPLORE: &str = "explore";
+/// The files without models, which run without loom.
+const WITHOUT_LOOM: &[&str] = &[EXPLORE, "conform"];
 
 /// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
 const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
 
-/// `cargo test` of one file of verify/tests, with loom unless the file is the explorer's or runs with shuttle.
+/// `cargo test` of one file of verify/tests, with loom unless the file holds no models or runs with shuttle.
 pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     let words = ["test", "--release", "-p", "tautline-verify", "--test", file];
     let mut command = cargo(tree, words);
@@ -23,7 +25,7 @@ pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     let own = |folder| target_dir(tree).join(folder);
     if SCHEDULES.contains(&file) {
         with_shuttle(&mut command).env("CARGO_TARGET_DIR", own("schedules"));
-    } else if file != EXPLORE {
+    } else if !WITHOUT_LOOM.contains(&file) {
         with_loom(&mut command).env("CARGO_TARGET_DIR", own("models"));
     }
     command
@@ -51,7 +53,8 @@ fn all_models(tree: &Tree, bound: Option<&str>) -> Result<Verdict> {
     let mut lines = Vec::new();
     let mut findings = Vec::new();
     for file in tree.programs(TESTS) {
-        if file == CANARY || file == EXPLORE || SCHEDULES.contains(&file.as_str()) {
+        let name = file.as_str();
+        if name == CANARY || WITHOUT_LOOM.contains(&name) || SCHEDULES.contains(&name) {
             continue;
         }
         let said = said(tree, &file, bound)?;

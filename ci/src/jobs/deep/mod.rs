@@ -85,6 +85,19 @@ const STEPS: &[Step] = &[
     tests("p7", "tautline", "counts", "the_longest_tree"),
     tests("combinations", "tautline", "counts", "every_combination"),
     tests("lifelines", "tautline-core", "lifeline", "every_radix"),
+    tests(
+        "parcels",
+        "tautline-core",
+        "wire",
+        "hostile::many_spoilt_parcels",
+    ),
+    tests(
+        "bodies",
+        "tautline-core",
+        "wire",
+        "hostile::many_spoilt_bodies",
+    ),
+    tests("fuzz", "tautline-core", "wire_fuzz", "ten_million_changed"),
     tests("pentomino", "tautline", "pentomino", "longer_one_sided"),
     tests(
         "frozen",
@@ -101,6 +114,7 @@ const STEPS: &[Step] = &[
         "rules::merge_empty_is_near",
     ),
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
+    tests("faults", "tautline-sim", "engine", "ten_thousand_seeds"),
     tests("tables", "tautline", "tables", "the_papers_own_trees"),
     tests("model", "tautline", "cost", "the_model_is_near"),
     Step {
@@ -198,7 +212,8 @@ fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
 
 /// Optimised as a release is, but for the whole-program pass, and without assertions: some measure.
 fn ignored_tests(tree: &Tree, row: &Ignored) -> Result<Verdict> {
-    let mut words = vec!["test", "--release", "-p", row.package];
+    // All features: some test programs exist with theirs only.
+    let mut words = vec!["test", "--release", "--all-features", "-p", row.package];
     match row.target {
         "" => words.push("--lib"),
         target => words.extend(["--test", target]),

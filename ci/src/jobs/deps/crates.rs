@@ -6,7 +6,14 @@ use toml::{Table, Value};
 
 const CORE: &str = "tautline-core";
 /// What the core may be built on. None of them may bring std.
-const CORE_EXTERNALS: &[&str] = &["async-task", "crossbeam-utils", "bitvec"];
+const CORE_EXTERNALS: &[&str] = &[
+    "async-task",
+    "bitvec",
+    "crossbeam-utils",
+    "postcard",
+    "serde",
+    "zerocopy",
+];
 
 /// What stands behind the door to atomics in some builds only.
 struct Checker {

@@ -22,6 +22,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
     (
         Floor::Words,
         &[
+            "channel",
             "deque",
             "phaser",
             "directory",
@@ -40,6 +41,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "relocate",
             "partition",
             "collective",
+            "wire",
         ],
     ),
     (Floor::Drivers, &["glb"]),
