@@ -15,11 +15,14 @@ pub(crate) struct Said {
     pub err: String,
 }
 
-/// `cargo WORDS…` at the root of the tree.
+/// `cargo WORDS…` at the root of the tree. A job builds once, so nothing is kept for a build after a change.
 pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
-    command.current_dir(&tree.root).args(words);
+    command
+        .current_dir(&tree.root)
+        .args(words)
+        .env("CARGO_INCREMENTAL", "0");
     command
 }
 

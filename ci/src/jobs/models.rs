@@ -32,7 +32,7 @@ pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
 }
 
 fn said(tree: &Tree, file: &str, bound: Option<&str>) -> Result<Said> {
-    let words = ["--", "--nocapture", "--test-threads=1"];
+    let words = ["--", "--nocapture"];
     let mut command = test_command(tree, file);
     if let Some(bound) = bound {
         command.env("TAUTLINE_BOUND", bound);
