@@ -252,6 +252,31 @@ fn idle_workers_are_remembered() {
     assert!((64..=256).contains(&grain), "{grain}");
 }
 
+/// A request waits half a turn of the only worker. Polls of 40 ticks and 80 requests in a million cost least, together, at
+/// turns of 1000 ticks, which are 100 tasks.
+#[test]
+fn requests_of_other_places_shorten_the_turn() {
+    let grain_with = |requests| {
+        let mut bench = from(1000);
+        for _ in 0..100 {
+            bench.log.sample += turns(bench.tuner.grain(), 40);
+            bench.log.utilization.busy += MS;
+            bench.log.requests += requests;
+            bench.now += MS;
+            bench.tuner.tick(bench.log, bench.now);
+        }
+        bench.tuner.grain()
+    };
+    assert_eq!(grain_with(0), 1000, "polling is cheap enough");
+    let grain = grain_with(80);
+    assert!((50..=200).contains(&grain), "{grain}");
+    assert_eq!(
+        grain_with(u64::MAX / 200),
+        125,
+        "polling and answering take a part in 32"
+    );
+}
+
 /// Turns that end because no task is left do not call for more tasks per turn.
 #[test]
 fn turns_that_run_dry_do_not_ask_for_more() {

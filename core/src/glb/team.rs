@@ -60,6 +60,8 @@ pub struct Team<B: Bag> {
 struct Tuned {
     tuner: Tuner,
     gauge: Gauge,
+    /// Requests from other places so far.
+    requests: u64,
     /// Whether the place has been without work since the last verdict.
     rested: bool,
 }
@@ -133,6 +135,7 @@ impl<B: Bag> Team<B> {
                 Grain::Tuned(tuning) => Some(CachePadded::new(Lock::new(Tuned {
                     tuner: Tuner::new(tuning, 0),
                     gauge: Gauge::default(),
+                    requests: 0,
                     rested: true,
                 }))),
             },
@@ -214,6 +217,7 @@ impl<B: Bag> Team<B> {
             fed: traffic.fed,
             split: traffic.split,
             emptied: traffic.emptied,
+            requests: tuned.requests,
             utilization,
             sample,
         };
@@ -274,6 +278,9 @@ impl<B: Bag> Team<B> {
         port: &impl Port<Message<B>>,
     ) {
         let (from, message) = envelope;
+        if let (Message::Request { .. }, Some(tuned)) = (&message, &self.tuned) {
+            tuned.lock(port).requests += 1;
+        }
         let served = self.with_protocol(own, me, port, |protocol, out| {
             out.tally.on_receive(&message);
             protocol.on(from, message, out)

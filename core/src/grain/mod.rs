@@ -126,6 +126,8 @@ pub struct Log {
     pub split: u64,
     /// Times that this left it empty.
     pub emptied: u64,
+    /// Requests from other places.
+    pub requests: u64,
     /// The utilization of the workers.
     pub utilization: Utilization,
     /// The sampled turns.
@@ -138,6 +140,7 @@ impl Log {
             fed: self.fed - before.fed,
             split: self.split - before.split,
             emptied: self.emptied - before.emptied,
+            requests: self.requests - before.requests,
             utilization: self.utilization.since(&before.utilization),
             sample: self.sample.since(&before.sample),
         }

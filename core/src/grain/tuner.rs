@@ -19,6 +19,10 @@ const LOOK_SHARE: u128 = 64;
 /// they gain by it, but never more than 1/8.
 const LOOK_SHARE_SHORT: u128 = 8;
 
+/// What other places lose while they wait for an answer counts this often as much as what idle workers lose, of which polling may
+/// take a quarter: the sum of polling and waiting is least where both are equal.
+const WAITING_COUNTS: u64 = 4;
+
 /// All service before the tasks of a turn, answering thieves included, may take at most 1/16: a worker that
 /// polls too often gives away loot that is hardly worth a message.
 const SERVICE_SHARE: u128 = 16;
@@ -106,12 +110,16 @@ impl Tuner {
     pub fn tick(&mut self, log: Log, now: u64) -> Option<usize> {
         let elapsed = now.saturating_sub(self.ticked);
         let since = log.since(&self.before);
+        let idle = since
+            .utilization
+            .idle
+            .saturating_add(WAITING_COUNTS.saturating_mul(waited(&since, elapsed)));
         for (known, new) in self
             .utilization
             .iter_mut()
-            .zip([since.utilization.busy, since.utilization.idle])
+            .zip([since.utilization.busy, idle])
         {
-            *known = *known - *known / FORGOTTEN + new;
+            *known = (*known - *known / FORGOTTEN).saturating_add(new);
         }
         let verdict = self.judge(&since, elapsed);
         self.before = log;
@@ -193,4 +201,17 @@ impl Tuner {
         let seldom = empty * part * slack < computing && 2 * looking * SERVICE_SHARE < computing;
         (seldom && self.grain > 1).then_some(large)
     }
+}
+
+/// Returns the ticks that other places waited for their requests to be served: a request finds the running workers
+/// anywhere in their turns, and the first that ends its own serves it.
+fn waited(log: &Log, elapsed: u64) -> u64 {
+    let sample = &log.sample;
+    let [requests, busy, elapsed] = [log.requests, log.utilization.busy, elapsed].map(u128::from);
+    let turns = u128::from(sample.turns);
+    if requests == 0 || turns == 0 {
+        return 0;
+    }
+    let turn = u128::from(sample.looking + sample.computing) / turns;
+    u64::try_from(requests * turn * elapsed / (busy + elapsed).max(1)).unwrap_or(u64::MAX)
 }
