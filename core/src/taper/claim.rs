@@ -69,10 +69,8 @@ impl Claim {
             // ORDERING: Relaxed, twice: the exchange reads the last position, so the chunk is taken
             // once. The caller's synchronisation publishes the iterations, not this word.
             let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-            let taken = self
-                .next
-                .compare_exchange_weak(start, after, success, failure);
-            match taken {
+            let next = &self.next;
+            match next.compare_exchange_weak(start, after, success, failure) {
                 Ok(_) => return Some(start..after),
                 Err(moved) => start = moved,
             }

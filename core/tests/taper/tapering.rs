@@ -201,7 +201,10 @@ fn defaults_are_the_published_constants() {
     assert!((start - 3.9).abs() < 1e-4, "{start}");
     let tenth = Q16::ratio(1, 10);
     let normal = real(Taper::chebyshev(tenth).v(Q16::whole(1)));
-    assert!((normal - real(tenth).sqrt().recip()).abs() < 2e-5, "{normal}");
+    assert!(
+        (normal - real(tenth).sqrt().recip()).abs() < 2e-5,
+        "{normal}"
+    );
 }
 
 /// The square of both sides of (4.2), for b = K_min p μ/2 and t/μ tasks: whether the chunk is large
