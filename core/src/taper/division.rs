@@ -144,7 +144,7 @@ impl Permutation {
             low ^= self.hash(round, high) & ((1 << self.low) - 1);
             high ^= self.hash(round + 1, low) & ((1 << self.high) - 1);
         }
-        high << self.low | low
+        (high << self.low) | low
     }
 
     /// The mixing function of splitmix64 (Steele, Lea and Flood 2014).
@@ -153,8 +153,8 @@ impl Permutation {
         let mut z = self
             .seed
             .wrapping_add(steps.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     }
 }

@@ -55,7 +55,7 @@ impl Q16 {
 impl fmt::Display for Q16 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0 >> FRACTION, self.0 & 0xffff);
-        write!(f, "{whole}.{:04}", fraction * 10_000 >> FRACTION)
+        write!(f, "{whole}.{:04}", (fraction * 10_000) >> FRACTION)
     }
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Q16 {
 pub(super) fn quotient(left: u64, p: u64) -> u128 {
     let (whole, rest) = (left / p, left % p);
     // The remainder is below p, which fits into 32 bits.
-    u128::from(whole) << 32 | u128::from((rest << 32) / p)
+    (u128::from(whole) << 32) | u128::from((rest << 32) / p)
 }
 
 /// Returns the least integer not below `x`, which is in Q32.
@@ -87,7 +87,7 @@ pub(super) fn times_root(v: u64, x: u128) -> u128 {
         }
         Err(_) => wide_root(x),
     };
-    u128::from(v) * u128::from(root) >> (up / 2)
+    (u128::from(v) * u128::from(root)) >> (up / 2)
 }
 
 /// The case of more than `2^31` iterations for each processor, in 128 bits.

@@ -109,8 +109,8 @@ impl Summary {
         // The squares of the distances from the whole part of the mean; not above `squares`.
         let around = self.squares - mean * (self.sum + rest);
         let fraction = (rest << 32) / n;
-        let variance = (around / n << 32) + ((around % n) << 32) / n;
-        let variance = variance.saturating_sub(fraction * fraction >> 32);
+        let variance = ((around / n) << 32) + ((around % n) << 32) / n;
+        let variance = variance.saturating_sub((fraction * fraction) >> 32);
         Some(Q16::from_bits(variance.isqrt() as u64))
     }
 

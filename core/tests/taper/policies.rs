@@ -198,7 +198,7 @@ fn the_single_chunk_is_that_of_kruskal_and_weiss() {
     let mut random = Random(5);
     for _ in 0..2_000 {
         let (n, p) = (random.of_any_length(40), 2 + random.below(1000) as u32);
-        let cv = Q16::from_bits(1 << 10 | random.of_any_length(19));
+        let cv = Q16::from_bits((1 << 10) | random.of_any_length(19));
         let h = random.of_any_length(20);
         let overhead = Overhead {
             chunk_ns: h,

@@ -7,6 +7,8 @@ use tautline_core::taper::{
 
 const ALPHA: Q16 = Q16::ratio(13, 10);
 
+type Formula = fn(f64, u64, &Instance) -> f64;
+
 fn taper(taper: Taper, left: u64, cv: Q16, cx: &Instance) -> u64 {
     Policy::Taper(taper).chunk(left, varying(cv), cx)
 }
@@ -156,7 +158,7 @@ fn fixed_point_agrees_with_floating_point() {
         let cx = Instance::new(left, p).with_min_chunk(random.of_any_length(10));
         let cv = Q16::from_bits(random.of_any_length(20));
         let epsilon = Q16::from_bits(1 + random.below(1 << 16));
-        let forms: [(Taper, fn(f64, u64, &Instance) -> f64); 3] = [
+        let forms: [(Taper, Formula); 3] = [
             (Taper::published(ALPHA), published),
             (Taper::exact(ALPHA), exact),
             (Taper::chebyshev(epsilon), exact),
@@ -215,7 +217,7 @@ fn is_within(chunk: u64, v: Q16, left: u64, cx: &Instance) -> bool {
     let distance = 2 * r + p * i128::from(cx.min_chunk()) - 2 * p * k;
     let variance = p * (p - 2) * k + r;
     let v = i128::from(v.to_bits());
-    distance <= 0 || (distance * distance << 32) <= 4 * v * v * variance
+    distance <= 0 || ((distance * distance) << 32) <= 4 * v * v * variance
 }
 
 /// The exact form is the least integer that satisfies (4.2), and its formula satisfies it in

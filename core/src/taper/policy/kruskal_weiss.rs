@@ -42,12 +42,12 @@ fn ln(p: u32) -> u64 {
     let mut mantissa = u64::from(p) << (31 - whole);
     let mut log2 = u64::from(whole);
     for _ in 0..16 {
-        mantissa = mantissa * mantissa >> 31;
+        mantissa = (mantissa * mantissa) >> 31;
         let bit = mantissa >> 32;
         mantissa >>= bit;
-        log2 = log2 << 1 | bit;
+        log2 = (log2 << 1) | bit;
     }
-    log2 * LN_2 >> 16
+    (log2 * LN_2) >> 16
 }
 
 /// Returns the integer cube root of `x`.
