@@ -33,10 +33,11 @@ const V_MAX: u64 = 1 << (31 + 16);
 /// let estimate = Estimate { mean_ns: Q16::whole(100), cv: Q16::whole(1) };
 /// let instance = Instance::new(400, 4);
 /// let chunk = |taper| Policy::Taper(taper).chunk(400, estimate, &instance);
-/// assert_eq!(chunk(Taper::default()), 83);
-/// assert_eq!(chunk(Taper::fixed(Q16::whole(3))), 62);
-/// assert!(chunk(Taper::exact(Q16::ratio(13, 10))) > 83);
-/// assert!(chunk(Taper::chebyshev(Q16::ratio(1, 10))) < 83);
+/// let [v, alpha, epsilon] = [Q16::whole(3), Q16::ratio(13, 10), Q16::ratio(1, 10)];
+/// assert_eq!(chunk(Taper::published(alpha)), 83);
+/// assert_eq!(chunk(Taper::fixed(v)), 62);
+/// assert!(chunk(Taper::exact(alpha)) > 83);
+/// assert!(chunk(Taper::chebyshev(epsilon)) < 83);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Taper {
