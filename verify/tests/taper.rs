@@ -95,7 +95,7 @@ fn claim_three_threads() {
         .check(|| each_once(Policy::Guided, 4, 3));
 }
 
-/// An attempt fails only if another thread has taken a chunk since.
+/// An attempt fails only if another thread has taken a chunk since (loom has no spurious failures).
 #[test]
 fn claim_progress() {
     Model::new("claim_progress").floor(450).check(|| {

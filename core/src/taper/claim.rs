@@ -4,7 +4,8 @@
 //! Self-scheduling by a compare-exchange (spec 2.2 of Lucco 1995): a thread computes the size of
 //! its chunk from the position, and advances the position by it; if another thread was faster, it
 //! computes the size again. The position only grows and never passes the end, so there is neither
-//! ABA nor an overflow, and a failed attempt means that another thread has taken a chunk: lock-free.
+//! ABA nor an overflow. Lock-free: apart from the spurious failures of a weak exchange, an attempt
+//! fails only if another thread has taken a chunk.
 //!
 //! # Words
 //! `next`: the first iteration that is not taken; written by any thread that takes a chunk.
@@ -56,8 +57,8 @@ impl Claim {
         self.take_with(|left| policy.chunk(left, estimate, cx))
     }
 
-    /// Takes the next chunk, whose size is `chunk` of the number of remaining iterations, clipped to
-    /// 1 and to that number. `chunk` is called once for each attempt.
+    /// Takes the next chunk, whose size is `chunk` of the number of remaining iterations, at least 1
+    /// and at most that number. `chunk` is called once for each attempt.
     #[inline]
     pub fn take_with(&self, mut chunk: impl FnMut(u64) -> u64) -> Option<Range<usize>> {
         // ORDERING: Relaxed: a stale position fails the exchange below.

@@ -57,13 +57,13 @@ impl<'a> Lag<'a> {
     }
 
     /// Assigns a chunk of `cost` to the first available processor.
+    ///
+    /// # Panics
+    /// If its finish time exceeds 64 bits.
     pub fn assign(&mut self, cost: u64) -> Fill {
         let first = self.finish.iter_mut().min();
-        // A constructor has checked that there is one.
-        let Some(first) = first else {
-            return Fill::In;
-        };
-        *first += cost;
+        let first = first.expect("checked when the schedule began");
+        *first = first.checked_add(cost).expect("a finish time of 64 bits");
         let end = *first;
         self.sum += u128::from(cost);
         let others = self.finish.len() as i128 - 1;
@@ -83,9 +83,9 @@ impl<'a> Lag<'a> {
         u128::from(self.last) * self.finish.len() as u128 - self.sum
     }
 
-    /// Returns a bound of the lag from the costs alone: corollary 3, max_i((p − 1) cost_i − fill_i),
-    /// where fill_i is the cost of all chunks after i; or lag_0 − Σ cost if that is larger, as it may
-    /// be without any excess, for which the corollary does not hold.
+    /// Returns a bound of the lag from the costs alone: corollary 3, the largest
+    /// (p − 1) cost_i − fill_i, where fill_i is the cost of all chunks after i; or lag_0 − Σ cost if
+    /// that is larger, as it may be without any excess, for which the corollary does not hold.
     pub fn bound(&self) -> u128 {
         let bound = self.exceeded.unwrap_or(i128::MIN).max(self.initial);
         // A lag is never negative.

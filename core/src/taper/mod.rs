@@ -6,7 +6,7 @@
 //! | [`Instance`], [`Overhead`] | the loop: its size, processors, minimum chunk |
 //! | [`Estimate`], [`Summary`] | the mean and variation of the times of its iterations |
 //! | [`Claim`] | the shared counter from which threads take the chunks |
-//! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness that chunks leave |
+//! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
 //! | [`Division`] | static divisions: blocked, cyclic, random |
 //!
 //! # Algorithm

@@ -234,9 +234,9 @@ fn simulated_taper_keeps_up_with_guided_and_static() {
 
 /// In each of 64 settings TAPER is near the best baseline, and no baseline is.
 ///
-/// The document's bound is 0.05, from up to 20 runs a setting. More runs exceed it in one: 0.051 with
-/// the long tasks on 16 processors, 16 for each, h = μ/2, where the published form is known to be
-/// too cautious (spec 2.4.2).
+/// The document's bound is 0.05, from up to 20 runs a setting. More runs exceed it in one setting:
+/// 0.051 with the long tasks on 16 processors, 16 for each, h = μ/2, where the published form is
+/// known to be too cautious (spec 2.4.2).
 #[test]
 fn simulated_taper_is_robust() {
     let mut losses = [0f64; 6];

@@ -175,8 +175,7 @@ fn fixed_point_agrees_with_floating_point() {
     }
 }
 
-/// v has the 16 fraction bits of its factors; and where there are 2^63 iterations, the chunk is that
-/// of wide arithmetic.
+/// Up to 2^63 iterations, in wide arithmetic.
 #[test]
 fn large_loops_agree_with_floating_point() {
     for p in [2, 3, 64, 1 << 20] {

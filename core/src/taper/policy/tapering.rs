@@ -8,9 +8,9 @@
 //! - *published* (4.4): K = T + v²/2 − v √(2T + v²/4);
 //! - *exact*: K = T + v²A/2 − v √(v²A²/4 + TA + R/p²), A = (p − 2)/p, the solution of (4.2).
 //!
-//! In both, v = α σ/μ. The published form is not the limit of the exact one that the thesis takes it
-//! for, but it is more cautious and better where times vary much (spec 2.4.2). Chebyshev's
-//! inequality (4.1) in place of a normal distribution is the exact form with α = 1/√ε.
+//! In both, v = α σ/μ. The thesis derives the published form as a limit of the exact one, which it
+//! is not; but it is more cautious, and better where times vary much (spec 2.4.2). With Chebyshev's
+//! inequality (4.1) in place of a normal distribution, the exact form has α = 1/√ε.
 
 use super::super::fixed::{Q16, ceiling, quotient, times_root};
 use super::super::summary::Estimate;
