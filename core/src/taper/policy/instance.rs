@@ -18,6 +18,8 @@ pub struct Instance {
     p: u32,
     min_chunk: u64,
     elapsed_ns: u64,
+    /// ⌊(2^64 − 1)/p⌋: a multiplication is faster than a division.
+    pub(super) reciprocal: u64,
     /// ⌈N/p⌉, at least 1.
     pub(super) block: u64,
     /// The first chunk of a trapezoid.
@@ -44,6 +46,7 @@ impl Instance {
             p,
             min_chunk: 0,
             elapsed_ns: 0,
+            reciprocal: u64::MAX / p as u64,
             block: some.div_ceil(p as u64),
             first,
             count: twice.div_ceil(first as u128 + 1) as u64,

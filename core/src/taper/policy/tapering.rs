@@ -126,7 +126,7 @@ impl Taper {
     #[inline]
     pub(super) fn chunk(&self, left: u64, estimate: Estimate, cx: &Instance) -> u64 {
         let p = u128::from(cx.p());
-        let share = quotient(left, u64::from(cx.p()));
+        let share = quotient(left, u64::from(cx.p()), cx.reciprocal);
         // K_min/2 in Q32.
         let t = share + (u128::from(cx.min_chunk()) << 31);
         let v = self.v(estimate.cv).to_bits();
@@ -150,7 +150,7 @@ impl Taper {
     pub(super) fn distance(&self, estimate: Estimate, cx: &Instance) -> u64 {
         let done =
             (u128::from(cx.elapsed_ns()) << 48).checked_div(u128::from(estimate.mean_ns.to_bits()));
-        let share = quotient(cx.n(), u64::from(cx.p()));
+        let share = quotient(cx.n(), u64::from(cx.p()), cx.reciprocal);
         let distance = share.saturating_sub(done.unwrap_or(0));
         let v = self.v(estimate.cv).to_bits();
         ceiling(distance.saturating_sub(times_root(v, distance))).max(cx.min_chunk())
