@@ -1,8 +1,8 @@
 //! The core of Tautline: `no_std`, generic over the machine.
 //!
 //! From the bottom up: [`sync`], [`port`] and [`watch`]; the lock-free structures ([`deque`], [`phaser`]); the
-//! grain tuner ([`grain`]) and the tree of memories ([`hierarchy`]); protocols as state machines
-//! without I/O ([`lifeline`], [`finish`], [`flow`]); and the drivers that programs are written
+//! grain tuner ([`grain`]), the tree of memories ([`hierarchy`]) and the chunks of loops ([`taper`]);
+//! protocols as state machines without I/O ([`lifeline`], [`finish`], [`flow`]); and the drivers that programs are written
 //! against ([`task`], [`glb`]). A module imports only from layers below its own.
 #![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
@@ -31,6 +31,7 @@ pub mod lifeline;
 pub mod phaser;
 pub mod port;
 pub mod sync;
+pub mod taper;
 #[cfg(feature = "alloc")]
 pub mod task;
 pub mod watch;

@@ -86,6 +86,12 @@ const STEPS: &[Step] = &[
     tests("combinations", "tautline", "counts", "every_combination"),
     tests("lifelines", "tautline-core", "lifeline", "every_radix"),
     tests(
+        "chunks",
+        "tautline-core",
+        "taper",
+        "policies::every_policy_covers_every_loop",
+    ),
+    tests(
         "parcels",
         "tautline-core",
         "wire",

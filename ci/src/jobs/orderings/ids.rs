@@ -84,7 +84,9 @@ fn row(comment: &str) -> Option<&str> {
 
 /// A capital letter and a number of one or two digits.
 fn is_id(word: &str) -> bool {
-    let (letter, number) = word.split_at(word.len().min(1));
+    let Some((letter, number)) = word.split_at_checked(1) else {
+        return false;
+    };
     let digits = (1..=2).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
     digits && letter.bytes().all(|b| b.is_ascii_uppercase())
 }
@@ -157,7 +159,7 @@ mod tests {
     #[test]
     fn ids_of_the_file_and_prefixed_ids_are_silent() {
         let text =
-            "// Release (chase_lev.D1, split.S1): an UltraSPARC T2, C11, (see D9)\n// `(D1)`";
+            "// Release (chase_lev.D1, split.S1): an UltraSPARC T2, C11, (see D9), σ1\n// `(D1)`";
         let split = (
             "core/src/deque/split/mod.rs",
             "//! | S1 | a | after chase_lev.D1 |",

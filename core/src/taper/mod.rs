@@ -1,0 +1,30 @@
+//! Adaptive division of a parallel loop: how many iterations a processor takes at a time.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Policy`], [`Taper`] | the next chunk from the remaining iterations: pure, integers only |
+//! | [`Instance`], [`Overhead`] | the loop: its size, processors, minimum chunk |
+//! | [`Estimate`], [`Summary`] | the mean and variation of the times of its iterations |
+//! | [`Claim`] | the shared counter from which threads take the chunks |
+//! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
+//! | [`Division`] | static divisions: blocked, cyclic, random |
+//!
+//! # Algorithm
+//! Lucco 1995, section 4, with the corrections of spec 2.3 and 2.4. All policies are functions of
+//! the number of remaining iterations, those of factoring and of trapezoid self-scheduling too, so
+//! that the shared word is a bare counter, and any thread may join or leave a loop.
+#![forbid(unsafe_code)]
+
+mod claim;
+mod division;
+mod fixed;
+mod lag;
+mod policy;
+mod summary;
+
+pub use claim::Claim;
+pub use division::{Division, Share, blocked};
+pub use fixed::Q16;
+pub use lag::{Fill, Lag};
+pub use policy::{DryRun, Instance, Overhead, Policy, Taper};
+pub use summary::{CV_START, Estimate, SAMPLES_MIN, Summary};
