@@ -28,6 +28,8 @@ pub mod hierarchy;
 mod id;
 pub mod lifeline;
 #[cfg(feature = "alloc")]
+pub mod loops;
+#[cfg(feature = "alloc")]
 pub mod phaser;
 pub mod port;
 pub mod sync;

@@ -5,6 +5,7 @@
 //! | a program that | uses |
 //! |---|---|
 //! | divides work recursively and waits for both halves | [`Cx::join`](#fork-and-join) |
+//! | calls a function for each index of a range | [`Cx::par_for`](#loops) |
 //! | spawns tasks that borrow local variables | [`Cx::scope`, `Cx::finish`](#scopes) |
 //! | starts tasks when their inputs are there | [`Ddf`, `Cx::spawn_when`, async tasks](#data-flow) |
 //! | has tasks that proceed in phases | [phasers](#phasers) |
@@ -47,6 +48,27 @@
 //!
 //! let numbers: Vec<u64> = (1..=1000).collect();
 //! assert_eq!(Runtime::new()?.run(|cx| sum(cx, &numbers)), 500_500);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Loops
+//! [`par_for`](tautline_core::task::Cx::par_for) calls a function for each index of a range. How many indices a worker takes at a
+//! time follows from how long they take, which the loop measures while it runs; there is nothing to choose.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU32, Ordering};
+//! use tautline::prelude::*;
+//!
+//! let found = AtomicU32::new(0);
+//! let is_prime = |n: usize| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| n % d > 0);
+//! Runtime::new()?.run(|cx| {
+//!     cx.par_for(0..10_000, |n| {
+//!         if is_prime(n) {
+//!             found.fetch_add(1, Ordering::Relaxed);
+//!         }
+//!     });
+//! });
+//! assert_eq!(found.into_inner(), 1229);
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!

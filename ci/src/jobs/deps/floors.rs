@@ -15,6 +15,7 @@ pub(crate) enum Floor {
     Protocols,
     Drivers,
     Models,
+    Loops,
 }
 
 const FLOORS: &[(Floor, &[&str])] = &[
@@ -45,7 +46,8 @@ const FLOORS: &[(Floor, &[&str])] = &[
         ],
     ),
     (Floor::Drivers, &["glb"]),
-    (Floor::Models, &["task", "loops", "global", "collect"]),
+    (Floor::Models, &["task", "global", "collect"]),
+    (Floor::Loops, &["loops"]),
 ];
 
 /// An import against the rule, and the heading of the section of ARCHITECTURE.md that argues it.

@@ -1,0 +1,110 @@
+//! Parallel loops beside a static division and rayon, on the same iterations, with two workers.
+#![allow(missing_docs)]
+
+#[path = "common/pinning.rs"]
+mod pinning;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use rayon::prelude::*;
+use std::hint::black_box;
+use std::time::Duration;
+use tautline::prelude::*;
+
+/// A chain of `n` dependent steps, which no compiler shortens.
+fn steps(n: usize) -> f64 {
+    (0..n).fold(black_box(1.0), |x, _| x * 0.999 + 0.001)
+}
+
+/// A row of the Mandelbrot set, 512 points wide.
+fn mandelbrot(row: usize) -> u32 {
+    let y = row as f64 / 512.0 - 1.0;
+    let point = |column: usize| {
+        let x = column as f64 / 256.0 - 1.5;
+        let (mut a, mut b) = (0.0f64, 0.0f64);
+        let escapes = (0..200u32).find(|_| {
+            (a, b) = (a * a - b * b + x, 2.0 * a * b + y);
+            a * a + b * b > 4.0
+        });
+        escapes.unwrap_or(200)
+    };
+    (0..512).map(point).sum()
+}
+
+/// A step count from the hash of an index, geometrically distributed around 256.
+fn geometric(i: usize) -> usize {
+    let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+    (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
+}
+
+struct Kernel {
+    name: &'static str,
+    len: usize,
+    body: fn(usize),
+}
+
+const KERNELS: [Kernel; 5] = [
+    Kernel {
+        name: "mandel",
+        len: 1024,
+        body: |i| _ = black_box(mandelbrot(i)),
+    },
+    Kernel {
+        name: "geo",
+        len: 20_000,
+        body: |i| _ = black_box(steps(geometric(i))),
+    },
+    Kernel {
+        name: "tri",
+        len: 2_000,
+        body: |i| _ = black_box(steps(2_000 - i)),
+    },
+    Kernel {
+        name: "fine",
+        len: 1_000_000,
+        body: |i| _ = black_box(i * i),
+    },
+    Kernel {
+        name: "short",
+        len: 2,
+        body: |i| _ = black_box(i),
+    },
+];
+
+fn loops(c: &mut Criterion) {
+    let runtime = Runtime::builder().workers(2).build().expect("two threads");
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .start_handler(pinning::pin);
+    let pool = pool.build().expect("two threads");
+    for Kernel { name, len, body } in KERNELS {
+        let mut group = c.benchmark_group(format!("loops/{name}"));
+        group.bench_function("sequential", |b| b.iter(|| (0..len).for_each(body)));
+        group.bench_function("static", |b| {
+            b.iter(|| {
+                runtime.run(|cx| {
+                    cx.join(
+                        |_| (0..len / 2).for_each(body),
+                        |_| (len / 2..len).for_each(body),
+                    );
+                });
+            });
+        });
+        group.bench_function("tautline", |b| {
+            b.iter(|| runtime.run(|cx| cx.par_for(0..len, body)));
+        });
+        group.bench_function("rayon", |b| {
+            b.iter(|| pool.install(|| (0..len).into_par_iter().for_each(body)));
+        });
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1));
+    targets = loops
+}
+criterion_main!(benches);

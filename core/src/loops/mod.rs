@@ -1,0 +1,47 @@
+//! Parallel loops: `cx.par_for`.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
+//! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
+//!
+//! # Algorithm
+//! The loop forks as many parts as workers run, and each part takes chunks from one shared counter until nothing is left; a part
+//! that no worker steals is entered by the caller at the end, and finds nothing. So a loop takes the workers that are free, and a
+//! nested loop takes none from another.
+//!
+//! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task in its sense is a *block* of
+//! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
+//! more than about one part in a hundred.
+#![forbid(unsafe_code)]
+
+mod instance;
+
+use crate::port::Host;
+use crate::task::Cx;
+use core::ops::Range;
+use instance::Instance;
+
+impl<P: Host> Cx<'_, '_, P> {
+    /// Calls `body` with each index of `range`, once, on the workers that are free, and returns when all calls have returned. The
+    /// order is not defined. Allocates nothing.
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicU64, Ordering};
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let sum = AtomicU64::new(0);
+    /// cx.par_for(0..1000, |i| _ = sum.fetch_add(i as u64, Ordering::Relaxed));
+    /// assert_eq!(sum.into_inner(), 499_500);
+    /// # }
+    /// ```
+    ///
+    /// If a finish around this task is cancelled, indices that no worker has taken yet are left out.
+    ///
+    /// # Panics
+    /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
+        let parts = self.pool().wanted().min(range.len()).max(1);
+        Instance::new(range, parts, &body).run(self, parts);
+    }
+}
