@@ -87,8 +87,8 @@ impl Default for Work {
 }
 
 thread_local! {
-    /// The row of this thread, kept from one call of `process` to the next. Of a thread, not of a bag: a simulation has
-    /// very many bags.
+    /// The row of this thread, kept from one call of `process` to the next. One in each bag would take
+    /// most of the memory of a simulation, which has very many bags.
     static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
 }
 
