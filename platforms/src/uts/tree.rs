@@ -1,7 +1,7 @@
 //! A tree: the law of every level, computed once and shared by all walks.
 
 use std::f64::consts::PI;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::hash::{self, Block, Engine, State};
 use super::params::{Kind, ParamError, Params, Shape};
@@ -11,13 +11,13 @@ use super::rule::{Coin, Law, Rule, Same, Steps};
 /// uncountable trees have many, compute the formula: the tables stay below 5 MB.
 const TABLED_LEVELS: u32 = 1024;
 
-/// A tree prepared for walking.
-#[derive(Debug)]
+/// A tree prepared for walking. Clones share the tables of its levels.
+#[derive(Clone, Debug)]
 pub struct Tree {
     params: Params,
     coin: Coin,
     /// One for all levels of a fixed shape, else one a level.
-    tables: Box<[OnceLock<Box<Steps>>]>,
+    tables: Arc<[OnceLock<Box<Steps>>]>,
     /// The depth at which nodes count their children instead of having them hashed.
     tally: Option<u32>,
     engine: Engine,

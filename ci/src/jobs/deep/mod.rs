@@ -122,6 +122,7 @@ const STEPS: &[Step] = &[
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
     tests("faults", "tautline-sim", "engine", "ten_thousand_seeds"),
     tests("tables", "tautline", "tables", "the_papers_own_trees"),
+    tests("memory", "tautline", "memory", "a_hundred_thousand_places"),
     tests("model", "tautline", "cost", "the_model_is_near"),
     Step {
         needs: Some("valgrind"),

@@ -75,11 +75,13 @@ impl App for Uts {
         let bad = |error: ParamError| Failure::Usage(error.to_string());
         let usual = if small { "D11" } else { "T1L" };
         let chosen = self.tree.choose(usual).map_err(bad)?;
-        Tree::new(chosen.params).map_err(bad)?;
+        let engine = self.engine.unwrap_or_else(Engine::fastest);
+        let tree = Tree::with_engine(chosen.params, engine).map_err(bad)?;
         Ok(Search {
             chosen,
             split: self.split,
-            engine: self.engine.unwrap_or_else(Engine::fastest),
+            engine,
+            simulated: small.then_some(tree),
         })
     }
 }
@@ -90,11 +92,14 @@ pub(super) struct Search {
     chosen: Chosen,
     split: Division,
     engine: Engine,
+    /// The tree of all simulated places. Those on threads have one each, in their own memory.
+    simulated: Option<Tree>,
 }
 
 impl Search {
     fn tree(&self) -> Tree {
-        let tree = Tree::with_engine(self.chosen.params, self.engine);
+        let new = || Tree::with_engine(self.chosen.params, self.engine);
+        let tree = self.simulated.clone().map_or_else(new, Ok);
         tree.expect("the parameters were checked")
     }
 
@@ -207,6 +212,7 @@ impl Problem for Search {
             chosen,
             split,
             engine,
+            simulated: None,
         };
         Some((name, smaller))
     }

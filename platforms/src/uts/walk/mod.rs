@@ -4,6 +4,7 @@ mod interval;
 mod one;
 mod portable;
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -63,8 +64,6 @@ pub struct Uts {
     top: usize,
     tasks: usize,
     counts: Counts,
-    /// Kept from one call of `process` to the next; `None` before the first.
-    row: Option<Box<Work>>,
 }
 
 /// Where a row is worked on.
@@ -85,6 +84,12 @@ impl Default for Work {
             children: Row::default(),
         }
     }
+}
+
+thread_local! {
+    /// The row of this thread, kept from one call of `process` to the next. One in each bag would take
+    /// most of the memory of a simulation, which has very many bags.
+    static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
 }
 
 /// Counts a whole tree on the calling thread.
@@ -136,7 +141,6 @@ impl Uts {
             tasks: stack.iter().map(Interval::tasks).sum(),
             stack,
             counts: Counts::default(),
-            row: None,
         }
     }
 
@@ -164,10 +168,10 @@ impl Uts {
         (nodes, tasks)
     }
 
-    /// Ensures space for a row of children after the top.
+    /// Ensures space for the children hashed by this number of tasks after the top.
     #[inline]
-    fn reserve(&mut self) {
-        let needed = self.top + ROW;
+    fn reserve(&mut self, tasks: usize) {
+        let needed = self.top + tasks;
         if self.stack.len() < needed {
             self.stack.resize(2 * needed, Interval::NONE);
         }
@@ -304,11 +308,11 @@ impl Bag for Uts {
     type Output = Counts;
 
     fn process(&mut self, n: usize, tree: &Tree) -> usize {
-        let mut row = self.row.take().unwrap_or_default();
+        let mut row = WORK.take().unwrap_or_default();
         let mut left = n;
         while left > 0 && self.top > 0 {
             let (nodes, tasks) = self.take(&mut row.parents, left);
-            self.reserve();
+            self.reserve(tasks);
             let parents = &row.parents[..nodes];
             // In ascending order of depth, as on the stack.
             if tree.engine().lanes() > 1 {
@@ -320,7 +324,11 @@ impl Bag for Uts {
             }
             left -= tasks;
         }
-        self.row = Some(row);
+        WORK.set(Some(row));
+        if self.top == 0 {
+            // The stack of the next work replaces it, see `merge`.
+            self.stack = Vec::new();
+        }
         n - left
     }
 

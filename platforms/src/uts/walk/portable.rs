@@ -5,7 +5,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use tautline_core::wire::Bulk;
 
-/// Stale intervals and the row stay behind.
+/// Stale intervals stay behind.
 impl Serialize for Uts {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let words = self.stack[..self.top].iter().map(Interval::words);

@@ -69,6 +69,11 @@ impl Axis {
         }
     }
 
+    /// Whether the option is one of `command`.
+    pub(super) fn is_of(&self, command: &Command) -> bool {
+        self.name == PAIRS || names(command).contains(&self.name)
+    }
+
     /// Returns the arguments that set the value at this position.
     pub(super) fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
         let value = &self.values[position];

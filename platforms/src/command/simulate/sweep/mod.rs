@@ -3,7 +3,7 @@
 mod axis;
 mod measure;
 
-use super::engine;
+use super::engine::{self, Bound};
 use super::figures::Figures;
 use super::report::Report;
 use super::{Outcome, Virtual};
@@ -14,6 +14,7 @@ use axis::Axis;
 use clap::{Args, Command};
 use measure::Measure;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,8 @@ struct Story {
     /// The problem, the machine and the balancer of the first point.
     facts: Vec<(&'static str, String)>,
     title: String,
+    /// Bounds of the present problem, by places, workers of each, and the duration of a task.
+    bounds: HashMap<(u32, usize, u64), Bound>,
     /// The first run whose result is wrong.
     wrong: Option<Failure>,
 }
@@ -132,7 +135,12 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
     if !given.output.json {
         deliver(&measure::head(&axes))?;
     }
+    let own = Virtual::augment_args(Command::new(application.name()));
+    let is_one_problem = axes.iter().all(|axis| axis.is_of(&own));
     for point in points(&axes) {
+        if !is_one_problem {
+            story.bounds.clear();
+        }
         let one = reread(application, &axes, &point)?;
         let values = point.iter().zip(&axes);
         let values: Vec<String> = values.map(|(&at, axis)| axis.values[at].clone()).collect();
@@ -164,7 +172,7 @@ fn point_runs(
     let problem = request.problem(true)?;
     let on = one.setting.choose(problem.task_ns())?;
     let repeat = one.sweep.repeats();
-    let mut bound = None;
+    let crew = (on.config.places, on.config.workers, on.machine.task_ns);
     let mut runs = Vec::with_capacity(repeat);
     let mut objects = Vec::new();
     for more in 0..repeat as u64 {
@@ -174,11 +182,11 @@ fn point_runs(
         let run = engine::run(&*problem, on, one.output.deadline, &Recorder::default);
         let name = one.setting.machine();
         let wall = began.elapsed();
-        if run.complete && bound.is_none() {
-            bound = Some(engine::bound(&*problem, on));
-        }
-        let known = bound.filter(|_| run.complete);
-        let mut report = Report::of(request, &*problem, on, name, &run, known);
+        let bound = run.complete.then(|| {
+            let known = story.bounds.entry(crew);
+            *known.or_insert_with(|| engine::bound(&*problem, on))
+        });
+        let mut report = Report::of(request, &*problem, on, name, &run, bound);
         report.wall_seconds = wall.as_secs_f64();
         report.faults = on.faults.map(|_| one.setting.faults());
         if let (Err(wrong), None) = (report.answer.outcome(), &story.wrong) {
