@@ -2,9 +2,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tautline_core::port::{Link, Lost, Spin};
+use std::sync::{Arc, Mutex};
+use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Bulk, Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -65,8 +65,6 @@ fn announced_lengths_reserve_nothing() {
 struct Alone;
 
 impl Link for Alone {
-    type Bell = fn();
-
     fn here(&self) -> Rank {
         Rank(0)
     }
@@ -75,8 +73,8 @@ impl Link for Alone {
         1
     }
 
-    fn bell(&self) -> fn() {
-        || ()
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
     }
 
     fn send(&mut self, _: Rank, _: &[u8]) {

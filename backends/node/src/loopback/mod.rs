@@ -142,8 +142,6 @@ impl Shared {
 }
 
 impl Link for Loopback {
-    type Bell = Ringer;
-
     fn here(&self) -> Rank {
         self.here
     }
@@ -152,8 +150,8 @@ impl Link for Loopback {
         self.peers.len() as u32
     }
 
-    fn bell(&self) -> Ringer {
-        Ringer(self.shared.bells[self.here.index()].clone())
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.shared.bells[self.here.index()].clone()
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
@@ -233,25 +231,5 @@ impl Drop for Loopback {
         for bell in &shared.bells {
             bell.ring();
         }
-    }
-}
-
-/// The bell of a [`Loopback`].
-#[derive(Clone)]
-pub struct Ringer(Arc<Signal>);
-
-impl Bell for Ringer {
-    fn ring(&self) {
-        self.0.ring();
-    }
-
-    fn wait(&self, ticks: u64) {
-        self.0.wait(ticks);
-    }
-}
-
-impl fmt::Debug for Ringer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the bell of a loopback link")
     }
 }

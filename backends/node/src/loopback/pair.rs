@@ -5,6 +5,7 @@ use crate::fence::FullFences;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tautline_core::channel::{Local, Receiver, Sender};
+use tautline_core::port::Bell;
 
 /// Bytes of the length in front of the first piece of a parcel.
 const LENGTH: usize = size_of::<u64>();
