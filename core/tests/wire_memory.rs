@@ -175,8 +175,11 @@ fn announcements_are_bounded() {
                 Err(error) => break error,
             }
             let kept = IN_USE.load(Relaxed) - before;
-                // The exchange and the harness take a little.
-            assert!(kept < BOUND + (64 << 10), "{kept} bytes after {turns} turns");
+            // The exchange and the harness take a little.
+            assert!(
+                kept < BOUND + (64 << 10),
+                "{kept} bytes after {turns} turns"
+            );
         };
         let is_named = matches!(error.cause, Cause::TooEarly { limit: BOUND, .. });
         assert!(is_named && error.peer == Rank(1), "{error}");

@@ -154,7 +154,7 @@ impl Numbers {
     }
 }
 
-/// Two ranks that send and receive while words of their rings change: each loses the other at most once, or goes on.
+/// Two ranks that send and receive while words of their rings change: each loses the other at most once, or continues.
 #[test]
 fn words_that_change_at_random_lose_a_rank_once() {
     let mut numbers = Numbers(1);
