@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tautline_core::collective::{Branch, Counts, InRound, Quiesce};
 use tautline_core::finish::{self, FinishId, Finishes, Outcome, Spawn};
 use tautline_core::glb::{self, Message, Protocol};
 use tautline_core::lifeline::Graph;
-use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Channel, Exchange, Garbled, Limits, Portable, Receiver, seal, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -70,8 +70,6 @@ struct Fed {
 }
 
 impl Link for Fed {
-    type Bell = fn();
-
     fn here(&self) -> Rank {
         Rank(self.here)
     }
@@ -80,8 +78,8 @@ impl Link for Fed {
         RANKS
     }
 
-    fn bell(&self) -> fn() {
-        || ()
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
     }
 
     fn send(&mut self, _: Rank, parcel: &[u8]) {

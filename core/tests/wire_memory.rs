@@ -2,10 +2,10 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tautline_core::port::{Link, Lost, Spin};
-use tautline_core::wire::{Bulk, Exchange, unpack};
+use std::sync::{Arc, Mutex};
+use tautline_core::port::{Bell, Link, Lost, Spin};
+use tautline_core::wire::{Bulk, Cause, Exchange, Terms, pack, seal, unpack};
 use tautline_core::{PlaceId, Rank};
 
 /// The system's allocator, with the size of the largest allocation and the bytes in use.
@@ -41,7 +41,7 @@ fn announced_lengths_reserve_nothing() {
     let _one = ONE.lock().unwrap();
     for announced in [1u64 << 10, 1 << 20, 1 << 40, u64::MAX] {
         let mut bytes = Vec::new();
-        tautline_core::wire::pack(&announced, &mut bytes).unwrap();
+        pack(&announced, &mut bytes).unwrap();
         for more in [0, 1, 100] {
             bytes.resize(bytes.len() + more, 7);
             LARGEST.store(0, Relaxed);
@@ -65,8 +65,6 @@ fn announced_lengths_reserve_nothing() {
 struct Alone;
 
 impl Link for Alone {
-    type Bell = fn();
-
     fn here(&self) -> Rank {
         Rank(0)
     }
@@ -75,8 +73,8 @@ impl Link for Alone {
         1
     }
 
-    fn bell(&self) -> fn() {
-        || ()
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
     }
 
     fn send(&mut self, _: Rank, _: &[u8]) {
@@ -113,4 +111,79 @@ fn long_messages_and_bursts_are_not_kept() {
     send(Vec::new());
     let kept = IN_USE.load(Relaxed).saturating_sub(before);
     assert!(kept < 2 << 20, "{kept} bytes are kept");
+}
+
+/// The link of a rank whose peer announces one channel more in each poll.
+struct Announcing {
+    /// Characters of the type of messages.
+    chars: usize,
+    announced: u32,
+}
+
+impl Link for Announcing {
+    fn here(&self) -> Rank {
+        Rank(0)
+    }
+
+    fn ranks(&self) -> u32 {
+        2
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
+    }
+
+    fn send(&mut self, _: Rank, _: &[u8]) {}
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        const OPEN: u32 = 1;
+        // A header: the channel, no places, and the sort.
+        let words = [self.announced, 0, 0, OPEN];
+        let mut parcel: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let terms = Terms {
+            kind: String::new(),
+            site: String::new(),
+            message: "x".repeat(self.chars),
+            places: 1,
+            machine: (8, true),
+        };
+        pack(&terms, &mut parcel).unwrap();
+        seal(self.announced.into(), &mut parcel);
+        self.announced += 1;
+        take(Rank(1), &parcel);
+        Ok(true)
+    }
+
+    fn unsent(&self, _: Rank) -> usize {
+        0
+    }
+}
+
+/// A peer that announces channels without end, short or long ones, takes a megabyte.
+#[test]
+fn announcements_are_bounded() {
+    const BOUND: usize = 1 << 20;
+    let _one = ONE.lock().unwrap();
+    for chars in [0, 1, 100, 10_000, 65_000] {
+        let announced = 0;
+        let before = IN_USE.load(Relaxed);
+        let exchange = Exchange::new(Announcing { chars, announced }, Spin);
+        let mut turns = 0;
+        let error = loop {
+            match exchange.turn() {
+                Ok(_) => turns += 1,
+                Err(error) => break error,
+            }
+            let kept = IN_USE.load(Relaxed) - before;
+            // The exchange and the harness take a little.
+            assert!(
+                kept < BOUND + (64 << 10),
+                "{kept} bytes after {turns} turns"
+            );
+        };
+        let is_named = matches!(error.cause, Cause::TooEarly { limit: BOUND, .. });
+        assert!(is_named && error.peer == Rank(1), "{error}");
+        // Half of the bound is of use.
+        assert!(turns * (chars + 640) > BOUND / 2, "{turns} turns");
+    }
 }

@@ -15,7 +15,7 @@ use tautline::uts::{self, Counts, Tree, Uts};
 use tautline::world::{self, World};
 use tautline::{backtrack, bc};
 use tautline_core::Rank;
-use tautline_core::port::{Link, Lost};
+use tautline_core::port::{Bell, Link, Lost};
 use tautline_core::wire::Portable;
 use tautline_node::Loopback;
 
@@ -43,8 +43,6 @@ impl Delayed {
 }
 
 impl Link for Delayed {
-    type Bell = <Loopback as Link>::Bell;
-
     fn here(&self) -> Rank {
         self.link.here()
     }
@@ -53,7 +51,7 @@ impl Link for Delayed {
         self.link.ranks()
     }
 
-    fn bell(&self) -> Self::Bell {
+    fn bell(&self) -> Arc<dyn Bell> {
         self.link.bell()
     }
 

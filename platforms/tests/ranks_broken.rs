@@ -10,7 +10,7 @@ use tautline::prelude::*;
 use tautline::world::{self, Ended, World};
 use tautline_core::Rank;
 use tautline_core::glb::Config;
-use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::task::{Across, Balance};
 use tautline_core::wire::{Exchange, seal};
 use tautline_node::Loopback;
@@ -37,7 +37,7 @@ fn counted(
 struct Cut {
     link: Option<Loopback>,
     here: Rank,
-    bell: <Loopback as Link>::Bell,
+    bell: Arc<dyn Bell>,
     is_cut: Arc<AtomicBool>,
     reported: u32,
 }
@@ -62,8 +62,6 @@ impl Cut {
 }
 
 impl Link for Cut {
-    type Bell = <Loopback as Link>::Bell;
-
     fn here(&self) -> Rank {
         self.here
     }
@@ -72,7 +70,7 @@ impl Link for Cut {
         RANKS
     }
 
-    fn bell(&self) -> Self::Bell {
+    fn bell(&self) -> Arc<dyn Bell> {
         self.bell.clone()
     }
 
@@ -261,8 +259,6 @@ const SORT_AT: usize = 12;
 const MESSAGE: u8 = 2;
 
 impl Link for Forged {
-    type Bell = <Loopback as Link>::Bell;
-
     fn here(&self) -> Rank {
         self.link.here()
     }
@@ -271,7 +267,7 @@ impl Link for Forged {
         self.link.ranks()
     }
 
-    fn bell(&self) -> Self::Bell {
+    fn bell(&self) -> Arc<dyn Bell> {
         self.link.bell()
     }
 

@@ -6,7 +6,7 @@ use tautline::prelude::*;
 use tautline::uts::{self, Counts, Tree, Uts};
 use tautline::world;
 use tautline_core::Rank;
-use tautline_core::port::{Link, Lost};
+use tautline_core::port::{Bell, Link, Lost};
 use tautline_node::Loopback;
 
 const RANKS: [u32; 3] = [2, 3, 5];
@@ -99,8 +99,6 @@ fn message(parcel: &[u8]) -> Option<&[u8]> {
 }
 
 impl Link for Watched {
-    type Bell = <Loopback as Link>::Bell;
-
     fn here(&self) -> Rank {
         self.link.here()
     }
@@ -109,7 +107,7 @@ impl Link for Watched {
         self.link.ranks()
     }
 
-    fn bell(&self) -> Self::Bell {
+    fn bell(&self) -> Arc<dyn Bell> {
         self.link.bell()
     }
 

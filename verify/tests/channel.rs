@@ -81,23 +81,25 @@ fn spin(_: &mut Receiver<&Local>) {
     thread::yield_now();
 }
 
-/// Two records of one batch, and one of another.
+/// Two records of one batch, and two batches of one.
 #[test]
 fn channel_batch() {
-    Model::new("channel_batch").floor(50).check(|| {
-        let scene = Scene::new(8);
+    Model::new("channel_batch").floor(100).check(|| {
+        let scene = Scene::new(16);
         let other = Arc::clone(&scene);
         let sending = thread::spawn(move || {
             let mut sender = Sender::new(&other.memory);
             sender.send(&[1]).unwrap();
             sender.send(&[2]).unwrap();
             other.flush(&mut sender);
-            sender.send(&[3]).unwrap();
-            other.flush(&mut sender);
+            for value in [3, 4] {
+                sender.send(&[value]).unwrap();
+                other.flush(&mut sender);
+            }
         });
         let mut receiver = Receiver::new(&scene.memory);
-        let taken = [(); 3].map(|()| scene.next(&mut receiver, spin));
-        assert_eq!(taken, [1, 2, 3]);
+        let taken = [(); 4].map(|()| scene.next(&mut receiver, spin));
+        assert_eq!(taken, [1, 2, 3, 4]);
         sending.join().unwrap();
     });
 }
@@ -105,7 +107,7 @@ fn channel_batch() {
 /// The receiver sleeps whenever it finds no record.
 #[test]
 fn channel_sleep() {
-    Model::new("channel_sleep").bound(4).floor(9_000).check(|| {
+    Model::new("channel_sleep").bound(4).floor(7_500).check(|| {
         let scene = Scene::new(8);
         let other = Arc::clone(&scene);
         let sending = thread::spawn(move || {
@@ -131,7 +133,7 @@ fn channel_sleep() {
 /// record referred to.
 #[test]
 fn channel_full() {
-    Model::new("channel_full").bound(3).floor(15_000).check(|| {
+    Model::new("channel_full").bound(3).floor(12_500).check(|| {
         let scene = Scene::new(4);
         let other = Arc::clone(&scene);
         let sending = thread::spawn(move || {
@@ -158,7 +160,7 @@ fn channel_full() {
 /// As `channel_full`, but the sender polls.
 #[test]
 fn channel_full_polled() {
-    Model::new("channel_full_polled").floor(3_500).check(|| {
+    Model::new("channel_full_polled").floor(3_000).check(|| {
         let scene = Scene::new(4);
         let other = Arc::clone(&scene);
         let sending = thread::spawn(move || {
@@ -182,6 +184,39 @@ fn channel_full_polled() {
         }
         sending.join().unwrap();
     });
+}
+
+/// Records of a unit, up to where the sender has emptied the ring ahead: the receiver finds none behind the last one.
+#[test]
+fn channel_cleared() {
+    Model::new("channel_cleared")
+        .bound(3)
+        .floor(4_000)
+        .check(|| {
+            let scene = Scene::new(4);
+            let other = Arc::clone(&scene);
+            let sending = thread::spawn(move || {
+                let mut sender = Sender::new(&other.memory);
+                (0..3).for_each(|_| sender.send(&[]).expect("there is room"));
+                other.flush(&mut sender);
+                for _ in 0..2 {
+                    while sender.send(&[]) == Err(Refused::Full) {
+                        thread::yield_now();
+                    }
+                    other.flush(&mut sender);
+                }
+            });
+            let mut receiver = Receiver::new(&scene.memory);
+            for _ in 0..5 {
+                while receiver.peek() == Ok(None) {
+                    thread::yield_now();
+                }
+                receiver.take(&mut []);
+                scene.release(&mut receiver);
+            }
+            sending.join().unwrap();
+            assert_eq!(receiver.peek(), Ok(None));
+        });
 }
 
 /// Both sides sleep: neither waits for ever.

@@ -10,10 +10,9 @@ use tautline_core::{PlaceId, Rank};
 use tautline_verify::model::{Model, Turns};
 
 /// The link of a program of one rank, whose threads can wait.
-struct Alone(Ringer);
+struct Alone(Arc<Ringer>);
 
-#[derive(Clone)]
-struct Ringer(Arc<Notify>);
+struct Ringer(Notify);
 
 impl Bell for Ringer {
     fn ring(&self) {
@@ -26,8 +25,6 @@ impl Bell for Ringer {
 }
 
 impl Link for Alone {
-    type Bell = Ringer;
-
     fn here(&self) -> Rank {
         Rank(0)
     }
@@ -36,7 +33,7 @@ impl Link for Alone {
         1
     }
 
-    fn bell(&self) -> Ringer {
+    fn bell(&self) -> Arc<dyn Bell> {
         self.0.clone()
     }
 
@@ -65,7 +62,7 @@ struct Scene {
 impl Scene {
     /// A channel to oneself, which has been seen by a turn.
     fn new() -> Arc<Self> {
-        let bell = Ringer(Arc::new(Notify::new()));
+        let bell = Arc::new(Ringer(Notify::new()));
         let exchange = Exchange::new(Alone(bell.clone()), Turns(2));
         // Also ends the wait of a thread that would have delivered the message.
         let receiver = move |_, _, _: &[u8]| {

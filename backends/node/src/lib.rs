@@ -7,7 +7,7 @@ mod park;
 mod phaser;
 pub mod pool;
 
-pub use loopback::{Loopback, Ringer};
+pub use loopback::Loopback;
 pub use machine::Machine;
 pub use park::wakes;
 pub use phaser::{Sleeps, SpinThenYield, Waiter};

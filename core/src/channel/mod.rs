@@ -4,7 +4,9 @@
 //! A record is a header and its bytes, rounded up to words. The sender writes records behind those that
 //! are published, an empty header behind the last one, and publishes the batch by its first header, which it stores last.
 //! The receiver polls the header itself, not a position elsewhere, so one cache line moves if the batch fits
-//! into it (as in FastForward, Giacomoni 2008, for single words). The receiver releases what it has taken by a position.
+//! into it (as in FastForward, Giacomoni 2008, for single words). Once it has published, the sender empties the units behind the
+//! batch, up to the end of the next line: a short batch then ends at a header that is already empty, and touches no line but its
+//! own. The receiver releases what it has taken by a position.
 //! Neither executes a locked instruction or a fence.
 //!
 //! Both sides may sleep: the receiver until a record is published, the sender until there is room. A side that will sleep sets
@@ -41,6 +43,8 @@ use core::fmt;
 
 /// Bytes of a unit.
 const UNIT: usize = size_of::<usize>();
+/// Units of a cache line, of most machines.
+const LINE: usize = 64 / UNIT;
 /// The header behind the last record.
 const EMPTY: usize = 0;
 /// A record: this bit, and its length in bytes above it.
@@ -169,6 +173,7 @@ impl Position {
     }
 
     /// Returns `count` units from here on, at most all: those up to the end of the ring, and those from its begin.
+    #[inline(always)]
     fn pieces(self, units: &[AtomicUsize], count: usize) -> (&[AtomicUsize], &[AtomicUsize]) {
         let (from, rest) = units.split_at(self.0 & (units.len() - 1));
         let before = count.min(rest.len());
@@ -209,7 +214,7 @@ impl Mark {
     }
 
     /// Whether a side sleeps that waits for what the caller has just stored, and was not `woken` from this sleep before.
-    #[inline]
+    #[inline(always)]
     fn is_to_wake(self, woken: &mut usize, memory: &impl Memory, fence: &impl Fence) -> bool {
         // ORDERING: pairs with the heavy fence of set (CH3).
         fence.light_fence();

@@ -41,7 +41,7 @@ impl<M: Memory> Receiver<M> {
     ///
     /// # Errors
     /// If its header is not one that a sender writes.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self) -> Result<Option<usize>, Garbled> {
         if self.header == EMPTY {
             let all = self.memory.units();
@@ -63,6 +63,7 @@ impl<M: Memory> Receiver<M> {
     ///
     /// # Panics
     /// If `into` has not the length that `peek` returned.
+    #[inline(always)]
     pub fn take(&mut self, into: &mut [u8]) {
         assert_eq!(
             self.header,
@@ -90,6 +91,7 @@ impl<M: Memory> Receiver<M> {
     }
 
     /// Gives the memory of all taken records back to the sender. Returns whether it sleeps, and must be woken.
+    #[inline(always)]
     #[must_use = "a sleeping sender must be woken"]
     pub fn release(&mut self, fence: &impl Fence) -> bool {
         if self.next == self.released {

@@ -1,6 +1,6 @@
 //! The end that writes records.
 
-use super::{EMPTY, Garbled, Mark, Memory, Position, UNIT, check, header_of, units_of};
+use super::{EMPTY, Garbled, LINE, Mark, Memory, Position, UNIT, check, header_of, units_of};
 use crate::port::Fence;
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -14,6 +14,8 @@ pub struct Sender<M> {
     first: usize,
     /// Where the next record begins.
     next: Position,
+    /// How many units from there on are known to be empty.
+    clear: usize,
     /// What the receiver had released when last read.
     taken: Position,
     /// Its mark.
@@ -41,6 +43,7 @@ impl<M: Memory> Sender<M> {
     pub fn new(memory: M) -> Self {
         check(&memory);
         Self {
+            clear: memory.units().len(),
             memory,
             batch: Position::default(),
             first: EMPTY,
@@ -60,6 +63,7 @@ impl<M: Memory> Sender<M> {
     ///
     /// # Errors
     /// If it is too long, if there is no room for it now, or if the receiver is faulty.
+    #[inline(always)]
     pub fn send(&mut self, record: &[u8]) -> Result<(), Refused> {
         if record.len() > self.longest() {
             return Err(Refused::TooLong);
@@ -80,23 +84,46 @@ impl<M: Memory> Sender<M> {
             _ => self.next.unit(all).store(header, Ordering::Relaxed),
         }
         self.next = self.next.plus(units);
+        self.clear = self.clear.saturating_sub(units);
         Ok(())
     }
 
     /// Publishes the batch. Returns whether the receiver sleeps, and must be woken.
+    #[inline(always)]
     #[must_use = "a sleeping receiver must be woken"]
     pub fn flush(&mut self, fence: &impl Fence) -> bool {
         if self.first == EMPTY {
             return false;
         }
-        let all = self.memory.units();
-        // ORDERING: Relaxed: published by the store below (CH1).
-        self.next.unit(all).store(EMPTY, Ordering::Relaxed);
+        if self.clear == 0 {
+            self.empty(1);
+        }
+        let header = self.batch.unit(self.memory.units());
         // ORDERING: Release, pairs with Acquire in peek (CH1): the records, and the empty header behind them.
-        self.batch.unit(all).store(self.first, Ordering::Release);
+        header.store(self.first, Ordering::Release);
         self.batch = self.next;
         self.first = EMPTY;
+        self.clear_ahead();
         Mark::Receiver.is_to_wake(&mut self.woken, &self.memory, fence)
+    }
+
+    /// Empties the units up to the end of the line behind the one of the next record, as far as they are released: a batch
+    /// that ends among them is published by stores to its own line alone, which the receiver polls and would else pull away
+    /// while the sender waits for the next line.
+    fn clear_ahead(&mut self) {
+        let released = self.memory.units().len() - self.next.since(self.taken);
+        self.empty(released.min(2 * LINE - self.next.0 % LINE));
+    }
+
+    /// Empties `units` from the next record on, of which none is published.
+    #[inline]
+    fn empty(&mut self, units: usize) {
+        for ahead in self.clear..units {
+            let unit = self.next.plus(ahead).unit(self.memory.units());
+            // ORDERING: Relaxed: published by the header in flush (CH1).
+            unit.store(EMPTY, Ordering::Relaxed);
+        }
+        self.clear = self.clear.max(units);
     }
 
     /// Announces that the sender will sleep until there is room for a record of `bytes`. Returns false if there is,
@@ -134,7 +161,7 @@ impl<M: Memory> Sender<M> {
 }
 
 /// Writes `bytes` from `at` on.
-#[inline]
+#[inline(always)]
 fn write(units: &[AtomicUsize], at: Position, bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks::<UNIT>();
     let (before, after) = at.pieces(units, whole.len());

@@ -1,6 +1,8 @@
 //! Bytes between processes.
 
 use crate::id::Rank;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 
 /// What carries parcels, byte strings of any length, between the processes of one program.
@@ -11,17 +13,14 @@ use core::fmt;
 ///
 /// Nothing here bounds what waits to be sent: back-pressure is decided above, by channel, from [`unsent`](Self::unsent).
 pub trait Link {
-    /// What a thread waits for that uses the link.
-    type Bell: Bell + Clone + Send + Sync + 'static;
-
     /// Returns the rank of this process.
     fn here(&self) -> Rank;
 
     /// Returns the number of ranks.
     fn ranks(&self) -> u32;
 
-    /// Returns the bell of this link.
-    fn bell(&self) -> Self::Bell;
+    /// Returns the bell of this link, which threads wait for and ring.
+    fn bell(&self) -> Arc<dyn Bell>;
 
     /// Sends `parcel` to another rank. It is never refused: what the machine does not accept at the moment waits inside, in
     /// order. What is sent to a lost rank is dropped.
@@ -57,8 +56,43 @@ pub trait Link {
     fn unsent(&self, to: Rank) -> usize;
 }
 
+/// Forwards every method, so that a program can be compiled once for links of all kinds.
+impl<L: Link + ?Sized> Link for Box<L> {
+    fn here(&self) -> Rank {
+        (**self).here()
+    }
+
+    fn ranks(&self) -> u32 {
+        (**self).ranks()
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        (**self).bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        (**self).send(to, parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        (**self).poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        (**self).arm()
+    }
+
+    fn wait(&mut self, ticks: u64) {
+        (**self).wait(ticks);
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        (**self).unsent(to)
+    }
+}
+
 /// What ends a wait of another thread.
-pub trait Bell {
+pub trait Bell: Send + Sync {
     /// Ends the present or the next wait. Called from any thread; does not block.
     fn ring(&self);
 
@@ -69,7 +103,7 @@ pub trait Bell {
     fn wait(&self, _ticks: u64) {}
 }
 
-impl<F: Fn()> Bell for F {
+impl<F: Fn() + Send + Sync> Bell for F {
     fn ring(&self) {
         self();
     }

@@ -10,6 +10,7 @@
 mod barrier;
 #[allow(unsafe_code, reason = "an unsafe trait; nothing unsafe is done")]
 mod fence;
+#[cfg(feature = "alloc")]
 mod link;
 mod park;
 mod relax;
@@ -20,6 +21,7 @@ mod transport;
 pub use crate::watch::Watch;
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
+#[cfg(feature = "alloc")]
 pub use link::{Bell, Link, Lost};
 pub use park::{Clock, Park, Unpark};
 pub use relax::{Relax, Spin};

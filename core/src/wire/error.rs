@@ -79,9 +79,9 @@ pub enum Cause {
     },
     /// The peer sent more than may be kept for channels that are not open here.
     TooEarly {
-        /// The number of bytes or channels.
+        /// The bytes of messages, or of announcements and what keeps them.
         count: usize,
-        /// The permitted number.
+        /// The permitted bytes.
         limit: usize,
     },
     /// The peer has not opened the channel.
@@ -139,10 +139,7 @@ impl fmt::Display for Error {
                 )
             }
             Cause::TooEarly { count, limit } => {
-                write!(
-                    f,
-                    "{peer} sent {count} bytes or channels ahead of this rank; "
-                )?;
+                write!(f, "{peer} sent {count} bytes ahead of this rank; ")?;
                 write!(
                     f,
                     "at most {limit} are kept for channels that are not open here"

@@ -19,8 +19,8 @@ const ROUNDS: usize = 16;
 /// All channels of a process over one link.
 ///
 /// ```
-/// use std::sync::mpsc;
-/// use tautline_core::port::{Link, Lost, Spin};
+/// use std::sync::{Arc, mpsc};
+/// use tautline_core::port::{Bell, Link, Lost, Spin};
 /// use tautline_core::wire::{Exchange, unpack};
 /// use tautline_core::{PlaceId, Rank};
 ///
@@ -28,15 +28,14 @@ const ROUNDS: usize = 16;
 /// struct Alone;
 ///
 /// impl Link for Alone {
-///     type Bell = fn();
 ///     fn here(&self) -> Rank {
 ///         Rank(0)
 ///     }
 ///     fn ranks(&self) -> u32 {
 ///         1
 ///     }
-///     fn bell(&self) -> fn() {
-///         || ()
+///     fn bell(&self) -> Arc<dyn Bell> {
+///         Arc::new(|| ())
 ///     }
 ///     fn send(&mut self, _: Rank, _: &[u8]) {
 ///         unreachable!("there is no other rank")
@@ -80,8 +79,8 @@ impl<L: Link> Exchange<L> {
 
     /// As [`new`](Self::new), with other limits, which should be the same at all ranks.
     pub fn within(limits: Limits, link: L, relax: impl Relax + Send + Sync + 'static) -> Self {
-        let bell = Box::new(link.bell());
-        let hub = Hub::new(link.here(), link.ranks(), limits, Box::new(relax), bell);
+        let relax = Box::new(relax);
+        let hub = Hub::new(link.here(), link.ranks(), limits, relax, link.bell());
         Self {
             post: Lock::new(Post::new(link)),
             hub: Arc::new(hub),

@@ -14,7 +14,7 @@ pub(super) struct Hub {
     pub(super) ranks: u32,
     pub(super) limits: Limits,
     relax: Box<dyn Relax + Send + Sync>,
-    bell: Box<dyn Bell + Send + Sync>,
+    bell: Arc<dyn Bell>,
     /// Messages sent, channels opened and closed: what a turn has to look for.
     news: AtomicUsize,
     /// Whether a thread waits for the bell.
@@ -38,7 +38,7 @@ impl Hub {
         ranks: u32,
         limits: Limits,
         relax: Box<dyn Relax + Send + Sync>,
-        bell: Box<dyn Bell + Send + Sync>,
+        bell: Arc<dyn Bell>,
     ) -> Self {
         Self {
             here,

@@ -29,6 +29,7 @@
 //! | bytes in the link, for each rank | [`Limits::window`] and one message; more stay in the outbox, as values |
 //! | an outbox | [`Limits::waiting`] messages for each rank with [`Channel::try_send`]; the protocol's own bound with [`Channel::send`] |
 //! | messages for a channel that is not open here yet, for each rank | [`Limits::early`] and one message; the sender holds more back until it knows the channel to be open |
+//! | announcements of channels that are not open here yet, for each rank | 1 MiB, of which each takes 640 bytes and its strings; more are an error |
 //!
 //! # Words
 //! `Hub::news`: incremented by every thread that sends, opens or closes. `Hub::sleeps`: written by the

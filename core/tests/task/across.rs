@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::glb::{Bag, Config, Control, Run, Share};
-use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::task::{Across, Balance, Pool};
 use tautline_core::wire::Exchange;
 use tautline_core::{PlaceId, Rank, WorkerId};
@@ -62,8 +62,6 @@ type Mail = Arc<[Mutex<VecDeque<Vec<u8>>>; 2]>;
 struct Wire(usize, Mail);
 
 impl Link for Wire {
-    type Bell = fn();
-
     fn here(&self) -> Rank {
         Rank(self.0 as u32)
     }
@@ -72,8 +70,8 @@ impl Link for Wire {
         2
     }
 
-    fn bell(&self) -> fn() {
-        || ()
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {

@@ -188,7 +188,7 @@ fn empty_messages_are_bounded_too() {
     let error = strict.turn().unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "rank 0 sent 320 bytes or channels ahead of this rank; at most 300 are kept for channels that are not open here"
+            "rank 0 sent 320 bytes ahead of this rank; at most 300 are kept for channels that are not open here"
         ),
         "{error}"
     );

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Channel, Error, Exchange, Limits, Portable, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -68,8 +68,6 @@ pub(crate) struct Wire {
 }
 
 impl Link for Wire {
-    type Bell = fn();
-
     fn here(&self) -> Rank {
         Rank(self.here as u32)
     }
@@ -78,8 +76,8 @@ impl Link for Wire {
         self.reported.len() as u32
     }
 
-    fn bell(&self) -> fn() {
-        || ()
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {

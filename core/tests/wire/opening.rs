@@ -144,12 +144,12 @@ fn many_ranks_agree_by_a_tree() {
 #[test]
 fn a_rank_cannot_open_without_end() {
     let (_, all) = Net::exchanges(2, Limits::default());
-    let ends: Vec<_> = (0..5000).map(|_| open::<u8>(&all[0], "ahead")).collect();
+    let ends: Vec<_> = (0..2000).map(|_| open::<u8>(&all[0], "ahead")).collect();
     let error = errors(&all)[1].clone().expect("too many channels");
+    let is_early = matches!(error.cause, Cause::TooEarly { .. });
+    let ordinal = error.channel.map(|name| name.ordinal);
+    assert!(is_early && ordinal >= Some(1000), "{error}");
     let line = error.to_string();
-    assert!(
-        line.starts_with("rank 1: channel 4096 (not open here): rank 0 sent 4097"),
-        "{line}"
-    );
+    assert!(line.contains("(not open here): rank 0 sent"), "{line}");
     drop(ends);
 }

@@ -4,7 +4,6 @@
 //! are in one process ([`loopback`]); each has its own workers, and only encoded values pass between them.
 #![forbid(unsafe_code)]
 
-mod any;
 mod waiting;
 
 pub use tautline_core::Rank;
@@ -14,7 +13,6 @@ pub use tautline_core::wire::Portable;
 
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
-use any::AnyLink;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -44,6 +42,9 @@ pub struct World {
     /// Prints for which ranks this one waits.
     _printer: Option<Printer>,
 }
+
+/// A link whose type is forgotten, so that a program is compiled once for all of them.
+type AnyLink = Box<dyn Link + Send>;
 
 /// What a world shares with its thread.
 struct Shared {
@@ -114,7 +115,7 @@ impl World {
     /// If the system refuses a thread.
     pub fn of(link: impl Link + Send + 'static) -> Self {
         let shared = Arc::new(Shared {
-            exchange: Exchange::new(AnyLink::of(link), Spin),
+            exchange: Exchange::new(Box::new(link), Spin),
             ends: AtomicBool::new(false),
             patience: Patience::default(),
         });

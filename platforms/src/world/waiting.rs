@@ -1,7 +1,6 @@
 //! Waiting for ranks that do not make the same call.
 
-use super::any::AnyLink;
-use super::{LOOK_NS, Rank};
+use super::{AnyLink, LOOK_NS, Rank};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

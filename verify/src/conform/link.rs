@@ -5,7 +5,7 @@ use crate::link::Numbers;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use tautline_core::Rank;
-use tautline_core::port::{Bell, Link, Lost};
+use tautline_core::port::{Link, Lost};
 
 /// Polls without any progress after which a parcel counts as lost.
 const PATIENCE: usize = 10_000;

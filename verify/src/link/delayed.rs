@@ -2,8 +2,9 @@
 
 use super::Numbers;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::port::{Link, Lost};
+use tautline_core::port::{Bell, Link, Lost};
 
 /// A link that holds parcels back for a number of polls that it draws from a seed. Those of one
 /// rank stay in order.
@@ -38,8 +39,6 @@ impl<L: Link> Delayed<L> {
 }
 
 impl<L: Link> Link for Delayed<L> {
-    type Bell = L::Bell;
-
     fn here(&self) -> Rank {
         self.inner.here()
     }
@@ -48,7 +47,7 @@ impl<L: Link> Link for Delayed<L> {
         self.inner.ranks()
     }
 
-    fn bell(&self) -> L::Bell {
+    fn bell(&self) -> Arc<dyn Bell> {
         self.inner.bell()
     }
 

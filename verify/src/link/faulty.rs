@@ -1,5 +1,6 @@
 //! Links with one fault each, which a conformance suite or a protocol must find.
 
+use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::port::{Bell, Link, Lost};
 
@@ -86,13 +87,12 @@ impl<L: Link> Faulty<L> {
 }
 
 /// The bell of a [`Faulty`] link.
-#[derive(Clone, Debug)]
-pub struct Unsure<B> {
-    inner: B,
+struct Unsure {
+    inner: Arc<dyn Bell>,
     is_heard: bool,
 }
 
-impl<B: Bell> Bell for Unsure<B> {
+impl Bell for Unsure {
     fn ring(&self) {
         if self.is_heard {
             self.inner.ring();
@@ -105,8 +105,6 @@ impl<B: Bell> Bell for Unsure<B> {
 }
 
 impl<L: Link> Link for Faulty<L> {
-    type Bell = Unsure<L::Bell>;
-
     fn here(&self) -> Rank {
         self.inner.here()
     }
@@ -115,11 +113,11 @@ impl<L: Link> Link for Faulty<L> {
         self.inner.ranks()
     }
 
-    fn bell(&self) -> Self::Bell {
-        Unsure {
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(Unsure {
             inner: self.inner.bell(),
             is_heard: self.fault != Fault::Deaf,
-        }
+        })
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {

@@ -8,8 +8,8 @@ mod simulated;
 
 pub use delayed::Delayed;
 pub use faulty::{Fault, Faulty};
-pub use plain::{Plain, PlainBell};
-pub use simulated::{Simulated, SimulatedBell};
+pub use plain::Plain;
+pub use simulated::Simulated;
 
 /// Numbers from a seed (SplitMix64).
 #[derive(Clone, Copy, Debug)]

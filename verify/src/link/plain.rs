@@ -14,8 +14,7 @@ pub struct Plain {
 }
 
 /// The bell of a [`Plain`] link.
-#[derive(Clone, Debug)]
-pub struct PlainBell {
+struct PlainBell {
     here: Rank,
     world: Arc<World>,
 }
@@ -77,8 +76,6 @@ impl Bell for PlainBell {
 }
 
 impl Link for Plain {
-    type Bell = PlainBell;
-
     fn here(&self) -> Rank {
         self.here
     }
@@ -87,11 +84,11 @@ impl Link for Plain {
         self.world.ranks().len() as u32
     }
 
-    fn bell(&self) -> PlainBell {
-        PlainBell {
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(PlainBell {
             here: self.here,
             world: self.world.clone(),
-        }
+        })
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {

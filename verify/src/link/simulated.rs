@@ -18,8 +18,7 @@ pub struct Simulated {
 }
 
 /// The bell of a [`Simulated`] link.
-#[derive(Clone, Debug)]
-pub struct SimulatedBell {
+struct SimulatedBell {
     here: Rank,
     sea: Arc<Sea>,
 }
@@ -182,8 +181,6 @@ impl Bell for SimulatedBell {
 }
 
 impl Link for Simulated {
-    type Bell = SimulatedBell;
-
     fn here(&self) -> Rank {
         self.here
     }
@@ -192,11 +189,11 @@ impl Link for Simulated {
         self.sea.waters().ports.len() as u32
     }
 
-    fn bell(&self) -> SimulatedBell {
-        SimulatedBell {
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(SimulatedBell {
             here: self.here,
             sea: Arc::clone(&self.sea),
-        }
+        })
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {

@@ -4,7 +4,8 @@
 //! From each rank to each other leads a ring ([`tautline_core::channel`]). A parcel is a record, or
 //! several if it is longer than a piece: the first one begins with the length of the parcel. What
 //! does not fit into the ring waits in a queue of its sender. A rank that waits marks the rings
-//! that it waits for, and sleeps on its bell.
+//! that it waits for, and sleeps on its bell. What comes through a ring is checked: a rank that
+//! garbles one is lost for the other end.
 //!
 //! # Words
 //! `Shared::gone`: set by each rank when its end is dropped. The rings have their own.
@@ -15,6 +16,8 @@
 //! | LB1 | `Loopback::drop` sets `gone` | `poll` and `send` load it | the last records of the rank that is gone | the rings: `verify/tests/channel.rs` |
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod garbled;
 mod pair;
 mod signal;
 
@@ -30,7 +33,7 @@ use tautline_core::port::{Bell, Link, Lost};
 /// Words of a ring.
 const UNITS: usize = 1 << 12;
 
-/// One rank's link to the other ranks of this process.
+/// One rank's link to the other ranks of this process. A parcel has at most 1 GiB; sending a longer one panics.
 ///
 /// ```
 /// use tautline_core::port::Link;
@@ -71,8 +74,16 @@ struct Shared {
 struct Peer {
     out: Outward,
     inward: Inward,
-    /// Whether its loss was reported.
-    is_reported: bool,
+    presence: Presence,
+}
+
+#[derive(Clone, Copy)]
+enum Presence {
+    Present,
+    /// It is gone, or garbles the rings: what this rank was doing when it noticed.
+    Lost(&'static str),
+    /// Its loss was reported.
+    Reported,
 }
 
 impl fmt::Debug for Loopback {
@@ -107,14 +118,20 @@ impl Loopback {
     pub fn with_rings(ranks: u32, units: usize) -> Vec<Self> {
         assert_ne!(ranks, 0, "ranks of a program");
         assert!(units >= 8, "{units} words of a ring: at least 8");
-        let shared = Arc::new(Shared {
-            bells: (0..ranks).map(|_| Arc::default()).collect(),
-            gone: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
-        });
         let ring = || Arc::new(Local::new(units));
         let rings: Vec<Vec<_>> = (0..ranks)
             .map(|_| (0..ranks).map(|_| ring()).collect())
             .collect();
+        Self::over(&rings)
+    }
+
+    /// Connects ranks through `rings`, by sender and receiver.
+    fn over(rings: &[Vec<Arc<Local>>]) -> Vec<Self> {
+        let ranks = rings.len() as u32;
+        let shared = Arc::new(Shared {
+            bells: (0..ranks).map(|_| Arc::default()).collect(),
+            gone: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
+        });
         let link = |here: u32| Self {
             here: Rank(here),
             shared: shared.clone(),
@@ -124,7 +141,7 @@ impl Loopback {
                     (there != at).then(|| Peer {
                         out: Outward::new(rings[at][there].clone()),
                         inward: Inward::new(rings[there][at].clone()),
-                        is_reported: false,
+                        presence: Presence::Present,
                     })
                 })
                 .collect(),
@@ -141,9 +158,49 @@ impl Shared {
     }
 }
 
-impl Link for Loopback {
-    type Bell = Ringer;
+impl Peer {
+    /// Moves what waits for the other rank, and passes what has arrived from it to `take`. Returns whether anything moved.
+    fn poll(&mut self, rank: Rank, shared: &Shared, take: &mut dyn FnMut(&[u8])) -> bool {
+        if !matches!(self.presence, Presence::Present) {
+            return false;
+        }
+        self.try_poll(rank.index(), shared, take)
+            .unwrap_or_else(|doing| {
+                self.out.drop_all();
+                self.presence = Presence::Lost(doing);
+                true
+            })
+    }
 
+    fn try_poll(
+        &mut self,
+        rank: usize,
+        shared: &Shared,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool, &'static str> {
+        let bell = &*shared.bells[rank];
+        // Before its ring is read: what it sent last is then in the ring.
+        let is_gone = shared.is_gone(rank);
+        let pushed = if is_gone {
+            self.out.drop_all();
+            Ok(false)
+        } else {
+            self.out.push(bell)
+        };
+        let (moved, is_empty) = self.inward.drain(bell, take)?;
+        if is_gone && is_empty {
+            return Err("receiving from it");
+        }
+        Ok(pushed? | moved)
+    }
+
+    /// Marks the rings as waited for. Returns false if there is something to do at once.
+    fn arm(&mut self, bell: &Signal) -> bool {
+        self.out.push(bell).is_ok() && self.inward.sleep() && self.out.sleep()
+    }
+}
+
+impl Link for Loopback {
     fn here(&self) -> Rank {
         self.here
     }
@@ -152,8 +209,8 @@ impl Link for Loopback {
         self.peers.len() as u32
     }
 
-    fn bell(&self) -> Ringer {
-        Ringer(self.shared.bells[self.here.index()].clone())
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.shared.bells[self.here.index()].clone()
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
@@ -162,7 +219,7 @@ impl Link for Loopback {
         let Some(peer) = peer else {
             panic!("{} sends to {to} of {ranks}", self.here);
         };
-        if !self.shared.is_gone(to.index()) {
+        if matches!(peer.presence, Presence::Present) && !self.shared.is_gone(to.index()) {
             peer.out.send(parcel);
         }
     }
@@ -170,30 +227,16 @@ impl Link for Loopback {
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
         let Self { shared, peers, .. } = self;
         let mut moved = false;
-        let mut lost = None;
-        for (rank, peer) in peers.iter_mut().enumerate() {
+        let mut found = None;
+        for (rank, peer) in (0..).map(Rank).zip(peers) {
             let Some(peer) = peer else { continue };
-            // Before its ring is read: what it sent last is then in the ring.
-            let is_gone = shared.is_gone(rank);
-            let from = Rank(rank as u32);
-            if is_gone {
-                peer.out.drop_all();
-            } else {
-                moved |= peer.out.push(&shared.bells[rank]);
-            }
-            let (some, is_empty) = peer
-                .inward
-                .drain(&shared.bells[rank], &mut |p| take(from, p));
-            moved |= some;
-            if is_gone && is_empty && !peer.is_reported && lost.is_none() {
-                peer.is_reported = true;
-                lost = Some(Lost {
-                    rank: from,
-                    doing: "receiving from it",
-                });
+            moved |= peer.poll(rank, shared, &mut |parcel| take(rank, parcel));
+            if let (Presence::Lost(doing), None) = (peer.presence, &found) {
+                peer.presence = Presence::Reported;
+                found = Some(Lost { rank, doing });
             }
         }
-        lost.map_or(Ok(moved), Err)
+        found.map_or(Ok(moved), Err)
     }
 
     fn arm(&mut self) -> bool {
@@ -201,10 +244,15 @@ impl Link for Loopback {
         let mut may_sleep = true;
         for (rank, peer) in peers.iter_mut().enumerate() {
             let Some(peer) = peer else { continue };
-            let _ = peer.out.push(&shared.bells[rank]);
-            may_sleep &= peer.inward.sleep() && peer.out.sleep();
-            // After the marks: a rank that goes later rings.
-            may_sleep &= !shared.is_gone(rank) || peer.is_reported;
+            may_sleep &= match peer.presence {
+                Presence::Present => {
+                    let may_sleep = peer.arm(&shared.bells[rank]);
+                    // After the marks: a rank that goes later rings.
+                    may_sleep && !shared.is_gone(rank)
+                }
+                Presence::Lost(_) => false,
+                Presence::Reported => true,
+            };
         }
         may_sleep
     }
@@ -233,25 +281,5 @@ impl Drop for Loopback {
         for bell in &shared.bells {
             bell.ring();
         }
-    }
-}
-
-/// The bell of a [`Loopback`].
-#[derive(Clone)]
-pub struct Ringer(Arc<Signal>);
-
-impl Bell for Ringer {
-    fn ring(&self) {
-        self.0.ring();
-    }
-
-    fn wait(&self, ticks: u64) {
-        self.0.wait(ticks);
-    }
-}
-
-impl fmt::Debug for Ringer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the bell of a loopback link")
     }
 }

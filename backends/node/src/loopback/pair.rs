@@ -1,17 +1,30 @@
 //! The ends of the rings between two ranks.
+//!
+//! What the other rank writes is checked before it is used. If no rank writes it, the rings are of no use any more, and the
+//! methods return what this rank was doing, for [`Lost::doing`](tautline_core::port::Lost::doing).
 
 use super::signal::Signal;
 use crate::fence::FullFences;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use tautline_core::channel::{Local, Receiver, Sender};
+use tautline_core::channel::{Local, Receiver, Refused, Sender};
+use tautline_core::port::Bell;
 
 /// Bytes of the length in front of the first piece of a parcel.
 const LENGTH: usize = size_of::<u64>();
+/// Bytes of a parcel, at most, so that a garbled length does not gather memory without end.
+pub(super) const LONGEST: usize = 1 << 30;
 /// What a long parcel reserves before its bytes are there.
 const RESERVED: usize = 1 << 20;
 /// Records taken from one ring before the next one is looked at.
 const TURN: usize = 256;
+
+/// Of the sender: a garbled [`Garbled::Taken`](tautline_core::channel::Garbled::Taken).
+pub(super) const RELEASE: &str = "reading how much it had received, which is garbled";
+/// Of the receiver: a garbled [`Garbled::Header`](tautline_core::channel::Garbled::Header).
+pub(super) const HEADER: &str = "reading the header of a record, which is garbled";
+/// Of the receiver: pieces that do not make a parcel.
+pub(super) const PIECES: &str = "reading the length of a parcel, which is garbled";
 
 /// The way to another rank.
 pub(super) struct Outward {
@@ -38,12 +51,21 @@ impl Outward {
     }
 
     /// Puts a parcel into the ring, if all of it fits; else it waits.
+    ///
+    /// # Panics
+    /// If it is longer than [`LONGEST`].
     pub(super) fn send(&mut self, parcel: &[u8]) {
+        let bytes = parcel.len();
+        assert!(
+            bytes <= LONGEST,
+            "a parcel of {bytes} bytes: at most {LONGEST}"
+        );
         self.piece.clear();
         self.piece
             .extend_from_slice(&(parcel.len() as u64).to_ne_bytes());
         self.piece.extend_from_slice(parcel);
         let fits = self.piece.len() <= self.longest();
+        // A garbled ring is reported by the next push.
         if fits && self.waiting.is_empty() && self.ring.send(&self.piece).is_ok() {
             return;
         }
@@ -58,14 +80,19 @@ impl Outward {
 
     /// Moves what waits into the ring as far as it fits, and publishes it. Returns whether anything
     /// moved.
-    pub(super) fn push(&mut self, bell: &Signal) -> bool {
+    ///
+    /// # Errors
+    /// If the other rank garbles the ring.
+    pub(super) fn push(&mut self, bell: &Signal) -> Result<bool, &'static str> {
         let before = self.unsent;
         let longest = self.longest();
         while let Some(parcel) = self.waiting.front() {
             let rest = &parcel[self.at..];
             let piece = &rest[..rest.len().min(longest)];
-            if self.ring.send(piece).is_err() {
-                break;
+            match self.ring.send(piece) {
+                Ok(()) => {}
+                Err(Refused::Garbled(_)) => return Err(RELEASE),
+                Err(Refused::Full | Refused::TooLong) => break,
             }
             self.at += piece.len();
             self.unsent -= piece.len();
@@ -77,10 +104,10 @@ impl Outward {
         if self.ring.flush(&FullFences) {
             bell.ring();
         }
-        self.unsent != before
+        Ok(self.unsent != before)
     }
 
-    /// Announces that this rank will sleep. Returns false if there is room for what waits.
+    /// Announces that this rank will sleep. Returns false if there is room for what waits, or the ring is garbled.
     pub(super) fn sleep(&mut self) -> bool {
         let Some(parcel) = self.waiting.front() else {
             return true;
@@ -93,7 +120,7 @@ impl Outward {
         self.unsent
     }
 
-    /// Drops what waits: the other rank is gone.
+    /// Drops what waits: the other rank is lost.
     pub(super) fn drop_all(&mut self) {
         self.waiting.clear();
         (self.at, self.unsent) = (0, 0);
@@ -120,29 +147,34 @@ impl Inward {
 
     /// Passes complete parcels to `take`. Returns whether a record was taken, and whether none is
     /// left.
-    pub(super) fn drain(&mut self, bell: &Signal, take: &mut dyn FnMut(&[u8])) -> (bool, bool) {
+    ///
+    /// # Errors
+    /// If the other rank garbles the ring.
+    pub(super) fn drain(
+        &mut self,
+        bell: &Signal,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(bool, bool), &'static str> {
         let mut taken = 0;
         while taken < TURN
-            && let Some(bytes) = self.peek()
+            && let Some(bytes) = self.peek()?
         {
-            self.record(bytes, take);
+            self.record(bytes, take)?;
             taken += 1;
         }
-        let is_empty = self.peek().is_none();
+        let is_empty = self.peek()?.is_none();
         if self.ring.release(&FullFences) {
             bell.ring();
         }
-        (taken > 0, is_empty)
+        Ok((taken > 0, is_empty))
     }
 
-    fn peek(&mut self) -> Option<usize> {
-        self.ring
-            .peek()
-            .expect("the ring's memory belongs to its two ends")
+    fn peek(&mut self) -> Result<Option<usize>, &'static str> {
+        self.ring.peek().map_err(|_| HEADER)
     }
 
     /// Takes the next record.
-    fn record(&mut self, bytes: usize, take: &mut dyn FnMut(&[u8])) {
+    fn record(&mut self, bytes: usize, take: &mut dyn FnMut(&[u8])) -> Result<(), &'static str> {
         let start = if self.missing == 0 {
             0
         } else {
@@ -151,23 +183,24 @@ impl Inward {
         self.parcel.resize(start + bytes, 0);
         self.ring.take(&mut self.parcel[start..]);
         if self.missing == 0 {
-            let length = self
-                .parcel
-                .first_chunk::<LENGTH>()
-                .expect("a first piece has a length");
-            self.missing = LENGTH + u64::from_ne_bytes(*length) as usize;
-            if self.missing > bytes {
-                self.parcel.reserve((self.missing - bytes).min(RESERVED));
+            let length = self.parcel.first_chunk::<LENGTH>().ok_or(PIECES)?;
+            let length = u64::from_ne_bytes(*length);
+            if length > LONGEST as u64 {
+                return Err(PIECES);
             }
+            self.missing = LENGTH + length as usize;
+            let rest = self.missing.saturating_sub(bytes);
+            self.parcel.reserve(rest.min(RESERVED));
         }
-        self.missing -= bytes;
+        self.missing = self.missing.checked_sub(bytes).ok_or(PIECES)?;
         if self.missing == 0 {
             take(&self.parcel[LENGTH..]);
             self.parcel.shrink_to(RESERVED);
         }
+        Ok(())
     }
 
-    /// Announces that this rank will sleep. Returns false if a record is there.
+    /// Announces that this rank will sleep. Returns false if a record is there, or the ring is garbled.
     pub(super) fn sleep(&mut self) -> bool {
         self.ring.sleep(&FullFences)
     }

@@ -13,8 +13,11 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// How many channels a rank may have opened that this one has not.
-const CHANNELS_AHEAD: usize = 4096;
+/// Bytes kept of the announcements of a rank for channels that are not open here: a correct program is ahead by a few, each
+/// of some hundred bytes.
+const ANNOUNCED: usize = 1 << 20;
+/// Bytes that a kept announcement counts beside its strings: its entries in collections, and the allocator's heads.
+const ANNOUNCEMENT: usize = 640;
 /// Bytes of an announcement.
 const TERMS_BYTES: usize = 1 << 16;
 
@@ -59,9 +62,10 @@ pub(super) struct Peer {
     received: u64,
     /// Bytes of parcels sent to it for channels that it may not have opened.
     pub(super) ahead: usize,
-    /// Bytes of parcels and channels kept from it.
+    /// Bytes of parcels kept from it.
     kept: usize,
-    kept_channels: usize,
+    /// Bytes of announcements kept from it.
+    announced: usize,
     pub(super) has_left: bool,
 }
 
@@ -69,6 +73,11 @@ pub(super) struct Peer {
 pub(super) struct Early {
     terms: Vec<(Rank, Terms)>,
     messages: Vec<(Rank, Header, Vec<u8>)>,
+}
+
+/// Returns the bytes that a kept announcement counts.
+fn weight(terms: &Terms) -> usize {
+    ANNOUNCEMENT + terms.kind.len() + terms.site.len() + terms.message.len()
 }
 
 impl Book {
@@ -101,7 +110,7 @@ impl Book {
         for ordinal in known..self.next {
             let early = self.early.remove(&ordinal).unwrap_or_default();
             for (from, terms) in early.terms {
-                self.peers[from.index()].kept_channels -= 1;
+                self.peers[from.index()].announced -= weight(&terms);
                 self.announced(hub, from, ordinal, terms)?;
             }
             for (from, header, body) in early.messages {
@@ -252,15 +261,13 @@ impl Book {
         ordinal: u32,
         terms: Terms,
     ) -> Result<(), Error> {
-        let count = &mut self.peers[from.index()].kept_channels;
-        *count += 1;
-        if *count > CHANNELS_AHEAD {
-            let cause = Cause::TooEarly {
-                count: *count,
-                limit: CHANNELS_AHEAD,
-            };
+        let kept = &mut self.peers[from.index()].announced;
+        let (count, limit) = (*kept + weight(&terms), ANNOUNCED);
+        if count > limit {
+            let cause = Cause::TooEarly { count, limit };
             return Err(hub.error(from, Some(self.name(ordinal)), cause));
         }
+        *kept = count;
         self.early
             .entry(ordinal)
             .or_default()

@@ -6,7 +6,7 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use tautline_core::port::{Link, Lost, Spin};
+use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Cause, Channel, Error, Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -122,8 +122,6 @@ struct Ends {
 }
 
 impl Link for Cable {
-    type Bell = fn();
-
     fn here(&self) -> Rank {
         Rank(self.here)
     }
@@ -132,8 +130,8 @@ impl Link for Cable {
         self.ranks
     }
 
-    fn bell(&self) -> fn() {
-        || ()
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
