@@ -28,13 +28,13 @@ impl Scene {
         Self { rings, zero, one }
     }
 
-    fn from_one(&self) -> &Local {
+    fn ring_to_zero(&self) -> &Local {
         &self.rings[1][0]
     }
 
     /// Sends records that make no parcel to rank 0.
     fn send_records(&self, records: &[&[u8]]) {
-        let mut sender = Sender::new(self.from_one());
+        let mut sender = Sender::new(self.ring_to_zero());
         for record in records {
             sender.send(record).expect("there is room");
         }
@@ -66,7 +66,7 @@ fn a_garbled_header_loses_its_rank() {
     for header in [2, 6, usize::MAX, (UNITS * 8) << 1 | 1] {
         let mut scene = Scene::new();
         assert!(scene.zero.arm());
-        scene.from_one().units()[0].store(header, Relaxed);
+        scene.ring_to_zero().units()[0].store(header, Relaxed);
         assert!(!scene.zero.arm(), "there is something to report");
         scene.loses_one(HEADER);
     }
