@@ -13,13 +13,15 @@ const USAGE: &str = "usage: ranks [RANKS [TREE]], as in `ranks 2 T1L` [default: 
 
 fn main() -> ExitCode {
     let args: Vec<_> = std::env::args().skip(1).collect();
-    match count(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("ranks: {error}");
-            ExitCode::from(2)
-        }
+    if args.iter().any(|arg| arg == "-h" || arg == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
     }
+    let Err(error) = count(&args) else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("ranks: {error}");
+    ExitCode::from(2)
 }
 
 fn count(args: &[String]) -> Result<(), Box<dyn Error>> {
@@ -30,7 +32,7 @@ fn count(args: &[String]) -> Result<(), Box<dyn Error>> {
         _ => return Err(USAGE.into()),
     };
     let ranks = ranks.parse().ok().filter(|ranks| *ranks > 0);
-    let ranks: u32 = ranks.ok_or_else(|| format!("{:?} ranks; {USAGE}", args[0]))?;
+    let ranks: u32 = ranks.ok_or_else(|| format!("{}: RANKS is from 1; {USAGE}", args[0]))?;
     let params = uts::named::find(tree)?.params;
     let tree = || Tree::new(params).expect("a published tree");
     let began = Instant::now();

@@ -69,3 +69,10 @@ fn the_awaited_rank_is_reported() {
         assert_eq!(sum.expect("all ranks come"), 4950);
     }
 }
+
+/// A panic names the thread: it should be the rank.
+#[test]
+fn threads_of_ranks_have_their_names() {
+    let names = world::loopback(2, |_| thread::current().name().map(String::from));
+    assert_eq!(names, [Some("rank 0".into()), Some("rank 1".into())]);
+}

@@ -4,7 +4,6 @@
 use crate::id::{PlaceId, Rank};
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-#[cfg(feature = "alloc")]
 use core::fmt;
 
 /// The reason why a computation was stopped before all work was done.
@@ -42,6 +41,19 @@ impl Reason {
             Self::Interrupted => "interrupted",
             Self::Lost => "place lost",
         }
+    }
+}
+
+/// The [name](Reason::name).
+///
+/// ```
+/// use tautline_core::glb::Reason;
+///
+/// assert_eq!(format!("stopped: {}", Reason::Deadline), "stopped: deadline");
+/// ```
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

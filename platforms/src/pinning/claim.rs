@@ -51,7 +51,9 @@ impl Claim {
         let is_shared = !self.shared.is_empty();
         is_shared.then(|| {
             let list = ranges(&self.shared);
-            format!("CPUs {list} have workers of another runtime, with which they take turns")
+            let remedy = "`pinned(false)` or TAUTLINE_NO_PIN=1 lets the system place workers";
+            let others = "workers of another runtime, with which they take turns";
+            format!("CPUs {list} have {others}; {remedy}")
         })
     }
 }

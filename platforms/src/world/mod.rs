@@ -59,7 +59,9 @@ impl fmt::Debug for World {
     }
 }
 
-/// Runs `program` as each of `ranks` ranks, on as many threads of this process, and returns the results by rank.
+/// Runs `program` as each of `ranks` ranks, on as many threads of this process, and returns the results by rank. The threads
+/// are named `rank 0`, `rank 1` and so on, which the message of a panic shows. A panic discards all results: a
+/// program that wants the errors of the other ranks prints them in `program`.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -79,7 +81,7 @@ impl fmt::Debug for World {
 /// ```
 ///
 /// # Panics
-/// With the panic of a rank, after all have ended; or if `ranks` is 0.
+/// With the panic of a rank, after all have ended; if `ranks` is 0, or if the system refuses a thread.
 pub fn loopback<T: Send>(ranks: u32, program: impl Fn(&World) -> T + Sync) -> Vec<T> {
     over(Loopback::new(ranks), program)
 }
@@ -87,14 +89,18 @@ pub fn loopback<T: Send>(ranks: u32, program: impl Fn(&World) -> T + Sync) -> Ve
 /// As [`loopback`], over other links: one for each rank.
 ///
 /// # Panics
-/// With the panic of a rank, after all have ended.
+/// With the panic of a rank, after all have ended; or if the system refuses a thread.
 pub fn over<T: Send, L: Link + Send + 'static>(
     links: impl IntoIterator<Item = L>,
     program: impl Fn(&World) -> T + Sync,
 ) -> Vec<T> {
     let program = &program;
     thread::scope(|scope| {
-        let start = |link| scope.spawn(move || program(&World::of(link)));
+        let start = |link: L| {
+            let named = thread::Builder::new().name(link.here().to_string());
+            let started = named.spawn_scoped(scope, move || program(&World::of(link)));
+            started.expect("a thread for the rank")
+        };
         let ranks: Vec<_> = links.into_iter().map(start).collect();
         let ended: Vec<_> = ranks
             .into_iter()
@@ -143,9 +149,9 @@ impl World {
         }
     }
 
-    /// Limits how long this rank waits until the others make the call that it has made. Behind the limit the computation ends with an
+    /// Limits how long this rank waits until the others make the call that it has made. After the limit the computation ends with an
     /// error that names the ranks that have not, and all channels between the ranks with it. Without a limit, the default, it
-    /// waits for ever for a rank that does something else and does not end.
+    /// waits forever for a rank that does something else and does not end.
     ///
     /// ```
     /// use std::sync::Barrier;
