@@ -191,10 +191,10 @@ fn a_rank_a_node_wins_with_many_cores() {
 #[ignore = "cargo ci deep: 3 thousand million nodes, with --release"]
 fn the_papers_own_trees() {
     for (tree, percent) in [
-        ("triloka", 31.1),
-        ("T3L", 34.0),
-        ("p7", 79.3),
-        ("T3XXL", 89.8),
+        ("triloka", 42.9),
+        ("T3L", 47.1),
+        ("p7", 83.4),
+        ("T3XXL", 93.1),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
         command.args(["simulate", "uts", tree, "--machine", "bluegene-p"]);
