@@ -1,0 +1,212 @@
+//! Operations that all ranks make together.
+
+use super::World;
+use crate::Result;
+use crate::error::Error;
+use std::panic::Location;
+use std::sync::mpsc;
+use tautline_core::collective::{
+    AllToAll, Branch, CollectForAll, CombineBefore, CombineForAll, Meet, Message, Operation, Stray,
+    Wave, radix,
+};
+use tautline_core::task::Ended;
+use tautline_core::wire::{self, Garbled, Portable, Receiver, unpack};
+use tautline_core::{PlaceId, Rank};
+
+/// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
+const LATENCY: u64 = 10;
+const GAP: u64 = 1;
+
+/// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no
+/// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.
+///
+/// # Errors
+/// All of these: the loss of a rank, or ranks that do not make the same calls.
+impl World {
+    /// Returns when all ranks have called it.
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicU32, Ordering};
+    /// # use tautline::world;
+    /// let arrived = AtomicU32::new(0);
+    /// world::loopback(3, |world| {
+    ///     arrived.fetch_add(1, Ordering::SeqCst);
+    ///     world.barrier()?;
+    ///     assert_eq!(arrived.load(Ordering::SeqCst), 3);
+    ///     Ok::<_, tautline::Error>(())
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn barrier(&self) -> Result<()> {
+        self.wave("barrier", Location::caller(), Meet, ())
+    }
+
+    /// Returns rank 0's `value` at all ranks.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let seeds = world::loopback(3, |world| world.broadcast(41 + world.rank().0));
+    /// for seed in seeds {
+    ///     assert_eq!(seed?, 41);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn broadcast<T: Portable + Clone + 'static>(&self, value: T) -> Result<T> {
+        let first = CombineForAll::by(|first: Option<T>, second| first.or(second));
+        let own = self.is_home().then_some(value);
+        let value = self.wave("broadcast", Location::caller(), first, own)?;
+        Ok(value.expect("rank 0 has a value"))
+    }
+
+    /// Returns what the values of all ranks combine to, at all ranks. `operator` must be associative, and need not be commutative.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let sums = world::loopback(3, |world| world.all_reduce(world.rank().0, |a, b| a + b));
+    /// for sum in sums {
+    ///     assert_eq!(sum?, 3);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn all_reduce<T: Portable + Clone + 'static>(
+        &self,
+        value: T,
+        operator: impl FnMut(T, T) -> T,
+    ) -> Result<T> {
+        let operation = CombineForAll::by(operator);
+        self.wave("all-reduce", Location::caller(), operation, value)
+    }
+
+    /// Returns the values of all ranks, by rank, at all ranks.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let names = world::loopback(2, |world| world.all_gather(world.rank().to_string()));
+    /// for names in names {
+    ///     assert_eq!(names?, ["rank 0", "rank 1"]);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn all_gather<T: Portable + Clone + 'static>(&self, value: T) -> Result<Vec<T>> {
+        let operation = CollectForAll::default();
+        self.wave("all-gather", Location::caller(), operation, value)
+    }
+
+    /// Returns what the values of all ranks before this one combine to; `None` at rank 0. `operator` as for [`all_reduce`](Self::all_reduce).
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let firsts = world::loopback(3, |world| world.scan(10u64, |a, b| a + b));
+    /// let firsts = firsts.into_iter().collect::<tautline::Result<Vec<_>>>()?;
+    /// assert_eq!(firsts, [None, Some(10), Some(20)]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan<T: Portable + Clone + 'static>(
+        &self,
+        value: T,
+        operator: impl FnMut(T, T) -> T,
+    ) -> Result<Option<T>> {
+        let operation = CombineBefore::by(operator);
+        self.wave("scan", Location::caller(), operation, value)
+    }
+
+    /// Sends the values to the ranks, one to each, by rank. Returns those that the ranks have sent to this one, by rank.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let exchanged = world::loopback(2, |world| {
+    ///     let from = world.rank().0;
+    ///     world.all_to_all(vec![(from, 0), (from, 1)])
+    /// });
+    /// let exchanged = exchanged.into_iter().collect::<tautline::Result<Vec<_>>>()?;
+    /// assert_eq!(exchanged, [[(0, 0), (1, 0)], [(0, 1), (1, 1)]]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is not one value for each rank.
+    #[track_caller]
+    pub fn all_to_all<T: Portable + 'static>(&self, values: Vec<T>) -> Result<Vec<T>> {
+        let ranks = self.ranks();
+        let given = values.len();
+        assert_eq!(given, ranks as usize, "{given} values for {ranks} ranks");
+        let mut machine = AllToAll::new(self.rank(), ranks);
+        let mut values = Some(values);
+        self.drive(
+            "all-to-all",
+            Location::caller(),
+            |event, mut out| match event {
+                None => Ok(values
+                    .take()
+                    .and_then(|values| machine.begin(values, &mut out))),
+                Some((from, value)) => machine.on(from, value),
+            },
+        )
+    }
+
+    /// Runs an operation along the tree of ranks.
+    fn wave<O: Operation>(
+        &self,
+        kind: &'static str,
+        site: &Location<'_>,
+        operation: O,
+        own: O::Own,
+    ) -> Result<O::Output>
+    where
+        Message<O::Up, O::Down>: Portable + 'static,
+    {
+        let ranks = self.ranks();
+        let branch = Branch::new(self.rank(), ranks, radix(ranks, LATENCY, GAP));
+        let mut wave = Wave::new(branch, operation);
+        let mut own = Some(own);
+        self.drive(kind, site, |event, mut out| match event {
+            None => Ok(own.take().and_then(|own| wave.begin(own, &mut out))),
+            Some((from, message)) => wave.on(from, message, &mut out),
+        })
+    }
+
+    /// Opens a channel and calls `step`, first with `None`, then with each message, until it returns an output.
+    fn drive<M: Portable + 'static, T>(
+        &self,
+        kind: &'static str,
+        site: &Location<'_>,
+        mut step: impl FnMut(Option<(Rank, M)>, &mut dyn FnMut(Rank, M)) -> Result<Option<T>, Stray>,
+    ) -> Result<T> {
+        let place = |rank: Rank| PlaceId(rank.0);
+        let here = place(self.rank());
+        let (mail, arrived) = mpsc::channel();
+        let mail = Mail(mail);
+        let channel = self.exchange().open_at::<M>(site, kind, 1, mail);
+        let mut out = |to: Rank, message: M| channel.send(here, place(to), message);
+        let mut event = None;
+        loop {
+            let output =
+                step(event, &mut out).map_err(|stray| Error::Ranks(Ended::Stray(stray)))?;
+            if let Some(output) = output {
+                return Ok(output);
+            }
+            let next = arrived.recv().expect("the channel owns the sender");
+            event = Some(next.map_err(|error| Error::Ranks(Ended::Wire(error)))?);
+        }
+    }
+}
+
+/// Passes messages, and the end of the channel, to the thread that waits for them.
+struct Mail<M>(mpsc::Sender<Result<(Rank, M), wire::Error>>);
+
+impl<M: Portable> Receiver for Mail<M> {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+        let message = unpack(body)?;
+        // The thread that has its output takes no more.
+        _ = self.0.send(Ok((Rank(from.0), message)));
+        Ok(())
+    }
+
+    fn fail(&self, error: &wire::Error) {
+        _ = self.0.send(Err(error.clone()));
+    }
+}

@@ -1,0 +1,103 @@
+//! Operations of all ranks of a world, against what they mean.
+
+use tautline::Result;
+use tautline::world::{self, World};
+
+const RANKS: [u32; 6] = [1, 2, 3, 5, 8, 40];
+
+/// Runs `program` at each of these ranks, and returns the results by rank.
+fn on<T: Send>(ranks: u32, program: impl Fn(&World) -> Result<T> + Sync) -> Vec<T> {
+    let ended = world::loopback(ranks, program);
+    ended.into_iter().collect::<Result<_>>().expect("no error")
+}
+
+/// The name of a rank: combined, the names show the order.
+fn name(world: &World) -> String {
+    format!("{};", world.rank().0)
+}
+
+fn names(ranks: u32) -> Vec<String> {
+    (0..ranks).map(|rank| format!("{rank};")).collect()
+}
+
+#[test]
+fn values_are_combined_in_the_order_of_ranks() {
+    for ranks in RANKS {
+        let all = on(ranks, |world| {
+            world.all_reduce(name(world), |a, b| a + b.as_str())
+        });
+        assert!(all.iter().all(|all| *all == names(ranks).concat()));
+        let before = on(ranks, |world| {
+            world.scan(name(world), |a, b| a + b.as_str())
+        });
+        for (rank, before) in before.into_iter().enumerate() {
+            let expected = names(rank as u32).concat();
+            assert_eq!(before.unwrap_or_default(), expected);
+        }
+        let gathered = on(ranks, |world| world.all_gather(name(world)));
+        assert!(gathered.iter().all(|all| *all == names(ranks)));
+        let first = on(ranks, |world| world.broadcast(name(world)));
+        assert!(first.iter().all(|first| first == "0;"));
+    }
+}
+
+#[test]
+fn each_rank_gets_what_all_have_for_it() {
+    for ranks in RANKS {
+        let exchanged = on(ranks, |world| {
+            let from = world.rank().0;
+            world.all_to_all((0..ranks).map(|to| (from, to)).collect())
+        });
+        for (to, values) in (0..).zip(exchanged) {
+            let expected: Vec<_> = (0..ranks).map(|from| (from, to)).collect();
+            assert_eq!(values, expected);
+        }
+    }
+}
+
+/// Each call returns only after all ranks have made it, so none runs ahead.
+#[test]
+fn many_calls_follow_one_another() {
+    let sums = on(3, |world| {
+        let mut sum = 0u64;
+        for round in 0..2_000u64 {
+            sum += world.all_reduce(round + u64::from(world.rank().0), |a, b| a + b)?;
+            if round % 100 == 0 {
+                world.barrier()?;
+            }
+        }
+        Ok(sum)
+    });
+    let expected: u64 = (0..2_000).map(|round| 3 * round + 3).sum();
+    assert_eq!(sums, [expected; 3]);
+}
+
+#[test]
+fn ranks_that_make_other_calls_have_an_error() {
+    let errors = world::loopback(2, |world| match world.is_home() {
+        true => world.barrier().map_err(|error| error.to_string()),
+        false => world
+            .broadcast(1)
+            .map(|_| ())
+            .map_err(|error| error.to_string()),
+    });
+    for error in errors {
+        let error = error.expect_err("not the same call");
+        assert!(
+            error.contains("barrier") && error.contains("broadcast"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_rank_that_leaves_is_named() {
+    let ended = world::loopback(3, |world| match world.rank().0 {
+        2 => Ok(()),
+        _ => world.barrier(),
+    });
+    for (rank, ended) in ended.into_iter().enumerate().take(2) {
+        let error = ended.expect_err("rank 2 has left").to_string();
+        assert!(error.contains("rank 2"), "rank {rank}: {error}");
+    }
+}
