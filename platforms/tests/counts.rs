@@ -70,7 +70,7 @@ const LARGE: [&str; 4] = ["T1L", "T2L", "T3L", "triloka"];
 
 /// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the large trees, two settings each.
 #[test]
-#[ignore = "cargo ci test: 0.7 thousand million nodes, with --release"]
+#[ignore = "cargo ci deep: 0.7 thousand million nodes, with --release"]
 fn large_trees_count_exactly() {
     count_each(&LARGE, 2 * LARGE.len());
 }

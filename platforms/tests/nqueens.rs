@@ -154,7 +154,7 @@ fn too_many_queens_are_refused() {
 
 /// `cargo ci test` runs this one, with `--release`.
 #[test]
-#[ignore = "cargo ci test: 0.2 thousand million nodes: with --release"]
+#[ignore = "cargo ci deep: 0.2 thousand million nodes: with --release"]
 fn large_boards_count_exactly() {
     let boards = [(14, 365_596), (14, 365_596), (15, 2_279_184)];
     for ((queens, expected), point) in boards.into_iter().zip(sample(3)) {

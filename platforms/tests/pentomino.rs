@@ -258,7 +258,7 @@ fn boards_of_another_area_are_refused() {
 
 /// `cargo ci test` runs this one, with `--release`.
 #[test]
-#[ignore = "cargo ci test: 0.1 thousand million nodes: with --release"]
+#[ignore = "cargo ci deep: 0.1 thousand million nodes: with --release"]
 fn large_boards_count_exactly() {
     for point in sample(4) {
         assert_eq!(

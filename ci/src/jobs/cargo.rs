@@ -53,11 +53,8 @@ pub(super) fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
     holds()
 }
 
-/// Programs whose ignored tests with `large` in their names need optimised code, and are run with it.
-pub(super) const LARGE: [&str; 3] = ["counts", "nqueens", "pentomino"];
-
-/// Plain `cargo test`, so that a machine with nothing but Rust can run it; the deques where arithmetic wraps instead of
-/// panicking; and the counts that need optimised code to end in reasonable time.
+/// Plain `cargo test`, so that a machine with nothing but Rust can run it; and the deques where arithmetic wraps instead of
+/// panicking.
 pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut cargo(tree, ["test", "--workspace", "--no-fail-fast"]))?;
     // Only an unstable rustdoc checks the error codes of `compile_fail` examples; only core's
@@ -70,11 +67,6 @@ pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
     );
     let unchecked = ("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false");
     run(quick_release(&mut wrapping).env(unchecked.0, unchecked.1))?;
-    let mut large = cargo(tree, ["test", "--release", "-p", "tautline"]);
-    for program in LARGE {
-        large.args(["--test", program]);
-    }
-    run(large.args(["large", "--", "--ignored"]))?;
     holds()
 }
 

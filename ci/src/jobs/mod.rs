@@ -149,11 +149,14 @@ pub(crate) const JOBS: &[Job] = &[
         "every benchmark runs once",
         cargo::bench_smoke,
     ),
-    job(
-        "native",
-        "compiled for this processor, the tree search is as fast as the default build",
-        native::run_all,
-    ),
+    Job {
+        default: false,
+        ..job(
+            "native",
+            "compiled for this processor, the tree search is as fast as the default build",
+            native::run_all,
+        )
+    },
     Job {
         default: false,
         ..job(

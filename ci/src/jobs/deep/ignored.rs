@@ -1,7 +1,6 @@
 //! Finds the tests marked `#[ignore]` and checks that each is run by a job, or gives a reason.
 
 use super::{Ignored, STEPS, What};
-use crate::jobs::cargo::LARGE;
 use crate::jobs::sanitizers::is_canary;
 use crate::source::Source;
 use crate::tree::Tree;
@@ -44,8 +43,6 @@ fn finding(test: &Test) -> Option<String> {
             _ => None,
         });
         rows.filter(|row| covers(row, test)).count() > 0
-    } else if said("cargo ci test: ") {
-        test.package == "tautline" && LARGE.contains(&&*test.target) && test.name.contains("large")
     } else if said("cargo ci tsan: ") || said("cargo ci asan: ") {
         is_canary(&test.name)
     } else {
@@ -206,7 +203,6 @@ mod tests {
         for (target, name, reason) in [
             ("uts", "large", ""),
             ("uts", "unheard_of", "cargo ci deep: minutes"),
-            ("uts", "large", "cargo ci test: seconds"),
             ("uts", "large", "cargo ci tsan: a race"),
             ("uts", "large", "minutes"),
         ] {
@@ -221,7 +217,11 @@ mod tests {
                 "every_engine_counts_large_trees",
                 "cargo ci deep: minutes",
             ),
-            ("counts", "large", "cargo ci test: seconds"),
+            (
+                "counts",
+                "large_trees_count_exactly",
+                "cargo ci deep: seconds",
+            ),
             ("tuner", "table", "by hand: a table"),
         ] {
             assert_eq!(finding(&test(target, name, reason)), None);

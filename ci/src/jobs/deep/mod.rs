@@ -8,7 +8,7 @@
 mod ignored;
 
 use super::counted::passed;
-use super::{Verdict, models, mutants, sanitizers, soak};
+use super::{Verdict, models, mutants, native, sanitizers, soak};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -81,6 +81,9 @@ const STEPS: &[Step] = &[
         "",
         "rule::tests::table_is_the_formula",
     ),
+    tests("counts", "tautline", "counts", "large_trees"),
+    tests("queens", "tautline", "nqueens", "large_boards"),
+    tests("boards", "tautline", "pentomino", "large_boards"),
     tests("trees", "tautline", "counts", "long_trees"),
     tests("p7", "tautline", "counts", "the_longest_tree"),
     tests("combinations", "tautline", "counts", "every_combination"),
@@ -128,6 +131,7 @@ const STEPS: &[Step] = &[
         needs: Some("valgrind"),
         ..tests("cost", "tautline", "cost", "the_balancer_adds_few")
     },
+    job("native", native::run_all),
     job("soak", soak::run_all),
     job("tsan", sanitizers::tsan),
     job("mutants", all_mutants),
