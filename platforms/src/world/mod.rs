@@ -3,7 +3,7 @@
 //! Every rank runs the same program, and makes the same calls over the world in the same order. At present all ranks
 //! are in one process ([`loopback`]); each has its own workers, and only encoded values pass between them.
 //!
-//! [`Glb::across`](crate::Glb::across) balances work over the ranks. [`barrier`](World::barrier), [`broadcast`](World::broadcast),
+//! [`Glb::across`](crate::glb::Glb::across) balances work over the ranks. [`barrier`](World::barrier), [`broadcast`](World::broadcast),
 //! [`all_reduce`](World::all_reduce), [`all_gather`](World::all_gather), [`scan`](World::scan) and
 //! [`all_to_all`](World::all_to_all) combine values of all ranks.
 #![forbid(unsafe_code)]
