@@ -234,9 +234,9 @@ fn simulated_taper_keeps_up_with_guided_and_static() {
 
 /// In each of 64 settings TAPER is near the best baseline, and no baseline is.
 ///
-/// The document's bound is 0.05, from up to 20 runs a setting. More runs exceed it in one setting:
-/// 0.051 with the long tasks on 16 processors, 16 for each, h = μ/2, where the published form is
-/// known to be too cautious (spec 2.4.2).
+/// The bound is 0.05, from up to 20 runs a setting. One setting does not meet it: 0.051 with the
+/// long tasks on 16 processors, 16 for each, h = μ/2, where the published form is known to be too
+/// cautious (spec 2.4.2).
 #[test]
 fn simulated_taper_is_robust() {
     let mut losses = [0f64; 6];
@@ -247,6 +247,11 @@ fn simulated_taper_is_robust() {
         let best = found.into_iter().fold(0.0, f64::max);
         for (loss, found) in losses.iter_mut().zip(found) {
             *loss = loss.max(best - found);
+        }
+        let is_known = (setting.tasks, setting.p, setting.share) == (Tasks::Long, 16, 16);
+        if !(is_known && setting.overhead == 0.5) {
+            let loss = best - found[5];
+            assert!(loss <= 0.05, "{setting:?}: {loss}");
         }
         if setting.share >= 100 {
             of_many = of_many.max(best - found[5]);
