@@ -96,6 +96,7 @@ fn explore(
     bound: Option<usize>,
     program: impl Fn() + Sync + Send + 'static,
 ) -> (usize, Option<Cause>) {
+    tautline_stacks::keep_stacks();
     let executions = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&executions);
     let mut builder = loom::model::Builder::new();

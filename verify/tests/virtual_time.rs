@@ -4,6 +4,7 @@
 #[path = "../examples/cycles/aligned.rs"]
 mod aligned;
 #[path = "../examples/cycles/barriers.rs"]
+#[allow(dead_code, reason = "the example has more ways")]
 mod barriers;
 #[path = "virtual_time/orders.rs"]
 mod orders;

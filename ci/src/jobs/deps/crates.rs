@@ -36,7 +36,7 @@ const CHECKERS: &[Checker] = &[
 /// `tests` requests the features that its tests may use.
 fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
     Some(match folder {
-        "core" | "ci" => &[],
+        "core" | "ci" | "verify/stacks" => &[],
         // The conformance suite judges a backend from the backend's own tests.
         "backends/manycore/bare" => &[CORE, "tautline-manycore"],
         f if f.starts_with("backends/") && tests => &[CORE, "tautline-verify"],
@@ -49,7 +49,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline-manycore",
         ],
         "verify" if tests => &[CORE, "tautline-sim", "tautline-manycore"],
-        "verify" => &[CORE, "tautline-sim"],
+        "verify" => &[CORE, "tautline-sim", "tautline-stacks"],
         "verify/nostd" => &[CORE],
         "benches" => &[
             CORE,
