@@ -37,6 +37,8 @@ type Observer = Box<dyn Fn(usize, Access)>;
 
 thread_local! {
     static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
+    static POINT: shuttle::sync::atomic::AtomicBool =
+        const { shuttle::sync::atomic::AtomicBool::new(false) };
 }
 
 /// Ends the observation of accesses when it is dropped.
@@ -64,9 +66,11 @@ pub fn watch(observer: impl Fn(usize, Access) + 'static) -> Watch {
 /// A scheduling point. Has no effect outside of an execution.
 pub fn point() {
     if try_get_current_task().is_some() {
-        // ORDERING: Relaxed: no other thread has this word; shuttle has no scheduling point but
-        // with an access or a yield, and a yield would count as waiting.
-        shuttle::sync::atomic::AtomicBool::new(false).load(Ordering::Relaxed);
+        // Shuttle has no scheduling point but with an access or a yield, and a yield would count as
+        // waiting.
+        // ORDERING: SeqCst: orders nothing, as no other thread has this word; but for a weaker one
+        // shuttle updates a word that all threads of the process share, each time.
+        POINT.with(|word| word.load(Ordering::SeqCst));
     }
 }
 
