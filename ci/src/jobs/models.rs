@@ -1,7 +1,7 @@
 //! Loom over the words, random schedules of them, and the explorer over the protocols.
 
 use super::{Verdict, counted, judge};
-use crate::shell::{Said, cargo, quick_release, target_dir, tee, with_loom, with_shuttle};
+use crate::shell::{Said, cargo, long_run, target_dir, tee, with_loom, with_shuttle};
 use crate::tree::Tree;
 use anyhow::{Result, anyhow};
 use std::process::Command;
@@ -21,10 +21,13 @@ const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
 pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     let words = ["test", "--release", "-p", "tautline-verify", "--test", file];
     let mut command = cargo(tree, words);
-    quick_release(&mut command);
+    long_run(&mut command);
     let own = |folder| target_dir(tree).join(folder);
     if SCHEDULES.contains(&file) {
-        with_shuttle(&mut command).env("CARGO_TARGET_DIR", own("schedules"));
+        with_shuttle(&mut command)
+            .env("CARGO_TARGET_DIR", own("schedules"))
+            // Few programs, which run long: this saves more than it costs.
+            .env("CARGO_PROFILE_RELEASE_LTO", "thin");
     } else if !WITHOUT_LOOM.contains(&file) {
         with_loom(&mut command).env("CARGO_TARGET_DIR", own("models"));
     }
