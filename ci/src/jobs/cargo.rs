@@ -1,9 +1,10 @@
 //! The jobs that are one cargo command.
 
 use super::Verdict;
-use crate::shell::{cargo, quick_release, quiet, run};
+use crate::shell::{cargo, quick_release, quiet, run, target_dir};
 use crate::tree::Tree;
 use anyhow::Result;
+use std::process::Command;
 
 /// Whether `cargo WORD` exists; if not, what to install.
 fn lacks(tree: &Tree, word: &str, component: &str) -> Option<Verdict> {
@@ -71,9 +72,10 @@ pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
 }
 
 pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    let words = "bench -p tautline-bench -- --test";
-    run(quick_release(&mut cargo(tree, words.split(' '))))?;
-    let words = "run --release -p tautline-bench --example tasks -- --quick";
-    run(quick_release(&mut cargo(tree, words.split(' '))))?;
+    // Once each, with what the tests have built.
+    run(&mut cargo(tree, ["test", "--workspace", "--bench", "*"]))?;
+    run(&mut cargo(tree, ["build", "--workspace", "--examples"]))?;
+    let tasks = format!("debug/examples/tasks{}", std::env::consts::EXE_SUFFIX);
+    run(Command::new(target_dir(tree).join(tasks)).arg("--quick"))?;
     holds()
 }
