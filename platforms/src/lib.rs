@@ -293,6 +293,7 @@ mod error;
 mod explain;
 mod file;
 pub mod glb;
+pub mod iterations;
 pub mod machines;
 pub mod nqueens;
 pub mod pentomino;

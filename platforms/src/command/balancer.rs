@@ -3,6 +3,7 @@
 use super::show;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 use tautline::choice;
@@ -218,6 +219,12 @@ fn list(text: &str) -> Result<PlaceList, String> {
 /// compiles its part for each type of parser.
 pub(super) fn whole<T: FromStr, const MOST: u64>() -> fn(&str) -> Result<T, String> {
     spelling::whole::<T, MOST>
+}
+
+/// Parses a whole number of `range`.
+pub(super) fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("whole numbers from {} to {}", range.start(), range.end()))
 }
 
 /// Parses a time of at least `LEAST` nanoseconds, given in seconds.

@@ -8,6 +8,7 @@ mod app;
 mod balancer;
 mod bc;
 mod bench;
+mod loops;
 mod nqueens;
 mod pentomino;
 mod recorded;
@@ -36,6 +37,7 @@ EXAMPLES:
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
   tautline bench barrier             what barriers cost on it
+  tautline loops exponential         how evenly chunk policies divide a loop
 
 EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.";
@@ -77,6 +79,7 @@ enum Command {
     Simulate(Box<simulate::Simulate>),
     Topo(topo::Topo),
     Bench(bench::Bench),
+    Loops(loops::Loops),
 }
 
 /// Why a command ends without its result.
@@ -130,6 +133,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Loops(loops) => loops.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! `tautline bench barrier`: barrier latency against a cache-line round trip.
 
 use super::report::Report;
+use crate::command::balancer::within;
 use crate::command::{Failure, Outcome, deliver};
 use clap::Args;
 use std::io;
@@ -79,11 +80,6 @@ pub(super) struct Barrier {
 
 fn list(text: &str) -> Result<PlaceList, String> {
     text.parse::<PlaceList>().map_err(|error| error.to_string())
-}
-
-fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| format!("whole numbers from {} to {}", range.start(), range.end()))
 }
 
 impl Barrier {
