@@ -1,22 +1,22 @@
-//! What an event of a self-scheduled loop costs: chunks, tokens and epochs of all ranks, delivered in memory.
+//! What an event of a loop over ranks costs: chunks and messages of all ranks, delivered in memory.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Actions, Epochs, Message};
+use tautline_core::defer::{Actions, Baseline, Call, Epochs, Pick, Rule, Tuning};
 use tautline_core::taper::{Instance, Policy, Summary};
 
 /// What is to be delivered: messages, and ranks whose chunks are done.
-struct Ahead {
+struct Ahead<M> {
     here: Rank,
-    mail: Vec<(Rank, Rank, Message)>,
+    mail: Vec<(Rank, Rank, M)>,
     busy: Vec<Rank>,
 }
 
-impl Actions<Message> for Ahead {
-    fn send(&mut self, to: Rank, message: Message) {
+impl<M> Actions<M> for Ahead<M> {
+    fn send(&mut self, to: Rank, message: M) {
         self.mail.push((self.here, to, message));
     }
 
@@ -27,52 +27,91 @@ impl Actions<Message> for Ahead {
     fn end(&mut self) {}
 }
 
-/// Runs a loop of `n` iterations that take no time; returns the number of events.
-fn events(n: u64, p: u32, policy: Policy) -> u64 {
-    let instance = Instance::new(n, p);
-    let all = (0..p).map(Rank);
-    let mut ranks: Vec<_> = all
-        .clone()
-        .map(|rank| Epochs::new(rank, instance, policy))
-        .collect();
+impl Pick for Ahead<Call> {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.mail.len() as u32 % n
+    }
+}
+
+/// What happens at a rank.
+enum Event<M> {
+    Begin,
+    Free,
+    On(Rank, M),
+}
+
+/// Delivers everything at `p` ranks; returns the number of events.
+fn deliver<M>(p: u32, mut step: impl FnMut(Rank, Event<M>, &mut Ahead<M>)) -> u64 {
     let mut ahead = Ahead {
         here: Rank(0),
         mail: Vec::new(),
         busy: Vec::new(),
     };
     let mut events = 0;
-    for here in all {
-        ahead.here = here;
-        ranks[here.index()].begin(&mut ahead);
-    }
+    let mut begin = (0..p).map(Rank);
     loop {
-        events += 1;
-        if let Some((from, here, message)) = ahead.mail.pop() {
-            ahead.here = here;
-            let machine = &mut ranks[here.index()];
-            machine
-                .on(from, message, &mut ahead)
-                .expect("it is expected");
+        let (here, event) = if let Some(here) = begin.next() {
+            (here, Event::Begin)
+        } else if let Some((from, here, message)) = ahead.mail.pop() {
+            (here, Event::On(from, message))
         } else if let Some(here) = ahead.busy.pop() {
-            ahead.here = here;
-            ranks[here.index()].free(&Summary::NONE, &mut ahead);
+            (here, Event::Free)
         } else {
             return events;
-        }
+        };
+        events += 1;
+        ahead.here = here;
+        step(here, event, &mut ahead);
     }
 }
 
-fn epochs(c: &mut Criterion) {
-    let mut group = c.benchmark_group("defer/epochs");
+/// Runs a self-scheduled loop of `n` iterations that take no time.
+fn epochs(n: u64, p: u32) -> u64 {
+    let instance = Instance::new(n, p);
+    let machine = |rank| Epochs::new(rank, instance, Policy::Factoring);
+    let mut ranks: Vec<_> = (0..p).map(Rank).map(machine).collect();
+    deliver(p, |here, event, ahead| match event {
+        Event::Begin => ranks[here.index()].begin(ahead),
+        Event::Free => ranks[here.index()].free(&Summary::NONE, ahead),
+        Event::On(from, message) => {
+            let done = ranks[here.index()].on(from, message, ahead);
+            done.expect("it is expected");
+        }
+    })
+}
+
+/// Runs such a loop by a method of comparison.
+fn baseline(n: u64, p: u32, rule: Rule) -> u64 {
+    let tuning = Tuning { sync: 16, min: 4 };
+    let machine = |rank| Baseline::new(rank, n, p, rule, tuning);
+    let mut ranks: Vec<_> = (0..p).map(Rank).map(machine).collect();
+    deliver(p, |here, event, ahead| match event {
+        Event::Begin => ranks[here.index()].begin(ahead),
+        Event::Free => ranks[here.index()].free(ahead),
+        Event::On(from, call) => {
+            let done = ranks[here.index()].on(from, call, ahead);
+            done.expect("it is expected");
+        }
+    })
+}
+
+fn events(c: &mut Criterion) {
+    let mut group = c.benchmark_group("defer");
     for p in [8, 512] {
         let n = 64 * u64::from(p);
-        group.throughput(Throughput::Elements(events(n, p, Policy::Factoring)));
-        group.bench_function(BenchmarkId::new("event", p), |b| {
-            b.iter(|| events(black_box(n), p, Policy::Factoring));
+        group.throughput(Throughput::Elements(epochs(n, p)));
+        group.bench_function(BenchmarkId::new("epochs", p), |b| {
+            b.iter(|| epochs(black_box(n), p));
         });
+        for rule in [Rule::Neighbours, Rule::Tree, Rule::Halving] {
+            group.throughput(Throughput::Elements(baseline(n, p, rule)));
+            group.bench_function(BenchmarkId::new(format!("{rule:?}"), p), |b| {
+                b.iter(|| baseline(black_box(n), p, rule));
+            });
+        }
     }
     group.finish();
 }
 
-criterion_group!(benches, epochs);
+criterion_group!(benches, events);
 criterion_main!(benches);

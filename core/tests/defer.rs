@@ -7,6 +7,8 @@
 //! | Lucco, acceptance fact 18: what has begun does not move, tokens of old epochs count | `random_loops_end_with_each_iteration_done_once`, `a_token_of_an_old_epoch_counts_for_the_present_one` |
 //! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop` |
 
+#[path = "defer/baseline.rs"]
+mod baseline;
 #[path = "defer/driver.rs"]
 mod driver;
 #[path = "defer/refused.rs"]
@@ -148,11 +150,16 @@ fn one(part: Range<u64>) -> Vec<Range<u64>> {
 }
 
 /// The messages that a machine sends.
-#[derive(Default)]
-struct Sent(Vec<(Rank, Message)>);
+struct Sent<M = Message>(Vec<(Rank, M)>);
 
-impl Actions<Message> for Sent {
-    fn send(&mut self, to: Rank, message: Message) {
+impl<M> Default for Sent<M> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<M> Actions<M> for Sent<M> {
+    fn send(&mut self, to: Rank, message: M) {
         self.0.push((to, message));
     }
 
@@ -164,7 +171,7 @@ impl Actions<Message> for Sent {
 #[test]
 fn a_token_of_an_old_epoch_counts_for_the_present_one() {
     let mut root = Epochs::new(Rank(0), Instance::new(20, 2), Policy::SelfScheduling);
-    let mut sent = Sent::default();
+    let mut sent: Sent = Sent::default();
     root.begin(&mut sent);
     let token = |chunks| {
         let progress = Progress {

@@ -3,16 +3,19 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`Epochs`] | self-scheduling by tokens (SS, FAC, GSS, TAPER) without a central queue |
+//! | [`Baseline`] | what it is compared with: LLB, GL1, GL2 |
 //! | [`Stock`] | the iterations of a rank that have not begun |
 //! | [`Refused`] | the error of a message that no correct rank sends |
 //!
 //! Each iteration is executed at one rank, and only iterations that have not begun move. Messages may overtake each other.
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod epoch;
 mod error;
 mod stock;
 
+pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};
 pub use error::{Refusal, Refused};
 pub use stock::Stock;

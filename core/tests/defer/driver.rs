@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Actions, Epochs, Message, Refused};
+use tautline_core::defer::{Actions, Baseline, Call, Epochs, Message, Pick, Refused};
 use tautline_core::taper::Summary;
 
 /// Numbers that look random.
@@ -29,10 +30,11 @@ enum Event<M> {
 
 /// What a machine requires in one step.
 #[derive(Debug)]
-struct Asked<M> {
+pub(crate) struct Asked<M> {
     sent: Vec<(Rank, M)>,
     chunk: Option<Vec<Range<u64>>>,
     has_ended: bool,
+    random: Random,
 }
 
 impl<M> Actions<M> for Asked<M> {
@@ -50,16 +52,22 @@ impl<M> Actions<M> for Asked<M> {
     }
 }
 
+impl Pick for Asked<Call> {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.random.below(u64::from(n)) as u32
+    }
+}
+
 /// The machine of a rank.
 pub(crate) trait Machine {
     type Message: Clone;
-    fn begin(&mut self, out: &mut impl Actions<Self::Message>);
-    fn free(&mut self, times: &Summary, out: &mut impl Actions<Self::Message>);
+    fn begin(&mut self, out: &mut Asked<Self::Message>);
+    fn free(&mut self, times: &Summary, out: &mut Asked<Self::Message>);
     fn on(
         &mut self,
         from: Rank,
         message: Self::Message,
-        out: &mut impl Actions<Self::Message>,
+        out: &mut Asked<Self::Message>,
     ) -> Result<(), Refused>;
     /// The iterations that a message moves.
     fn load(message: &Self::Message) -> u64;
@@ -68,11 +76,11 @@ pub(crate) trait Machine {
 impl Machine for Epochs {
     type Message = Message;
 
-    fn begin(&mut self, out: &mut impl Actions<Message>) {
+    fn begin(&mut self, out: &mut Asked<Message>) {
         self.begin(out);
     }
 
-    fn free(&mut self, times: &Summary, out: &mut impl Actions<Message>) {
+    fn free(&mut self, times: &Summary, out: &mut Asked<Message>) {
         self.free(times, out);
     }
 
@@ -80,7 +88,7 @@ impl Machine for Epochs {
         &mut self,
         from: Rank,
         message: Message,
-        out: &mut impl Actions<Message>,
+        out: &mut Asked<Message>,
     ) -> Result<(), Refused> {
         self.on(from, message, out)
     }
@@ -88,6 +96,31 @@ impl Machine for Epochs {
     fn load(message: &Message) -> u64 {
         match message {
             Message::Data(parts) => parts.iter().map(|part| part.end - part.start).sum(),
+            _ => 0,
+        }
+    }
+}
+
+impl Machine for Baseline {
+    type Message = Call;
+
+    fn begin(&mut self, out: &mut Asked<Call>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, _: &Summary, out: &mut Asked<Call>) {
+        self.free(out);
+    }
+
+    fn on(&mut self, from: Rank, call: Call, out: &mut Asked<Call>) -> Result<(), Refused> {
+        self.on(from, call, out)
+    }
+
+    fn load(call: &Call) -> u64 {
+        match call {
+            Call::Data(parts) | Call::Answer(parts) => {
+                parts.iter().map(|part| part.end - part.start).sum()
+            }
             _ => 0,
         }
     }
@@ -120,13 +153,16 @@ pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
     for here in 0..ranks.len() {
         world.post(0, here, Event::Begin);
     }
+    let mut random = Random(1);
     let mut ended = vec![false; ranks.len()];
     while let Some((here, event)) = world.next() {
         let mut asked = Asked {
             sent: Vec::new(),
             chunk: None,
             has_ended: ended[here],
+            random: Random(0),
         };
+        mem::swap(&mut random, &mut asked.random);
         let machine = &mut ranks[here];
         match event {
             Event::Begin => machine.begin(&mut asked),
@@ -136,6 +172,7 @@ pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
                 .expect("it is expected"),
         }
         ended[here] = asked.has_ended;
+        random = asked.random;
         if let Some(chunk) = asked.chunk {
             world.execute(here, chunk);
         }

@@ -11,14 +11,14 @@ fn ranks() -> [Epochs; 2] {
     let instance = Instance::new(40, 4);
     [0, 1].map(|rank| {
         let mut epochs = Epochs::new(Rank(rank), instance, Policy::Factoring);
-        epochs.begin(&mut Sent::default());
+        epochs.begin(&mut <Sent>::default());
         epochs
     })
 }
 
 fn refuse(machine: &Epochs, from: u32, message: Message, why: Refusal) {
     let mut after = machine.clone();
-    let mut sent = Sent::default();
+    let mut sent: Sent = Sent::default();
     let text = format!("{message:?}");
     let refused = after.on(Rank(from), message, &mut sent).expect_err(&text);
     assert_eq!((refused.from, refused.why), (Rank(from), why), "{text}");
@@ -128,7 +128,7 @@ fn garbled_iterations_and_ends_are_refused() {
     // Iterations are left at rank 1.
     refuse(&inner, 0, Message::End, Refusal::End);
     let mut over = Epochs::new(Rank(1), Instance::new(0, 4), Policy::Factoring);
-    over.on(Rank(0), Message::End, &mut Sent::default())
+    over.on(Rank(0), Message::End, &mut <Sent>::default())
         .unwrap();
     refuse(&over, 0, Message::End, Refusal::End);
     refuse(&over, 2, data(0..1), Refusal::End);
