@@ -5,7 +5,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use std::hint::black_box;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Actions, Baseline, Call, Epochs, Pick, Rule, Tuning};
+use tautline_core::defer::{
+    Actions, Baseline, Call, Conditions, Deferred, Epochs, Pick, Rule, Tuning,
+};
 use tautline_core::taper::{Instance, Policy, Summary};
 
 /// What is to be delivered: messages, and ranks whose chunks are done.
@@ -95,6 +97,28 @@ fn baseline(n: u64, p: u32, rule: Rule) -> u64 {
     })
 }
 
+/// Runs `instances` of a loop whose first block is the longest, with deferred balancing.
+fn deferred(n: u64, p: u32, instances: u64) -> u64 {
+    let machine = |rank| Deferred::new(rank, n, p, Conditions::default());
+    let mut ranks: Vec<_> = (0..p).map(Rank).map(machine).collect();
+    deliver(p, |here, event, ahead| {
+        let machine = &mut ranks[here.index()];
+        match event {
+            Event::Begin => machine.begin(ahead),
+            Event::Free if machine.instance() == instances => {}
+            Event::Free => {
+                let time = |iteration| if iteration < 64 { 9 } else { 1 };
+                let times: Vec<u64> = machine.block().map(time).collect();
+                machine.free(&times, ahead);
+            }
+            Event::On(from, notice) => {
+                let done = machine.on(from, notice, ahead);
+                done.expect("it is expected");
+            }
+        }
+    })
+}
+
 fn events(c: &mut Criterion) {
     let mut group = c.benchmark_group("defer");
     for p in [8, 512] {
@@ -109,6 +133,10 @@ fn events(c: &mut Criterion) {
                 b.iter(|| baseline(black_box(n), p, rule));
             });
         }
+        group.throughput(Throughput::Elements(deferred(n, p, 8)));
+        group.bench_function(BenchmarkId::new("deferred", p), |b| {
+            b.iter(|| deferred(black_box(n), p, 8));
+        });
     }
     group.finish();
 }

@@ -6,11 +6,19 @@
 //! | Lucco, acceptance fact 17: messages, depth and number of epochs | `an_epoch_costs_two_messages_an_edge`, `factoring_takes_few_epochs` |
 //! | Lucco, acceptance fact 18: what has begun does not move, tokens of old epochs count | `random_loops_end_with_each_iteration_done_once`, `a_token_of_an_old_epoch_counts_for_the_present_one` |
 //! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop` |
+//! | Lucco, acceptance fact 29: a balanced loop | `a_balanced_loop_sends_accounts_only` |
+//! | Lucco, acceptance facts 30 and 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
+//! | Lucco, acceptance fact 32: the hot spot | `a_hot_spot_is_divided` |
+//! | Lucco, acceptance fact 35: the chaos guard | `a_chaotic_loop_is_left_alone` |
+//! | Lucco, acceptance facts 36 and 38: neighbours, bandwidth | `a_split_point_moves_as_far_as_the_bandwidth_permits` |
+//! | Lucco, acceptance fact 37: costs without overlap | `a_transfer_must_pay` |
 
 #[path = "defer/baseline.rs"]
 mod baseline;
 #[path = "defer/driver.rs"]
 mod driver;
+#[path = "defer/instances.rs"]
+mod instances;
 #[path = "defer/refused.rs"]
 mod refused;
 

@@ -3,6 +3,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`Epochs`] | self-scheduling by tokens (SS, FAC, GSS, TAPER) without a central queue |
+//! | [`Deferred`] | deferred load balancing: iterations move between the instances of a loop |
 //! | [`Baseline`] | what it is compared with: LLB, GL1, GL2 |
 //! | [`Stock`] | the iterations of a rank that have not begun |
 //! | [`Refused`] | the error of a message that no correct rank sends |
@@ -13,11 +14,13 @@
 mod baseline;
 mod epoch;
 mod error;
+mod instances;
 mod stock;
 
 pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};
 pub use error::{Refusal, Refused};
+pub use instances::{Account, Conditions, Deferred, Notice};
 pub use stock::Stock;
 
 use crate::id::Rank;

@@ -47,11 +47,11 @@ pub struct Tuning {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Call {
-    /// A neighbour has begun so many iterations.
+    /// The number of iterations that a neighbour has begun.
     Begun(u64),
-    /// The answer of a neighbour that is ahead: so many.
+    /// The same number, as the answer of a neighbour that is ahead.
     Ahead(u64),
-    /// A rank's report of this number has so many iterations left; for the parent.
+    /// A rank, the number of its report, and the iterations left there; for the parent.
     Left(Rank, u64, u64),
     /// An exchange that a node above orders: the receiver, and how many iterations.
     Give(Rank, u64),
@@ -61,7 +61,7 @@ pub enum Call {
     Answer(Vec<Range<u64>>),
     /// Iterations that have not begun.
     Data(Vec<Range<u64>>),
-    /// So many iterations have begun in the subtree; for the parent.
+    /// The number of iterations begun in the subtree; for the parent.
     Sum(u64),
     /// All iterations have begun; for the children.
     End,
