@@ -133,3 +133,30 @@ fn garbled_iterations_and_ends_are_refused() {
     refuse(&over, 0, Message::End, Refusal::End);
     refuse(&over, 2, data(0..1), Refusal::End);
 }
+
+#[cfg(feature = "wire")]
+#[test]
+fn messages_survive_as_bytes_and_garbled_times_are_refused() {
+    use tautline_core::wire::{pack, unpack};
+
+    let [root, _] = ranks();
+    let mut times = Summary::NONE;
+    times.record(7);
+    let good = Message::Tokens(vec![(Rank(3), Progress { times, ..GOOD })]);
+    let mut bytes = Vec::new();
+    pack(&good, &mut bytes).unwrap();
+    assert_eq!(unpack::<Message>(&bytes), Ok(good));
+    // Number, sum and sum of squares of samples that do not exist.
+    for sums in [
+        (0, 1, 0),
+        (2, 20, 10),
+        (u64::MAX, 1, 1),
+        (1, u128::MAX, u128::MAX),
+    ] {
+        bytes.clear();
+        pack(&sums, &mut bytes).unwrap();
+        let times: Summary = unpack(&bytes).unwrap();
+        let tokens = Message::Tokens(vec![(Rank(3), Progress { times, ..GOOD })]);
+        refuse(&root, 3, tokens, Refusal::Progress(Rank(3)));
+    }
+}
