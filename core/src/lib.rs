@@ -2,7 +2,7 @@
 //!
 //! From the bottom up: [`sync`], [`port`] and [`watch`]; the lock-free structures ([`deque`], [`phaser`]); the
 //! grain tuner ([`grain`]), the tree of memories ([`hierarchy`]) and the chunks of loops ([`taper`]);
-//! protocols as state machines without I/O ([`lifeline`], [`finish`], [`flow`]); and the drivers that programs are written
+//! protocols as state machines without I/O ([`lifeline`], [`finish`], [`flow`], [`defer`]); and the drivers that programs are written
 //! against ([`task`], [`glb`]). A module imports only from layers below its own.
 #![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
@@ -17,6 +17,8 @@ extern crate alloc;
 pub mod channel;
 #[cfg(feature = "alloc")]
 pub mod collective;
+#[cfg(feature = "alloc")]
+pub mod defer;
 pub mod deque;
 pub mod finish;
 pub mod flow;

@@ -23,8 +23,8 @@ mod visited;
 mod world;
 
 pub use actors::{
-    Activities, Break, ClosingSlip, Closings, Collective, Kind, Ledgers, Mistake, Opening,
-    OpeningSlip, Tokens,
+    Activities, Break, ClosingSlip, Closings, Collective, EpochSlip, Kind, Ledgers, Mistake,
+    Opening, OpeningSlip, SelfScheduled, Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;

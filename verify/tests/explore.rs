@@ -16,6 +16,8 @@
 mod closing;
 #[path = "explore/collective.rs"]
 mod collective;
+#[path = "explore/defer.rs"]
+mod defer;
 #[path = "explore/finish.rs"]
 mod finish;
 #[path = "explore/opening.rs"]

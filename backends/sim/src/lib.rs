@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`engine`] | discrete events: any [`Actor`](engine::Actor)s on a [`Cluster`] |
 //! | [`Simulation`] | balanced computations: the workers that ship, as actors on a [`Machine`] |
+//! | [`Program`] | loops with the shapes of applications |
 //! | [`memory`] | hardware threads that share memory, one level below |
 #![forbid(unsafe_code)]
 
@@ -11,7 +12,9 @@ pub mod engine;
 mod glb;
 mod machine;
 pub mod memory;
+mod programs;
 
 pub use engine::{Cluster, Ranks, Shape};
 pub use glb::{Bound, Outcome, Phases, Simulation, Worked};
 pub use machine::Machine;
+pub use programs::Program;

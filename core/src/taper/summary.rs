@@ -61,7 +61,8 @@ impl Default for Estimate {
 /// let measured = Estimate { mean_ns: Q16::whole(200), cv: Q16::ratio(1, 2) };
 /// assert_eq!(mine.estimate(), measured);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Summary {
     count: u64,
     sum: u128,
@@ -69,6 +70,13 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// No samples.
+    pub const NONE: Self = Self {
+        count: 0,
+        sum: 0,
+        squares: 0,
+    };
+
     /// Adds the time of one task.
     #[inline]
     pub fn record(&mut self, ns: u64) {
@@ -93,6 +101,19 @@ impl Summary {
     /// Returns the number of samples.
     pub const fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Returns whether samples with these sums exist, so that they can be merged: a summary that another rank sent may be garbled.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn is_sound(&self) -> bool {
+        let n = u128::from(self.count);
+        let Some(mean) = self.sum.checked_div(n) else {
+            return self.sum == 0 && self.squares == 0;
+        };
+        let max = u128::from(SAMPLE_MAX_NS);
+        let bounded =
+            self.count <= SAMPLES_MAX && self.sum <= n * max && self.squares <= n * max * max;
+        bounded && mean * (self.sum + self.sum % n) <= self.squares
     }
 
     /// Returns the mean in nanoseconds, if there is a sample.

@@ -38,6 +38,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "finish",
             "lifeline",
             "steal",
+            "defer",
             "flow",
             "relocate",
             "partition",
@@ -57,7 +58,11 @@ struct Exception {
     section: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[];
+const EXCEPTIONS: &[Exception] = &[Exception {
+    from: "defer",
+    to: "collective",
+    section: "Loops over ranks",
+}];
 
 pub(crate) fn floor_of(module: &str) -> Option<Floor> {
     let mut floors = FLOORS.iter();

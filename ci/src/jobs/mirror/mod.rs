@@ -28,6 +28,11 @@ const EXCEPTIONS: &[Exception] = &[
         why: "machines without shared words: the explorer delivers their messages in every order",
     },
     Exception {
+        missing: "verify/tests/defer.rs",
+        instead: "verify/tests/explore/defer.rs",
+        why: "machines without shared words, as those of `collective`",
+    },
+    Exception {
         missing: "verify/tests/watch.rs",
         instead: "core/tests/watch.rs",
         why: "hints in single words publish nothing, and accounts are under a lock, which has its models",

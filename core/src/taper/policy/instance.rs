@@ -12,7 +12,7 @@ use super::super::summary::Estimate;
 /// let instance = Instance::new(1000, 4).with_overhead(overhead, &estimate);
 /// assert_eq!(instance.min_chunk(), 3);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instance {
     n: u64,
     p: u32,

@@ -2,6 +2,7 @@
 
 mod closing;
 mod collective;
+mod epochs;
 mod finish;
 mod ledger;
 mod opening;
@@ -9,6 +10,7 @@ mod quiesce;
 
 pub use closing::{ClosingSlip, Closings};
 pub use collective::{Collective, Kind, Mistake};
+pub use epochs::{EpochSlip, SelfScheduled};
 pub use finish::{Activities, Break};
 pub use ledger::Ledgers;
 pub use opening::{Opening, OpeningSlip};

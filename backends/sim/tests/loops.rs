@@ -1,0 +1,115 @@
+//! Loops over 512 ranks in virtual time: what self-scheduling, the methods of comparison and deferred balancing reach on loops
+//! with the shapes of four applications.
+//!
+//! | fact | test |
+//! |---|---|
+//! | Lucco, acceptance fact 34: deferred balancing against the best other method | `deferred_balancing_is_compared_with_the_others` |
+
+#[path = "loops/actor.rs"]
+mod actor;
+
+use actor::{Costs, Part, run};
+use tautline_core::Rank;
+use tautline_core::defer::{Baseline, Conditions, Deferred, Epochs, Rule, Tuning};
+use tautline_core::taper::{Instance, Policy, Taper};
+use tautline_sim::{Cluster, Machine, Program};
+
+const P: u32 = 512;
+const COLUMNS: [&str; 9] = [
+    "BLOCKED", "SS", "FAC", "GSS", "TAPER", "LLB", "GL1", "GL2", "DLB",
+];
+
+/// The setting of the specification, for the mean time of an iteration: 0.2 of it for a message, 0.05 for each iteration sent,
+/// 0.1 for a chunk.
+fn setting(mean: u64) -> (Costs, Cluster) {
+    let costs = Costs {
+        chunk_ns: mean / 10,
+        moved_ns: mean / 20,
+    };
+    let cluster = Cluster {
+        wake_ns: 0,
+        spin_ns: 0,
+        node_places: 1,
+        far_ns: mean / 5,
+        near_ns: mean / 5,
+        hop_ns: 0,
+        gap_ns: 0,
+        mb_per_s: 0,
+        ..Machine::default().cluster
+    };
+    (costs, cluster)
+}
+
+fn share(times: &[u64], ns: u64) -> f64 {
+    times.iter().sum::<u64>() as f64 / (f64::from(P) * ns as f64)
+}
+
+/// Runs one instance from blocks.
+fn once<M: Part>(machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
+    let n = times.len() as u64;
+    let (costs, cluster) = setting(times.iter().sum::<u64>() / n);
+    let parts = (0..P).map(Rank).map(machine).collect();
+    let ended = run(parts, &[times.to_vec()], costs, cluster);
+    share(times, ended[0])
+}
+
+/// Runs instances with deferred balancing; returns the efficiency of those after the 20th.
+fn deferred(program: Program, n: u64) -> f64 {
+    let times: Vec<Vec<u64>> = (0..30).map(|at| program.times(n, at)).collect();
+    let (costs, cluster) = setting(times[0].iter().sum::<u64>() / n);
+    let machine = |rank| Deferred::new(Rank(rank), n, P, Conditions::default());
+    let ended = run((0..P).map(machine).collect(), &times, costs, cluster);
+    let steady: Vec<u64> = times[20..].iter().flatten().copied().collect();
+    share(&steady, ended[29] - ended[19])
+}
+
+/// Returns the efficiencies of a program in the order of the columns.
+fn row(program: Program, n: u64) -> Vec<f64> {
+    let times = program.times(n, 20);
+    let taper = Policy::Taper(Taper::default());
+    let instance = Instance::new(n, P);
+    let epochs = |policy| once(|rank| Epochs::new(rank, instance, policy), &times);
+    // The better of two settings: the source tunes them for each application.
+    let baseline = |rule| {
+        let settings = [(2, 1), (8, 4)];
+        let efficiency = |(sync, min)| {
+            let tuning = Tuning { sync, min };
+            once(|rank| Baseline::new(rank, n, P, rule, tuning), &times)
+        };
+        settings.map(efficiency).into_iter().fold(0.0, f64::max)
+    };
+    let block = times.chunks((n / u64::from(P)) as usize);
+    let longest = block.map(|block| block.iter().sum::<u64>()).max();
+    let mut row = vec![share(&times, longest.unwrap_or(1))];
+    row.extend(
+        [
+            Policy::SelfScheduling,
+            Policy::Factoring,
+            Policy::Guided,
+            taper,
+        ]
+        .map(epochs),
+    );
+    row.extend([Rule::Neighbours, Rule::Tree, Rule::Halving].map(baseline));
+    row.push(deferred(program, n));
+    row
+}
+
+/// Deferred balancing is above all self-scheduling on each program, as in the source. It is above all other methods where whole columns are
+/// long; where single iterations outweigh their neighbours, contiguous blocks lose to random halving.
+#[test]
+fn deferred_balancing_is_compared_with_the_others() {
+    let names = COLUMNS.map(|name| format!("{name:>8}")).concat();
+    println!("{P} ranks  {names}");
+    for program in Program::ALL {
+        let row = row(program, 48 * u64::from(P));
+        let cells: String = row.iter().map(|cell| format!("{cell:8.3}")).collect();
+        println!("{:<10} {cells}", format!("{program:?}"));
+        let (deferred, others) = row.split_last().expect("there are columns");
+        let rivals = match program {
+            Program::Climate | Program::Psirrfan => others,
+            Program::Emu | Program::Amr => &others[..5],
+        };
+        assert!(rivals.iter().all(|rival| rival <= deferred), "{program:?}");
+    }
+}

@@ -1,0 +1,242 @@
+//! Machines of `defer` as actors: a chunk takes as long as its iterations, iterations that are sent take time each.
+
+use std::ops::Range;
+use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick};
+use tautline_core::taper::Summary;
+use tautline_core::{PlaceId, Rank};
+use tautline_sim::Cluster;
+use tautline_sim::engine::{Actor, Engine, Here, Turn, Weigh, World};
+
+/// What a machine requires in a step.
+pub(crate) struct Required<M> {
+    sent: Vec<(Rank, M)>,
+    chunk: Option<Vec<Range<u64>>>,
+    random: u64,
+}
+
+impl<M> Actions<M> for Required<M> {
+    fn send(&mut self, to: Rank, message: M) {
+        self.sent.push((to, message));
+    }
+
+    fn run(&mut self, chunk: Vec<Range<u64>>) {
+        self.chunk = Some(chunk);
+    }
+
+    fn end(&mut self) {}
+}
+
+impl Pick for Required<Call> {
+    fn pick(&mut self, n: u32) -> u32 {
+        let multiplier = 6_364_136_223_846_793_005_u64;
+        self.random = self.random.wrapping_mul(multiplier).wrapping_add(1);
+        (self.random >> 33) as u32 % n
+    }
+}
+
+/// The machine of a rank.
+pub(crate) trait Part {
+    type Sent;
+    fn begin(&mut self, out: &mut Required<Self::Sent>);
+    fn free(&mut self, times: &[u64], out: &mut Required<Self::Sent>);
+    fn on(&mut self, from: Rank, sent: Self::Sent, out: &mut Required<Self::Sent>);
+    /// The instance that its chunk belongs to.
+    fn instance(&self) -> u64 {
+        0
+    }
+    /// The iterations that a message moves.
+    fn load(sent: &Self::Sent) -> u64;
+}
+
+fn len(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+impl Part for Epochs {
+    type Sent = Message;
+
+    fn begin(&mut self, out: &mut Required<Message>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, times: &[u64], out: &mut Required<Message>) {
+        let mut summary = Summary::NONE;
+        times.iter().for_each(|time| summary.record(*time));
+        self.free(&summary, out);
+    }
+
+    fn on(&mut self, from: Rank, sent: Message, out: &mut Required<Message>) {
+        self.on(from, sent, out).expect("it is expected");
+    }
+
+    fn load(sent: &Message) -> u64 {
+        match sent {
+            Message::Data(parts) => len(parts),
+            _ => 0,
+        }
+    }
+}
+
+impl Part for Baseline {
+    type Sent = Call;
+
+    fn begin(&mut self, out: &mut Required<Call>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, _: &[u64], out: &mut Required<Call>) {
+        self.free(out);
+    }
+
+    fn on(&mut self, from: Rank, sent: Call, out: &mut Required<Call>) {
+        self.on(from, sent, out).expect("it is expected");
+    }
+
+    fn load(sent: &Call) -> u64 {
+        match sent {
+            Call::Data(parts) | Call::Answer(parts) => len(parts),
+            _ => 0,
+        }
+    }
+}
+
+impl Part for Deferred {
+    type Sent = Notice;
+
+    fn begin(&mut self, out: &mut Required<Notice>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, times: &[u64], out: &mut Required<Notice>) {
+        self.free(times, out);
+    }
+
+    fn on(&mut self, from: Rank, sent: Notice, out: &mut Required<Notice>) {
+        self.on(from, sent, out).expect("it is expected");
+    }
+
+    fn instance(&self) -> u64 {
+        self.instance()
+    }
+
+    fn load(sent: &Notice) -> u64 {
+        match sent {
+            Notice::Data(_, part) => part.end - part.start,
+            _ => 0,
+        }
+    }
+}
+
+/// A message, and the iterations that it moves.
+pub(crate) struct Parcel<M>(M, u64);
+
+impl<M> Weigh for Parcel<M> {
+    const KINDS: usize = 2;
+
+    fn kind(&self) -> usize {
+        usize::from(self.1 > 0)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.1
+    }
+}
+
+/// What a run costs besides iterations.
+#[derive(Clone, Copy)]
+pub(crate) struct Costs {
+    pub(crate) chunk_ns: u64,
+    pub(crate) moved_ns: u64,
+}
+
+/// A rank in virtual time.
+pub(crate) struct Member<'a, P: Part> {
+    part: P,
+    required: Required<P::Sent>,
+    costs: Costs,
+    /// By instance, the times of iterations. No further instance is executed.
+    times: &'a [Vec<u64>],
+    has_begun: bool,
+    /// The times of the chunk being executed.
+    running: Option<Vec<u64>>,
+    /// By instance, when the last chunk ended.
+    ended: Vec<u64>,
+}
+
+impl<P: Part> Member<'_, P> {
+    fn post(&mut self, here: &Here<'_, Parcel<P::Sent>>) {
+        for (to, message) in self.required.sent.drain(..) {
+            let load = P::load(&message);
+            here.send(
+                PlaceId(to.0),
+                Parcel(message, load),
+                load * self.costs.moved_ns,
+            );
+        }
+    }
+}
+
+impl<P: Part> Actor for Member<'_, P> {
+    type Message = Parcel<P::Sent>;
+
+    fn step(&mut self, here: &Here<'_, Self::Message>) -> Turn {
+        if let Some(times) = self.running.take() {
+            self.ended[self.part.instance() as usize] = here.world().now();
+            self.part.free(&times, &mut self.required);
+        } else if !self.has_begun {
+            self.has_begun = true;
+            self.part.begin(&mut self.required);
+        }
+        self.post(here);
+        let Some(now) = self.times.get(self.part.instance() as usize) else {
+            return Turn::Parked;
+        };
+        let Some(chunk) = self.required.chunk.take() else {
+            return Turn::Parked;
+        };
+        let chunk = chunk.into_iter().flatten();
+        let times: Vec<u64> = chunk.map(|at| now[at as usize]).collect();
+        let ns = self.costs.chunk_ns + times.iter().sum::<u64>();
+        self.running = Some(times);
+        Turn::Took { ns, private: false }
+    }
+
+    fn on(&mut self, from: PlaceId, parcel: Parcel<P::Sent>, here: &Here<'_, Self::Message>) {
+        self.part.on(Rank(from.0), parcel.0, &mut self.required);
+        self.post(here);
+        here.wake(0, 0);
+    }
+}
+
+/// Runs the instances with these times; returns when each has ended.
+pub(crate) fn run<P: Part>(
+    parts: Vec<P>,
+    times: &[Vec<u64>],
+    costs: Costs,
+    cluster: Cluster,
+) -> Vec<u64> {
+    let p = parts.len() as u32;
+    let world = World::new(cluster, p, 1, 1);
+    let member = |(part, random)| Member {
+        part,
+        required: Required {
+            sent: Vec::new(),
+            chunk: None,
+            random,
+        },
+        costs,
+        times,
+        has_begun: false,
+        running: None,
+        ended: vec![0; times.len()],
+    };
+    let members = parts.into_iter().zip(0..).map(member).collect();
+    let mut engine = Engine::new(&world, members);
+    for place in (0..p).map(PlaceId) {
+        world.at(place).wake(0, 0);
+    }
+    engine.run(u64::MAX, || ());
+    let members = engine.into_actors();
+    let last = |at: usize| members.iter().map(|m| m.ended[at]).max().unwrap_or(0);
+    (0..times.len()).map(last).collect()
+}

@@ -1,0 +1,351 @@
+//! The methods that self-scheduling and deferred balancing are compared with: iterations are exchanged by their number.
+//!
+//! # Algorithm
+//! Lucco 1995, 003:441-449 (spec 2.6). Each rank begins with a block, and communicates each time after K_sync iterations.
+//!
+//! | rule | what a rank does then |
+//! |---|---|
+//! | [`Rule::Neighbours`] (LLB) | compares with its neighbours in the hypercube; a rank that is behind by more than 2 K_min iterations gives half of what it has left |
+//! | [`Rule::Tree`] (GL1) | reports what is left up the tree; a node orders an exchange of half the greatest disparity below it, if that is above 2 K_min |
+//! | [`Rule::Halving`] (GL2) | nothing, until it has no iterations left: then it requests half of those of a random rank, and again if there are none (Rudolph, Slivkin-Allalouf and Upfal 1991) |
+//!
+//! How the loop ends is not part of the source: ranks without iterations report how many have begun, along the tree.
+
+mod loads;
+mod tally;
+
+use super::{Actions, Refusal, Refused, Stock};
+use crate::collective::Branch;
+use crate::id::Rank;
+use crate::taper::blocked;
+use alloc::vec::Vec;
+use core::ops::Range;
+use loads::Loads;
+use tally::Tally;
+
+/// How ranks exchange iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Local load balancing.
+    Neighbours,
+    /// Global load balancing 1.
+    Tree,
+    /// Global load balancing 2.
+    Halving,
+}
+
+/// The parameters of a [`Baseline`], which are tuned for each application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// K_sync: iterations between two communications, which are executed as a chunk; at least 1.
+    pub sync: u64,
+    /// K_min: half of the difference that is tolerated.
+    pub min: u64,
+}
+
+/// A message between the [`Baseline`]s of two ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+pub enum Call {
+    /// The number of iterations that a neighbour has begun.
+    Begun(u64),
+    /// The same number, as the answer of a neighbour that is ahead.
+    Ahead(u64),
+    /// A rank, the number of its report, and the iterations left there; for the parent.
+    Left(Rank, u64, u64),
+    /// An exchange that a node above orders: the receiver, and how many iterations.
+    Give(Rank, u64),
+    /// A request for half of the iterations.
+    Request,
+    /// The answer to a request; it may be empty.
+    Answer(Vec<Range<u64>>),
+    /// Iterations that have not begun.
+    Data(Vec<Range<u64>>),
+    /// The number of iterations begun in the subtree; for the parent.
+    Sum(u64),
+    /// All iterations have begun; for the children.
+    End,
+}
+
+/// The actions that a [`Baseline`] requires of its driver.
+pub trait Pick: Actions<Call> {
+    /// Returns a number below `n`: uniform in a run, arbitrary in an exploration.
+    fn pick(&mut self, n: u32) -> u32;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    New,
+    Busy,
+    Waiting,
+    Ended,
+}
+
+/// One rank's part in a loop that is balanced by one of the [`Rule`]s.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Baseline {
+    rule: Rule,
+    tuning: Tuning,
+    n: u64,
+    p: u32,
+    phase: Phase,
+    is_over: bool,
+    stock: Stock,
+    tally: Tally,
+    loads: Loads,
+    /// The reports of this rank.
+    reports: u64,
+    /// The rank that has yet to answer a request.
+    asked: Option<Rank>,
+}
+
+impl Baseline {
+    /// Creates the machine of rank `here` of `p` in a loop of `n` iterations.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks, or `n` exceeds `2^63`.
+    pub fn new(here: Rank, n: u64, p: u32, rule: Rule, tuning: Tuning) -> Self {
+        let branch = Branch::new(here, p, 2);
+        Self {
+            rule,
+            tuning,
+            n,
+            p,
+            phase: Phase::New,
+            is_over: false,
+            stock: Stock::new(blocked(here.0, n, p)),
+            loads: Loads::new(subtree(&branch)),
+            tally: Tally::new(branch),
+            reports: 0,
+            asked: None,
+        }
+    }
+
+    /// Returns whether this rank is done.
+    pub fn has_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// Begins the loop at this rank.
+    ///
+    /// # Panics
+    /// If it has begun before.
+    pub fn begin(&mut self, out: &mut impl Pick) {
+        assert_eq!(self.phase, Phase::New, "a rank begins a loop once");
+        self.phase = Phase::Waiting;
+        self.go_on(out);
+    }
+
+    /// Processes the end of the chunk.
+    ///
+    /// # Panics
+    /// If no chunk is being executed.
+    pub fn free(&mut self, out: &mut impl Pick) {
+        assert_eq!(self.phase, Phase::Busy, "a chunk must have begun");
+        self.phase = Phase::Waiting;
+        self.compare(out);
+        self.go_on(out);
+    }
+
+    /// Processes a message.
+    ///
+    /// # Errors
+    /// If no correct rank sends it; nothing has changed then.
+    pub fn on(&mut self, from: Rank, call: Call, out: &mut impl Pick) -> Result<(), Refused> {
+        self.check(from, &call)
+            .map_err(|why| Refused { from, why })?;
+        match call {
+            Call::Begun(theirs) => {
+                let mine = self.tally.own();
+                if mine > self.limit(theirs) {
+                    out.send(from, Call::Ahead(mine));
+                } else if theirs > self.limit(mine) {
+                    self.give(from, self.stock.len() / 2, out);
+                }
+            }
+            Call::Ahead(theirs) => {
+                if theirs > self.limit(self.tally.own()) {
+                    self.give(from, self.stock.len() / 2, out);
+                }
+            }
+            Call::Left(rank, number, left) => self.report(rank, number, left, out),
+            Call::Give(receiver, amount) => self.give(receiver, amount, out),
+            Call::Request => {
+                let half = self.stock.len().div_ceil(2);
+                out.send(from, Call::Answer(self.stock.take_back(half)));
+            }
+            Call::Answer(parts) => {
+                self.asked = None;
+                self.receive(parts, out);
+            }
+            Call::Data(parts) => self.receive(parts, out),
+            Call::Sum(sum) => {
+                let recorded = self.tally.record(from, sum, self.n);
+                recorded.map_err(|why| Refused { from, why })?;
+                self.add_up(out);
+            }
+            Call::End => self.finish(out),
+        }
+        Ok(())
+    }
+
+    /// Returns the number of iterations from which on a rank is ahead of one that has begun `begun`.
+    fn limit(&self, begun: u64) -> u64 {
+        begun.saturating_add(self.tuning.min.saturating_mul(2))
+    }
+
+    fn receive(&mut self, parts: Vec<Range<u64>>, out: &mut impl Pick) {
+        self.stock.put(parts);
+        if self.phase == Phase::Waiting {
+            self.go_on(out);
+        }
+    }
+
+    fn give(&mut self, receiver: Rank, amount: u64, out: &mut impl Pick) {
+        let parts = self.stock.take_back(amount);
+        if !parts.is_empty() {
+            out.send(receiver, Call::Data(parts));
+        }
+    }
+
+    /// Communicates after K_sync iterations.
+    fn compare(&mut self, out: &mut impl Pick) {
+        if self.is_over {
+            return;
+        }
+        let here = self.tally.branch().here();
+        match self.rule {
+            Rule::Neighbours => {
+                let p = self.p;
+                let begun = self.tally.own();
+                for to in (0..32).map(|bit| here.0 ^ 1 << bit).filter(|to| *to < p) {
+                    out.send(Rank(to), Call::Begun(begun));
+                }
+            }
+            Rule::Tree => {
+                self.reports += 1;
+                self.report(here, self.reports, self.stock.len(), out);
+            }
+            Rule::Halving => {}
+        }
+    }
+
+    /// Processes the report of a rank of the subtree: passes it on, and orders an exchange.
+    fn report(&mut self, rank: Rank, number: u64, left: u64, out: &mut impl Pick) {
+        self.loads.record(rank, number, left);
+        if let Some(parent) = self.tally.branch().parent() {
+            out.send(parent, Call::Left(rank, number, left));
+        }
+        let Some(exchange) = self.loads.exchange(self.tuning.min) else {
+            return;
+        };
+        if exchange.donor == self.tally.branch().here() {
+            self.give(exchange.receiver, exchange.amount, out);
+        } else {
+            let call = Call::Give(exchange.receiver, exchange.amount);
+            out.send(exchange.donor, call);
+        }
+    }
+
+    /// Begins the next chunk, or looks for iterations.
+    fn go_on(&mut self, out: &mut impl Pick) {
+        if self.is_over {
+            self.phase = Phase::Ended;
+            return out.end();
+        }
+        let chunk = self.stock.take_front(self.tuning.sync.max(1));
+        if !chunk.is_empty() {
+            self.phase = Phase::Busy;
+            self.tally
+                .begin(chunk.iter().map(|part| part.end - part.start).sum());
+            return out.run(chunk);
+        }
+        self.add_up(out);
+        let is_alone = self.p == 1 || self.rule != Rule::Halving;
+        if !self.is_over && !is_alone && self.asked.is_none() {
+            let other = out.pick(self.p - 1);
+            let victim = Rank(other + u32::from(other >= self.tally.branch().here().0));
+            self.asked = Some(victim);
+            out.send(victim, Call::Request);
+        }
+    }
+
+    /// Reports what has begun if this rank has nothing left; at rank 0, ends the loop.
+    fn add_up(&mut self, out: &mut impl Pick) {
+        if self.tally.branch().parent().is_none() {
+            if self.tally.sum() == self.n && !self.is_over {
+                self.finish(out);
+            }
+        } else if self.phase == Phase::Waiting
+            && let Some((parent, sum)) = self.tally.report()
+        {
+            out.send(parent, Call::Sum(sum));
+        }
+    }
+
+    /// Ends the loop in the subtree: all iterations have begun.
+    fn finish(&mut self, out: &mut impl Pick) {
+        self.is_over = true;
+        for child in self.tally.branch().children() {
+            out.send(child, Call::End);
+        }
+        if self.phase == Phase::Waiting {
+            self.phase = Phase::Ended;
+            out.end();
+        }
+    }
+
+    fn check(&self, from: Rank, call: &Call) -> Result<(), Refusal> {
+        let branch = self.tally.branch();
+        let here = branch.here();
+        if from.0 >= self.p || from == here {
+            return Err(Refusal::Path);
+        }
+        let require = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
+        match call {
+            Call::Begun(begun) | Call::Ahead(begun) => {
+                let is_neighbour = (from.0 ^ here.0).is_power_of_two();
+                let fits = self.rule == Rule::Neighbours && is_neighbour;
+                require(fits, Refusal::Path)?;
+                require(*begun <= self.n, Refusal::Count)
+            }
+            Call::Left(rank, _, left) => {
+                let is_child = branch.children().any(|child| child == from);
+                require(self.rule == Rule::Tree && is_child, Refusal::Path)?;
+                let below = subtree(&Branch::new(from, self.p, 2));
+                require(below.contains(&rank.0), Refusal::Names(*rank))?;
+                require(*left <= self.n, Refusal::Range)
+            }
+            Call::Give(receiver, amount) => {
+                let above = subtree(&Branch::new(from, self.p, 2));
+                let is_above = self.rule == Rule::Tree && above.contains(&here.0);
+                require(is_above, Refusal::Path)?;
+                let fits = above.contains(&receiver.0) && *receiver != here;
+                require(fits, Refusal::Names(*receiver))?;
+                require((1..=self.n).contains(amount), Refusal::Range)
+            }
+            Call::Request => require(self.rule == Rule::Halving, Refusal::Path),
+            Call::Answer(parts) => {
+                require(self.asked == Some(from), Refusal::Unasked)?;
+                require(parts.is_empty() || !self.is_over, Refusal::End)?;
+                let fits = parts.is_empty() || self.stock.admits(parts, self.n);
+                require(fits, Refusal::Iterations)
+            }
+            Call::Data(parts) => {
+                require(!self.is_over, Refusal::End)?;
+                require(self.stock.admits(parts, self.n), Refusal::Iterations)
+            }
+            Call::Sum(_) => Ok(()),
+            Call::End => {
+                require(branch.parent() == Some(from), Refusal::Path)?;
+                require(!self.is_over && self.stock.is_empty(), Refusal::End)
+            }
+        }
+    }
+}
+
+/// Returns the ranks of a subtree.
+fn subtree(branch: &Branch) -> Range<u32> {
+    let here = branch.here().0;
+    here..here + 1 + branch.sizes().sum::<usize>() as u32
+}

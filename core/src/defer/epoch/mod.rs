@@ -1,0 +1,307 @@
+//! Self-scheduling without a central queue: ranks execute their own iterations, and only the right to a chunk is competed for.
+//!
+//! # Algorithm
+//! Distributed self-scheduling and distributed tapering (Lucco 1995, 003:366-397; spec 2.5). Each rank begins with a block of the
+//! iterations. All ranks use one chunk size, that of the *epoch*. A rank that begins a chunk sends a token up the tree of ranks;
+//! one without iterations sends a *hungry* token, once an epoch. When p tokens have arrived, the root ends the epoch: it
+//! computes the next chunk size from the iterations left, and orders ranks that are behind to send a chunk to ranks that are
+//! ahead. An epoch in which no rank has begun a chunk does not end, as all iterations left are then on their way.
+//!
+//! Tokens are combined: a node of the tree passes on as many as its subtree has ranks (003:370), so an epoch costs about one
+//! message up and one down an edge. A token of an old epoch counts for the present one (003:395). What a token carries are sums
+//! since the beginning, not differences: messages may overtake each other.
+//!
+//! The iterations' data travels with [`Message::Data`], in the same envelope; what it consists of is the driver's business.
+//!
+//! # Proved
+//! Over every order of deliveries for up to 4 ranks (`verify/tests/explore/defer.rs`): every iteration begins exactly once, the end is
+//! reported once at each rank, after all have begun, and the epoch of a rank never decreases.
+
+mod gather;
+mod message;
+mod root;
+
+pub use message::{Epoch, Message, Order, Progress};
+
+use super::{Actions, Refusal, Refused, Stock};
+use crate::collective::Branch;
+use crate::id::Rank;
+use crate::taper::{Estimate, Instance, Policy, Summary, blocked};
+use alloc::vec::Vec;
+use core::ops::Range;
+use gather::Gather;
+use root::Root;
+
+/// The phase of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    New,
+    Busy,
+    Waiting,
+    Ended,
+}
+
+/// One rank's part in a self-scheduled loop: it executes chunks, combines the tokens of its subtree, and at rank 0 ends epochs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Epochs {
+    branch: Branch,
+    n: u64,
+    p: u32,
+    phase: Phase,
+    /// Whether all iterations of the loop have begun.
+    is_over: bool,
+    epoch: u64,
+    chunk: u64,
+    stock: Stock,
+    own: Progress,
+    gather: Gather,
+    /// At rank 0.
+    root: Option<Root>,
+}
+
+impl Epochs {
+    /// Creates the machine of rank `here` in a loop, whose processors are the ranks. All ranks give the same loop and policy.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn new(here: Rank, instance: Instance, policy: Policy) -> Self {
+        let (n, p) = (instance.n(), instance.p());
+        let branch = Branch::new(here, p, 2);
+        let size = 1 + branch.sizes().sum::<usize>() as u32;
+        let share = |rank| blocked(rank, n, p);
+        let len = |rank| share(rank).end - share(rank).start;
+        let root = Root::new(policy, instance);
+        Self {
+            n,
+            p,
+            phase: Phase::New,
+            is_over: false,
+            epoch: 0,
+            chunk: root.chunk(n, Estimate::START),
+            stock: Stock::new(share(here.0)),
+            own: Progress::default(),
+            gather: Gather::new(here.0..here.0 + size, len),
+            root: branch.parent().is_none().then_some(root),
+            branch,
+        }
+    }
+
+    /// Returns the number of the epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Returns the number of iterations of a chunk in this epoch.
+    pub fn chunk(&self) -> u64 {
+        self.chunk
+    }
+
+    /// Returns whether this rank is done.
+    pub fn has_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// Begins the loop at this rank.
+    ///
+    /// # Panics
+    /// If it has begun before.
+    pub fn begin(&mut self, out: &mut impl Actions<Message>) {
+        assert_eq!(self.phase, Phase::New, "a rank begins a loop once");
+        self.phase = Phase::Waiting;
+        self.go_on(out);
+    }
+
+    /// Processes the end of the chunk, of whose iterations some were timed.
+    ///
+    /// # Panics
+    /// If no chunk is being executed.
+    pub fn free(&mut self, times: &Summary, out: &mut impl Actions<Message>) {
+        assert_eq!(self.phase, Phase::Busy, "a chunk must have begun");
+        self.phase = Phase::Waiting;
+        self.own.times.merge(times);
+        self.go_on(out);
+    }
+
+    /// Processes a message.
+    ///
+    /// # Errors
+    /// If no correct rank sends it; nothing has changed then.
+    pub fn on(
+        &mut self,
+        from: Rank,
+        message: Message,
+        out: &mut impl Actions<Message>,
+    ) -> Result<(), Refused> {
+        let refused = |why| Refused { from, why };
+        match message {
+            Message::Tokens(tokens) => {
+                let child = self.child(from).ok_or(refused(Refusal::Path))?;
+                let checked = self.gather.check(&tokens, &child, self.epoch, self.n);
+                checked.map_err(refused)?;
+                for (rank, progress) in tokens {
+                    self.gather.record(rank, progress);
+                }
+                self.pass_on(out);
+            }
+            Message::Epoch(epoch) => {
+                self.check(from, &epoch).map_err(refused)?;
+                // What overtook the end concerns no iteration any more.
+                if !self.is_over {
+                    self.enter(epoch, out);
+                }
+            }
+            Message::Data(parts) => {
+                if self.is_over {
+                    return Err(refused(Refusal::End));
+                }
+                let is_stranger = from.0 >= self.p || from == self.branch.here();
+                if is_stranger || !self.stock.admits(&parts, self.n) {
+                    return Err(refused(Refusal::Iterations));
+                }
+                self.stock.put(parts);
+                if self.phase == Phase::Waiting {
+                    self.go_on(out);
+                }
+            }
+            Message::End => {
+                if self.branch.parent() != Some(from) {
+                    return Err(refused(Refusal::Path));
+                }
+                if self.is_over || !self.stock.is_empty() {
+                    return Err(refused(Refusal::End));
+                }
+                self.finish(out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the next chunk, or reports that there is none.
+    fn go_on(&mut self, out: &mut impl Actions<Message>) {
+        if self.is_over {
+            self.phase = Phase::Ended;
+            return out.end();
+        }
+        let len = self.chunk.min(self.stock.len());
+        if len > 0 {
+            self.phase = Phase::Busy;
+            self.own.chunks += 1;
+            self.own.started += len;
+            out.run(self.stock.take_front(len));
+        } else if self.own.hungry == self.epoch + 1 {
+            return;
+        } else {
+            self.own.hungry = self.epoch + 1;
+        }
+        self.own.left = self.stock.len();
+        self.own.epoch = self.epoch;
+        self.gather.record(self.branch.here(), self.own);
+        self.pass_on(out);
+    }
+
+    /// Passes tokens to the parent if enough of them are here; at the root, ends the epoch or the loop.
+    fn pass_on(&mut self, out: &mut impl Actions<Message>) {
+        let started = self.gather.started();
+        let (is_due, chunks) = (self.gather.is_due(self.epoch), self.gather.chunks());
+        let Some(root) = &mut self.root else {
+            if is_due && let Some(parent) = self.branch.parent() {
+                out.send(parent, Message::Tokens(self.gather.pass()));
+            }
+            return;
+        };
+        if self.is_over {
+            return;
+        }
+        if started == self.n {
+            return self.finish(out);
+        }
+        if is_due && chunks > 0 {
+            let epoch = root.close(self.epoch, self.chunk, started, self.gather.reports());
+            self.gather.pass();
+            self.enter(epoch, out);
+        }
+    }
+
+    /// Enters an epoch, and sends what the orders for this rank demand. A late message has orders only.
+    fn enter(&mut self, epoch: Epoch, out: &mut impl Actions<Message>) {
+        let is_new = epoch.number > self.epoch;
+        for (child, ranks) in self.children() {
+            let orders = epoch.orders.iter().copied();
+            let below: Vec<_> = orders
+                .filter(|order| ranks.contains(&order.donor.0))
+                .collect();
+            if is_new || !below.is_empty() {
+                let epoch = Epoch {
+                    orders: below,
+                    ..epoch
+                };
+                out.send(child, Message::Epoch(epoch));
+            }
+        }
+        for order in &epoch.orders {
+            let is_mine = order.donor == self.branch.here();
+            if is_mine && !self.stock.is_empty() {
+                let parts = self.stock.take_back(order.amount);
+                out.send(order.receiver, Message::Data(parts));
+            }
+        }
+        if !is_new {
+            return;
+        }
+        self.epoch = epoch.number;
+        self.chunk = epoch.chunk;
+        match self.phase {
+            Phase::Waiting => self.go_on(out),
+            _ => self.pass_on(out),
+        }
+    }
+
+    /// Ends the loop in the subtree: all iterations have begun.
+    fn finish(&mut self, out: &mut impl Actions<Message>) {
+        self.is_over = true;
+        for (child, _) in self.children() {
+            out.send(child, Message::End);
+        }
+        if self.phase == Phase::Waiting {
+            self.phase = Phase::Ended;
+            out.end();
+        }
+    }
+
+    fn check(&self, from: Rank, epoch: &Epoch) -> Result<(), Refusal> {
+        if self.branch.parent() != Some(from) {
+            return Err(Refusal::Path);
+        }
+        let in_loop = |number| (1..=self.n).contains(&number);
+        if !in_loop(epoch.number) || !in_loop(epoch.chunk) {
+            return Err(Refusal::Range);
+        }
+        let subtree = self.gather.ranks();
+        for order in &epoch.orders {
+            if !subtree.contains(&order.donor.0) {
+                return Err(Refusal::Names(order.donor));
+            }
+            if order.receiver.0 >= self.p || order.receiver == order.donor {
+                return Err(Refusal::Names(order.receiver));
+            }
+            if !in_loop(order.amount) {
+                return Err(Refusal::Range);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the children, each with the ranks of its subtree.
+    fn children(&self) -> impl Iterator<Item = (Rank, Range<u32>)> + use<> {
+        let children: Vec<Rank> = self.branch.children().collect();
+        let sizes: Vec<usize> = self.branch.sizes().collect();
+        let subtree = |(child, size): (Rank, usize)| (child, child.0..child.0 + size as u32);
+        children.into_iter().zip(sizes).map(subtree)
+    }
+
+    /// Returns the ranks of the subtree of `child`, if it is one.
+    fn child(&self, child: Rank) -> Option<Range<u32>> {
+        let mut children = self.children();
+        children.find(|(rank, _)| *rank == child).map(|(_, r)| r)
+    }
+}

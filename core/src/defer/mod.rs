@@ -1,0 +1,38 @@
+//! Loops over ranks: balancing by messages, as state machines without I/O.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Epochs`] | self-scheduling by tokens (SS, FAC, GSS, TAPER) without a central queue |
+//! | [`Deferred`] | deferred load balancing: iterations move between the instances of a loop |
+//! | [`Baseline`] | what it is compared with: LLB, GL1, GL2 |
+//! | [`Stock`] | the iterations of a rank that have not begun |
+//! | [`Refused`] | the error of a message that no correct rank sends |
+//!
+//! Each iteration is executed at one rank, and only iterations that have not begun move. Messages may overtake each other.
+#![forbid(unsafe_code)]
+
+mod baseline;
+mod epoch;
+mod error;
+mod instances;
+mod stock;
+
+pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
+pub use epoch::{Epoch, Epochs, Message, Order, Progress};
+pub use error::{Refusal, Refused};
+pub use instances::{Account, Conditions, Deferred, Notice};
+pub use stock::Stock;
+
+use crate::id::Rank;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// The actions that a machine requires of the driver of its rank. Messages are of type `M`.
+pub trait Actions<M> {
+    /// Sends `message` to another rank.
+    fn send(&mut self, to: Rank, message: M);
+    /// Begins to execute `chunk`. The driver calls `free` of the machine when it is done.
+    fn run(&mut self, chunk: Vec<Range<u64>>);
+    /// Reports that this rank is done, and no iteration comes any more. Called once.
+    fn end(&mut self);
+}

@@ -1,0 +1,202 @@
+//! Loops over ranks: every iteration is executed once, whatever messages and chunks take.
+//!
+//! | fact | test |
+//! |---|---|
+//! | Lucco, acceptance fact 16: every iteration once, and an end, in random runs | `random_loops_end_with_each_iteration_done_once` |
+//! | Lucco, acceptance fact 17: messages, depth and number of epochs | `an_epoch_costs_two_messages_an_edge`, `factoring_takes_few_epochs` |
+//! | Lucco, acceptance fact 18: what has begun does not move, tokens of old epochs count | `random_loops_end_with_each_iteration_done_once`, `a_token_of_an_old_epoch_counts_for_the_present_one` |
+//! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop` |
+//! | Lucco, acceptance fact 29: a balanced loop | `a_balanced_loop_sends_accounts_only` |
+//! | Lucco, acceptance facts 30 and 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
+//! | Lucco, acceptance fact 32: the hot spot | `a_hot_spot_is_divided` |
+//! | Lucco, acceptance fact 35: the chaos guard | `a_chaotic_loop_is_left_alone` |
+//! | Lucco, acceptance facts 36 and 38: neighbours, bandwidth | `a_split_point_moves_as_far_as_the_bandwidth_permits` |
+//! | Lucco, acceptance fact 37: costs without overlap | `a_transfer_must_pay` |
+
+#[path = "defer/baseline.rs"]
+mod baseline;
+#[path = "defer/driver.rs"]
+mod driver;
+#[path = "defer/instances.rs"]
+mod instances;
+#[path = "defer/refused.rs"]
+mod refused;
+
+use driver::{Costs, Random, run};
+use std::ops::Range;
+use tautline_core::Rank;
+use tautline_core::collective::Branch;
+use tautline_core::defer::{Actions, Epochs, Message, Progress};
+use tautline_core::taper::{Instance, Policy, Taper};
+
+/// The four policies of the source.
+fn policies() -> [Policy; 4] {
+    [
+        Policy::SelfScheduling,
+        Policy::Factoring,
+        Policy::Guided,
+        Policy::Taper(Taper::default()),
+    ]
+}
+
+fn epochs(n: u64, p: u32, policy: Policy) -> Vec<Epochs> {
+    let instance = Instance::new(n, p);
+    (0..p)
+        .map(|rank| Epochs::new(Rank(rank), instance, policy))
+        .collect()
+}
+
+/// Times of iterations: equal, one of ten values, or large at a few.
+fn times(n: u64, random: &mut Random) -> Vec<u64> {
+    let kind = random.below(3);
+    let mut time = |_| match kind {
+        0 => 10,
+        1 => 1 + random.below(10),
+        _ if random.below(10) == 0 => 200,
+        _ => 2,
+    };
+    (0..n).map(&mut time).collect()
+}
+
+#[test]
+fn random_loops_end_with_each_iteration_done_once() {
+    let mut moved = 0;
+    for seed in 0..10_000 {
+        let mut random = Random(seed * 77 + 5);
+        let p = 1 + random.below(33);
+        let n = random.below(if seed % 8 == 0 { 433 } else { 100 });
+        let policy = policies()[random.below(4) as usize];
+        let iteration = times(n, &mut random);
+        let (least, spread, load) = (random.below(20), 1 + random.below(100), random.below(5));
+        let mut ranks = epochs(n, p as u32, policy);
+        let outcome = run(
+            &mut ranks,
+            Costs {
+                iteration: &iteration,
+                chunk: random.below(10),
+                message: &mut |moved| least + random.below(spread) + load * moved,
+            },
+        );
+        moved += outcome.moved;
+        assert!(ranks.iter().all(Epochs::has_ended), "seed {seed}");
+    }
+    assert!(moved > 10_000, "{moved} iterations moved");
+}
+
+/// Runs a uniform loop, in which messages take no time.
+fn uniform(n: u64, p: u32, policy: Policy) -> (driver::Outcome, u64) {
+    let mut ranks = epochs(n, p, policy);
+    let iteration = vec![100; n as usize];
+    let costs = Costs {
+        iteration: &iteration,
+        chunk: 1,
+        message: &mut |_| 0,
+    };
+    let outcome = run(&mut ranks, costs);
+    (outcome, ranks[0].epoch())
+}
+
+#[test]
+fn no_iteration_moves_in_a_uniform_loop() {
+    for policy in policies() {
+        for p in [1, 2, 3, 7, 8, 33, 64] {
+            for share in [1, 2, 5, 16] {
+                let n = share * u64::from(p);
+                let (outcome, _) = uniform(n, p, policy);
+                assert_eq!(outcome.moved, 0, "{policy:?}, {n} on {p}");
+                let least = share * 100;
+                assert!(outcome.makespan <= least + share, "{policy:?}, {n} on {p}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_epoch_costs_two_messages_an_edge() {
+    for policy in policies() {
+        for p in [2, 3, 8, 33, 64, 512] {
+            let (outcome, epochs) = uniform(16 * u64::from(p), p, policy);
+            // The last epoch is followed by the end.
+            let bound = 2 * u64::from(p - 1) * (epochs + 1);
+            assert!(
+                outcome.control <= bound,
+                "{policy:?} on {p}: {} messages in {epochs} epochs",
+                outcome.control
+            );
+        }
+    }
+    for p in 1..=600_u32 {
+        let depth = |mut rank| {
+            let parent = |rank| Branch::new(Rank(rank), p, 2).parent();
+            let mut depth = 0;
+            while let Some(Rank(next)) = parent(rank) {
+                (rank, depth) = (next, depth + 1);
+            }
+            depth
+        };
+        let deepest = (0..p).map(depth).max().unwrap_or(0);
+        assert!(deepest <= p.next_power_of_two().ilog2(), "{p}");
+    }
+}
+
+#[test]
+fn factoring_takes_few_epochs() {
+    for p in [2, 8, 64, 512] {
+        for share in [1, 4, 16, 64] {
+            let (_, epochs) = uniform(share * u64::from(p), p, Policy::Factoring);
+            assert!(
+                epochs < u64::from(share.ilog2()) + 2,
+                "{epochs} and the first on {p} with {share} each"
+            );
+        }
+    }
+}
+
+/// One range of iterations.
+fn one(part: Range<u64>) -> Vec<Range<u64>> {
+    std::iter::once(part).collect()
+}
+
+/// The messages that a machine sends.
+struct Sent<M = Message>(Vec<(Rank, M)>);
+
+impl<M> Default for Sent<M> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<M> Actions<M> for Sent<M> {
+    fn send(&mut self, to: Rank, message: M) {
+        self.0.push((to, message));
+    }
+
+    fn run(&mut self, _: Vec<Range<u64>>) {}
+
+    fn end(&mut self) {}
+}
+
+#[test]
+fn a_token_of_an_old_epoch_counts_for_the_present_one() {
+    let mut root = Epochs::new(Rank(0), Instance::new(20, 2), Policy::SelfScheduling);
+    let mut sent: Sent = Sent::default();
+    root.begin(&mut sent);
+    let token = |chunks| {
+        let progress = Progress {
+            chunks,
+            started: chunks,
+            left: 10 - chunks,
+            ..Progress::default()
+        };
+        Message::Tokens(vec![(Rank(1), progress)])
+    };
+    root.on(Rank(1), token(1), &mut sent).unwrap();
+    assert_eq!(root.epoch(), 1);
+    // Rank 1 has not received that epoch.
+    root.on(Rank(1), token(2), &mut sent).unwrap();
+    root.on(Rank(1), token(3), &mut sent).unwrap();
+    assert_eq!(root.epoch(), 2);
+    // Of both ranks rank 0 has begun no chunk, and gives one.
+    let moved = sent.0.iter().find(|(_, m)| matches!(m, Message::Data(_)));
+    assert_eq!(moved, Some(&(Rank(1), Message::Data(one(9..10)))));
+}

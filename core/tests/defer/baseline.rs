@@ -1,0 +1,116 @@
+//! The methods of comparison: each iteration once, and an end; and they do move iterations.
+
+use super::driver::{Costs, Outcome, Random, run};
+use super::{Sent, one, times};
+use tautline_core::Rank;
+use tautline_core::defer::{Baseline, Call, Pick, Refusal, Rule, Tuning};
+
+const RULES: [Rule; 3] = [Rule::Neighbours, Rule::Tree, Rule::Halving];
+
+fn ranks(n: u64, p: u32, rule: Rule, tuning: Tuning) -> Vec<Baseline> {
+    (0..p)
+        .map(|rank| Baseline::new(Rank(rank), n, p, rule, tuning))
+        .collect()
+}
+
+#[test]
+fn random_baselines_end_with_each_iteration_done_once() {
+    let mut moved = [0; 3];
+    for seed in 0..6_000 {
+        let mut random = Random(seed * 77 + 5);
+        let p = 1 + random.below(33);
+        let n = random.below(if seed % 8 == 0 { 433 } else { 100 });
+        let tuning = Tuning {
+            sync: 1 + random.below(8),
+            min: random.below(4),
+        };
+        let rule = seed as usize % 3;
+        let iteration = times(n, &mut random);
+        let (least, spread) = (random.below(20), 1 + random.below(50));
+        let mut ranks = ranks(n, p as u32, RULES[rule], tuning);
+        let costs = Costs {
+            iteration: &iteration,
+            chunk: random.below(10),
+            message: &mut |_| 1 + least + random.below(spread),
+        };
+        moved[rule] += run(&mut ranks, costs).moved;
+        assert!(ranks.iter().all(Baseline::has_ended), "seed {seed}");
+    }
+    assert!(moved.iter().all(|moved| *moved > 1000), "{moved:?}");
+}
+
+/// The first of 8 ranks has all the long iterations, 64,000 long together.
+fn front(rule: Rule) -> Outcome {
+    let iteration: Vec<u64> = (0..512).map(|i| if i < 64 { 1000 } else { 10 }).collect();
+    let tuning = Tuning { sync: 4, min: 2 };
+    let costs = Costs {
+        iteration: &iteration,
+        chunk: 10,
+        message: &mut |_| 20,
+    };
+    run(&mut ranks(512, 8, rule, tuning), costs)
+}
+
+#[test]
+fn baselines_relieve_a_rank_with_long_iterations() {
+    for rule in RULES {
+        let outcome = front(rule);
+        assert!(outcome.makespan < 40_000, "{rule:?}: {outcome:?}");
+    }
+}
+
+impl Pick for Sent<Call> {
+    fn pick(&mut self, _: u32) -> u32 {
+        0
+    }
+}
+
+#[test]
+fn garbled_calls_are_refused() {
+    let tuning = Tuning { sync: 2, min: 1 };
+    let names = |rank| Refusal::Names(Rank(rank));
+    for (rule, from, call, why) in [
+        (Rule::Neighbours, 2, Call::Begun(1), Refusal::Path),
+        (Rule::Neighbours, 4, Call::Begun(1), Refusal::Path),
+        (Rule::Neighbours, 1, Call::Begun(1), Refusal::Path),
+        (Rule::Neighbours, 0, Call::Begun(41), Refusal::Count),
+        (Rule::Neighbours, 0, Call::Ahead(u64::MAX), Refusal::Count),
+        (Rule::Neighbours, 0, Call::Request, Refusal::Path),
+        (Rule::Tree, 0, Call::Begun(1), Refusal::Path),
+        (Rule::Tree, 0, Call::Left(Rank(2), 1, 1), Refusal::Path),
+        (Rule::Tree, 2, Call::Left(Rank(3), 1, 1), names(3)),
+        (Rule::Tree, 2, Call::Left(Rank(2), 1, 41), Refusal::Range),
+        (Rule::Tree, 2, Call::Give(Rank(2), 1), Refusal::Path),
+        (Rule::Tree, 0, Call::Give(Rank(1), 1), names(1)),
+        (Rule::Tree, 0, Call::Give(Rank(4), 1), names(4)),
+        (Rule::Tree, 0, Call::Give(Rank(0), 0), Refusal::Range),
+        (Rule::Halving, 0, Call::Answer(vec![]), Refusal::Unasked),
+        (Rule::Halving, 0, Call::Data(vec![]), Refusal::Iterations),
+        (
+            Rule::Halving,
+            0,
+            Call::Data(one(39..41)),
+            Refusal::Iterations,
+        ),
+        (
+            Rule::Halving,
+            0,
+            Call::Data(one(19..21)),
+            Refusal::Iterations,
+        ),
+        (Rule::Halving, 3, Call::Sum(1), Refusal::Path),
+        (Rule::Halving, 2, Call::Sum(41), Refusal::Count),
+        (Rule::Halving, 2, Call::End, Refusal::Path),
+        (Rule::Halving, 0, Call::End, Refusal::End),
+    ] {
+        let mut sent = Sent::default();
+        // Rank 1 of 4, whose parent is 0 and whose child is 2.
+        let mut machine = Baseline::new(Rank(1), 40, 4, rule, tuning);
+        machine.begin(&mut sent);
+        let before = machine.clone();
+        let text = format!("{rule:?}: {call:?} from {from}");
+        let refused = machine.on(Rank(from), call, &mut sent).expect_err(&text);
+        assert_eq!((refused.from, refused.why), (Rank(from), why), "{text}");
+        assert!(machine == before, "{text}");
+    }
+}

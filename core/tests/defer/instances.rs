@@ -1,0 +1,329 @@
+//! Deferred load balancing: one executor for each iteration in each instance, and the efficiency that is reached.
+
+use super::Sent;
+use super::driver::Random;
+use std::mem;
+use std::ops::Range;
+use tautline_core::Rank;
+use tautline_core::defer::{Account, Actions, Conditions, Deferred, Notice, Refusal};
+
+/// A loop at all ranks, which is executed again and again. Chunks end, and messages arrive, in any order.
+struct World {
+    ranks: Vec<Deferred>,
+    /// Messages under way: from, to, the message.
+    mail: Vec<(Rank, Rank, Notice)>,
+    /// Ranks with a block to execute.
+    busy: Vec<Rank>,
+    /// By instance, the iterations executed.
+    executed: Vec<Vec<bool>>,
+    /// Iterations sent.
+    moved: u64,
+    /// Messages sent.
+    sent: u64,
+    random: Random,
+}
+
+struct Step<'a> {
+    here: Rank,
+    mail: &'a mut Vec<(Rank, Rank, Notice)>,
+    busy: &'a mut Vec<Rank>,
+    moved: &'a mut u64,
+    sent: &'a mut u64,
+}
+
+impl Actions<Notice> for Step<'_> {
+    fn send(&mut self, to: Rank, notice: Notice) {
+        if let Notice::Data(_, part) = &notice {
+            *self.moved += part.end - part.start;
+        }
+        *self.sent += 1;
+        self.mail.push((self.here, to, notice));
+    }
+
+    fn run(&mut self, _: Vec<Range<u64>>) {
+        self.busy.push(self.here);
+    }
+
+    fn end(&mut self) {
+        unreachable!("the program ends such a loop");
+    }
+}
+
+impl World {
+    fn new(n: u64, p: u32, conditions: Conditions) -> Self {
+        let machine = |rank| Deferred::new(Rank(rank), n, p, conditions);
+        let mut world = Self {
+            ranks: (0..p).map(machine).collect(),
+            mail: Vec::new(),
+            busy: Vec::new(),
+            executed: Vec::new(),
+            moved: 0,
+            sent: 0,
+            random: Random(9),
+        };
+        for rank in (0..p).map(Rank) {
+            world.step(rank, |machine, step| machine.begin(step));
+        }
+        world
+    }
+
+    fn step(&mut self, here: Rank, step: impl FnOnce(&mut Deferred, &mut Step<'_>)) {
+        let mut actions = Step {
+            here,
+            mail: &mut self.mail,
+            busy: &mut self.busy,
+            moved: &mut self.moved,
+            sent: &mut self.sent,
+        };
+        step(&mut self.ranks[here.index()], &mut actions);
+    }
+
+    /// Executes a block in the next instance of its rank.
+    fn execute(&mut self, at: usize, cost: &dyn Fn(u64, u64) -> u64) {
+        let here = self.busy.swap_remove(at);
+        let (block, instance) = (
+            self.ranks[here.index()].block(),
+            self.ranks[here.index()].instance(),
+        );
+        let n = self.ranks.last().map_or(0, |last| last.block().end);
+        let number = instance as usize;
+        if self.executed.len() <= number {
+            self.executed.resize(number + 1, Vec::new());
+        }
+        let executed = &mut self.executed[number];
+        executed.resize(executed.len().max(n as usize), false);
+        for iteration in block.clone() {
+            let done = mem::replace(&mut executed[iteration as usize], true);
+            assert!(!done, "{iteration} twice in instance {instance}");
+        }
+        let times: Vec<u64> = block.map(|iteration| cost(instance, iteration)).collect();
+        self.step(here, |machine, step| machine.free(&times, step));
+    }
+
+    /// Ends instances until all ranks have reached `instance`. Of messages with data only one in `slow` is delivered when drawn.
+    fn run_until(&mut self, instance: u64, slow: u64, cost: &dyn Fn(u64, u64) -> u64) {
+        while self.ranks.iter().any(|rank| rank.instance() < instance) {
+            let ready = |rank: &Rank| self.ranks[rank.index()].instance() < instance;
+            let busy = self.busy.iter().position(ready);
+            let draw = |random: &mut Random, len: usize| random.below(len as u64) as usize;
+            if let Some(at) = busy.filter(|_| self.mail.is_empty() || self.random.below(2) == 0) {
+                self.execute(at, cost);
+                continue;
+            }
+            let at = draw(&mut self.random, self.mail.len());
+            if matches!(self.mail[at].2, Notice::Data(..)) && self.random.below(slow) != 0 {
+                continue;
+            }
+            let (from, here, notice) = self.mail.swap_remove(at);
+            self.step(here, |machine, step| {
+                machine.on(from, notice, step).expect("it is expected");
+            });
+        }
+        for done in &self.executed[..instance as usize] {
+            assert!(done.iter().all(|done| *done), "each iteration is executed");
+        }
+    }
+
+    /// Returns the efficiency of the present division at these costs.
+    fn efficiency(&self, cost: impl Fn(u64) -> u64) -> f64 {
+        let work = |rank: &Deferred| rank.block().map(&cost).sum::<u64>();
+        let works: Vec<u64> = self.ranks.iter().map(work).collect();
+        let most = *works.iter().max().expect("there are ranks");
+        works.iter().sum::<u64>() as f64 / (most as f64 * works.len() as f64)
+    }
+}
+
+/// The hot spot of the specification, among `n` iterations: 0.2 + 4.5 exp(−((x − 0.4) / 0.1)²).
+fn hot_spot(n: u64, centre: f64) -> impl Fn(u64) -> u64 {
+    move |iteration| {
+        let x = iteration as f64 / n as f64;
+        let bump = (-((x - centre) / 0.1).powi(2)).exp();
+        (1000.0 * (0.2 + 4.5 * bump)) as u64
+    }
+}
+
+#[test]
+fn a_balanced_loop_sends_accounts_only() {
+    let mut world = World::new(64 * 9, 64, Conditions::default());
+    world.run_until(5, 1, &|_, iteration| 1000 + iteration % 9 * 3);
+    assert_eq!(world.moved, 0);
+    assert_eq!(world.sent, 5 * 2 * 63);
+}
+
+#[test]
+fn each_iteration_has_one_executor_in_each_instance() {
+    let mut moved = 0;
+    for seed in 0..300_u64 {
+        let mut random = Random(seed * 31 + 7);
+        let p = 1 + random.below(17);
+        let n = random.below(100);
+        let conditions = Conditions {
+            coherence: 0,
+            capacity: 1 + random.below(20),
+            ..Conditions::default()
+        };
+        let mut world = World::new(n, p as u32, conditions);
+        world.random = random.clone();
+        let cost = |instance: u64, iteration: u64| {
+            let mut random = Random(seed ^ (instance / 4) << 20 ^ iteration << 32);
+            random.below(7);
+            10 + random.below(90)
+        };
+        world.run_until(20, 1 + random.below(60), &cost);
+        moved += world.moved;
+    }
+    assert!(moved > 2_000, "{moved} iterations moved");
+}
+
+#[test]
+fn a_transfer_takes_effect_after_its_data_has_arrived() {
+    let mut world = World::new(40, 2, Conditions::default());
+    let cost = |_: u64, iteration: u64| if iteration < 20 { 30 } else { 10 };
+    // No data arrives.
+    world.run_until(6, u64::MAX, &cost);
+    assert_eq!(world.ranks[0].block(), 0..20);
+    assert_eq!(world.moved, 7);
+    world.run_until(9, 1, &cost);
+    assert_eq!(world.ranks[0].block(), 0..13);
+    assert_eq!(world.ranks[1].block(), 13..40);
+}
+
+#[test]
+fn a_hot_spot_is_divided() {
+    for p in [64, 512] {
+        let n = 48 * u64::from(p);
+        let cost = hot_spot(n, 0.4);
+        let mut world = World::new(n, p, Conditions::default());
+        assert!(world.efficiency(&cost) < 0.22);
+        world.run_until(10, 1, &|_, iteration| cost(iteration));
+        let steady = world.efficiency(&cost);
+        println!("hot spot on {p} ranks: {steady:.3}");
+        assert!(steady >= 0.90, "{steady} on {p}");
+    }
+}
+
+#[test]
+fn a_hot_spot_that_drifts_is_followed() {
+    for p in [64, 512] {
+        let n = 48 * u64::from(p);
+        let cost = |instance: u64| hot_spot(n, 0.3 + 0.001 * instance as f64);
+        let mut world = World::new(n, p, Conditions::default());
+        let mut sum = 0.0;
+        for instance in 1..=40 {
+            world.run_until(instance, 1, &|at, iteration| cost(at)(iteration));
+            sum += if instance > 20 {
+                world.efficiency(cost(instance))
+            } else {
+                0.0
+            };
+        }
+        println!("drifting hot spot on {p} ranks: {:.3}", sum / 20.0);
+        assert!(sum / 20.0 >= 0.75, "{} on {p}", sum / 20.0);
+    }
+}
+
+#[test]
+fn a_chaotic_loop_is_left_alone() {
+    let cost = |instance: u64, iteration: u64| {
+        let mut random = Random(instance << 40 ^ iteration << 8);
+        random.below(7);
+        1 + random.below(1000)
+    };
+    let mut world = World::new(48 * 64, 64, Conditions::default());
+    world.run_until(10, 1, &cost);
+    let moved = world.moved;
+    world.run_until(30, 1, &cost);
+    assert_eq!(world.moved, moved, "no plan after 10 instances");
+}
+
+#[test]
+fn a_split_point_moves_as_far_as_the_bandwidth_permits() {
+    let (n, p) = (48 * 16, 16);
+    let cost = hot_spot(n, 0.4);
+    let conditions = Conditions {
+        capacity: 12,
+        ..Conditions::default()
+    };
+    let mut world = World::new(n, p, conditions);
+    let mut before: Vec<u64> = world.ranks.iter().map(|rank| rank.block().start).collect();
+    for instance in 1..100 {
+        world.run_until(instance, 1, &|_, iteration| cost(iteration));
+        let now: Vec<u64> = world.ranks.iter().map(|rank| rank.block().start).collect();
+        let far = |(now, before): (&u64, &u64)| now.abs_diff(*before) > 12;
+        assert!(!now.iter().zip(&before).any(far), "{before:?}, {now:?}");
+        assert!(now.is_sorted(), "blocks stay contiguous");
+        before = now;
+    }
+    assert!(world.efficiency(&cost) > 0.9);
+}
+
+#[test]
+fn a_transfer_must_pay() {
+    let moved = |migrate_ns| {
+        let conditions = Conditions {
+            migrate_ns,
+            ..Conditions::default()
+        };
+        let mut world = World::new(40, 2, conditions);
+        let cost = |_: u64, iteration: u64| if iteration < 20 { 30 } else { 10 };
+        world.run_until(3, 1, &cost);
+        world.moved
+    };
+    assert_eq!(moved(0), 7);
+    assert_eq!(moved(20), 7);
+    assert_eq!(moved(1_000_000), 0);
+}
+
+#[test]
+fn garbled_notices_are_refused() {
+    // Rank 1 of 4, whose parent is 0 and whose child is 2.
+    let mut machine = Deferred::new(Rank(1), 40, 4, Conditions::default());
+    machine.begin(&mut <Sent<Notice>>::default());
+    let next = |instance, switch, plan| Notice::Next {
+        instance,
+        switch,
+        plan,
+    };
+    let account = |sections: usize, same| Account {
+        sections: vec![1; sections],
+        same,
+        all: 5,
+        is_ready: true,
+    };
+    let accounts = |instance, sections, same| {
+        let all = vec![account(sections, same)];
+        Notice::Accounts(instance, all)
+    };
+    let refuse = |machine: &Deferred, from, notice: Notice, why| {
+        let (mut after, mut sent) = (machine.clone(), <Sent<Notice>>::default());
+        let text = format!("{notice:?} from {from}");
+        let refused = after.on(Rank(from), notice, &mut sent).expect_err(&text);
+        assert_eq!((refused.from, refused.why), (Rank(from), why), "{text}");
+        assert!(after == *machine && sent.0.is_empty(), "{text}");
+    };
+    refuse(&machine, 3, accounts(0, 10, 1), Refusal::Path);
+    refuse(&machine, 2, accounts(1, 10, 1), Refusal::Range);
+    refuse(&machine, 2, accounts(0, 9, 1), Refusal::Progress(Rank(2)));
+    refuse(&machine, 2, accounts(0, 10, 6), Refusal::Progress(Rank(2)));
+    refuse(&machine, 2, Notice::Accounts(0, vec![]), Refusal::Count);
+    refuse(&machine, 0, next(1, false, None), Refusal::Range);
+    for (from, number, part, why) in [
+        (1, 1, 10..11, Refusal::Path),
+        (4, 1, 10..11, Refusal::Path),
+        (0, 0, 0..1, Refusal::Range),
+        (0, 2, 0..1, Refusal::Range),
+        (0, 1, 9..11, Refusal::Iterations),
+        (0, 1, 3..3, Refusal::Iterations),
+    ] {
+        refuse(&machine, from, Notice::Data(number, part), why);
+    }
+    let mut sent = <Sent<Notice>>::default();
+    machine.free(&[1; 10], &mut sent);
+    machine.on(Rank(2), accounts(0, 10, 1), &mut sent).unwrap();
+    refuse(&machine, 2, next(1, false, None), Refusal::Path);
+    refuse(&machine, 0, next(2, false, None), Refusal::Range);
+    refuse(&machine, 0, next(1, true, None), Refusal::Unasked);
+    for plan in [vec![], vec![0, 10, 20, 30, 41], vec![0, 20, 10, 30, 40]] {
+        refuse(&machine, 0, next(1, false, Some(plan)), Refusal::Range);
+    }
+}
