@@ -211,7 +211,7 @@ impl World {
 
 impl Drop for World {
     /// Sends what waits, and leaves: the other ranks do not take this one for lost. During a panic, their calls end with an error
-    /// that says so.
+    /// that reports it.
     fn drop(&mut self) {
         if thread::panicking() {
             // ORDERING: Relaxed: the Release below publishes it.
