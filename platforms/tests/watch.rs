@@ -412,3 +412,50 @@ fn a_signal_prints_what_every_worker_does() {
     stuck.wait().unwrap();
     assert!(found.contains("waiting for the end of a phase"), "{found}");
 }
+
+/// A rank that waits for another prints which one when the process receives the signal.
+#[cfg(all(unix, feature = "signals"))]
+#[test]
+fn a_signal_prints_for_which_rank_each_waits() {
+    use std::io::{BufRead, BufReader};
+    use tautline::world;
+    if std::env::var_os(INSIDE).is_some() {
+        world::loopback(2, |world| {
+            if world.is_home() {
+                eprintln!("stuck soon");
+                world.barrier().unwrap();
+            }
+            loop {
+                std::thread::park();
+            }
+        });
+    }
+    let mut stuck = again("a_signal_prints_for_which_rank_each_waits", "ranks")
+        .env("TAUTLINE_DUMP", "1")
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(stuck.stderr.take().expect("a pipe")).lines();
+    let mut next = || lines.next().expect("a line").unwrap();
+    while !next().contains("stuck soon") {}
+    let pid = stuck.id().to_string();
+    // The rank may not have begun to wait at the first signal.
+    let found = loop {
+        let sent = Command::new("kill").args(["-USR1", &pid]).status().unwrap();
+        assert!(sent.success());
+        let line = loop {
+            let line = next();
+            if line.starts_with("tautline: rank 0: ") {
+                break line;
+            }
+        };
+        if !line.ends_with("waits for no rank to make its call") {
+            break line;
+        }
+    };
+    stuck.kill().unwrap();
+    stuck.wait().unwrap();
+    let expected = "tautline: rank 0: channel 0 (barrier): rank 1 has not opened it within ";
+    assert!(found.starts_with(expected), "{found}");
+}

@@ -1,6 +1,7 @@
 //! Ranks that do not come: what is reported of them, and the limit of a wait.
 
-use std::sync::Barrier;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 use tautline::prelude::*;
@@ -75,4 +76,27 @@ fn the_awaited_rank_is_reported() {
 fn threads_of_ranks_have_their_names() {
     let names = world::loopback(2, |_| thread::current().name().map(String::from));
     assert_eq!(names, [Some("rank 0".into()), Some("rank 1".into())]);
+}
+
+/// The other rank has one line: a rank that panics does not read as one that makes other calls.
+#[test]
+fn a_panic_of_the_program_is_named_at_the_other_rank() {
+    let errors = Mutex::new(Vec::new());
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        world::loopback(2, |world| {
+            assert!(world.rank() != Rank(1), "this rank is broken");
+            let error = world.barrier().unwrap_err().to_string();
+            errors.lock().unwrap().push(error);
+        })
+    }));
+    let payload = ended.unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&"this rank is broken"));
+    let errors = errors.into_inner().unwrap();
+    assert_eq!(errors.len(), 1);
+    for error in errors {
+        assert!(
+            error.ends_with(": rank 1 gave up: its program panicked"),
+            "{error}"
+        );
+    }
 }

@@ -4,6 +4,7 @@ use super::terms::Terms;
 use super::{Garbled, Unencodable};
 use crate::id::{PlaceId, Rank};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -91,6 +92,8 @@ pub enum Cause {
         /// For how long this rank has waited for them, if it was that.
         within: Option<Duration>,
     },
+    /// The program of this rank, which is the peer too, panicked.
+    Panicked,
     /// The peer gave up for this error of its own.
     Failed(String),
 }
@@ -152,7 +155,13 @@ impl fmt::Display for Error {
                 write!(f, " {has} not opened it")?;
                 within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
             }
-            Cause::Failed(message) => write!(f, "{peer} gave up: {message}"),
+            Cause::Panicked => f.write_str("its program panicked"),
+            Cause::Failed(message) => {
+                // The peer's message starts with its name.
+                let own = format!("{peer}: ");
+                let message = message.strip_prefix(&*own).unwrap_or(message);
+                write!(f, "{peer} gave up: {message}")
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ fn a_lost_rank_is_named() {
         e.as_ref()
             .unwrap()
             .to_string()
-            .contains(": rank 2 gave up: rank 2: channel 1")
+            .contains(": rank 2 gave up: channel 1")
     }));
     drop((ends, bad, all.pop()));
 }

@@ -56,9 +56,14 @@ pub(super) fn line(error: &clap::Error) -> String {
             format!("{option} {value}: {reason}{}", origin(option, &value))
         }
         ErrorKind::UnknownArgument if !option.starts_with('-') => {
-            format!("{option}: one argument too many; see tautline --help")
+            format!(
+                "{option}: one argument too many; see {} --help",
+                command(error)
+            )
         }
-        ErrorKind::UnknownArgument => format!("{option}: unknown{near}; see tautline --help"),
+        ErrorKind::UnknownArgument => {
+            format!("{option}: unknown{near}; see {} --help", command(error))
+        }
         ErrorKind::InvalidSubcommand => {
             let given = context(ContextKind::InvalidSubcommand).unwrap_or_default();
             format!(
@@ -86,6 +91,15 @@ pub(super) fn line(error: &clap::Error) -> String {
             first.trim_start_matches("error: ").to_owned()
         }
     }
+}
+
+/// Returns the words that call the command whose arguments are wrong.
+fn command(error: &clap::Error) -> String {
+    let usage = error.get(ContextKind::Usage).map(text).unwrap_or_default();
+    let usage = usage.trim_start_matches("Usage: ");
+    let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_alphabetic());
+    let words: Vec<_> = usage.split_whitespace().take_while(is_word).collect();
+    words.join(" ")
 }
 
 /// Returns the option without the name of its value.

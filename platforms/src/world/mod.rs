@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tautline_core::port::Spin;
-use tautline_core::wire::Exchange;
+use tautline_core::wire::{Cause, Error, Exchange};
 use tautline_node::Loopback;
 use waiting::Patience;
 pub use waiting::Waiting;
@@ -55,6 +55,8 @@ type AnyLink = Box<dyn Link + Send>;
 struct Shared {
     exchange: Exchange<AnyLink>,
     ends: AtomicBool,
+    /// Whether the program has panicked; set before `ends`.
+    panicked: AtomicBool,
     patience: Patience,
 }
 
@@ -128,6 +130,7 @@ impl World {
         let shared = Arc::new(Shared {
             exchange: Exchange::new(Box::new(link), Spin),
             ends: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
             patience: Patience::default(),
         });
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -207,9 +210,14 @@ impl World {
 }
 
 impl Drop for World {
-    /// Sends what waits, and leaves: the other ranks do not take this one for lost.
+    /// Sends what waits, and leaves: the other ranks do not take this one for lost. During a panic, their calls end with an error
+    /// that reports it.
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in carry; no mutant: the flag publishes nothing else.
+        if thread::panicking() {
+            // ORDERING: Relaxed: the Release below publishes it.
+            self.shared.panicked.store(true, Ordering::Relaxed);
+        }
+        // ORDERING: Release, pairs with Acquire in carry; no mutant: it publishes `panicked` alone, and loom builds core alone.
         self.shared.ends.store(true, Ordering::Release);
         self.exchange().wake();
         if let Some(thread) = self.thread.take() {
@@ -225,6 +233,7 @@ fn carry(shared: &Shared) {
     let Shared {
         exchange,
         ends,
+        panicked,
         patience,
     } = shared;
     // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
@@ -236,11 +245,35 @@ fn carry(shared: &Shared) {
         exchange.nudge();
         patience.look(exchange);
     }
+    // ORDERING: Relaxed: the Acquire above makes the store visible.
+    if panicked.load(Ordering::Relaxed) {
+        return give_up(exchange);
+    }
     let mut since = Instant::now();
     while matches!(exchange.leave(), Ok(false)) && since.elapsed() < GOODBYE {
         match exchange.turn() {
             Ok(true) => since = Instant::now(),
             _ => thread::yield_now(),
         }
+    }
+}
+
+/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program has panicked here.
+fn give_up(exchange: &Exchange<AnyLink>) {
+    let here = exchange.here();
+    let error = Error {
+        here,
+        peer: here,
+        channel: None,
+        cause: Cause::Panicked,
+    };
+    let since = Instant::now();
+    let mut moved = exchange.turn();
+    while moved == Ok(true) && since.elapsed() < GOODBYE {
+        moved = exchange.turn();
+    }
+    // Channels that have ended before keep their first error.
+    if moved.is_ok() {
+        exchange.fail(&error);
     }
 }
