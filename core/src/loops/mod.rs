@@ -3,6 +3,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
+//! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
 //!
 //! # Algorithm
@@ -15,10 +16,12 @@
 //! more than about one part in a hundred.
 #![forbid(unsafe_code)]
 
+mod body;
 mod instance;
 
 use crate::port::Host;
 use crate::task::Cx;
+use body::Body;
 use core::ops::Range;
 use instance::Instance;
 
@@ -41,7 +44,19 @@ impl<P: Host> Cx<'_, '_, P> {
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
-        let parts = self.pool().wanted().min(range.len()).max(1);
-        Instance::new(range, parts, &body).run(self, parts);
+        let start = range.start;
+        engine(self, range.len(), &|indices: Range<usize>| {
+            (start + indices.start..start + indices.end).for_each(&body);
+        });
     }
+}
+
+/// Runs a loop over the indices below `len`. Returns what its parts have accumulated.
+fn engine<'s, 'e, P: Host, B: Body<'s, 'e, P>>(
+    cx: &mut Cx<'s, 'e, P>,
+    len: usize,
+    body: &B,
+) -> B::Part {
+    let parts = cx.pool().wanted().min(len).max(1);
+    Instance::new(0..len, parts, body).run(cx, parts)
 }
