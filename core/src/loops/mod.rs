@@ -3,6 +3,8 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
+//! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices and vectors, and what they compute |
+//! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
 //!
@@ -14,10 +16,16 @@
 //! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task in its sense is a *block* of
 //! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
 //! more than about one part in a hundred.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod body;
 mod instance;
+mod par;
+#[allow(unsafe_code, reason = "claims on indices: see its head")]
+mod raw;
+
+pub use par::{Chunked, IntoPar, Par, WithCx};
+pub use raw::{Indexed, Source, TileMut};
 
 use crate::port::Host;
 use crate::task::Cx;
