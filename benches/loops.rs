@@ -79,11 +79,16 @@ fn workers() -> (Runtime, rayon::ThreadPool) {
     (runtime, pool.build().expect("two threads"))
 }
 
-/// Iteration over 10^7 numbers without a pattern.
+/// Returns 10^7 numbers without a pattern.
+fn numbers() -> Vec<u64> {
+    let scramble = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    (0..10_000_000).map(scramble).collect()
+}
+
+/// Reductions and collections of these numbers.
 fn iteration(c: &mut Criterion) {
     let (runtime, pool) = workers();
-    let scramble = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    let numbers: Vec<u64> = (0..10_000_000).map(scramble).collect();
+    let numbers = numbers();
 
     let mut group = c.benchmark_group("iteration/sum");
     group.bench_function("tautline", |b| {
@@ -127,6 +132,12 @@ fn iteration(c: &mut Criterion) {
         b.iter(|| pool.install(even));
     });
     group.finish();
+}
+
+/// Sorts of the same numbers.
+fn sorts(c: &mut Criterion) {
+    let (runtime, pool) = workers();
+    let numbers = numbers();
 
     let mut group = c.benchmark_group("iteration/sort_unstable");
     group.bench_function("tautline", |b| {
@@ -177,6 +188,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = loops, iteration
+    targets = loops, iteration, sorts
 }
 criterion_main!(benches);
