@@ -1,10 +1,10 @@
-//! Parallel loops beside a static division and rayon, on the same iterations, with two workers.
+//! Parallel loops and iteration beside a static division and rayon, on the same iterations, with two workers.
 #![allow(missing_docs)]
 
 #[path = "common/pinning.rs"]
 mod pinning;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
@@ -70,12 +70,95 @@ const KERNELS: [Kernel; 5] = [
     },
 ];
 
-fn loops(c: &mut Criterion) {
+/// Two pinned workers of each.
+fn workers() -> (Runtime, rayon::ThreadPool) {
     let runtime = Runtime::builder().workers(2).build().expect("two threads");
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .start_handler(pinning::pin);
-    let pool = pool.build().expect("two threads");
+    (runtime, pool.build().expect("two threads"))
+}
+
+/// Returns 10^7 numbers without a pattern.
+fn numbers() -> Vec<u64> {
+    let scramble = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    (0..10_000_000).map(scramble).collect()
+}
+
+/// Reductions and collections of these numbers.
+fn iteration(c: &mut Criterion) {
+    let (runtime, pool) = workers();
+    let numbers = numbers();
+
+    let mut group = c.benchmark_group("iteration/sum");
+    group.bench_function("tautline", |b| {
+        b.iter(|| runtime.run(|cx| cx.par(&numbers).map(|n| *n).sum::<u64>()));
+    });
+    group.bench_function("rayon", |b| {
+        b.iter(|| pool.install(|| numbers.par_iter().map(|n| *n).sum::<u64>()));
+    });
+    group.finish();
+
+    let mut group = c.benchmark_group("iteration/map");
+    group.bench_function("tautline", |b| {
+        b.iter(|| runtime.run(|cx| cx.par(&numbers).map(|n| n ^ (n >> 7)).collect()));
+    });
+    group.bench_function("rayon", |b| {
+        b.iter(|| {
+            pool.install(|| -> Vec<u64> { numbers.par_iter().map(|n| n ^ (n >> 7)).collect() })
+        });
+    });
+    group.finish();
+
+    let mut group = c.benchmark_group("iteration/filter");
+    group.bench_function("tautline", |b| {
+        b.iter(|| {
+            runtime.run(|cx| {
+                cx.par(&numbers)
+                    .map(|n| *n)
+                    .filter(|n| n % 2 == 0)
+                    .collect()
+            })
+        });
+    });
+    group.bench_function("rayon", |b| {
+        let even = || -> Vec<u64> {
+            numbers
+                .par_iter()
+                .map(|n| *n)
+                .filter(|n| n % 2 == 0)
+                .collect()
+        };
+        b.iter(|| pool.install(even));
+    });
+    group.finish();
+}
+
+/// Sorts of the same numbers.
+fn sorts(c: &mut Criterion) {
+    let (runtime, pool) = workers();
+    let numbers = numbers();
+
+    let mut group = c.benchmark_group("iteration/sort_unstable");
+    group.bench_function("tautline", |b| {
+        let sort = |mut v: Vec<u64>| {
+            runtime.run(|cx| cx.par(&mut v).sort_unstable());
+            v
+        };
+        b.iter_batched(|| numbers.clone(), sort, BatchSize::LargeInput);
+    });
+    group.bench_function("rayon", |b| {
+        let sort = |mut v: Vec<u64>| {
+            pool.install(|| v.par_sort_unstable());
+            v
+        };
+        b.iter_batched(|| numbers.clone(), sort, BatchSize::LargeInput);
+    });
+    group.finish();
+}
+
+fn loops(c: &mut Criterion) {
+    let (runtime, pool) = workers();
     for Kernel { name, len, body } in KERNELS {
         let mut group = c.benchmark_group(format!("loops/{name}"));
         group.bench_function("sequential", |b| b.iter(|| (0..len).for_each(body)));
@@ -105,6 +188,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = loops
+    targets = loops, iteration, sorts
 }
 criterion_main!(benches);

@@ -5,16 +5,15 @@
 //! | a program that | uses |
 //! |---|---|
 //! | divides work recursively and waits for both halves | [`Cx::join`](#fork-and-join) |
-//! | calls a function for each index of a range | [`Cx::par_for`](#loops) |
+//! | iterates over ranges, slices and vectors | [`Cx::par`, `Cx::par_for`](#loops) |
 //! | spawns tasks that borrow local variables | [`Cx::scope`, `Cx::finish`](#scopes) |
 //! | starts tasks when their inputs are there | [`Ddf`, `Cx::spawn_when`, async tasks](#data-flow) |
 //! | has tasks that proceed in phases | [phasers](#phasers) |
 //! | has a pool of work that grows and shrinks | [`Glb`](#balanced-computations) |
 //! | is to be studied on a machine that is not at hand | [`Glb::simulate`](#simulation) |
 //!
-//! Data-parallel loops over slices are served better by rayon, and servers that wait for sockets by
-//! tokio: Tautline has no I/O and no parallel iterators. It combines with both: a runtime can be
-//! called from their threads, and a [`Ddf`](runtime::Ddf) can be awaited in any executor.
+//! Servers that wait for sockets are served better by tokio: Tautline has no I/O. It combines with rayon and tokio: a runtime can
+//! be called from their threads, and a [`Ddf`](runtime::Ddf) can be awaited in any executor.
 //!
 //! # The runtime
 //! A [`Runtime`] owns the workers, by default one for each processor that this process may use.
@@ -69,6 +68,21 @@
 //!     });
 //! });
 //! assert_eq!(found.into_inner(), 1229);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! [`par`](tautline_core::task::Cx::par) iterates over ranges, slices and vectors, with the verbs of rayon; the module [`loops`]
+//! lists them.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! let mut numbers: Vec<u64> = (1..=1000).rev().collect();
+//! Runtime::new()?.run(|cx| {
+//!     assert_eq!(cx.par(&numbers).map(|n| n * n).sum::<u64>(), 333_833_500);
+//!     cx.par(&mut numbers).sort_unstable();
+//! });
+//! assert!(numbers.is_sorted());
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
@@ -318,7 +332,7 @@ pub use error::{Error, Result};
 pub use file::FileError;
 pub use platform::Platform;
 pub use runtime::Runtime;
-pub use tautline_core::hierarchy;
+pub use tautline_core::{hierarchy, loops};
 pub use tautline_node::{Machine, machine};
 
 /// The names that most programs use.
@@ -344,4 +358,6 @@ mod how_to {
     mod application {}
     #[doc = include_str!("../../docs/backend.md")]
     mod backend {}
+    #[doc = include_str!("../../docs/loops.md")]
+    mod loops {}
 }

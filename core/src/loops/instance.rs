@@ -1,5 +1,6 @@
 //! One execution of a loop.
 
+use super::body::Body;
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
 use crate::taper::{Claim, Estimate, Policy, Q16, Summary, Taper};
@@ -17,8 +18,8 @@ const SAMPLES: u64 = 64;
 const POLICY: Policy = Policy::Taper(Taper::published(Q16::ratio(13, 10)));
 
 /// A loop that runs, as all its workers share it.
-pub(super) struct Instance<'l, F> {
-    body: &'l F,
+pub(super) struct Instance<'l, B> {
+    body: &'l B,
     claim: Claim,
     range: usize,
     parts: usize,
@@ -30,8 +31,8 @@ pub(super) struct Instance<'l, F> {
     is_stopped: AtomicBool,
 }
 
-impl<'l, F: Fn(usize) + Sync> Instance<'l, F> {
-    pub(super) fn new(range: Range<usize>, parts: usize, body: &'l F) -> Self {
+impl<'l, B> Instance<'l, B> {
+    pub(super) fn new(range: Range<usize>, parts: usize, body: &'l B) -> Self {
         Self {
             body,
             range: range.len(),
@@ -43,43 +44,56 @@ impl<'l, F: Fn(usize) + Sync> Instance<'l, F> {
         }
     }
 
-    /// Runs `parts` parts of the loop, all but one of which other workers may steal.
-    pub(super) fn run<P: Host>(&self, cx: &mut Cx<'_, '_, P>, parts: usize) {
+    /// Runs `parts` parts of the loop, all but one of which other workers may steal. Returns what they have accumulated.
+    pub(super) fn run<'s, 'e, P: Host>(&self, cx: &mut Cx<'s, 'e, P>, parts: usize) -> B::Part
+    where
+        B: Body<'s, 'e, P>,
+    {
         match parts {
             1 => self.part(cx),
             _ => {
                 let stolen = parts / 2;
-                cx.join(|cx| self.run(cx, parts - stolen), |cx| self.run(cx, stolen));
+                let (kept, stolen) =
+                    cx.join(|cx| self.run(cx, parts - stolen), |cx| self.run(cx, stolen));
+                self.body.combine(kept, stolen)
             }
         }
     }
 
     /// Takes chunks until none is left.
-    fn part<P: Host>(&self, cx: &Cx<'_, '_, P>) {
+    fn part<'s, 'e, P: Host>(&self, cx: &mut Cx<'s, 'e, P>) -> B::Part
+    where
+        B: Body<'s, 'e, P>,
+    {
         let stop = Stop(&self.is_stopped);
-        let clock = cx.pool().port();
+        let mut part = self.body.begin();
         let (mut estimate, mut count) = (Estimate::START, 0);
         while let Some(chunk) = self.take(estimate) {
-            let mut timing = (count < SAMPLES).then(|| Timing::begin(clock));
-            if !self.chunk(chunk, cx, timing.as_mut()) {
+            let mut timing = (count < SAMPLES).then(|| Timing::begin(cx.pool().port()));
+            if !self.chunk(chunk, cx, &mut part, timing.as_mut()) {
                 break;
             }
             if let Some(timing) = timing {
-                let mut blocks = self.blocks.lock(clock);
+                let mut blocks = self.blocks.lock(cx.pool().port());
                 blocks.merge(&timing.blocks);
                 (estimate, count) = (blocks.estimate(), blocks.count());
             }
         }
         mem::forget(stop);
+        part
     }
 
     /// Runs a chunk, block by block. Returns false if the rest is left out.
-    fn chunk<P: Host>(
+    fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
-        cx: &Cx<'_, '_, P>,
+        cx: &mut Cx<'s, 'e, P>,
+        part: &mut B::Part,
         mut timing: Option<&mut Timing>,
-    ) -> bool {
+    ) -> bool
+    where
+        B: Body<'s, 'e, P>,
+    {
         let mut known = self.block();
         let mut block = known.max(1);
         let mut at = chunk.start;
@@ -89,7 +103,11 @@ impl<'l, F: Fn(usize) + Sync> Instance<'l, F> {
                 return false;
             }
             let to = chunk.end.min(at.saturating_add(block));
-            (at..to).for_each(self.body);
+            if self.body.run(cx, part, at..to).is_break() {
+                // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
+                self.is_stopped.store(true, Ordering::Relaxed);
+                return false;
+            }
             let is_whole = to - at == block;
             at = to;
             let Some(timing) = timing.as_deref_mut().filter(|_| is_whole) else {
@@ -112,7 +130,8 @@ impl<'l, F: Fn(usize) + Sync> Instance<'l, F> {
     /// not last longer than all others together if the costs fall.
     fn take(&self, estimate: Estimate) -> Option<Range<usize>> {
         let block = self.block().max(1);
-        let blocks = |iterations: usize| iterations.div_ceil(block) as u64;
+        // The policies take 2^63 at most; more are as many to them.
+        let blocks = |iterations: usize| (iterations.div_ceil(block) as u64).min(1 << 63);
         let tasks = taper::Instance::new(blocks(self.range), self.parts as u32);
         self.claim.take_with(|left| {
             let most = left.div_ceil(2 * self.parts as u64);

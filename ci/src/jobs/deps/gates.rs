@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// The modules of the core that may contain unsafe code; backends may as well.
 const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
+/// The folders of otherwise safe modules that may contain unsafe code; their modules deny it elsewhere.
+const UNSAFE_FOLDERS: &[&str] = &["loops/raw"];
 /// The modules of the core that may declare unsafe traits and functions, but contain no unsafe code.
 const DECLARING: &[&str] = &["port"];
 /// Crates without unsafe code, which the compiler enforces.
@@ -61,9 +63,13 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
                 let text = "a module that declares unsafe traits has #![deny(unsafe_code)]";
                 out.push(source.at(1, text));
             }
-        } else if !UNSAFE.contains(&module) {
+        } else if !UNSAFE.contains(&module) && !UNSAFE_FOLDERS.iter().any(|f| inside.starts_with(f))
+        {
             no_unsafe(source, out);
-            if is_root && !forbids(source) {
+            let has_folder = UNSAFE_FOLDERS
+                .iter()
+                .any(|f| f.starts_with(&format!("{module}/")));
+            if is_root && !forbids(source) && !(has_folder && has_level(source, "deny")) {
                 out.push(source.at(
                     1,
                     "a module without unsafe code has #![forbid(unsafe_code)]",
@@ -118,8 +124,9 @@ fn no_unsafe(source: &Source, out: &mut Vec<String>) {
     for token in &source.lexed.tokens {
         if token.text == "unsafe" {
             let text = format!(
-                "unsafe only in core/src/{{{}}} and backends",
-                UNSAFE.join(",")
+                "unsafe only in core/src/{{{},{}}} and backends",
+                UNSAFE.join(","),
+                UNSAFE_FOLDERS.join(",")
             );
             out.push(source.at(token.line, text));
         }
@@ -150,6 +157,15 @@ mod tests {
             found("core/src/glb/bag.rs", "// unsafe\nfn unsafe_code() {}"),
             0
         );
+    }
+
+    #[test]
+    fn an_unsafe_folder_does_not_open_its_module() {
+        let code = "fn f() { unsafe { g() } }";
+        assert_eq!(found("core/src/loops/raw/slice.rs", code), 0);
+        assert_eq!(found("core/src/loops/par/sort.rs", code), 1);
+        assert_eq!(found("core/src/loops/mod.rs", "#![deny(unsafe_code)]"), 0);
+        assert_eq!(found("core/src/glb/mod.rs", "#![deny(unsafe_code)]"), 1);
     }
 
     #[test]

@@ -1,0 +1,213 @@
+//! Parallel iteration: `cx.par`.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Par`] | items on which a loop is about to run: adaptors here, what it computes in `consume` |
+//! | `source`, `into` | ranges, slices, adaptors; the values that they are made of |
+//! | `accumulate` | reductions, in any order or in a fixed one |
+//! | `with_cx` | bodies that fork |
+//! | `sort`, `scan` | sorting and prefix sums of slices |
+//!
+//! # Algorithm
+//! A source is random access, so a loop over it is a loop over its indices: the chunks are those of [`loops`](super). A worker
+//! runs an ordinary iterator over the consecutive indices that it has taken, which the compiler optimises as a sequential loop.
+//! What it accumulates it keeps in its own frame; the joins of the loop's parts combine these values. So a reduction uses neither
+//! a lock nor the heap.
+
+mod accumulate;
+mod consume;
+mod into;
+mod scan;
+mod sort;
+mod source;
+mod with_cx;
+
+pub use into::IntoPar;
+pub use source::Chunked;
+use source::{Enumerate, Filter, Map};
+pub use with_cx::WithCx;
+
+use super::raw::{Indexed, SliceMut, Source, Tiles, Zip};
+use crate::port::Host;
+use crate::task::Cx;
+
+impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
+    /// Returns the items of a range, slice or vector, for a loop on the workers that are free. The verbs are those of rayon:
+    /// adaptors as [`map`](Par::map) describe the loop, and a consumer as [`for_each`](Par::for_each) or [`sum`](Par::sum)
+    /// runs it.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let squares: Vec<u64> = cx.par(0..1000u64).map(|i| i * i).collect();
+    /// assert_eq!(cx.par(&squares).max(), Some(&998_001));
+    /// # }
+    /// ```
+    ///
+    /// If a finish around this task is cancelled, a loop leaves out the items that no worker has taken yet. Results then lack them;
+    /// the finish returns an error.
+    pub fn par<I: IntoPar>(&mut self, items: I) -> Par<'_, 's, 'e, P, I::Source> {
+        Par {
+            cx: self,
+            source: items.into_source(),
+            in_order: false,
+        }
+    }
+}
+
+/// Items on which a loop is about to run. Made by [`Cx::par`].
+///
+/// Functions are called by several workers at a time, so they are `Fn` and `Sync`. A panic of one reaches the caller with its
+/// payload; items that no worker has taken by then are left out, and owned ones are dropped.
+#[must_use = "a loop runs when it is consumed, by `for_each` for instance"]
+pub struct Par<'x, 's, 'e: 's, P: Host, S> {
+    cx: &'x mut Cx<'s, 'e, P>,
+    source: S,
+    in_order: bool,
+}
+
+impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
+    fn with<T>(self, make: impl FnOnce(S) -> T) -> Par<'x, 's, 'e, P, T> {
+        Par {
+            cx: self.cx,
+            source: make(self.source),
+            in_order: self.in_order,
+        }
+    }
+
+    /// Replaces each item by what `f` returns for it.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// assert_eq!(cx.par(0..4).map(|i| 2 * i).collect(), [0, 2, 4, 6]);
+    /// # }
+    /// ```
+    pub fn map<R, F: Fn(S::Item) -> R + Sync>(self, f: F) -> Par<'x, 's, 'e, P, Map<S, F>> {
+        self.with(|source| Map { source, f })
+    }
+
+    /// Leaves out the items for which `f` returns false.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// assert_eq!(cx.par(0..10).filter(|i| i % 3 == 0).collect(), [0, 3, 6, 9]);
+    /// # }
+    /// ```
+    pub fn filter<F: Fn(&S::Item) -> bool + Sync>(self, f: F) -> Par<'x, 's, 'e, P, Filter<S, F>> {
+        self.with(|source| Filter { source, f })
+    }
+
+    /// Lets reductions combine in a fixed order: items by blocks that depend on their number only, and blocks by a fixed tree. So
+    /// a floating-point result has the same bits in every run, with any number of workers, and an operation need not be
+    /// commutative. Costs a value in memory for each block, of which there are 4096 at most.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut sum = || cx.par(0..100_000).map(|i| 1.0 / (1.0 + f64::from(i))).in_order().sum::<f64>();
+    /// assert_eq!(sum().to_bits(), sum().to_bits());
+    /// # }
+    /// ```
+    pub fn in_order(self) -> Self {
+        Self {
+            in_order: true,
+            ..self
+        }
+    }
+
+    /// Passes the context of the task to the function of [`for_each`](WithCx::for_each), which can then fork, or run inner loops.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let rows = vec![vec![1; 100]; 100];
+    /// let mut sums = vec![0; 100];
+    /// cx.par(&rows).zip(&mut sums).with_cx().for_each(|cx, (row, sum)| *sum = cx.par(row).sum());
+    /// assert_eq!(sums, [100; 100]);
+    /// # }
+    /// ```
+    pub fn with_cx(self) -> WithCx<'x, 's, 'e, P, S> {
+        WithCx { par: self }
+    }
+}
+
+impl<'x, 's, 'e, P: Host, S: Indexed> Par<'x, 's, 'e, P, S> {
+    /// Pairs the items with those of `other` at the same position; the longer of the two is cut.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let (x, mut y) = ([1, 2, 3], [10, 20, 30]);
+    /// cx.par(&x).zip(&mut y).for_each(|(x, y)| *y += x);
+    /// assert_eq!(y, [11, 22, 33]);
+    /// # }
+    /// ```
+    pub fn zip<I: IntoPar>(self, other: I) -> Par<'x, 's, 'e, P, Zip<S, I::Source>> {
+        self.with(|source| Zip::new(source, other.into_source()))
+    }
+
+    /// Pairs each item with its position, which comes first.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut squares = [0; 5];
+    /// cx.par(&mut squares).enumerate().for_each(|(i, square)| *square = i * i);
+    /// assert_eq!(squares, [0, 1, 4, 9, 16]);
+    /// # }
+    /// ```
+    pub fn enumerate(self) -> Par<'x, 's, 'e, P, Enumerate<S>> {
+        self.with(|source| Enumerate { source })
+    }
+}
+
+impl<'x, 's, 'e, P: Host, S: Chunked> Par<'x, 's, 'e, P, S> {
+    /// Divides a slice or range into slices or ranges of `size` items; the last one may be shorter.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// assert_eq!(cx.par(&[1, 2, 3, 4, 5]).chunks(2).map(<[_]>::len).collect(), [2, 2, 1]);
+    /// assert_eq!(cx.par(0..5).chunks(3).collect(), [0..3, 3..5]);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    pub fn chunks(self, size: usize) -> Par<'x, 's, 'e, P, S::Chunks> {
+        self.with(|source| source.chunks(size))
+    }
+}
+
+impl<'x, 's, 'e, 'a, P: Host, T: Send> Par<'x, 's, 'e, P, SliceMut<'a, T>> {
+    /// Divides a grid, stored row by row with `columns` items a row, into tiles of `height` rows and `width` columns. Those at
+    /// the right and lower edges may be smaller.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut grid = [0; 6 * 10];
+    /// cx.par(&mut grid).tiles_mut(10, (4, 4)).for_each(|mut tile| {
+    ///     let (top, left) = tile.origin();
+    ///     for row in 0..tile.height() {
+    ///         for column in 0..tile.width() {
+    ///             tile[row][column] = 10 * (top + row) + left + column;
+    ///         }
+    ///     }
+    /// });
+    /// assert!(grid.into_iter().eq(0..60));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If `columns` does not divide the number of items, or a number is 0.
+    pub fn tiles_mut(
+        self,
+        columns: usize,
+        (height, width): (usize, usize),
+    ) -> Par<'x, 's, 'e, P, Tiles<'a, T>> {
+        self.with(|slice| Tiles::new(slice, columns, (height, width)))
+    }
+}

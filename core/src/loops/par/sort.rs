@@ -1,0 +1,244 @@
+//! Sorting slices.
+//!
+//! # Algorithm
+//! Unstable: quicksort (Hoare 1961) with Lomuto's partition without branches, around the median of a sample, whose two sides are
+//! forked; below a grain, std's sort. If many items equal the pivot, a second partition puts them aside; if partitions stay
+//! uneven, std's sort, which takes O(n log n) in the worst case, sorts what is left.
+//!
+//! Stable: merge sort on forks over std's stable sort. The merge is SymMerge (Kim and Kutzner 2004): it finds by a binary search
+//! which items around the middle change sides, rotates them, and merges the two halves, which are independent and forked. It
+//! requires no buffer.
+//!
+//! Both move items only by swaps and rotations. So a slice is a permutation of what it was whenever a comparison panics, and this
+//! module needs no unsafe code. Both end early if the loop is cancelled.
+
+use super::super::raw::SliceMut;
+use super::Par;
+use crate::port::Host;
+use crate::task::Cx;
+use core::cmp::Ordering;
+
+/// Items below which a slice is sorted by one worker: their sort lasts longer than a fork that is stolen.
+const GRAIN: usize = 4096;
+
+/// Grains for each worker: more even out their durations, fewer spare partitions that are slower than std's.
+const GRAINS: usize = 8;
+
+impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
+    /// Sorts the slice. Equal items may be reordered. Allocates nothing.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut numbers: Vec<u32> = (0..100_000).map(|i: u32| i.wrapping_mul(0x9e37_79b1)).collect();
+    /// cx.par(&mut numbers).sort_unstable();
+    /// assert!(numbers.is_sorted());
+    /// # }
+    /// ```
+    ///
+    /// If a finish around this task is cancelled, the slice may be left unsorted.
+    ///
+    /// # Panics
+    /// With a panic of a comparison, or if std detects that it is no total order; the slice then contains all items.
+    pub fn sort_unstable(self)
+    where
+        T: Ord,
+    {
+        self.sort_unstable_by(T::cmp);
+    }
+
+    /// Sorts the slice as [`sort_unstable`](Self::sort_unstable), by a comparison.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut lengths = [2.5, 0.5, 1.5];
+    /// cx.par(&mut lengths).sort_unstable_by(f64::total_cmp);
+    /// assert_eq!(lengths, [0.5, 1.5, 2.5]);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`sort_unstable`](Self::sort_unstable).
+    pub fn sort_unstable_by(self, compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        let slice = self.source.into_slice();
+        let grain = grain(self.cx, slice.len());
+        // Twice the levels of even partitions.
+        let levels = 2 * (slice.len() / grain).max(1).ilog2() + 2;
+        quicksort(self.cx, slice, &compare, grain, levels);
+    }
+
+    /// Sorts the slice. Equal items keep their order. std's sort, which is used for parts, allocates.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut words = ["cherry".to_string(), "apple".to_string(), "banana".to_string()];
+    /// cx.par(&mut words).sort();
+    /// assert_eq!(words, ["apple", "banana", "cherry"]);
+    /// # }
+    /// ```
+    ///
+    /// If a finish around this task is cancelled, the slice may be left unsorted.
+    ///
+    /// # Panics
+    /// As [`sort_unstable`](Self::sort_unstable).
+    pub fn sort(self)
+    where
+        T: Ord,
+    {
+        self.sort_by(T::cmp);
+    }
+
+    /// Sorts the slice as [`sort`](Self::sort), by a comparison.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut words = ["ccc", "a", "bb", "b"];
+    /// cx.par(&mut words).sort_by(|a, b| a.len().cmp(&b.len()));
+    /// assert_eq!(words, ["a", "b", "bb", "ccc"]);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`sort_unstable`](Self::sort_unstable).
+    pub fn sort_by(self, compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        let slice = self.source.into_slice();
+        // Few parts, since a merge costs more than a level of std's sort.
+        let grain = slice.len().div_ceil(2 * self.cx.pool().wanted()).max(GRAIN);
+        let is_less = |a: &T, b: &T| compare(a, b).is_lt();
+        merge_sort(self.cx, slice, &compare, &is_less, grain);
+    }
+}
+
+/// Returns the size of slices that one worker sorts.
+fn grain<P: Host>(cx: &Cx<'_, '_, P>, len: usize) -> usize {
+    match cx.pool().wanted() {
+        1 => len.max(1),
+        workers => (len / (GRAINS * workers)).max(GRAIN),
+    }
+}
+
+fn quicksort<P: Host, T: Send>(
+    cx: &mut Cx<'_, '_, P>,
+    mut slice: &mut [T],
+    compare: &(impl Fn(&T, &T) -> Ordering + Sync),
+    grain: usize,
+    mut levels: u32,
+) {
+    while slice.len() > grain && levels > 0 {
+        if cx.cancelled().is_some() {
+            return;
+        }
+        levels -= 1;
+        choose_pivot(slice, compare);
+        let less = partition(slice, |item, pivot| compare(item, pivot).is_lt());
+        let (below, rest) = slice.split_at_mut(less);
+        // Few below the pivot: it may be a value that many items have.
+        let equal = match below.len() < rest.len() / 8 {
+            true => 1 + partition(rest, |item, pivot| compare(pivot, item).is_ge()),
+            false => 1,
+        };
+        let above = rest.split_at_mut(equal).1;
+        if below.is_empty() {
+            slice = above;
+            continue;
+        }
+        cx.join(
+            |cx| quicksort(cx, below, compare, grain, levels),
+            |cx| quicksort(cx, above, compare, grain, levels),
+        );
+        return;
+    }
+    slice.sort_unstable_by(compare);
+}
+
+/// Swaps the median of a sample to the front.
+fn choose_pivot<T>(slice: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) {
+    const SAMPLE: usize = 31;
+    let step = slice.len() / SAMPLE;
+    let mut sample: [usize; SAMPLE] = core::array::from_fn(|i| i * step + step / 2);
+    sample.sort_unstable_by(|&a, &b| compare(&slice[a], &slice[b]));
+    slice.swap(0, sample[SAMPLE / 2]);
+}
+
+/// Moves the items that `goes_first`, compared with the pivot, which is the first item, in front of the pivot, and the others
+/// behind it. Returns the pivot's index then.
+#[inline]
+fn partition<T>(slice: &mut [T], goes_first: impl Fn(&T, &T) -> bool) -> usize {
+    let Some((pivot, items)) = slice.split_first_mut() else {
+        return 0;
+    };
+    let mut count = 0;
+    for at in 0..items.len() {
+        // Items from `count` to `at` go last, so a swap of two of them changes nothing: no branch is required.
+        let goes = goes_first(&items[at], pivot);
+        items.swap(at, count);
+        count += usize::from(goes);
+    }
+    slice.swap(0, count);
+    count
+}
+
+fn merge_sort<P: Host, T: Send>(
+    cx: &mut Cx<'_, '_, P>,
+    slice: &mut [T],
+    compare: &(impl Fn(&T, &T) -> Ordering + Sync),
+    is_less: &(impl Fn(&T, &T) -> bool + Sync),
+    grain: usize,
+) {
+    if cx.cancelled().is_some() {
+        return;
+    }
+    if slice.len() <= grain {
+        return slice.sort_by(compare);
+    }
+    let middle = slice.len() / 2;
+    let (left, right) = slice.split_at_mut(middle);
+    cx.join(
+        |cx| merge_sort(cx, left, compare, is_less, grain),
+        |cx| merge_sort(cx, right, compare, is_less, grain),
+    );
+    merge(cx, slice, middle, is_less);
+}
+
+/// Merges the sorted halves before and from `middle` on; items of the first half precede equal ones of the second.
+fn merge<P: Host, T: Send>(
+    cx: &mut Cx<'_, '_, P>,
+    slice: &mut [T],
+    middle: usize,
+    is_less: &(impl Fn(&T, &T) -> bool + Sync),
+) {
+    let len = slice.len();
+    if middle == 0 || middle == len || !is_less(&slice[middle], &slice[middle - 1]) {
+        return;
+    }
+    if let [first, second] = slice {
+        return core::mem::swap(first, second);
+    }
+    // The first `half` items of the result are `kept` of the first half, and the others of the second.
+    let half = len / 2;
+    let (mut kept, mut most) = (half.saturating_sub(len - middle), half.min(middle));
+    while kept < most {
+        let at = kept + (most - kept) / 2;
+        // Whether the item at `at` comes after what the second half would contribute without it.
+        match is_less(&slice[middle + half - at - 1], &slice[at]) {
+            true => most = at,
+            false => kept = at + 1,
+        }
+    }
+    let moved = half - kept;
+    slice[kept..middle + moved].rotate_left(middle - kept);
+    let (low, high) = slice.split_at_mut(half);
+    let (low_middle, high_middle) = (kept, middle + moved - half);
+    if len <= GRAIN {
+        merge(cx, low, low_middle, is_less);
+        merge(cx, high, high_middle, is_less);
+    } else {
+        cx.join(
+            |cx| merge(cx, low, low_middle, is_less),
+            |cx| merge(cx, high, high_middle, is_less),
+        );
+    }
+}

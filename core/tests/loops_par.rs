@@ -1,0 +1,259 @@
+//! Parallel iteration: each item once, in every source and adaptor; results in order; early ends, panics and drops.
+
+#[path = "task/crew.rs"]
+#[allow(dead_code, reason = "shared with the tests of tasks")]
+mod crew;
+
+use crew::on;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
+use tautline_core::finish::Reason;
+
+const WORKERS: [usize; 4] = [1, 2, 4, 8];
+const LENGTHS: [usize; 6] = [0, 1, 2, 7, 1000, 50_000];
+
+/// A counter of drops, which counts each item once at most.
+struct Item<'d> {
+    index: usize,
+    drops: &'d [AtomicU32],
+}
+
+impl Drop for Item<'_> {
+    fn drop(&mut self) {
+        self.drops[self.index].fetch_add(1, SeqCst);
+    }
+}
+
+fn counters(len: usize) -> Vec<AtomicU32> {
+    (0..len).map(|_| AtomicU32::new(0)).collect()
+}
+
+fn items(drops: &[AtomicU32]) -> Vec<Item<'_>> {
+    (0..drops.len())
+        .map(|index| Item { index, drops })
+        .collect()
+}
+
+fn all_once(counters: &[AtomicU32]) -> bool {
+    counters.iter().all(|count| count.load(SeqCst) == 1)
+}
+
+#[test]
+fn each_item_of_each_source_is_taken_once() {
+    for workers in WORKERS {
+        for len in LENGTHS {
+            let (mut numbers, drops) = ((0..len).collect::<Vec<_>>(), counters(len));
+            let expected: Vec<usize> = (0..len).map(|i| 2 * i + 1).collect();
+            on(workers, |cx| {
+                cx.par(&mut numbers).for_each(|n| *n = 2 * *n + 1);
+                assert_eq!(numbers, expected);
+                assert_eq!(cx.par(&numbers).map(|n| *n).collect(), expected);
+                assert_eq!(cx.par(0..len).map(|i| 2 * i + 1).collect(), expected);
+                assert_eq!(
+                    cx.par(items(&drops))
+                        .map(|item| 2 * item.index + 1)
+                        .collect(),
+                    expected
+                );
+            });
+            assert!(all_once(&drops), "{workers} workers, {len} items");
+        }
+    }
+}
+
+#[test]
+fn adaptors_agree_with_sequential_iterators() {
+    for workers in WORKERS {
+        for len in LENGTHS {
+            let x: Vec<usize> = (0..len).map(|i| i * 7 % 31).collect();
+            on(workers, |cx| {
+                let even = cx
+                    .par(&x)
+                    .enumerate()
+                    .filter(|(i, n)| (i + *n) % 2 == 0)
+                    .collect();
+                let expected = x.iter().enumerate().filter(|(i, n)| (i + *n) % 2 == 0);
+                assert!(expected.eq(even));
+                let pairs = cx.par(&x).zip(3..len + 1).map(|(a, b)| a * b).collect();
+                assert!(x.iter().zip(3..len + 1).map(|(a, b)| a * b).eq(pairs));
+                let chunks = cx
+                    .par(&x)
+                    .chunks(9)
+                    .map(|chunk| chunk.iter().sum::<usize>())
+                    .collect();
+                assert!(
+                    x.chunks(9)
+                        .map(|chunk| chunk.iter().sum::<usize>())
+                        .eq(chunks)
+                );
+                assert_eq!(cx.par(&x).map(|n| *n).sum::<usize>(), x.iter().sum());
+                assert_eq!(
+                    (cx.par(&x).min(), cx.par(&x).max()),
+                    (x.iter().min(), x.iter().max())
+                );
+                assert_eq!(
+                    cx.par(&x).filter(|n| **n > 9).count(),
+                    x.iter().filter(|n| **n > 9).count()
+                );
+            });
+        }
+    }
+}
+
+#[test]
+fn mutable_chunks_and_tiles_cover_a_slice_once() {
+    for workers in WORKERS {
+        let (rows, columns) = (37, 53);
+        let mut grid = vec![0; rows * columns];
+        on(workers, |cx| {
+            cx.par(&mut grid)
+                .chunks(10)
+                .for_each(|chunk| chunk.iter_mut().for_each(|n| *n += 1));
+            assert!(grid.iter().all(|n| *n == 1));
+            cx.par(&mut grid)
+                .tiles_mut(columns, (8, 6))
+                .for_each(|mut tile| {
+                    let (top, left) = tile.origin();
+                    let width = tile.width();
+                    for (row, cells) in tile.rows_mut().enumerate() {
+                        assert_eq!(cells.len(), width);
+                        for (column, cell) in cells.iter_mut().enumerate() {
+                            *cell += columns * (top + row) + left + column;
+                        }
+                    }
+                });
+        });
+        assert!(grid.into_iter().eq(1..=rows * columns));
+    }
+}
+
+#[test]
+fn a_search_ends_a_loop_without_end() {
+    for workers in WORKERS {
+        on(workers, |cx| {
+            assert!(cx.par(0..u64::MAX).any(|i| i == 12_345));
+            assert!(!cx.par(0..usize::MAX).all(|i| i != 12_345));
+            assert_eq!(
+                cx.par(i64::MIN..0).find_any(|i| *i == i64::MIN + 3),
+                Some(i64::MIN + 3)
+            );
+            // Longer than 2^32, and beyond it.
+            let far = (1u64 << 33) + 5;
+            assert_eq!(
+                cx.par(1u64 << 33..1 << 40).find_any(|i| *i == far),
+                Some(far)
+            );
+            assert_eq!(cx.par(-5..5i32).find_any(|_| false), None);
+        });
+    }
+}
+
+#[test]
+fn items_without_a_size_are_counted() {
+    for workers in WORKERS {
+        on(workers, |cx| {
+            assert_eq!(cx.par(vec![(); 100_000]).collect().len(), 100_000);
+            assert_eq!(cx.par(&mut [(); 1000]).count(), 1000);
+            assert_eq!(cx.par(&vec![(); 1000]).map(|()| 1).sum::<u32>(), 1000);
+        });
+    }
+}
+
+#[test]
+fn a_panic_drops_each_owned_item_once() {
+    for workers in WORKERS {
+        for at in [0, 1, 500, 9_999] {
+            let (taken, made) = (counters(10_000), AtomicUsize::new(0));
+            let gone = AtomicUsize::new(0);
+            struct Made<'m>(&'m AtomicUsize);
+            impl Drop for Made<'_> {
+                fn drop(&mut self) {
+                    self.0.fetch_add(1, SeqCst);
+                }
+            }
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                on(workers, |cx| {
+                    let map = |item: Item| {
+                        assert_ne!(item.index, at, "the panic of one item");
+                        made.fetch_add(1, SeqCst);
+                        Made(&gone)
+                    };
+                    cx.par(items(&taken)).map(map).collect().len()
+                })
+            }));
+            let payload = ended.expect_err("the panic of the function");
+            let message = payload.downcast_ref::<String>().expect("a message");
+            assert!(message.contains("the panic of one item"), "{message}");
+            assert!(all_once(&taken), "{workers} workers, a panic at {at}");
+            assert_eq!(
+                made.into_inner(),
+                gone.into_inner(),
+                "what was collected is dropped"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_search_drops_each_owned_item_once() {
+    for workers in WORKERS {
+        let drops = counters(10_000);
+        on(workers, |cx| {
+            let found = cx.par(items(&drops)).find_any(|item| item.index == 77);
+            assert_eq!(found.map(|item| item.index), Some(77));
+        });
+        assert!(all_once(&drops), "{workers} workers");
+    }
+}
+
+#[test]
+fn a_cancelled_loop_drops_its_items_and_its_finish_reports_it() {
+    for workers in WORKERS {
+        let drops = counters(10_000);
+        on(workers, |cx| {
+            let ended = cx.finish(|cx| {
+                cx.cancel(Reason::Found);
+                assert!(cx.par(items(&drops)).collect().is_empty());
+                assert_eq!(cx.par(0..100usize).sum::<usize>(), 0);
+            });
+            assert_eq!(
+                ended.map_err(|cancelled| cancelled.reason),
+                Err(Reason::Found)
+            );
+        });
+        assert!(all_once(&drops), "{workers} workers");
+    }
+}
+
+/// Items of a loop that is cancelled in its middle come in order, each once.
+#[test]
+fn what_a_cancelled_loop_collects_is_in_order() {
+    for workers in WORKERS {
+        let drops = counters(100_000);
+        on(workers, |cx| {
+            let ended = cx.finish(|cx| {
+                let task = cx.task();
+                let cancel = |item: &Item| item.index == 30_000 && task.cancel(Reason::Found);
+                let left = cx.par(items(&drops)).filter(|item| !cancel(item)).collect();
+                assert!(left.is_sorted_by_key(|item| item.index));
+                assert!(left.iter().all(|item| item.index != 30_000));
+            });
+            assert!(ended.is_err());
+        });
+        assert!(all_once(&drops), "{workers} workers");
+    }
+}
+
+#[test]
+fn bodies_with_a_context_nest_loops() {
+    for workers in WORKERS {
+        let rows: Vec<Vec<usize>> = (0..60).map(|row| (0..row * 10).collect()).collect();
+        let mut sums = vec![0; rows.len()];
+        on(workers, |cx| {
+            let sums = cx.par(&rows).zip(&mut sums);
+            sums.with_cx()
+                .for_each(|cx, (row, sum)| *sum = cx.par(row).sum());
+        });
+        assert!(rows.iter().map(|row| row.iter().sum::<usize>()).eq(sums));
+    }
+}
