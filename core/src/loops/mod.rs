@@ -1,9 +1,12 @@
-//! Parallel loops: `cx.par_for`.
+//! Parallel loops: `cx.par_for`, and `cx.loop_over` with settings.
 //!
 //! | part | what it is |
 //! |---|---|
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
+//! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
+//! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
+//! | `plan` | the chunks of an execution, from a policy or from earlier executions |
 //!
 //! # Algorithm
 //! The loop forks as many parts as workers run, and each part takes chunks from one shared counter until nothing is left; a part
@@ -13,14 +16,26 @@
 //! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task in its sense is a *block* of
 //! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
 //! more than about one part in a hundred.
+//!
+//! The times of blocks are kept by call site, in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
+//! second execution on, chunks have equal *predicted work* (spec 2.11), and only one execution in eight is timed after the
+//! third. A call site that another execution uses at the time runs as the first time.
 #![forbid(unsafe_code)]
 
+mod body;
+mod builder;
 mod instance;
+mod plan;
+mod settings;
+
+pub use builder::Loop;
+pub use settings::{Report, Schedule};
 
 use crate::port::Host;
 use crate::task::Cx;
 use core::ops::Range;
-use instance::Instance;
+use instance::engine;
+use settings::Settings;
 
 impl<P: Host> Cx<'_, '_, P> {
     /// Calls `body` with each index of `range`, once, on the workers that are free, and returns when all calls have returned. The
@@ -40,8 +55,11 @@ impl<P: Host> Cx<'_, '_, P> {
     ///
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    #[track_caller]
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
-        let parts = self.pool().wanted().min(range.len()).max(1);
-        Instance::new(range, parts, &body).run(self, parts);
+        let from = range.start;
+        let body =
+            |indices: Range<usize>| (from + indices.start..from + indices.end).for_each(&body);
+        engine(self, range.len(), &Settings::here(), &body);
     }
 }
