@@ -134,6 +134,14 @@ impl Rivals {
         rounds: usize,
         body: impl Fn(usize) + Sync,
     ) {
+        // Names on the command line select loops.
+        let mut wanted = std::env::args()
+            .skip(1)
+            .filter(|arg| !arg.starts_with("--"))
+            .peekable();
+        if wanted.peek().is_some() && !wanted.any(|wanted| wanted == name) {
+            return;
+        }
         let mut times = vec![Vec::new(); WAYS.len()];
         for round in 0..rounds {
             for turn in 0..WAYS.len() {
