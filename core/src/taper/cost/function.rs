@@ -63,7 +63,7 @@ impl Samples {
 /// }
 /// cost.learn(&samples, 1);
 /// assert_eq!(cost.work(0..1000), Some(200_000));
-/// assert_eq!(cost.take(0, 500), 687, "a half of the work");
+/// assert_eq!(cost.take(0, 500), 666, "a half of the work");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CostFunction {
