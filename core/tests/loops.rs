@@ -8,6 +8,10 @@ use crew::on;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use tautline_core::finish::Reason;
+use tautline_core::loops::{Report, Schedule};
+use tautline_core::port::Host;
+use tautline_core::taper::{Q16, Taper};
+use tautline_core::task::Cx;
 
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
@@ -110,4 +114,111 @@ fn a_cancelled_loop_leaves_out_the_rest() {
         });
         assert!(!is_last.into_inner(), "cancelled before it began");
     }
+}
+
+/// Each schedule, in the first execution and in later ones, with costs that the third execution does not expect.
+#[test]
+fn every_schedule_calls_each_index_once_in_each_execution() {
+    const LEN: usize = 500;
+    let schedules = [
+        Schedule::Auto,
+        Schedule::Static,
+        Schedule::Dynamic(0),
+        Schedule::Dynamic(7),
+        Schedule::Guided,
+        Schedule::Factoring,
+        Schedule::Trapezoid,
+        Schedule::Taper(Taper::unmeasured()),
+    ];
+    for workers in WORKERS {
+        on(workers, |cx| {
+            for (schedule, execution) in schedules
+                .into_iter()
+                .flat_map(|s| [0, 1, 2, 3].map(|e| (s, e)))
+            {
+                let calls: Vec<_> = (0..LEN).map(|_| AtomicU32::new(0)).collect();
+                let report = cx.loop_over(10..10 + LEN).schedule(schedule).explain(|i| {
+                    work(if execution == 2 {
+                        i
+                    } else {
+                        20 * (LEN + 10 - i)
+                    });
+                    calls[i - 10].fetch_add(1, SeqCst);
+                });
+                let once = calls.iter().all(|calls| calls.load(SeqCst) == 1);
+                assert!(
+                    once,
+                    "{workers} workers, {schedule:?}, execution {execution}"
+                );
+                assert!((1..=LEN).contains(&report.chunks), "{report}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_second_execution_uses_the_times_of_the_first() {
+    on(2, |cx| {
+        let mut execute = || {
+            let rows = cx.loop_over(0..400).named("rows");
+            rows.explain(|i| work(if i < 40 { 100_000 } else { 1000 }))
+        };
+        let (first, second) = (execute(), execute());
+        assert!(!first.is_cached && second.is_cached, "{first}; {second}");
+        let line = second.to_string();
+        assert!(line.starts_with("rows: auto, "), "{line}");
+        assert!(line.ends_with(", cached"), "{line}");
+        assert!(
+            second.mean_ns() > Q16::ZERO && second.class.is_some(),
+            "{line}"
+        );
+        // Another loop, and one of another size, have no earlier execution.
+        let other = cx.loop_over(0..400).named("other").explain(|_| work(1000));
+        assert!(!other.is_cached, "{other}");
+        let plain = cx
+            .loop_over(0..400)
+            .schedule(Schedule::Guided)
+            .explain(|_| work(1000));
+        assert!(!plain.is_cached, "{plain}");
+    });
+}
+
+/// The inner executions are of the call site that the outer one uses.
+#[test]
+fn a_loop_within_itself_runs_without_times() {
+    fn nested<P: Host>(cx: &mut Cx<'_, '_, P>, len: usize, calls: &AtomicUsize) -> Report {
+        cx.loop_over(0..len).explain(|_| {
+            work(20_000);
+            calls.fetch_add(1, SeqCst);
+        })
+    }
+    on(4, |cx| {
+        let calls = AtomicUsize::new(0);
+        for _ in 0..4 {
+            cx.scope(|cx| {
+                (0..8).for_each(|_| cx.spawn(|cx| _ = nested(cx, 100, &calls)));
+            });
+        }
+        assert_eq!(calls.load(SeqCst), 4 * 8 * 100);
+        let classified = nested(cx, 100, &calls).class.is_some();
+        assert!(classified, "times were kept, and their slot is free");
+    });
+}
+
+#[test]
+fn a_loop_runs_as_before_after_a_panic() {
+    on(2, |cx| {
+        for execution in 0..6 {
+            let calls = AtomicUsize::new(0);
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                cx.par_for(0..200, |i| {
+                    assert!(execution % 2 == 0 || i != 100, "index 100");
+                    work(10_000);
+                    calls.fetch_add(1, SeqCst);
+                });
+            }));
+            assert_eq!(ended.is_ok(), execution % 2 == 0);
+            assert!(ended.is_err() || calls.into_inner() == 200);
+        }
+    });
 }

@@ -16,7 +16,15 @@
 //! | Lucco, acceptance fact 13: the Fill Lemma | `the_fill_lemma_holds` |
 //! | Lucco, acceptance fact 14: simulated efficiencies | `simulated_taper_keeps_up_with_guided_and_static`, `simulated_taper_is_robust` |
 //! | Lucco, acceptance fact 15: simulated choice of α | `simulated_alpha_is_near_the_best` |
+//! | Lucco, acceptance fact 20: coherence | `coherence_is_the_mean_of_the_smaller_over_the_larger` |
+//! | Lucco, acceptance fact 22: sections | `only_heavy_or_varying_sections_are_refined` |
+//! | Lucco, acceptance fact 23: predictions | `a_coherent_loop_is_predicted` |
+//! | Lucco, acceptance fact 25: the four tasks | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
+//! | Lucco, acceptance fact 26: scaled takes | `a_scaled_take_has_the_work_of_that_many_tasks` |
+//! | Lucco, acceptance fact 27: admission | `small_transfers_are_refused` |
 
+#[path = "taper/cost.rs"]
+mod cost;
 #[path = "taper/division.rs"]
 mod division;
 #[path = "taper/estimates.rs"]

@@ -1,51 +1,108 @@
 //! One execution of a loop.
 
 use super::body::Body;
+use super::plan::Plan;
+use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
-use crate::taper::{Claim, Estimate, Policy, Q16, Summary, Taper};
-use crate::{taper, task::Cx};
+use crate::taper::{Claim, Estimate, Site, Summary};
+use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
 
 /// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
 const BLOCK_NS: u64 = 2_500;
 
-/// The number of blocks that are timed: their deviation is then known to a tenth.
+/// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
 
-/// α = 1.3 (Lucco 1995, 003:736).
-const POLICY: Policy = Policy::Taper(Taper::published(Q16::ratio(13, 10)));
+/// The iterations for each worker from which on the times of a loop are kept: fewer are divided as well without.
+const KEPT: usize = 4;
+
+/// Executions that are all measured; of later ones, one in `INTERVAL` is.
+const MEASURED: u32 = 3;
+const INTERVAL: u32 = 8;
+
+/// Runs `body` on the consecutive ranges of `0..len`, each index once. Returns what the parts have accumulated, and how the loop
+/// ran.
+pub(super) fn engine<'s, 'e, P: Host, B>(
+    cx: &mut Cx<'s, 'e, P>,
+    len: usize,
+    settings: &Settings,
+    body: &B,
+) -> (B::Part, Report)
+where
+    B: Body<'s, 'e, P>,
+{
+    let parts = cx.pool().wanted().min(len).max(1);
+    let is_kept = settings.schedule.is_cached() && parts > 1 && len / KEPT >= parts;
+    let key = settings.key().filter(|_| is_kept);
+    let mut site = key.and_then(|key| cx.sites().get(key));
+    if let Some(site) = &mut site {
+        site.cost.prepare(len as u64);
+    }
+    let instance = Instance::new(len, parts, settings, site.as_deref(), body);
+    let part = instance.run(cx, parts);
+    let mut report = instance.report(settings);
+    if let Some(site) = &mut site {
+        let samples = mem::take(&mut *site.samples.lock(cx.pool().port()));
+        if samples.summary().count() > 0 {
+            site.cost.learn(&samples, report.block as u64);
+        }
+        report.estimate = site.cost.estimate();
+        report.class = site.cost.class();
+    }
+    (part, report)
+}
 
 /// A loop that runs, as all its workers share it.
-pub(super) struct Instance<'l, B> {
+struct Instance<'l, B> {
     body: &'l B,
     claim: Claim,
-    range: usize,
-    parts: usize,
-    /// Iterations of a block; 0 until the first was timed.
+    plan: Plan<'l>,
+    /// Where the samples of this execution are kept.
+    site: Option<&'l Site>,
+    /// Iterations of a block, a power of two; 0 until the first was timed.
     block: AtomicUsize,
-    /// The durations of blocks.
-    blocks: Lock<Summary>,
+    progress: Lock<Progress>,
     /// Whether the rest is left out.
     is_stopped: AtomicBool,
 }
 
+/// What the parts have done so far.
+#[derive(Default)]
+struct Progress {
+    /// The durations of blocks.
+    blocks: Summary,
+    chunks: usize,
+}
+
 impl<'l, B> Instance<'l, B> {
-    pub(super) fn new(range: Range<usize>, parts: usize, body: &'l B) -> Self {
+    fn new(
+        len: usize,
+        parts: usize,
+        settings: &Settings,
+        site: Option<&'l Site>,
+        body: &'l B,
+    ) -> Self {
+        let cost = site.map(|site| &site.cost);
+        let plan = Plan::new(settings.schedule, len, parts, cost);
+        let block = cost.map_or(0, |cost| cost.block() as usize);
+        let is_measured =
+            |site: &&Site| site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL);
         Self {
             body,
-            range: range.len(),
-            claim: Claim::new(range),
-            parts,
-            block: AtomicUsize::new(0),
-            blocks: Lock::new(Summary::default()),
+            claim: Claim::new(0..len),
+            site: site.filter(is_measured),
+            plan,
+            block: AtomicUsize::new(block),
+            progress: Lock::new(Progress::default()),
             is_stopped: AtomicBool::new(false),
         }
     }
 
     /// Runs `parts` parts of the loop, all but one of which other workers may steal. Returns what they have accumulated.
-    pub(super) fn run<'s, 'e, P: Host>(&self, cx: &mut Cx<'s, 'e, P>, parts: usize) -> B::Part
+    fn run<'s, 'e, P: Host>(&self, cx: &mut Cx<'s, 'e, P>, parts: usize) -> B::Part
     where
         B: Body<'s, 'e, P>,
     {
@@ -67,48 +124,55 @@ impl<'l, B> Instance<'l, B> {
     {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
-        let (mut estimate, mut count) = (Estimate::START, 0);
+        let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
+        let mut tried = 1;
         while let Some(chunk) = self.take(estimate) {
-            let mut timing = (count < SAMPLES).then(|| Timing::begin(cx.pool().port()));
-            if !self.chunk(chunk, cx, &mut part, timing.as_mut()) {
+            let is_timed = self.is_timed(count, chunks);
+            chunks += 1;
+            let mut timing = is_timed.then(|| Timing::begin(cx.pool().port()));
+            if !self.chunk(chunk, cx, &mut part, &mut tried, timing.as_mut()) {
                 break;
             }
             if let Some(timing) = timing {
-                let mut blocks = self.blocks.lock(cx.pool().port());
-                blocks.merge(&timing.blocks);
-                (estimate, count) = (blocks.estimate(), blocks.count());
+                let mut progress = self.progress.lock(cx.pool().port());
+                progress.blocks.merge(&timing.blocks);
+                (estimate, count) = (progress.blocks.estimate(), progress.blocks.count());
             }
+        }
+        if chunks > 0 {
+            self.progress.lock(cx.pool().port()).chunks += chunks;
         }
         mem::forget(stop);
         part
     }
 
-    /// Runs a chunk, block by block. Returns false if the rest is left out.
+    /// Runs a chunk, block by block, of `tried` iterations as long as no size is known. Returns false if the rest is left out.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
         cx: &mut Cx<'s, 'e, P>,
         part: &mut B::Part,
+        tried: &mut usize,
         mut timing: Option<&mut Timing>,
     ) -> bool
     where
         B: Body<'s, 'e, P>,
     {
         let mut known = self.block();
-        let mut block = known.max(1);
+        let mut block = if known > 0 { known } else { *tried };
         let mut at = chunk.start;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
             if self.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
                 return false;
             }
-            let to = chunk.end.min(at.saturating_add(block));
-            if self.body.run(cx, part, at..to).is_break() {
+            let (from, to) = (at, chunk.end.min(at.saturating_add(block)));
+            if self.body.run(cx, part, from..to).is_break() {
                 // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            let is_whole = to - at == block;
+            let is_whole = to - from == block;
             at = to;
             let Some(timing) = timing.as_deref_mut().filter(|_| is_whole) else {
                 continue;
@@ -116,8 +180,10 @@ impl<'l, B> Instance<'l, B> {
             let took = timing.lap(cx.pool().port());
             if known > 0 {
                 timing.blocks.record(took);
+                self.keep(from, took);
             } else if took < BLOCK_NS {
                 block = block.saturating_mul(2);
+                *tried = block;
             } else {
                 known = self.agree(block);
                 block = known;
@@ -126,20 +192,44 @@ impl<'l, B> Instance<'l, B> {
         true
     }
 
-    /// Takes the next chunk: TAPER's number of blocks, but no more than factoring's of iterations, since the first chunk must
-    /// not last longer than all others together if the costs fall.
+    /// Takes the next chunk.
+    #[inline]
     fn take(&self, estimate: Estimate) -> Option<Range<usize>> {
         let block = self.block().max(1);
-        // The policies take 2^63 at most; more are as many to them.
-        let blocks = |iterations: usize| (iterations.div_ceil(block) as u64).min(1 << 63);
-        let tasks = taper::Instance::new(blocks(self.range), self.parts as u32);
-        self.claim.take_with(|left| {
-            let most = left.div_ceil(2 * self.parts as u64);
-            let chunk = POLICY.chunk(blocks(left as usize), estimate, &tasks);
-            chunk
-                .saturating_mul(block as u64)
-                .min(most.max(block as u64))
-        })
+        self.claim
+            .take_with(|left| self.plan.chunk(left, block, estimate))
+    }
+
+    /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
+    /// `chunks`.
+    fn is_timed(&self, count: u64, chunks: usize) -> bool {
+        let is_sought = self.plan.is_auto || chunks < SAMPLES as usize;
+        self.site.is_some() || (!self.plan.is_cached() && count < SAMPLES && is_sought)
+    }
+
+    /// Keeps the time of a block for the next execution, unless another part keeps one right now.
+    fn keep(&self, from: usize, took: u64) {
+        if let Some(site) = self.site
+            && let Some(mut samples) = site.samples.try_lock()
+        {
+            site.cost.record(&mut samples, from as u64, took);
+        }
+    }
+
+    /// Returns how the loop ran, as far as this execution knows.
+    fn report(self, settings: &Settings) -> Report {
+        let is_cached = self.plan.is_cached();
+        let block = self.block();
+        let progress = self.progress.into_inner();
+        Report {
+            name: settings.name,
+            schedule: settings.schedule,
+            chunks: progress.chunks,
+            block,
+            estimate: progress.blocks.estimate(),
+            class: None,
+            is_cached,
+        }
     }
 
     /// Returns the iterations of a block, 0 if that is not known.

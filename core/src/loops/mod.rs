@@ -1,12 +1,14 @@
-//! Parallel loops: `cx.par_for`.
+//! Parallel loops: `cx.par_for`, and `cx.loop_over` with settings.
 //!
 //! | part | what it is |
 //! |---|---|
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
+//! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
 //! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices and vectors, and what they compute |
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
+//! | `plan` | the chunks of an execution, from a policy or from earlier executions |
 //!
 //! # Algorithm
 //! The loop forks as many parts as workers run, and each part takes chunks from one shared counter until nothing is left; a part
@@ -16,22 +18,31 @@
 //! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task in its sense is a *block* of
 //! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
 //! more than about one part in a hundred.
+//!
+//! The times of blocks are kept by call site, in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
+//! second execution on, chunks have equal *predicted work* (spec 2.11), and only one execution in eight is timed after the
+//! third. A call site that another execution uses at the time runs as the first time.
 #![deny(unsafe_code)]
 
 mod body;
+mod builder;
 mod instance;
 mod par;
+mod plan;
 #[allow(unsafe_code, reason = "claims on indices: see its head")]
 mod raw;
+mod settings;
 
+pub use builder::Loop;
 pub use par::{Chunked, IntoPar, Par, WithCx};
 pub use raw::{Indexed, Source, TileMut};
+pub use settings::{Report, Schedule};
 
 use crate::port::Host;
 use crate::task::Cx;
-use body::Body;
 use core::ops::Range;
-use instance::Instance;
+use instance::engine;
+use settings::Settings;
 
 impl<P: Host> Cx<'_, '_, P> {
     /// Calls `body` with each index of `range`, once, on the workers that are free, and returns when all calls have returned. The
@@ -51,20 +62,11 @@ impl<P: Host> Cx<'_, '_, P> {
     ///
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    #[track_caller]
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
-        let start = range.start;
-        engine(self, range.len(), &|indices: Range<usize>| {
-            (start + indices.start..start + indices.end).for_each(&body);
-        });
+        let from = range.start;
+        let body =
+            |indices: Range<usize>| (from + indices.start..from + indices.end).for_each(&body);
+        engine(self, range.len(), &Settings::here(), &body);
     }
-}
-
-/// Runs a loop over the indices below `len`. Returns what its parts have accumulated.
-fn engine<'s, 'e, P: Host, B: Body<'s, 'e, P>>(
-    cx: &mut Cx<'s, 'e, P>,
-    len: usize,
-    body: &B,
-) -> B::Part {
-    let parts = cx.pool().wanted().min(len).max(1);
-    Instance::new(0..len, parts, body).run(cx, parts)
 }

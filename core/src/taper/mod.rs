@@ -5,6 +5,7 @@
 //! | [`Policy`], [`Taper`] | the next chunk from the remaining iterations: pure, integers only |
 //! | [`Instance`], [`Overhead`] | the loop: its size, processors, minimum chunk |
 //! | [`Estimate`], [`Summary`] | the mean and variation of the times of its iterations |
+//! | [`CostFunction`], [`Sites`] | the times of earlier executions, by call site |
 //! | [`Claim`] | the shared counter from which threads take the chunks |
 //! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
 //! | [`Division`] | static divisions: blocked, cyclic, random |
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod cost;
 mod division;
 mod fixed;
 mod lag;
@@ -23,6 +25,7 @@ mod policy;
 mod summary;
 
 pub use claim::Claim;
+pub use cost::{Class, Coherence, CostFunction, Samples, Site, Sites, Slot, is_admitted};
 pub use division::{Division, Share, blocked};
 pub use fixed::Q16;
 pub use lag::{Fill, Lag};

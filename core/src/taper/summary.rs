@@ -15,6 +15,9 @@ const SAMPLE_MAX_NS: u64 = (1 << 44) - 1;
 /// The largest number of samples: their squares fit into 128 bits.
 const SAMPLES_MAX: u64 = 1 << 40;
 
+/// The multiple of the mean from which on a sample is an outlier.
+const OUTLIER: u128 = 16;
+
 /// The number of samples from which on a measured mean and deviation are used (Lucco 1995, spec
 /// 2.4.5: 8).
 pub const SAMPLES_MIN: u64 = 8;
@@ -95,6 +98,24 @@ impl Summary {
             self.count += other.count;
             self.sum += other.sum;
             self.squares += other.squares;
+        }
+    }
+
+    /// Returns `ns`, at most 16 times the mean if there are [`SAMPLES_MIN`] samples or more.
+    pub(super) fn clip(&self, ns: u64) -> u64 {
+        let (count, limit) = (u128::from(self.count), self.sum * OUTLIER);
+        match self.count >= SAMPLES_MIN && u128::from(ns) * count > limit {
+            true => (limit / count) as u64,
+            false => ns,
+        }
+    }
+
+    /// Lowers the weight of the samples to that of `count`, if it is larger. Their mean and variance remain.
+    pub(super) fn thin(&mut self, count: u64) {
+        if count < self.count {
+            let (from, to) = (u128::from(self.count), u128::from(count));
+            let part = |sum: u128| sum / from * to + sum % from * to / from;
+            (self.sum, self.squares, self.count) = (part(self.sum), part(self.squares), count);
         }
     }
 

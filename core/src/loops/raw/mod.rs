@@ -38,6 +38,7 @@ pub(super) use tile::Tiles;
 pub(super) use zip::Zip;
 
 use super::body::Body;
+use super::settings::Settings;
 use crate::port::Host;
 use crate::task::Cx;
 use core::ops::{ControlFlow, Range};
@@ -123,7 +124,7 @@ impl<S: Source, C> Driven<S, C> {
         C: Consumer<'s, 'e, P, S::Item>,
     {
         let len = source.len();
-        super::engine(cx, len, &Self { source, consumer })
+        super::engine(cx, len, &Settings::anonymous(), &Self { source, consumer }).0
     }
 }
 

@@ -12,6 +12,7 @@ use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::id::WorkerId;
 use crate::port::Host;
+use crate::taper::Sites;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
@@ -135,6 +136,11 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Returns the pool that runs this task.
     pub fn pool(&self) -> &Pool<P> {
         self.at().pool()
+    }
+
+    /// Returns what is known of the loops of the pool.
+    pub(crate) fn sites(&self) -> Sites<'scope> {
+        self.scope.pool().sites()
     }
 
     /// Returns what may be run in a wait of this task for what was pushed from `base` on.

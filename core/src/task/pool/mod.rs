@@ -32,12 +32,20 @@ use crate::lifeline::Crew;
 use crate::phaser;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
+use crate::taper::{Sites, Slot};
 use affinity::AffinityQueues;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ptr::NonNull;
 use victims::Victims;
+
+/// The number of loops whose times are kept, 4 KiB each; no model has one.
+const SITES: usize = if cfg!(any(tautline_loom, tautline_shuttle)) {
+    0
+} else {
+    16
+};
 
 /// A scope of tasks that run in a pool.
 pub(super) type TaskScope<P> = Scope<Pool<P>>;
@@ -67,6 +75,8 @@ pub struct Pool<P: Host> {
     /// The parameters of balanced computations.
     balancing: glb::Config,
     scopes: AtomicUsize,
+    /// The times of the loops of this pool.
+    sites: Box<[Slot]>,
 }
 
 impl<P: Host> Pool<P> {
@@ -107,6 +117,7 @@ impl<P: Host> Pool<P> {
                 ..glb::Config::default()
             },
             scopes: AtomicUsize::new(0),
+            sites: (0..SITES).map(|_| Slot::default()).collect(),
         }
     }
 
@@ -134,6 +145,11 @@ impl<P: Host> Pool<P> {
     pub(super) fn has_waiting(&self) -> bool {
         let waits = |worker: WorkerId| self.worker(worker).has_waiting();
         !self.injected.is_empty() || self.port.current().is_some_and(waits)
+    }
+
+    /// Returns what is known of the loops of this pool.
+    pub(crate) fn sites(&self) -> Sites<'_> {
+        Sites::new(&self.sites)
     }
 
     /// Returns how phasers of tasks are built.

@@ -1,0 +1,206 @@
+//! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers.
+//!
+//! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
+//! over that of the best one in parentheses, and the median of the static division in microseconds.
+#![allow(missing_docs)]
+
+#[path = "../common/pinning.rs"]
+mod pinning;
+
+use rayon::prelude::*;
+use std::hint::black_box;
+use std::time::Instant;
+use tautline::prelude::*;
+use tautline_core::loops::Schedule;
+use tautline_core::taper::Taper;
+
+/// A chain of `n` dependent steps, which no compiler shortens.
+fn steps(n: usize) -> f64 {
+    (0..n).fold(black_box(1.0), |x, _| x * 0.999 + 0.001)
+}
+
+/// A row of the Mandelbrot set, 512 points wide.
+fn mandelbrot(row: usize) -> u32 {
+    let y = row as f64 / 512.0 - 1.0;
+    let point = |column: usize| {
+        let x = column as f64 / 256.0 - 1.5;
+        let (mut a, mut b) = (0.0f64, 0.0f64);
+        let escapes = (0..200u32).find(|_| {
+            (a, b) = (a * a - b * b + x, 2.0 * a * b + y);
+            a * a + b * b > 4.0
+        });
+        escapes.unwrap_or(200)
+    };
+    (0..512).map(point).sum()
+}
+
+/// A step count from the hash of an index, geometrically distributed around 256.
+fn geometric(i: usize) -> usize {
+    let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+    (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
+}
+
+/// The steps of iteration `i` of `n`.
+type Cost = fn(usize, usize) -> usize;
+
+/// About 1000 steps a large iteration, on average; `fine` and `rows` are loops of their own.
+const COSTS: [(&str, Cost); 8] = [
+    ("even", |_, _| 1000),
+    ("rising", |i, n| 2000 * i / n),
+    ("falling", |i, n| 2000 - 2000 * i / n),
+    ("geometric", |i, _| 4 * geometric(i)),
+    (
+        "bimodal",
+        |i, _| if i * 7919 % 10 == 0 { 8000 } else { 200 },
+    ),
+    ("hot spot", |i, n| if i * 10 / n == 3 { 8000 } else { 200 }),
+    (
+        "hot end",
+        |i, n| if i * 20 / n == 19 { 15_000 } else { 250 },
+    ),
+    ("waves", |i, n| {
+        1000 + (900.0 * (i as f64 / n as f64 * 40.0).sin()) as usize
+    }),
+];
+
+/// Loops of the fewest and of many iterations.
+const SIZES: [usize; 2] = [64, 2000];
+
+/// Names of different addresses: a loop with another name has no earlier execution.
+static NAMES: [u8; 4096] = [b'x'; 4096];
+
+const WAYS: [&str; 9] = [
+    "static",
+    "first",
+    "auto",
+    "guided",
+    "factoring",
+    "trapezoid",
+    "dynamic",
+    "taper",
+    "rayon",
+];
+
+struct Rivals {
+    runtime: Runtime,
+    pool: rayon::ThreadPool,
+    fresh: usize,
+}
+
+impl Rivals {
+    /// Returns the nanoseconds of a loop that is run in a way of `WAYS`.
+    fn time(
+        &mut self,
+        way: usize,
+        len: usize,
+        name: &'static str,
+        body: &(impl Fn(usize) + Sync),
+    ) -> f64 {
+        self.fresh = (self.fresh + 1) % NAMES.len();
+        let fresh = std::str::from_utf8(&NAMES[self.fresh..]).expect("ASCII");
+        let (name, schedule) = match WAYS[way] {
+            "first" => (fresh, Schedule::Auto),
+            "guided" => (name, Schedule::Guided),
+            "factoring" => (name, Schedule::Factoring),
+            "trapezoid" => (name, Schedule::Trapezoid),
+            "dynamic" => (name, Schedule::Dynamic(1)),
+            "taper" => (name, Schedule::Taper(Taper::default())),
+            _ => (name, Schedule::Auto),
+        };
+        let began = Instant::now();
+        match WAYS[way] {
+            "static" => self.runtime.run(|cx| {
+                let half = len / 2;
+                cx.join(|_| (0..half).for_each(body), |_| (half..len).for_each(body));
+            }),
+            "rayon" => self
+                .pool
+                .install(|| (0..len).into_par_iter().for_each(body)),
+            _ => self.runtime.run(|cx| {
+                cx.loop_over(0..len)
+                    .schedule(schedule)
+                    .named(name)
+                    .for_each(body);
+            }),
+        }
+        began.elapsed().as_nanos() as f64
+    }
+
+    /// Runs all ways in turns and prints a row of the table.
+    fn compare(
+        &mut self,
+        name: &'static str,
+        len: usize,
+        rounds: usize,
+        body: impl Fn(usize) + Sync,
+    ) {
+        // Names on the command line select loops.
+        let mut wanted = std::env::args()
+            .skip(1)
+            .filter(|arg| !arg.starts_with("--"))
+            .peekable();
+        if wanted.peek().is_some() && !wanted.any(|wanted| wanted == name) {
+            return;
+        }
+        let mut times = vec![Vec::new(); WAYS.len()];
+        for round in 0..rounds {
+            for turn in 0..WAYS.len() {
+                let way = (turn + round) % WAYS.len();
+                times[way].push(self.time(way, len, name, &body));
+            }
+        }
+        let mut sequential: Vec<_> = (0..rounds / 8 + 1)
+            .map(|_| {
+                let began = Instant::now();
+                (0..len).for_each(&body);
+                began.elapsed().as_nanos() as f64
+            })
+            .collect();
+        let half = median(&mut sequential) / 2.0;
+        let medians: Vec<_> = times.iter_mut().map(|times| median(times)).collect();
+        let best = medians.iter().copied().fold(f64::INFINITY, f64::min);
+        print!(
+            "{name:<10} {len:>8} {:>9.1} {:>7.3}",
+            medians[0] / 1000.0,
+            best / half
+        );
+        medians
+            .iter()
+            .for_each(|median| print!(" {:>9.3}", median / best));
+        println!();
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() {
+    let rounds = match std::env::args().any(|arg| arg == "--quick") {
+        true => 1,
+        false => 60,
+    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .start_handler(pinning::pin);
+    let mut rivals = Rivals {
+        runtime: Runtime::builder().workers(2).build().expect("two threads"),
+        pool: pool.build().expect("two threads"),
+        fresh: 0,
+    };
+    print!(
+        "{:<10} {:>8} {:>9} {:>7}",
+        "loop", "n", "static/us", "best/T1"
+    );
+    WAYS.iter().for_each(|way| print!(" {way:>9}"));
+    println!();
+    for (name, cost) in COSTS {
+        for len in SIZES {
+            rivals.compare(name, len, rounds, |i| _ = black_box(steps(cost(i, len))));
+        }
+    }
+    rivals.compare("mandel", 512, rounds, |i| _ = black_box(mandelbrot(2 * i)));
+    rivals.compare("fine", 1_000_000, rounds, |i| _ = black_box(i * i));
+    rivals.compare("short", 2, 40 * rounds, |i| _ = black_box(i));
+}

@@ -1,0 +1,81 @@
+//! A loop with settings: `cx.loop_over`.
+
+use super::instance::engine;
+use super::settings::{Report, Schedule, Settings};
+use crate::port::Host;
+use crate::task::Cx;
+use core::ops::Range;
+
+/// A loop that has not begun. Made by [`Cx::loop_over`].
+#[must_use = "a loop runs when for_each or explain is called"]
+pub struct Loop<'c, 's, 'e, P: Host> {
+    cx: &'c mut Cx<'s, 'e, P>,
+    range: Range<usize>,
+    settings: Settings,
+}
+
+impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
+    /// Prepares a loop over `range`, with the schedule [`Schedule::Auto`].
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicU64, Ordering};
+    /// # use tautline_core::{loops::Schedule, port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let sum = AtomicU64::new(0);
+    /// let rows = cx.loop_over(0..1000).schedule(Schedule::Guided).named("rows");
+    /// rows.for_each(|i| _ = sum.fetch_add(i as u64, Ordering::Relaxed));
+    /// assert_eq!(sum.into_inner(), 499_500);
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn loop_over(&mut self, range: Range<usize>) -> Loop<'_, 's, 'e, P> {
+        Loop {
+            cx: self,
+            range,
+            settings: Settings::here(),
+        }
+    }
+}
+
+impl<P: Host> Loop<'_, '_, '_, P> {
+    /// Sets how the iterations are divided.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.settings.schedule = schedule;
+        self
+    }
+
+    /// Names the loop: in its report, and to tell loops of one call site apart, such as those of a function that is called
+    /// with different data.
+    pub fn named(mut self, name: &'static str) -> Self {
+        self.settings.name = Some(name);
+        self
+    }
+
+    /// Calls `body` with each index once, as [`Cx::par_for`] does.
+    ///
+    /// # Panics
+    /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    pub fn for_each(self, body: impl Fn(usize) + Sync) {
+        self.explain(body);
+    }
+
+    /// Calls `body` with each index once, and returns how the loop ran.
+    ///
+    /// ```
+    /// # extern crate std;
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let report = cx.loop_over(0..1000).named("rows").explain(|_| {});
+    /// std::println!("{report}");
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    pub fn explain(self, body: impl Fn(usize) + Sync) -> Report {
+        let from = self.range.start;
+        let body =
+            |indices: Range<usize>| (from + indices.start..from + indices.end).for_each(&body);
+        engine(self.cx, self.range.len(), &self.settings, &body).1
+    }
+}

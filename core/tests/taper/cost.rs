@@ -1,0 +1,257 @@
+//! The cost function: coherence, sampling, predictions, scaled transfers, and the table of call sites.
+
+use super::policies;
+use tautline_core::taper::{
+    Class, Coherence, CostFunction, Estimate, Instance, Policy, Q16, Samples, Site, Sites, Slot,
+    is_admitted,
+};
+
+/// Executes a loop of `n` iterations with the cost of each in nanoseconds.
+fn execute(cost: &mut CostFunction, n: u64, time: impl Fn(u64) -> u64) {
+    let mut samples = Samples::default();
+    cost.prepare(n);
+    (0..n).for_each(|at| cost.record(&mut samples, at, time(at)));
+    cost.learn(&samples, 1);
+}
+
+/// A hot tenth, with 24 times the work of the rest.
+fn hot(at: u64, n: u64) -> u64 {
+    if (n / 3..n / 3 + n / 10).contains(&at) {
+        24_000
+    } else {
+        1_000
+    }
+}
+
+fn close(a: u64, b: u64, percent: u64) -> bool {
+    100 * a.abs_diff(b) <= percent * b
+}
+
+#[test]
+fn coherence_is_the_mean_of_the_smaller_over_the_larger() {
+    let pair = |a: [u64; 2], b: [u64; 2]| {
+        let mut coherence = Coherence::default();
+        a.into_iter()
+            .zip(b)
+            .for_each(|(a, b)| coherence.record(a, b));
+        coherence.mean().unwrap()
+    };
+    assert_eq!(pair([7, 9], [7, 9]), Q16::whole(1));
+    assert_eq!(pair([2, 4], [1, 4]), Q16::ratio(3, 4));
+    assert_eq!(pair([1, 4], [2, 4]), Q16::ratio(3, 4));
+    assert_eq!(
+        pair([0, 0], [0, 5]),
+        Q16::ratio(1, 2),
+        "both 0, and one of them"
+    );
+    for seed in 1..1000u64 {
+        let numbers = [
+            seed * 7919 % 101,
+            seed * 104_729 % 103,
+            seed * 31 % 17,
+            seed * 37 % 11,
+        ];
+        let [a, b, c, d] = numbers;
+        assert_eq!(pair([a, b], [c, d]), pair([c, d], [a, b]));
+        assert!(pair([a, b], [c, d]) <= Q16::whole(1));
+    }
+}
+
+/// Few iterations that carry the work and change are hidden by the mean only.
+#[test]
+fn weighted_coherence_counts_work() {
+    let mut coherence = Coherence::default();
+    (0..99).for_each(|_| coherence.record(1, 1));
+    coherence.record(100, 1);
+    assert!(coherence.mean().unwrap() > Q16::ratio(98, 100));
+    assert!(coherence.weighted().unwrap() < Q16::ratio(51, 100));
+}
+
+#[test]
+fn loops_have_classes() {
+    let (low, high) = (Q16::ratio(9, 100), Q16::ratio(1, 10));
+    assert_eq!(Class::of(low, Q16::ZERO), Class::Regular);
+    assert_eq!(Class::of(high, Q16::ratio(8, 10)), Class::Coherent);
+    assert_eq!(Class::of(high, Q16::ratio(79, 100)), Class::Chaotic);
+    let mut cost = CostFunction::default();
+    (0..2).for_each(|_| execute(&mut cost, 1000, |at| hot(at, 1000)));
+    assert_eq!(cost.class(), Some(Class::Coherent));
+}
+
+#[test]
+fn only_heavy_or_varying_sections_are_refined() {
+    let mut even = CostFunction::default();
+    let mut steep = CostFunction::default();
+    for _ in 0..5 {
+        execute(&mut even, 16_000, |at| 1000 + at % 7);
+        // One section of the first sixteen has more than ten times the mean and the variance of the loop.
+        let spread = |at| if at % 4 == 0 { 39_700 } else { 100 };
+        execute(&mut steep, 16_000, |at| {
+            if at / 1000 == 5 { spread(at) } else { 100 }
+        });
+    }
+    assert_eq!(even.sections(), 16, "the base sample");
+    assert!(
+        (19..=32).contains(&steep.sections()),
+        "{} sections",
+        steep.sections()
+    );
+}
+
+#[test]
+fn a_coherent_loop_is_predicted() {
+    const N: u64 = 100_000;
+    let shapes: [fn(u64) -> u64; 4] = [
+        |at| N - at,
+        |at| hot(at, N),
+        |at| 1000 + at.wrapping_mul(0x9e37_79b9) % 5000,
+        |_| 0x1000,
+    ];
+    for time in shapes {
+        let mut cost = CostFunction::default();
+        (0..3).for_each(|_| execute(&mut cost, N, time));
+        let total = (0..N).map(time).sum();
+        assert!(close(cost.work(0..N).unwrap(), total, 5));
+        let half = (0..N / 2).map(time).sum();
+        assert!(close(cost.work(0..N / 2).unwrap(), half, 5));
+    }
+    assert!(
+        20 * size_of::<Site>() < 1_000_000 * size_of::<u32>(),
+        "of a full table"
+    );
+    assert!(size_of::<Slot>() <= 4096);
+}
+
+/// Tasks of 20 minutes, one minute, and two of a second; and four of which the last takes 20 minutes.
+#[test]
+fn remaining_work_decides_a_transfer_not_the_number_of_tasks() {
+    let (mut mine, mut theirs) = (CostFunction::default(), CostFunction::default());
+    const SECOND: u64 = 1_000_000_000;
+    execute(&mut mine, 4, |at| [1200, 60, 1, 1][at as usize] * SECOND);
+    execute(&mut theirs, 4, |at| {
+        [600, 540, 60, 1200][at as usize] * SECOND
+    });
+    let (mine, theirs) = (mine.work(1..4).unwrap(), theirs.work(3..4).unwrap());
+    assert!(mine / SECOND <= 62 && theirs / SECOND >= 1199);
+    // By count, 3 are left against 1, and one of them would move.
+    let moved = mine.saturating_sub(theirs) / 2;
+    assert!(!is_admitted(moved, mine + theirs, 2));
+}
+
+#[test]
+fn small_transfers_are_refused() {
+    for (remaining, p) in [(400, 4), (1000, 2), (7, 3), (u64::MAX, u32::MAX)] {
+        let limit = remaining / (2 * u64::from(p));
+        assert!(!is_admitted(limit, remaining, p));
+        assert!(is_admitted(limit + 1, remaining, p));
+    }
+}
+
+#[test]
+fn a_scaled_take_has_the_work_of_that_many_tasks() {
+    const N: u64 = 10_000;
+    let time = |at| hot(at, N);
+    let mut cost = CostFunction::default();
+    (0..3).for_each(|_| execute(&mut cost, N, time));
+    let mean = cost.work(0..N).unwrap() / N;
+    for at in (0..N).step_by(97) {
+        for count in [1, 10, 333] {
+            let taken = cost.take(at, count);
+            assert!(taken >= 1);
+            let work = cost.work(at..at + taken).unwrap();
+            let is_last = at + taken == N;
+            let excess = work.abs_diff(count * mean);
+            // The costliest task, and rounding.
+            assert!(
+                is_last || excess <= 24_000 + 64,
+                "{taken} for {count}: {work} ns"
+            );
+        }
+    }
+}
+
+/// Chunks of equal predicted work cover the loop, whatever the policy.
+#[test]
+fn cached_policies_cover_the_loop_in_chunks_of_equal_work() {
+    const N: u64 = 10_000;
+    let mut cost = CostFunction::default();
+    (0..3).for_each(|_| execute(&mut cost, N, |at| hot(at, N)));
+    let cx = Instance::new(N, 4);
+    for policy in policies::ALL {
+        let (mut left, mut chunks) = (N, 0);
+        while left > 0 {
+            let chunk = cost.chunk(&policy, left, Estimate::START, &cx);
+            assert!((1..=left).contains(&chunk), "{policy:?}: {chunk} of {left}");
+            (left, chunks) = (left - chunk, chunks + 1);
+        }
+        assert!(chunks >= 4, "{policy:?}");
+    }
+    let share = cost.work(0..N).unwrap() / 8;
+    let mut at = 0;
+    for _ in 0..4 {
+        let chunk = cost.chunk(&Policy::Factoring, N - at, Estimate::START, &cx);
+        let first = at == 0;
+        let work = cost.work(at..at + chunk).unwrap();
+        assert!(!first || close(work, share, 10), "{work} of {share}");
+        at += chunk;
+    }
+}
+
+#[test]
+fn another_size_scales_the_sections_and_twice_the_size_forgets_them() {
+    let mut cost = CostFunction::default();
+    execute(&mut cost, 1000, |at| at);
+    cost.prepare(1500);
+    assert!(cost.is_known());
+    assert!(cost.work(0..750).unwrap() < cost.work(750..1500).unwrap() / 2);
+    cost.prepare(4000);
+    assert!(!cost.is_known());
+    assert_eq!(cost.work(0..4000), None);
+    cost.prepare(0);
+    assert_eq!((cost.take(0, 5), cost.left(0), cost.sections()), (0, 0, 0));
+}
+
+/// A preempted thread makes a block seem 1000 times as long.
+#[test]
+fn an_outlier_hardly_changes_a_prediction() {
+    let mut cost = CostFunction::default();
+    (0..3).for_each(|_| execute(&mut cost, 16_000, |_| 2500));
+    execute(
+        &mut cost,
+        16_000,
+        |at| if at == 777 { 2_500_000 } else { 2500 },
+    );
+    assert!(close(cost.work(0..16_000).unwrap(), 16_000 * 2500, 1));
+}
+
+#[test]
+fn a_chaotic_loop_is_not_predicted() {
+    let mut cost = CostFunction::default();
+    execute(&mut cost, 160, |at| {
+        if at / 10 % 2 == 0 { 100_000 } else { 1_000 }
+    });
+    assert!(cost.is_known());
+    execute(&mut cost, 160, |at| {
+        if at / 10 % 2 == 1 { 100_000 } else { 1_000 }
+    });
+    assert!(!cost.is_known());
+}
+
+#[test]
+fn a_table_holds_the_last_sites_and_never_waits() {
+    let slots: [Slot; 8] = Default::default();
+    let sites = Sites::new(&slots);
+    for key in 1..100 {
+        let mut site = sites.get(key).unwrap();
+        execute(&mut site.cost, 10, |_| key as u64 * 1000);
+        assert!(sites.get(key).is_none(), "in use");
+    }
+    assert!(close(
+        sites.get(99).unwrap().cost.work(0..10).unwrap(),
+        990_000,
+        1
+    ));
+    assert!(!sites.get(1).unwrap().cost.is_known(), "replaced");
+    assert!(sites.get(0).is_none());
+    assert!(Sites::new(&[]).get(1).is_none());
+}
