@@ -299,13 +299,14 @@ impl Paths<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exception, check, check_with};
+    use super::{Exception, check_with};
     use crate::tree::sample::Sample;
 
     const LIB: &str = "pub mod sync; mod id; pub use id::{PlaceId, WorkerId as W};";
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        check(&Sample::new(&[("core/src/lib.rs", LIB), (path, text)])).unwrap()
+        let tree = Sample::new(&[("core/src/lib.rs", LIB), (path, text)]);
+        check_with(&tree, &[], "").unwrap()
     }
 
     #[test]
