@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::ops::Range;
 use tautline_core::Rank;
@@ -10,31 +11,6 @@ use tautline_core::defer::{
 };
 use tautline_core::taper::{Instance, Policy, Summary};
 
-/// What is to be delivered: messages, and ranks whose chunks are done.
-struct Ahead<M> {
-    here: Rank,
-    mail: Vec<(Rank, Rank, M)>,
-    busy: Vec<Rank>,
-}
-
-impl<M> Actions<M> for Ahead<M> {
-    fn send(&mut self, to: Rank, message: M) {
-        self.mail.push((self.here, to, message));
-    }
-
-    fn run(&mut self, _: Vec<Range<u64>>) {
-        self.busy.push(self.here);
-    }
-
-    fn end(&mut self) {}
-}
-
-impl Pick for Ahead<Call> {
-    fn pick(&mut self, n: u32) -> u32 {
-        self.mail.len() as u32 % n
-    }
-}
-
 /// What happens at a rank.
 enum Event<M> {
     Begin,
@@ -42,29 +18,49 @@ enum Event<M> {
     On(Rank, M),
 }
 
+/// What is still to happen, in order: so idle ranks that ask again and again hold up none that works.
+struct Ahead<M> {
+    here: Rank,
+    events: VecDeque<(Rank, Event<M>)>,
+    random: u32,
+}
+
+impl<M> Actions<M> for Ahead<M> {
+    fn send(&mut self, to: Rank, message: M) {
+        self.events.push_back((to, Event::On(self.here, message)));
+    }
+
+    fn run(&mut self, _: Vec<Range<u64>>) {
+        self.events.push_back((self.here, Event::Free));
+    }
+
+    fn end(&mut self) {}
+}
+
+impl Pick for Ahead<Call> {
+    fn pick(&mut self, n: u32) -> u32 {
+        // Xorshift (Marsaglia 2003).
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 17;
+        self.random ^= self.random << 5;
+        self.random % n
+    }
+}
+
 /// Delivers everything at `p` ranks; returns the number of events.
 fn deliver<M>(p: u32, mut step: impl FnMut(Rank, Event<M>, &mut Ahead<M>)) -> u64 {
     let mut ahead = Ahead {
         here: Rank(0),
-        mail: Vec::new(),
-        busy: Vec::new(),
+        events: (0..p).map(|rank| (Rank(rank), Event::Begin)).collect(),
+        random: 1,
     };
-    let mut events = 0;
-    let mut begin = (0..p).map(Rank);
-    loop {
-        let (here, event) = if let Some(here) = begin.next() {
-            (here, Event::Begin)
-        } else if let Some((from, here, message)) = ahead.mail.pop() {
-            (here, Event::On(from, message))
-        } else if let Some(here) = ahead.busy.pop() {
-            (here, Event::Free)
-        } else {
-            return events;
-        };
-        events += 1;
+    let mut count = 0;
+    while let Some((here, event)) = ahead.events.pop_front() {
+        count += 1;
         ahead.here = here;
         step(here, event, &mut ahead);
     }
+    count
 }
 
 /// Runs a self-scheduled loop of `n` iterations that take no time.
