@@ -39,7 +39,7 @@ const LIMIT: &str = "120";
 const AT_ONCE: (&str, &[&str]) = ("4", &[]);
 const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
 /// How far apart ticks of two runs in the same order may be: a twentieth. Threads of the emulator end the turn of a hart
-/// early at times that the host determines; of 14 runs with QEMU 7.2, four differed from the others, by 0.3 % at most.
+/// early at times that the host determines; of 14 runs with QEMU 7.2, three differed from the others, by 0.3 % at most.
 const APART: u64 = 20;
 /// One fills a further piece of stack instead of its own.
 const ALONE: (&str, &[&str]) = ("1", &[]);

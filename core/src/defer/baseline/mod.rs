@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Rule::Neighbours`] (LLB) | compares with its neighbours in the hypercube; a rank that is behind by more than 2 K_min iterations gives half of what it has left |
 //! | [`Rule::Tree`] (GL1) | reports what is left up the tree; a node orders an exchange of half the greatest disparity below it, if that is above 2 K_min |
-//! | [`Rule::Halving`] (GL2) | nothing, until it has no iterations left: then it requests half of those of a random rank, and again if there are none (Rudolph, Slivkin-Allalouf and Upfal 1991) |
+//! | [`Rule::Halving`] (GL2) | nothing, until it has no iterations left: then it requests half of those of a random rank, and again if that rank has no work (Rudolph, Slivkin-Allalouf and Upfal 1991) |
 //!
 //! How the loop ends is not part of the source: ranks without iterations report how many have begun, along the tree.
 

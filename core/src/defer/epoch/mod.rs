@@ -176,7 +176,7 @@ impl Epochs {
         Ok(())
     }
 
-    /// Begins the next chunk, or reports that there is none.
+    /// Begins the next chunk, or reports that no iteration is left.
     fn go_on(&mut self, out: &mut impl Actions<Message>) {
         if self.is_over {
             self.phase = Phase::Ended;

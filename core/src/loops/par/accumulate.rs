@@ -41,7 +41,7 @@ pub(super) trait Accumulate<I>: Sync {
 }
 
 impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
-    /// Returns what `how` makes of all items; `None` if there are none.
+    /// Returns what `how` makes of all items; `None` without items.
     pub(super) fn accumulate<A: Accumulate<S::Item>>(self, how: &A) -> Option<A::Value> {
         if self.in_order {
             let blocks = collect(self.cx, Blocks::new(self.source, BLOCKS, Block(how)));

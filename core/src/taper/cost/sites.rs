@@ -74,7 +74,7 @@ impl<'a> Sites<'a> {
         Self(slots)
     }
 
-    /// Returns the slot of `key`, unless another execution uses it, or all slots where it may be. Of the key 0 there is none.
+    /// Returns the slot of `key`, unless another execution uses it, or all slots where it may be. The key 0 has no slot.
     pub fn get(self, key: usize) -> Option<Guard<'a, Site>> {
         if self.0.is_empty() || key == 0 {
             return None;
