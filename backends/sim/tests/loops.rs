@@ -7,6 +7,8 @@
 
 #[path = "loops/actor.rs"]
 mod actor;
+#[path = "loops/cached.rs"]
+mod cached;
 
 use actor::{Costs, Part, run};
 use tautline_core::Rank;
@@ -40,17 +42,27 @@ fn setting(mean: u64) -> (Costs, Cluster) {
     (costs, cluster)
 }
 
-fn share(times: &[u64], ns: u64) -> f64 {
-    times.iter().sum::<u64>() as f64 / (f64::from(P) * ns as f64)
+fn share(p: u32, times: &[u64], ns: u64) -> f64 {
+    times.iter().sum::<u64>() as f64 / (f64::from(p) * ns as f64)
+}
+
+/// The policies of self-scheduling, by their names in the source.
+fn policies() -> [(&'static str, Policy); 4] {
+    [
+        ("SS", Policy::SelfScheduling),
+        ("FAC", Policy::Factoring),
+        ("GSS", Policy::Guided),
+        ("TAPER", Policy::Taper(Taper::default())),
+    ]
 }
 
 /// Runs one instance from blocks.
-fn once<M: Part>(machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
+fn once<M: Part>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
     let n = times.len() as u64;
     let (costs, cluster) = setting(times.iter().sum::<u64>() / n);
-    let parts = (0..P).map(Rank).map(machine).collect();
+    let parts = (0..p).map(Rank).map(machine).collect();
     let ended = run(parts, &[times.to_vec()], costs, cluster);
-    share(times, ended[0])
+    share(p, times, ended[0])
 }
 
 /// Runs instances with deferred balancing; returns the efficiency of those after the 20th.
@@ -60,7 +72,7 @@ fn deferred(program: Program, n: u64) -> f64 {
     let machine = |rank| Deferred::new(Rank(rank), n, P, Conditions::default());
     let ended = run((0..P).map(machine).collect(), &times, costs, cluster);
     let steady: Vec<u64> = times[20..].iter().flatten().copied().collect();
-    share(&steady, ended[29] - ended[19])
+    share(P, &steady, ended[29] - ended[19])
 }
 
 /// Returns the efficiencies of a program in the order of the columns.
@@ -68,19 +80,19 @@ fn row(program: Program, n: u64) -> Vec<f64> {
     let times = program.times(n, 20);
     let taper = Policy::Taper(Taper::default());
     let instance = Instance::new(n, P);
-    let epochs = |policy| once(|rank| Epochs::new(rank, instance, policy), &times);
+    let epochs = |policy| once(P, |rank| Epochs::new(rank, instance, policy), &times);
     // The better of two settings: the source tunes them for each application.
     let baseline = |rule| {
         let settings = [(2, 1), (8, 4)];
         let efficiency = |(sync, min)| {
             let tuning = Tuning { sync, min };
-            once(|rank| Baseline::new(rank, n, P, rule, tuning), &times)
+            once(P, |rank| Baseline::new(rank, n, P, rule, tuning), &times)
         };
         settings.map(efficiency).into_iter().fold(0.0, f64::max)
     };
     let block = times.chunks((n / u64::from(P)) as usize);
     let longest = block.map(|block| block.iter().sum::<u64>()).max();
-    let mut row = vec![share(&times, longest.unwrap_or(1))];
+    let mut row = vec![share(P, &times, longest.unwrap_or(1))];
     row.extend(
         [
             Policy::SelfScheduling,

@@ -1,7 +1,7 @@
 //! Machines of `defer` as actors: a chunk takes as long as its iterations, iterations that are sent take time each.
 
 use std::ops::Range;
-use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick};
+use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict};
 use tautline_core::taper::Summary;
 use tautline_core::{PlaceId, Rank};
 use tautline_sim::Cluster;
@@ -52,7 +52,7 @@ fn len(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-impl Part for Epochs {
+impl<W: Predict> Part for Epochs<W> {
     type Sent = Message;
 
     fn begin(&mut self, out: &mut Required<Message>) {
