@@ -77,7 +77,7 @@ impl<W: Predict> Part for Epochs<W> {
     }
 }
 
-impl Part for Baseline {
+impl<W: Predict> Part for Baseline<W> {
     type Sent = Call;
 
     fn begin(&mut self, out: &mut Required<Call>) {

@@ -2,7 +2,7 @@
 
 use super::{once, policies};
 use tautline_core::Rank;
-use tautline_core::defer::{Epochs, Table};
+use tautline_core::defer::{Baseline, Epochs, Rule, Table, Tuning};
 use tautline_core::taper::Instance;
 
 /// A number of 53 bits, as a fraction: splitmix64 (Steele, Lea and Flood 2014).
@@ -46,6 +46,17 @@ fn prediction_improves_self_scheduling() {
                 if cached < plain {
                     worse.push((p, share, kind, name));
                 }
+            }
+            for rule in [Rule::Neighbours, Rule::Tree, Rule::Halving] {
+                print!(" {rule:?}");
+                for (sync, min) in [(1,1),(2, 1), (4,2),(8, 4),(16,8)] {
+                    let tuning = Tuning { sync, min };
+                    let plain = once(p, |rank| Baseline::new(rank, n, p, rule, tuning), &times);
+                    let cached = |rank: Rank| Baseline::predicted(rank, (n, p), rule, tuning, &table);
+                    let cached = once(p, cached, &times);
+                    print!("  {plain:.3} → {cached:.3}");
+                }
+                println!();
             }
             println!();
         }
