@@ -23,7 +23,7 @@ mod stock;
 pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};
 pub use error::{Refusal, Refused};
-pub use instances::{Account, Conditions, Deferred, Notice};
+pub use instances::{Account, Conditions, Deferred, Geometry, Move, Notice};
 pub use predict::{Count, Predict, Table};
 pub use stock::Stock;
 
