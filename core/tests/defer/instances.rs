@@ -292,7 +292,7 @@ fn garbled_notices_are_refused() {
         plan,
     };
     let account = |sections: usize, same| Account {
-        sections: vec![1; sections],
+        sections: vec![(1, 1); sections],
         same,
         all: 5,
         is_ready: true,

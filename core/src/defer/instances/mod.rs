@@ -36,7 +36,7 @@ use core::ops::Range;
 use core::{mem, slice};
 use parts::{contains, insert, len, overlaps, remove};
 use plan::decide;
-use profile::{Profile, SECTIONS, section};
+use profile::{Profile, are_sections, sections};
 
 /// The iterations of a rank.
 type Owned = Vec<Range<u64>>;
@@ -83,8 +83,8 @@ impl Default for Conditions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Account {
-    /// The work of the sections of its iterations, which have equally many iterations, give or take one.
-    pub sections: Vec<u64>,
+    /// The sections of its iterations, in order: how many iterations, and their work.
+    pub sections: Vec<(u64, u64)>,
     /// The sum over its iterations of the shorter time of this instance and the last.
     pub same: u64,
     /// The sum of the longer times.
@@ -228,14 +228,8 @@ impl Deferred {
             same = same.saturating_add(before.min(*time));
             all = all.saturating_add(before.max(*time));
         }
-        let count = SECTIONS.min(times.len());
-        let bound = |at| section(at, count, len) as usize;
-        let work = |at| {
-            let times = times[bound(at)..bound(at + 1)].iter();
-            times.fold(0, |sum: u64, time| sum.saturating_add(*time))
-        };
         self.own = Some(Account {
-            sections: (0..count).map(work).collect(),
+            sections: sections(times),
             same,
             all,
             is_ready: self.is_ready(),
@@ -342,8 +336,7 @@ impl Deferred {
                 require(accounts.len() == size, Refusal::Count)?;
                 for (rank, account) in (from.0..).map(Rank).zip(accounts) {
                     let owned = &self.owned[(rank.0 - self.branch.here().0) as usize];
-                    let count = (SECTIONS as u64).min(len(owned));
-                    let is_whole = account.sections.len() as u64 == count;
+                    let is_whole = are_sections(&account.sections, len(owned));
                     let is_sound = is_whole && account.same <= account.all;
                     require(is_sound, Refusal::Progress(rank))?;
                 }

@@ -1,16 +1,44 @@
 //! The work of all iterations, as the accounts of an instance report it.
 
-use super::parts::{len, slice};
+use super::parts::slice;
 use super::{Account, Owned};
 use alloc::vec::Vec;
 use core::ops::Range;
 
 /// The most sections into which a rank divides its iterations.
-pub(super) const SECTIONS: usize = 64;
+const SECTIONS: usize = 64;
 
-/// Returns the bounds of section `at` of `count` of `len` iterations.
-pub(super) fn section(at: usize, count: usize, len: u64) -> u64 {
-    (at as u128 * u128::from(len) / count.max(1) as u128) as u64
+/// Divides iterations with these times into sections: single iterations, if there are few; otherwise sections of about equal
+/// work, so that what is long is known exactly (as refinement does, spec 2.9). Returns the number of iterations and the work of each.
+pub(super) fn sections(times: &[u64]) -> Vec<(u64, u64)> {
+    if times.len() <= SECTIONS {
+        return times.iter().map(|time| (1, *time)).collect();
+    }
+    let whole: u128 = times.iter().map(|time| u128::from(*time)).sum();
+    let mut sections: Vec<(u64, u64)> = Vec::new();
+    let (mut before, mut last) = (0_u128, None);
+    for time in times {
+        // Where the middle of the iteration is.
+        let middle = 2 * before + u128::from(*time);
+        let section = (middle * SECTIONS as u128).checked_div(2 * whole);
+        before += u128::from(*time);
+        match sections.last_mut() {
+            Some((count, work)) if last == section => {
+                *count += 1;
+                *work = work.saturating_add(*time);
+            }
+            _ => sections.push((1, *time)),
+        }
+        last = section;
+    }
+    sections
+}
+
+/// Returns whether these may be the sections of `len` iterations.
+pub(super) fn are_sections(sections: &[(u64, u64)], len: u64) -> bool {
+    let count = |sum: u64, section: &(u64, u64)| sum.checked_add(section.0);
+    let is_full = sections.iter().try_fold(0, count) == Some(len);
+    is_full && sections.len() <= SECTIONS + 1 && sections.iter().all(|section| section.0 > 0)
 }
 
 /// The work of all iterations before each bound of a section; inside of a section, all are taken to have equal work.
@@ -23,10 +51,11 @@ impl Profile {
     pub(super) fn new(owned: &[Owned], accounts: &[Account]) -> Self {
         let mut pieces = Vec::new();
         for (parts, account) in owned.iter().zip(accounts) {
-            let (count, len) = (account.sections.len(), len(parts));
-            for (at, work) in account.sections.iter().enumerate() {
-                let positions = section(at, count, len)..section(at + 1, count, len);
-                let (mut rest, mut left) = (*work, positions.end - positions.start);
+            let mut start = 0;
+            for (count, work) in &account.sections {
+                let positions = start..start + count;
+                start = positions.end;
+                let (mut rest, mut left) = (*work, *count);
                 for piece in slice(parts, positions) {
                     let len = piece.end - piece.start;
                     let share = (u128::from(rest) * u128::from(len) / u128::from(left)) as u64;
