@@ -29,17 +29,20 @@ mod splits;
 use super::{Actions, Refusal, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
-use crate::taper::blocked;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::{mem, slice};
-use parts::{contains, insert, len, overlaps, remove};
+use parts::{contains, dealt, insert, len, overlaps, remove};
 use plan::decide;
 use profile::{Profile, are_sections, sections};
 
 /// The iterations of a rank.
 type Owned = Vec<Range<u64>>;
+
+/// The strips of a rank where iterations may be anywhere. Neighbours are often long at the same time, so they begin at
+/// different ranks.
+const STRIPS: u32 = 64;
 
 /// Which iterations may move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -162,14 +165,12 @@ impl Deferred {
         let branch = Branch::new(here, p, 2);
         let children = branch.children().len();
         let size = 1 + branch.sizes().sum::<usize>() as u32;
-        let block = |rank| {
-            let block = blocked(rank, n, p);
-            (block.start < block.end).then_some(block)
+        let begins = |rank| match conditions.geometry {
+            Geometry::Contiguous => dealt(rank, n, p, 1),
+            Geometry::Free => dealt(rank, n, p, STRIPS),
         };
         Self {
-            owned: (here.0..here.0 + size)
-                .map(|rank| block(rank).into_iter().collect())
-                .collect(),
+            owned: (here.0..here.0 + size).map(begins).collect(),
             branch,
             conditions,
             n,

@@ -1,7 +1,21 @@
 //! Sets of iterations: ascending ranges that neither overlap nor touch.
 
+use crate::taper::blocked;
 use alloc::vec::Vec;
 use core::ops::Range;
+
+/// Deals the iterations 0..n to p ranks, in `strips` turns of one range each; returns those of a rank.
+pub(super) fn dealt(rank: u32, n: u64, p: u32, strips: u32) -> Vec<Range<u64>> {
+    let strips = strips.min(u32::MAX / p);
+    let mut parts = Vec::new();
+    for turn in 0..strips {
+        let part = blocked(turn * p + rank, n, strips * p);
+        if part.start < part.end {
+            insert(&mut parts, part);
+        }
+    }
+    parts
+}
 
 /// Returns the number of iterations.
 pub(super) fn len(parts: &[Range<u64>]) -> u64 {
