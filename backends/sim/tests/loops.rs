@@ -67,10 +67,10 @@ fn once<M: Part>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
 
 /// Runs instances with deferred balancing; returns the efficiency of those after the 20th: without the time in which ranks learn
 /// that an instance has ended, as for the other methods, and with it.
-fn deferred(program: Program, n: u64, geometry: Geometry) -> [f64; 2] {
+fn deferred(program: Program, n: u64, geometry: Geometry, pace: Option<Taper>) -> [f64; 2] {
     let times: Vec<Vec<u64>> = (0..30).map(|at| program.times(n, at)).collect();
     let (costs, cluster) = setting(times[0].iter().sum::<u64>() / n);
-    let conditions = Conditions { geometry, ..Conditions::default() };
+    let conditions = Conditions { geometry, pace, ..Conditions::default() };
     let machine = |rank| Deferred::new(Rank(rank), n, P, conditions);
     let spans = run((0..P).map(machine).collect(), &times, costs, cluster);
     let steady: Vec<u64> = times[20..].iter().flatten().copied().collect();
@@ -107,7 +107,9 @@ fn row(program: Program, n: u64) -> Vec<f64> {
     );
     row.extend([Rule::Neighbours, Rule::Tree, Rule::Halving].map(baseline));
     for geometry in [Geometry::Contiguous, Geometry::Free] {
-        row.extend(deferred(program, n, geometry));
+        for pace in [None, Some(Taper::default())] {
+            row.extend(deferred(program, n, geometry, pace));
+        }
     }
     row
 }

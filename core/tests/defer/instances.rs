@@ -295,7 +295,8 @@ fn garbled_notices_are_refused() {
         sections: vec![(1, 1); sections],
         same,
         all: 5,
-        is_ready: true,
+        left: 0,
+        ready: 0,
     };
     let accounts = |instance, sections, same| {
         let all = vec![account(sections, same)];
