@@ -76,10 +76,43 @@ impl<W: Predict> Epochs<W> {
     /// If `here` is not one of the ranks.
     pub fn predicted(here: Rank, instance: Instance, policy: Policy, predict: W) -> Self {
         let (n, p) = (instance.n(), instance.p());
+        let share = |rank| blocked(rank, n, p);
+        let left = |predict: &W, rank| predict.work(share(rank));
+        Self::start(here, instance, policy, predict, Stock::new(share(here.0)), left)
+    }
+
+    /// Creates the same machine for a rank that begins with the iterations of `stock`, such as those that it executed in the
+    /// instance before. The stocks of all ranks are the loop.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn placed(
+        here: Rank,
+        instance: Instance,
+        policy: Policy,
+        predict: W,
+        stock: Stock,
+    ) -> Self {
+        // Until a rank reports, it is taken to have its share.
+        let share = |predict: &W, _| {
+            let (n, p) = (instance.n(), u64::from(instance.p()));
+            predict.work(0..n) / p
+        };
+        Self::start(here, instance, policy, predict, stock, share)
+    }
+
+    fn start(
+        here: Rank,
+        instance: Instance,
+        policy: Policy,
+        predict: W,
+        stock: Stock,
+        left: impl Fn(&W, u32) -> u64,
+    ) -> Self {
+        let (n, p) = (instance.n(), instance.p());
         let whole = predict.work(0..n);
         let branch = Branch::new(here, p, 2);
         let size = 1 + branch.sizes().sum::<usize>() as u32;
-        let share = |rank| blocked(rank, n, p);
         let root = Root::new(policy, instance, whole, predict.estimate());
         Self {
             n,
@@ -88,9 +121,9 @@ impl<W: Predict> Epochs<W> {
             is_over: false,
             epoch: 0,
             chunk: root.first(),
-            stock: Stock::new(share(here.0)),
+            stock,
             own: Progress::default(),
-            gather: Gather::new(here.0..here.0 + size, |rank| predict.work(share(rank))),
+            gather: Gather::new(here.0..here.0 + size, |rank| left(&predict, rank)),
             root: branch.parent().is_none().then_some(root),
             branch,
             whole,
