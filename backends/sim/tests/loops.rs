@@ -68,5 +68,5 @@ fn once<M: Part>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
     let (costs, cluster) = setting(times.iter().sum::<u64>() / n);
     let parts = (0..p).map(Rank).map(machine).collect();
     let (spans, _) = run(parts, &[times.to_vec()], costs, cluster);
-    share(p, times, spans[0].took)
+    share(p, times, spans[0])
 }

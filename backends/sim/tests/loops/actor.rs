@@ -1,7 +1,9 @@
 //! Machines of `defer` as actors: a chunk takes as long as its iterations, iterations that are sent take time each.
 
 use std::ops::Range;
-use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict};
+use tautline_core::defer::{
+    Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict,
+};
 use tautline_core::taper::Summary;
 use tautline_core::{PlaceId, Rank};
 use tautline_sim::Cluster;
@@ -159,7 +161,7 @@ pub(crate) struct Member<'a, P: Part> {
     has_begun: bool,
     /// The times of the chunk being executed.
     running: Option<Vec<u64>>,
-    /// The iterations executed in the last instance.
+    /// The iterations executed.
     executed: Vec<u64>,
     /// By instance, when the first chunk began, and the last one ended.
     began: Vec<u64>,
@@ -215,21 +217,14 @@ impl<P: Part> Actor for Member<'_, P> {
     }
 }
 
-/// The time of an instance.
-pub(crate) struct Span {
-    /// When its last chunk ended.
-    pub(crate) ended: u64,
-    /// The longest time that a rank took: that of the instance if all ranks had begun it together.
-    pub(crate) took: u64,
-}
-
-/// Runs the instances with these times.
+/// Runs the instances with these times. Returns for each the longest time that a rank took, which is that of the instance if all ranks
+/// begin it together; and by rank, the iterations that it executed, those of all instances.
 pub(crate) fn run<P: Part>(
     parts: Vec<P>,
     times: &[Vec<u64>],
     costs: Costs,
     cluster: Cluster,
-) -> (Vec<Span>, Vec<Vec<u64>>) {
+) -> (Vec<u64>, Vec<Vec<u64>>) {
     let p = parts.len() as u32;
     let world = World::new(cluster, p, 1, 1);
     let member = |(part, random)| Member {
@@ -255,9 +250,10 @@ pub(crate) fn run<P: Part>(
     engine.run(u64::MAX, || ());
     let members = engine.into_actors();
     let span = |at: usize| {
-        let ended = members.iter().map(|m| m.ended[at]).max().unwrap_or(0);
-        let took = members.iter().map(|m| m.ended[at].saturating_sub(m.began[at]));
-        Span { ended, took: took.max().unwrap_or(0) }
+        let took = members
+            .iter()
+            .map(|m| m.ended[at].saturating_sub(m.began[at]));
+        took.max().unwrap_or(0)
     };
     let spans = (0..times.len()).map(span).collect();
     (spans, members.into_iter().map(|m| m.executed).collect())

@@ -1,7 +1,6 @@
 //! Scheduling by predicted work beside scheduling by number, on the loops of table M2 of the specification (5.4).
 
 use super::{TUNINGS, once, policies};
-use tautline_core::Rank;
 use tautline_core::defer::{Baseline, Epochs, Rule, Table};
 use tautline_core::taper::Instance;
 
@@ -51,15 +50,19 @@ fn prediction_improves_every_method() {
                 let cached = |rank| Epochs::predicted(rank, instance, policy, &table);
                 compare(name, plain, once(p, cached, &times));
             }
-            for (name, rule) in [("LLB", Rule::Neighbours), ("GL1", Rule::Tree), ("GL2", Rule::Halving)] {
-                let plain = TUNINGS.map(|tuning| {
-                    once(p, |rank| Baseline::new(rank, n, p, rule, tuning), &times)
-                });
+            for (name, rule) in [
+                ("LLB", Rule::Neighbours),
+                ("GL1", Rule::Tree),
+                ("GL2", Rule::Halving),
+            ] {
+                let plain = TUNINGS
+                    .map(|tuning| once(p, |rank| Baseline::new(rank, n, p, rule, tuning), &times));
                 let cached = TUNINGS.map(|tuning| {
                     let machine = |rank| Baseline::predicted(rank, (n, p), rule, tuning, &table);
                     once(p, machine, &times)
                 });
-                let [plain, cached] = [plain, cached].map(|all| all.into_iter().fold(0.0, f64::max));
+                let [plain, cached] =
+                    [plain, cached].map(|all| all.into_iter().fold(0.0, f64::max));
                 compare(name, plain, cached);
             }
             println!();
