@@ -34,6 +34,11 @@ impl Program {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Climate, Self::Emu, Self::Amr, Self::Psirrfan];
 
+    /// Returns whether iterations communicate with their neighbours.
+    pub fn communicates(self) -> bool {
+        self == Self::Climate
+    }
+
     /// Returns the times of all `n` iterations in an instance.
     pub fn times(self, n: u64, instance: u64) -> Vec<u64> {
         (0..n).map(|at| self.time(n, at, instance)).collect()

@@ -1,8 +1,9 @@
 //! Scheduling by predicted work beside scheduling by number, on the loops of table M2 of the specification (5.4).
 
-use super::{TUNINGS, once, policies};
+use tautline_core::Rank;
 use tautline_core::defer::{Baseline, Epochs, Rule, Table};
-use tautline_core::taper::Instance;
+use tautline_core::taper::{Instance, Policy, Q16, Taper};
+use tautline_sim::loops::{Costs, Part, TUNINGS, run};
 
 /// A number of 53 bits, as a fraction: splitmix64 (Steele, Lea and Flood 2014).
 fn unit(state: &mut u64) -> f64 {
@@ -25,6 +26,22 @@ fn times(kind: &str, n: u64, random: &mut u64) -> Vec<u64> {
     (0..n).map(|at| (100_000.0 * time(at)) as u64).collect()
 }
 
+/// Returns the efficiency of one instance from blocks.
+fn once<M: Part>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
+    let work = times.iter().sum::<u64>();
+    let costs = Costs::of(work / times.len() as u64);
+    let parts = (0..p).map(Rank).map(machine).collect();
+    let (spans, _) = run(parts, &[times.to_vec()], costs);
+    work as f64 / (f64::from(p) * spans[0] as f64)
+}
+
+const POLICIES: [(&str, Policy); 4] = [
+    ("SS", Policy::SelfScheduling),
+    ("FAC", Policy::Factoring),
+    ("GSS", Policy::Guided),
+    ("TAPER", Policy::Taper(Taper::published(Q16::ratio(13, 10)))),
+];
+
 /// Self-scheduling is better by prediction in each of the 36 cases. LLB and GL1, which are tuned for each loop, are so on all rows of the hot
 /// spot.
 #[test]
@@ -45,7 +62,7 @@ fn prediction_improves_every_method() {
                     worse.push((p, share, kind, name));
                 }
             };
-            for (name, policy) in policies() {
+            for (name, policy) in POLICIES {
                 let plain = once(p, |rank| Epochs::new(rank, instance, policy), &times);
                 let cached = |rank| Epochs::predicted(rank, instance, policy, &table);
                 compare(name, plain, once(p, cached, &times));
