@@ -23,7 +23,7 @@ use super::worker::Worker;
 use crate::deque::{NonNullWord, Word};
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::sync::{AtomicPtr, Ordering};
+use crate::sync::{FreedPtr, Ordering};
 use core::ptr::{self, NonNull};
 use home::{Resumable, scope_of};
 
@@ -55,7 +55,7 @@ const ASLEEP: usize = 1;
 /// The first field of every task but futures.
 #[repr(C)]
 pub(super) struct Header<P: Host> {
-    kind: AtomicPtr<Kind<P>>,
+    kind: FreedPtr<Kind<P>>,
     scope: NonNull<TaskScope<P>>,
 }
 
@@ -63,7 +63,7 @@ impl<P: Host> Header<P> {
     #[inline(always)]
     pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
         Self {
-            kind: AtomicPtr::new(ptr::from_ref(kind).cast_mut()),
+            kind: FreedPtr::new(ptr::from_ref(kind).cast_mut()),
             scope: NonNull::from(scope),
         }
     }
