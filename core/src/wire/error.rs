@@ -17,7 +17,7 @@ use core::time::Duration;
 pub struct Error {
     /// The rank that reports it.
     pub here: Rank,
-    /// The rank with which it was communicating.
+    /// The rank with which it was communicating, or the first one that gave up.
     pub peer: Rank,
     /// The channel, where it is known.
     pub channel: Option<Name>,

@@ -176,8 +176,17 @@ impl Book {
                 self.message(hub, from, header, body)
             }
             Sort::Failed => {
+                let first = Rank(header.from.0);
+                if first.0 >= hub.ranks {
+                    return Err(self.corrupt(
+                        hub,
+                        from,
+                        parcel,
+                        "it names a rank that does not exist",
+                    ));
+                }
                 let message = String::from_utf8_lossy(&body[..body.len().min(TERMS_BYTES)]);
-                Err(hub.error(from, None, Cause::Failed(message.into_owned())))
+                Err(hub.error(first, None, Cause::Failed(message.into_owned())))
             }
             Sort::Bye => {
                 self.peers[from.index()].has_left = true;
