@@ -232,7 +232,7 @@ impl<L: Link> Exchange<L> {
     /// Dropping an exchange announces its end at once.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn); then only [`is_sent`](Self::is_sent) tells whether the other ranks were sent the error.
+    /// As [`turn`](Self::turn); then [`is_sent`](Self::is_sent) returns whether the other ranks were sent the error.
     pub fn leave(&self) -> Result<bool, Error> {
         self.turn()?;
         match self.post.try_lock() {

@@ -29,7 +29,7 @@ pub enum OpeningSlip {
     Alike,
     /// A rank that fails notifies no other.
     Silent,
-    /// A rank that is told of a failure passes it to no other.
+    /// A rank that is notified of a failure passes it to no other.
     Aside,
     /// A lost rank is not reported.
     HideLoss,
