@@ -1,5 +1,6 @@
 //! What can go wrong between ranks, said in one line.
 
+use super::one_line::OneLine;
 use super::terms::Terms;
 use super::{Garbled, Unencodable};
 use crate::id::{PlaceId, Rank};
@@ -7,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt;
 use core::time::Duration;
 
 /// The error for which the channels of this process have ended.
@@ -176,19 +177,3 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
-
-/// A text of another rank, in which nothing ends the line.
-pub(super) struct OneLine<'a>(pub(super) &'a str);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |c: char| {
-            if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        };
-        self.0.chars().try_for_each(|c| f.write_char(shown(c)))
-    }
-}

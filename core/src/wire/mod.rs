@@ -51,6 +51,7 @@ mod exchange;
 mod hub;
 mod lane;
 mod limits;
+mod one_line;
 mod post;
 mod terms;
 

@@ -1,6 +1,6 @@
 //! What ranks must agree on when they open a channel.
 
-use super::error::OneLine;
+use super::one_line::OneLine;
 use crate::id::Rank;
 use alloc::format;
 use alloc::string::{String, ToString};
