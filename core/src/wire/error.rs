@@ -1,7 +1,6 @@
 //! What can go wrong between ranks, said in one line.
 
-use super::one_line::OneLine;
-use super::terms::Terms;
+use super::terms::{OneLine, Terms};
 use super::{Garbled, Unencodable};
 use crate::id::{PlaceId, Rank};
 use alloc::boxed::Box;

@@ -51,7 +51,6 @@ mod exchange;
 mod hub;
 mod lane;
 mod limits;
-mod one_line;
 mod post;
 mod terms;
 

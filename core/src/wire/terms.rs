@@ -1,10 +1,9 @@
 //! What ranks must agree on when they open a channel.
 
-use super::one_line::OneLine;
 use crate::id::Rank;
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::fmt;
+use core::fmt::{self, Write};
 use core::panic::Location;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +76,22 @@ impl fmt::Display for Beside<'_> {
             )?;
         }
         Ok(())
+    }
+}
+
+/// A text of another rank, in which nothing ends the line.
+pub(super) struct OneLine<'a>(pub(super) &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |c: char| {
+            if c.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        };
+        self.0.chars().try_for_each(|c| f.write_char(shown(c)))
     }
 }
 
