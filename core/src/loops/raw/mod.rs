@@ -33,7 +33,7 @@ mod zip;
 
 pub(super) use blocks::{Blocks, Fold};
 pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
-pub use columns::{Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
+pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
 pub(super) use output::collect;
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};

@@ -35,10 +35,12 @@ pub struct Reads<'s, T>(Columns<'s, T>);
 #[derive(Debug)]
 pub struct Writes<'s, T>(Columns<'s, T>);
 
-/// An array that is accessed.
-trait Access: Sync {
+/// A declaration of a loop: [`Reads`] or [`Writes`]. Sealed, as [`Accesses`] is.
+pub trait Access: Sync {
+    /// What an iteration receives.
     type View<'v>;
 
+    /// Returns the columns that an iteration accesses.
     fn view<'v>(&self, columns: Range<usize>, granted: &Granted<'v>) -> Self::View<'v>;
 }
 
@@ -62,7 +64,6 @@ impl<T: Send + Sync> Access for Writes<'_, T> {
 
 macro_rules! accesses {
     ($($A:ident $at:tt),*) => {
-        #[allow(private_bounds, reason = "sealed")]
         impl<$($A: Access),*> Accesses for ($($A,)*) {
             type Views<'v> = ($($A::View<'v>,)*);
 

@@ -15,7 +15,7 @@ mod access;
 mod checked;
 
 pub(crate) use access::{Accessed, Run};
-pub use access::{Accesses, Push, Reads, Writes};
+pub use access::{Access, Accesses, Push, Reads, Writes};
 pub(crate) use checked::Checked;
 
 use super::super::concurrent::Name;
