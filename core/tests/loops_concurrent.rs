@@ -73,7 +73,10 @@ fn each_index_of_each_loop_is_called_once() {
                 assert_eq!(reports[1].chunks, 0);
                 assert!((1..=3000).contains(&reports[0].chunks), "{}", reports[0]);
             });
-            assert!(all_are_one(&first) && all_are_one(&second), "{workers} {schedule:?}");
+            assert!(
+                all_are_one(&first) && all_are_one(&second),
+                "{workers} {schedule:?}"
+            );
         }
     }
 }
@@ -93,11 +96,20 @@ fn a_loop_comes_after_others() {
                     assert!(whole, "loop {at}");
                 };
                 let first = loops.par_for(0..LEN).for_each(move |_| count(0));
-                let empty = loops.par_for(5..5).after(first).for_each(|_| unreachable!());
+                let empty = loops
+                    .par_for(5..5)
+                    .after(first)
+                    .for_each(|_| unreachable!());
                 let none = loops.par_for(0..9).only(|_| false).after(empty);
                 let none = none.for_each(|_| unreachable!());
-                let second = loops.par_for(0..LEN).after(none).for_each(move |_| count(1));
-                loops.par_for(0..LEN).after(second).for_each(move |_| count(2));
+                let second = loops
+                    .par_for(0..LEN)
+                    .after(none)
+                    .for_each(move |_| count(1));
+                loops
+                    .par_for(0..LEN)
+                    .after(second)
+                    .for_each(move |_| count(2));
             });
             assert!(ran.is_ok());
         });
@@ -140,7 +152,10 @@ fn pipelined(workers: usize, mask: &[bool], around: usize, sharing: Sharing) -> 
                 for read in q.columns() {
                     assert!(is_final[read].load(SeqCst), "column {read} for {c}");
                 }
-                b(q.columns().flat_map(|at| q[at].iter().copied()), &mut output[c]);
+                b(
+                    q.columns().flat_map(|at| q[at].iter().copied()),
+                    &mut output[c],
+                );
             });
         });
         assert_eq!(ran.map(|reports| reports.len()), Ok(2));
@@ -210,7 +225,12 @@ fn the_independent_part_begins_before_the_other_loop_ends() {
             });
             assert!(ran.is_ok());
         });
-        assert!(output.iter().enumerate().all(|(c, x)| *x == usize::from(c % 2 == 0)));
+        assert!(
+            output
+                .iter()
+                .enumerate()
+                .all(|(c, x)| *x == usize::from(c % 2 == 0))
+        );
     }
 }
 
@@ -225,12 +245,18 @@ fn a_split_loop_waits_for_readers_and_for_all_loops_before() {
                 let q = loops.columns("q", &mut q, 1);
                 let sums = loops.columns("sums", &mut sums, 1);
                 let shift = |by: usize| move |c: usize| c + by..c + by + 1;
-                let one = loops.par_for(0..LEN).reads(&q, |c| c..c + 1).writes(&sums, shift(0));
+                let one = loops
+                    .par_for(0..LEN)
+                    .reads(&q, |c| c..c + 1)
+                    .writes(&sums, shift(0));
                 let one = one.run(|c, (q, mut sums)| {
                     work(1000);
                     sums[c][0] = q[c][0];
                 });
-                let many = loops.par_for(0..LEN).reads(&q, |_| 0..LEN).writes(&sums, shift(LEN));
+                let many = loops
+                    .par_for(0..LEN)
+                    .reads(&q, |_| 0..LEN)
+                    .writes(&sums, shift(LEN));
                 let many = many.run(|c, (q, mut sums)| {
                     sums[c + LEN][0] = q.columns().map(|at| q[at][0]).sum();
                 });
@@ -238,7 +264,11 @@ fn a_split_loop_waits_for_readers_and_for_all_loops_before() {
                 let double = double.writes(&q, |c| LEN - 1 - c..LEN - c);
                 let double = double.run(|c, (mut q,)| q[LEN - 1 - c][0] *= 2);
                 // After the first two through the third.
-                let last = loops.par_for(0..2 * LEN).after(double).split().writes(&sums, shift(0));
+                let last = loops
+                    .par_for(0..2 * LEN)
+                    .after(double)
+                    .split()
+                    .writes(&sums, shift(0));
                 last.run(|c, (mut sums,)| sums[c][0] += 1);
             });
             assert!(ran.is_ok());
@@ -285,7 +315,10 @@ fn cancelled_loops_leave_out_the_rest() {
                     endless.for_each(|_| _ = begun.fetch_add(1, SeqCst));
                 });
             });
-            assert_eq!(ended.map_err(|cancelled| cancelled.reason), Err(Reason::Found));
+            assert_eq!(
+                ended.map_err(|cancelled| cancelled.reason),
+                Err(Reason::Found)
+            );
             assert_eq!(begun.into_inner(), 0, "cancelled before it began");
 
             // While it runs.
@@ -310,7 +343,10 @@ fn cancelled_loops_leave_out_the_rest() {
                     cx.cancel(Reason::Deadline);
                 }
             });
-            assert_eq!(ended.map_err(|cancelled| cancelled.reason), Err(Reason::Deadline));
+            assert_eq!(
+                ended.map_err(|cancelled| cancelled.reason),
+                Err(Reason::Deadline)
+            );
         });
     }
 }

@@ -40,7 +40,10 @@ pub use concurrent::{
     ConcurrentLoop, Dispatched, Dispatcher, LoopConflict, LoopId, LoopScope, Sharing,
 };
 pub use par::{Chunked, IntoPar, Par, WithCx};
-pub use raw::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, TileMut, Writes};
+pub use raw::{
+    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, TileMut,
+    Writes,
+};
 pub use settings::{Report, Schedule};
 
 use crate::port::Host;

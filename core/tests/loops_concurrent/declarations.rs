@@ -9,7 +9,9 @@ use tautline_core::loops::LoopScope;
 /// Returns the message with which these loops are refused. None of them may run.
 fn refused<'e>(declare: impl for<'s> FnOnce(&mut LoopScope<'s, 'e>)) -> String {
     let mut line = None;
-    on(2, |cx| line = Some(cx.concurrent(declare).expect_err("refused").to_string()));
+    on(2, |cx| {
+        line = Some(cx.concurrent(declare).expect_err("refused").to_string())
+    });
     line.unwrap()
 }
 
@@ -22,9 +24,16 @@ fn columns_that_do_not_exist() {
     let mut q = [0; 8];
     let line = refused(|loops| {
         let q = loops.columns("q", &mut q, 1);
-        loops.par_for(5..9).named("rows").reads(&q, one).run(|_, _| unreachable!());
+        loops
+            .par_for(5..9)
+            .named("rows")
+            .reads(&q, one)
+            .run(|_, _| unreachable!());
     });
-    assert_eq!(line, "loop `rows`: iteration 8 reads columns 8..9 of `q`, which has 0..8");
+    assert_eq!(
+        line,
+        "loop `rows`: iteration 8 reads columns 8..9 of `q`, which has 0..8"
+    );
     let mut q = [0; 8];
     let line = refused(|loops| {
         let q = loops.columns("q", &mut q, 1);
@@ -32,7 +41,10 @@ fn columns_that_do_not_exist() {
         let reversed = loops.par_for(0..1).writes(&q, |_| 5..4);
         reversed.run(|_, _| unreachable!());
     });
-    assert_eq!(line, "loop 0: iteration 0 writes columns 5..4 of `q`, which has 0..8");
+    assert_eq!(
+        line,
+        "loop 0: iteration 0 writes columns 5..4 of `q`, which has 0..8"
+    );
     // An iteration that is not active declares nothing.
     let mut q = [0; 8];
     on(2, |cx| {
@@ -51,13 +63,19 @@ fn iterations_of_one_loop_that_conflict() {
     let mut q = [0; 8];
     let line = refused(|loops| {
         let q = loops.columns("q", &mut q, 1);
-        let both = loops.par_for(0..8).named("A").reads(&q, |_| 0..8).writes(&q, one);
+        let both = loops
+            .par_for(0..8)
+            .named("A")
+            .reads(&q, |_| 0..8)
+            .writes(&q, one);
         both.run(|_, _| unreachable!());
     });
     let rule = "only one access of one iteration may reach a column that is written";
     assert_eq!(
         line,
-        format!("loop `A`: iteration 0 reads columns 0..8 of `q`, of which iteration 0 writes 0..1: {rule}")
+        format!(
+            "loop `A`: iteration 0 reads columns 0..8 of `q`, of which iteration 0 writes 0..1: {rule}"
+        )
     );
     let mut q = [0; 8];
     let line = refused(|loops| {
@@ -67,7 +85,9 @@ fn iterations_of_one_loop_that_conflict() {
     });
     assert_eq!(
         line,
-        format!("loop `A`: iteration 1 writes columns 1..3 of `q`, of which iteration 0 writes 1..2: {rule}")
+        format!(
+            "loop `A`: iteration 1 writes columns 1..3 of `q`, of which iteration 0 writes 1..2: {rule}"
+        )
     );
     // Two views of one iteration would reach the same items.
     let mut q = [0; 8];
@@ -76,7 +96,10 @@ fn iterations_of_one_loop_that_conflict() {
         let twice = loops.par_for(0..8).writes(&q, one).writes(&q, one);
         twice.run(|_, _| unreachable!());
     });
-    assert!(line.contains("loop 0: iteration 0 writes columns 0..1"), "{line}");
+    assert!(
+        line.contains("loop 0: iteration 0 writes columns 0..1"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -100,18 +123,29 @@ fn loops_at_a_time_that_conflict() {
         });
         assert_eq!(
             line,
-            format!("loops `A` and `B` run at a time, but {verbs} columns 3..6 of `q`: let `B` come after `A`")
+            format!(
+                "loops `A` and `B` run at a time, but {verbs} columns 3..6 of `q`: let `B` come after `A`"
+            )
         );
     }
     // An order with another loop does not help.
     let mut q = [0; 8];
     let line = refused(|loops| {
         let q = loops.columns("q", &mut q, 1);
-        let a = loops.par_for(0..8).writes(&q, one).run(|_, _| unreachable!());
+        let a = loops
+            .par_for(0..8)
+            .writes(&q, one)
+            .run(|_, _| unreachable!());
         loops.par_for(0..8).after(a).for_each(|_| unreachable!());
-        loops.par_for(0..8).reads(&q, one).run(|_, _| unreachable!());
+        loops
+            .par_for(0..8)
+            .reads(&q, one)
+            .run(|_, _| unreachable!());
     });
-    assert!(line.starts_with("loops 0 and 2 run at a time, but 0 writes and 2 reads"), "{line}");
+    assert!(
+        line.starts_with("loops 0 and 2 run at a time, but 0 writes and 2 reads"),
+        "{line}"
+    );
 }
 
 /// Reads of columns that no other iteration writes, though others of the same array are written.
@@ -159,7 +193,13 @@ fn declarations_are_computed_once() {
     on(2, |cx| {
         let ran = cx.concurrent(|loops| {
             let q = loops.columns("q", &mut q, 1);
-            let fickle = |c: usize| if is_later.load(SeqCst) { 0..1 } else { c..c + 1 };
+            let fickle = |c: usize| {
+                if is_later.load(SeqCst) {
+                    0..1
+                } else {
+                    c..c + 1
+                }
+            };
             let each = loops.par_for(0..64).writes(&q, fickle);
             is_later.store(true, SeqCst);
             each.run(|c, (mut q,)| q[c][0] = c);

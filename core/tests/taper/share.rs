@@ -50,7 +50,10 @@ fn two_loops_end_together() {
         if p >= 64 {
             let bounds = [0.10, 0.18, 0.32];
             assert!(
-                worst.iter().zip(bounds).all(|(worst, bound)| *worst <= bound),
+                worst
+                    .iter()
+                    .zip(bounds)
+                    .all(|(worst, bound)| *worst <= bound),
                 "{p}: {worst:?}"
             );
         }
@@ -103,10 +106,16 @@ fn a_regular_loop_ends_after_its_work_and_half_a_chunk() {
     for (tasks, mean) in [(64_000, 100), (1 << 40, 7), (640, 1_000_000)] {
         let left = demand(tasks, mean, Q16::ZERO, 0);
         let mut before = f64::MAX;
-        for p in (0..16).map(|shift| 1 << shift).filter(|p| u64::from(*p) <= tasks) {
+        for p in (0..16)
+            .map(|shift| 1 << shift)
+            .filter(|p| u64::from(*p) <= tasks)
+        {
             let found = real(left.finish(p).total());
             let expected = tasks as f64 * mean as f64 / f64::from(p) + mean as f64 / 2.0;
-            assert!((found / expected - 1.0).abs() < 1e-6, "{p}: {found} {expected}");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-6,
+                "{p}: {found} {expected}"
+            );
             assert!(found < before, "{p}: {found} after {before}");
             before = found;
         }
@@ -147,7 +156,10 @@ fn the_lag_and_the_chunks_of_an_irregular_loop() {
                 let cx = Instance::new(left.tasks, p).with_overhead(left.overhead, &left.estimate);
                 let exact = policy.dry_run(left.estimate, &cx).count() as f64;
                 let found = real(left.finish(p).sched) * f64::from(p) / 400.0;
-                assert!((found / exact - 1.0).abs() <= 0.15, "{p} {share} {cv}: {found} {exact}");
+                assert!(
+                    (found / exact - 1.0).abs() <= 0.15,
+                    "{p} {share} {cv}: {found} {exact}"
+                );
             }
         }
     }

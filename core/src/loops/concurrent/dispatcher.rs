@@ -82,7 +82,7 @@ pub struct Dispatched {
 /// loops.complete(&chunk, &Summary::NONE);
 /// assert!(loops.is_over());
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dispatcher {
     sharing: Sharing,
     workers: u32,

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 /// A loop of a dispatcher.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) len: usize,
     policy: Policy,
@@ -154,7 +154,12 @@ impl Node {
 
     /// Takes the next chunk, for a division among `p` of the `workers`, and returns what is timed together of it. Something must be
     /// available.
-    pub(super) fn take(&mut self, p: u32, workers: u32, overhead: Overhead) -> (Range<usize>, usize) {
+    pub(super) fn take(
+        &mut self,
+        p: u32,
+        workers: u32,
+        overhead: Overhead,
+    ) -> (Range<usize>, usize) {
         let size = self.size(p, workers, overhead);
         let front = self.ready.front_mut().expect("something is available");
         let size = size.clamp(1, front.len());

@@ -32,8 +32,8 @@ mod tile;
 mod zip;
 
 pub(super) use blocks::{Blocks, Fold};
-pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
 pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
+pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
 pub(super) use output::collect;
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};

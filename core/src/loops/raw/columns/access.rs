@@ -15,7 +15,11 @@ pub trait Accesses: Sync {
     type Views<'v>;
 
     /// Returns the views of an iteration, which accesses these columns of each array.
-    fn views<'v>(&self, columns: &dyn Fn(usize) -> Range<usize>, granted: &Granted<'v>) -> Self::Views<'v>;
+    fn views<'v>(
+        &self,
+        columns: &dyn Fn(usize) -> Range<usize>,
+        granted: &Granted<'v>,
+    ) -> Self::Views<'v>;
 }
 
 /// A tuple of declarations to which one more is added.

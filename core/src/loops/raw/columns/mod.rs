@@ -14,8 +14,8 @@
 mod access;
 mod checked;
 
-pub(crate) use access::{Accessed, Run};
 pub use access::{Access, Accesses, Push, Reads, Writes};
+pub(crate) use access::{Accessed, Run};
 pub(crate) use checked::Checked;
 
 use super::super::concurrent::Name;
