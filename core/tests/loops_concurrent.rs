@@ -2,12 +2,14 @@
 //!
 //! | fact | test |
 //! |---|---|
-//! | Lucco, acceptance fact 42: a split loop | `split_loops_equal_the_sequential_ones`, `the_independent_part_begins_before_the_other_loop_ends`, `any_order_of_chunks_respects_the_declarations` |
+//! | Lucco, acceptance fact 42: a split loop | `split_loops_equal_the_sequential_ones`, `the_independent_part_begins_before_the_other_loop_ends`, `any_order_of_chunks_respects_the_declarations`, `random_declarations_are_refused_or_equal_the_sequential_loops` |
 
 #[path = "loops_concurrent/declarations.rs"]
 mod declarations;
 #[path = "loops_concurrent/dispatched.rs"]
 mod dispatched;
+#[path = "loops_concurrent/random.rs"]
+mod random;
 #[path = "taper/reference.rs"]
 #[allow(dead_code, reason = "shared with the tests of chunk policies")]
 mod reference;

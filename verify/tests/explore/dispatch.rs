@@ -180,10 +180,10 @@ fn explore(graph: Graph, sharing: Sharing, workers: u32, policy: Policy) -> usiz
 #[test]
 fn dispatcher() {
     let graphs = [
-        ("free", FREE, 1),
-        ("chain", CHAIN, 1),
-        ("pipeline", PIPELINE, 1),
-        ("mixed", MIXED, 1),
+        ("free", FREE, 12_576),
+        ("chain", CHAIN, 11_310),
+        ("pipeline", PIPELINE, 8_364),
+        ("mixed", MIXED, 14_987),
     ];
     for (name, graph, floor) in graphs {
         let began = Instant::now();

@@ -2,6 +2,7 @@
 
 use super::declared::Name;
 use crate::loops::raw::Array;
+use alloc::boxed::Box;
 use core::fmt;
 use core::ops::Range;
 
@@ -31,7 +32,7 @@ pub(super) struct Touch {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoopConflict(Kind);
+pub struct LoopConflict(Box<Kind>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
@@ -56,20 +57,20 @@ enum Kind {
 impl LoopConflict {
     pub(super) fn outside(touch: Touch, array: Array) -> Self {
         let Array { name: array, count } = array;
-        Self(Kind::Outside {
+        Self(Box::new(Kind::Outside {
             touch,
             array,
             count,
-        })
+        }))
     }
 
     pub(super) fn within(touch: Touch, other: Touch, array: Array) -> Self {
         let array = array.name;
-        Self(Kind::Within {
+        Self(Box::new(Kind::Within {
             touch,
             other,
             array,
-        })
+        }))
     }
 
     pub(super) fn between(
@@ -79,12 +80,12 @@ impl LoopConflict {
         array: Array,
     ) -> Self {
         let array = array.name;
-        Self(Kind::Between {
+        Self(Box::new(Kind::Between {
             first,
             second,
             columns,
             array,
-        })
+        }))
     }
 }
 
@@ -94,7 +95,7 @@ fn verb(is_write: bool) -> &'static str {
 
 impl fmt::Display for LoopConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &*self.0 {
             Kind::Outside {
                 touch,
                 array,

@@ -1,6 +1,6 @@
 //! What a loop declares to access, and its body.
 
-use super::super::super::concurrent::{Declared, Name};
+use super::super::super::concurrent::{Declared, Outline};
 use super::{Columns, ColumnsMut, ColumnsRef, Granted, Part};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,12 +14,8 @@ pub trait Accesses: Sync {
     /// What the body receives.
     type Views<'v>;
 
-    /// Returns the views of an iteration, which accesses these columns of each array.
-    fn views<'v>(
-        &self,
-        columns: &dyn Fn(usize) -> Range<usize>,
-        granted: &Granted<'v>,
-    ) -> Self::Views<'v>;
+    /// Returns the views of an iteration.
+    fn views<'v>(&self, granted: &Granted<'v>) -> Self::Views<'v>;
 }
 
 /// A tuple of declarations to which one more is added.
@@ -66,20 +62,26 @@ impl<T: Send + Sync> Access for Writes<'_, T> {
     }
 }
 
+impl Accesses for () {
+    type Views<'v> = ();
+
+    #[inline]
+    fn views<'v>(&self, _: &Granted<'v>) {}
+}
+
 macro_rules! accesses {
     ($($A:ident $at:tt),*) => {
         impl<$($A: Access),*> Accesses for ($($A,)*) {
             type Views<'v> = ($($A::View<'v>,)*);
 
             #[inline]
-            fn views<'v>(&self, _columns: &dyn Fn(usize) -> Range<usize>, _granted: &Granted<'v>) -> Self::Views<'v> {
-                ($(self.$at.view(_columns($at), _granted),)*)
+            fn views<'v>(&self, granted: &Granted<'v>) -> Self::Views<'v> {
+                ($(self.$at.view(granted.columns($at), granted),)*)
             }
         }
     };
 }
 
-accesses!();
 accesses!(A 0);
 accesses!(A 0, B 1);
 accesses!(A 0, B 1, C 2);
@@ -181,8 +183,12 @@ pub(crate) trait Run: Sync {
     /// Returns what the iterations access.
     fn declared(&self) -> &[Declared];
 
-    /// Runs an iteration.
-    fn run(&self, granted: &Granted<'_>);
+    /// Runs consecutive positions of the loop that `outline` describes.
+    ///
+    /// # Safety
+    /// While a position runs, the caller must run no other position of any loop with the same arrays that accesses a column which
+    /// one of the two writes, nor this one a second time. What such a position did before must happen before the call.
+    unsafe fn run(&self, outline: &Outline, positions: Range<usize>);
 }
 
 impl<A, F> Run for Body<A, F>
@@ -194,11 +200,18 @@ where
         &self.accessed.declared
     }
 
-    #[inline]
-    fn run(&self, granted: &Granted<'_>) {
-        let columns = |access: usize| self.accessed.declared[access].columns(granted.at);
-        let views = self.accessed.arrays.views(&columns, granted);
-        (self.body)(granted.index, views);
+    unsafe fn run(&self, outline: &Outline, positions: Range<usize>) {
+        let declared = &*self.accessed.declared;
+        for position in positions {
+            let at = outline.at(position);
+            let granted = Granted {
+                index: outline.index(at),
+                at,
+                of: outline.name(),
+                declared,
+            };
+            (self.body)(granted.index, self.accessed.arrays.views(&granted));
+        }
     }
 }
 
@@ -206,9 +219,4 @@ impl fmt::Debug for dyn Run + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.declared()).finish()
     }
-}
-
-/// A granted iteration of the loop `of`.
-pub(super) fn granted(index: usize, at: usize, of: &Name) -> Granted<'_> {
-    Granted { index, at, of }
 }

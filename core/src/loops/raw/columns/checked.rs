@@ -1,6 +1,6 @@
 //! Loops whose declarations were checked, as they run.
 
-use super::access::{Run, granted};
+use super::access::Run;
 use crate::loops::concurrent::{Dispatched, Dispatcher, LoopConflict, Outline, check};
 use crate::loops::raw::Array;
 use crate::port::{Clock, Relax};
@@ -67,7 +67,10 @@ impl<'s> Checked<'s> {
                 return None;
             }
             let block = chunk.block.min(end - start);
-            self.run_block(chunk.of, start..start + block);
+            // SAFETY: the chunk was taken from the dispatcher, which hands out each position once, and not before those have been
+            // completed that `check` made it wait for: all that conflict and are not of this position itself, or it failed.
+            // `complete` and `take` are called under one lock, so what they did happens before.
+            unsafe { self.bodies[chunk.of].run(&self.outlines[chunk.of], start..start + block) };
             start += block;
             let now = port.now();
             if block == chunk.block {
@@ -77,16 +80,6 @@ impl<'s> Checked<'s> {
         }
         let more = self.dispatcher.lock(port).complete(&chunk, &times);
         Some(more)
-    }
-
-    #[inline]
-    fn run_block(&self, of: usize, positions: Range<usize>) {
-        let outline = &self.outlines[of];
-        for position in positions {
-            let at = outline.at(position);
-            let granted = granted(outline.index(at), at, outline.name());
-            self.bodies[of].run(&granted);
-        }
     }
 
     /// Leaves out what was not taken yet.

@@ -5,11 +5,13 @@
 //! | [`Columns`] | a mutable slice, cut into columns of equal width; gives no access itself |
 //! | [`ColumnsRef`], [`ColumnsMut`] | what an iteration may read or write: the columns that it declares |
 //! | `access` | the declarations of a loop, and its body |
-//! | `checked` | loops whose declarations were checked: the only maker of views |
+//! | `checked` | loops whose declarations were checked: what runs the bodies |
 //!
 //! # Algorithm
-//! A view is made of a [`Granted`] position, which only `checked` makes: of a position that its dispatcher hands out, once, after
-//! every position that conflicts with it was completed. Two positions conflict if one writes a column that the other one accesses.
+//! A view is made of a [`Granted`] iteration. Two positions of loops conflict if one writes a column that the other one accesses.
+//! `checked` runs the positions that its dispatcher hands out: each once, and none while one that conflicts with it runs. This
+//! follows from the check of the declarations, which makes the dispatcher order any two positions that conflict, or fails. The
+//! lock of the dispatcher, taken before and after each chunk, makes the one happen before the other.
 
 mod access;
 mod checked;
@@ -18,7 +20,7 @@ pub use access::{Access, Accesses, Push, Reads, Writes};
 pub(crate) use access::{Accessed, Run};
 pub(crate) use checked::Checked;
 
-use super::super::concurrent::Name;
+use super::super::concurrent::{Declared, Name};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut, Range};
@@ -28,6 +30,52 @@ use core::slice;
 ///
 /// A handle, without access to the columns: loops declare what they [read](crate::loops::ConcurrentLoop::reads) and
 /// [write](crate::loops::ConcurrentLoop::writes).
+///
+/// It cannot be used in another scope, which would not know what the loops of this one access:
+/// ```compile_fail,E0521
+/// # use tautline_core::{loops::Columns, port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let (mut data, mut kept) = ([0; 8], None);
+///     _ = cx.concurrent(|loops| kept = Some(loops.columns("data", &mut data, 1)));
+/// }
+/// ```
+/// The items are borrowed as long as the loops may run:
+/// ```compile_fail,E0499
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let mut data = [0; 8];
+///     _ = cx.concurrent(|loops| {
+///         let one = loops.columns("one", &mut data, 1);
+///         let two = loops.columns("two", &mut data, 1);
+///     });
+/// }
+/// ```
+/// A view does not outlive its iteration:
+/// ```compile_fail
+/// # use std::sync::Mutex;
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let (mut data, kept) = ([0; 8], Mutex::new(None));
+///     _ = cx.concurrent(|loops| {
+///         let data = loops.columns("data", &mut data, 1);
+///         let each = loops.par_for(0..8).writes(&data, |c| c..c + 1);
+///         each.run(|_, (view,)| *kept.lock().unwrap() = Some(view));
+///     });
+/// }
+/// ```
+/// Without these errors it compiles:
+/// ```
+/// # use std::sync::Mutex;
+/// # use tautline_core::{port::Host, task::Cx};
+/// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+///     let (mut data, kept) = ([0; 8], Mutex::new(None));
+///     _ = cx.concurrent(|loops| {
+///         let data = loops.columns("data", &mut data, 1);
+///         let each = loops.par_for(0..8).writes(&data, |c| c..c + 1);
+///         each.run(|c, (view,)| *kept.lock().unwrap() = Some(view[c][0]));
+///     });
+/// }
+/// ```
 pub struct Columns<'s, T> {
     base: *mut T,
     count: usize,
@@ -111,14 +159,22 @@ impl<'s> Arrays<'s> {
     }
 }
 
-/// The exclusive right to run one position of a loop: no other position that conflicts with it is run before it ends.
+/// An iteration that runs. Made by `Run::run` only, whose caller excludes other accesses to what the iteration accesses.
 #[derive(Debug)]
 pub struct Granted<'g> {
-    /// The iteration.
     index: usize,
     /// Its place in the declarations.
     at: usize,
     of: &'g Name,
+    declared: &'g [Declared],
+}
+
+impl Granted<'_> {
+    /// Returns the columns of the array that was declared as the `access`th.
+    #[inline]
+    fn columns(&self, access: usize) -> Range<usize> {
+        self.declared[access].columns(self.at)
+    }
 }
 
 /// The columns that an iteration reads; `view[c]` is column `c` of the array.
