@@ -29,7 +29,8 @@ fn random_loop(random: &mut Random, number: usize) -> Declaration {
     let len = random.below(12) as usize;
     let shifts: Vec<usize> = (0..3).map(|_| random.below(70) as usize).collect();
     let uses: Vec<u64> = (0..3).map(|_| random.below(8)).collect();
-    let width = 1 + random.below(if random.below(4) == 0 { 70 } else { 4 }) as usize;
+    let widest = if random.below(4) == 0 { 70 } else { 4 };
+    let width = 1 + random.below(widest) as usize;
     let near = |at: usize, access: usize, width: usize| match uses[access] {
         0..3 => 0..0,
         _ => (at + shifts[access]).min(COLUMNS)..(at + shifts[access] + width).min(COLUMNS),
