@@ -147,41 +147,52 @@ fn of_loop(
     for access in declared.iter().filter(|access| !access.is_write) {
         let array = arrays[access.array];
         let uses = all[access.array].get_or_insert_with(|| Uses::new(array.count));
-        // How many of the first columns are written.
-        let is_written = |users: &Users| usize::from(*users != Users::None);
-        let mut written = alloc::vec![0; array.count + 1];
-        for column in 0..array.count {
-            written[column + 1] = written[column] + is_written(&uses.writers[column]);
-        }
-        // At its first column, how many wide reads begin; behind its last one, how many end.
-        let mut wide = alloc::vec![0isize; array.count + 1];
-        for position in 0..this.len() {
-            let touch = touch(this, access, position);
-            let Range { start, end } = touch.columns;
-            if written[start] < written[end] {
-                return Err(reads_what_it_writes(this, touch, uses, array));
-            }
-            if end - start > FEW {
-                wide[start] += 1;
-                wide[end] -= 1;
-                continue;
-            }
-            for readers in &mut uses.readers[start..end] {
-                *readers = match *readers {
-                    Users::None => Users::One(position),
-                    _ => Users::Several,
-                };
-            }
-        }
-        let mut open = 0;
-        for (readers, change) in uses.readers.iter_mut().zip(wide) {
-            open += change;
-            if open > 0 {
-                *readers = Users::Several;
-            }
-        }
+        add_reads(this, access, array, uses)?;
     }
     Ok(all)
+}
+
+/// Adds the columns that a loop reads to `uses`, which has all those of the array that it writes.
+fn add_reads(
+    this: &Outline,
+    access: &Declared,
+    array: Array,
+    uses: &mut Uses,
+) -> Result<(), LoopConflict> {
+    // How many of the first columns are written.
+    let is_written = |users: &Users| usize::from(*users != Users::None);
+    let mut written = alloc::vec![0; array.count + 1];
+    for column in 0..array.count {
+        written[column + 1] = written[column] + is_written(&uses.writers[column]);
+    }
+    // At its first column, how many wide reads begin; behind its last one, how many end.
+    let mut wide = alloc::vec![0isize; array.count + 1];
+    for position in 0..this.len() {
+        let touch = touch(this, access, position);
+        let Range { start, end } = touch.columns;
+        if written[start] < written[end] {
+            return Err(reads_what_it_writes(this, touch, uses, array));
+        }
+        if end - start > FEW {
+            wide[start] += 1;
+            wide[end] -= 1;
+            continue;
+        }
+        for readers in &mut uses.readers[start..end] {
+            *readers = match *readers {
+                Users::None => Users::One(position),
+                _ => Users::Several,
+            };
+        }
+    }
+    let mut open = 0;
+    for (readers, change) in uses.readers.iter_mut().zip(wide) {
+        open += change;
+        if open > 0 {
+            *readers = Users::Several;
+        }
+    }
+    Ok(())
 }
 
 fn reads_what_it_writes(this: &Outline, touch: Touch, uses: &Uses, array: Array) -> LoopConflict {

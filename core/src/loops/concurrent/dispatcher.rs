@@ -10,7 +10,7 @@
 //!   it helps the others, as in fill.
 //!
 //! A loop is divided by its policy as if it ran alone on its workers: all of them in fill, its share in partition. The shares are
-//! computed anew when a loop begins or ends, and each time that twice as many blocks of one were timed. The unit of TAPER is a block of iterations, as in single loops: chunks are doubled until one lasts as long as a block should.
+//! computed again when a loop begins or ends, and each time that twice as many blocks of one were timed. The unit of TAPER is a block of iterations, as in single loops: chunks are doubled until one lasts as long as a block should.
 //!
 //! The positions of a loop become available when the loops have ended that it comes after, and the single positions of earlier
 //! loops that a position depends on.
@@ -209,7 +209,8 @@ impl Dispatcher {
     /// Records that a chunk was run, and the times of its blocks. Returns how many more workers are to join.
     pub fn complete(&mut self, chunk: &Dispatched, times: &Summary) -> u32 {
         let of = chunk.of;
-        self.loops[of].complete(chunk, times, self.block_ns);
+        let positions = chunk.positions.len();
+        self.loops[of].complete(positions, chunk.block, times, self.block_ns);
         self.rank(of);
         if self.loops[of].is_due() {
             self.allocate();
@@ -286,7 +287,7 @@ impl Dispatcher {
         self.order.sort_by_key(|at| (Reverse(loops[*at].lag), *at));
     }
 
-    /// Divides the workers anew: loops have begun or ended, or twice as many blocks of one were timed.
+    /// Divides the workers again: loops have begun or ended, or twice as many blocks of one were timed.
     fn allocate(&mut self) {
         if self.sharing == Sharing::Fill {
             return;

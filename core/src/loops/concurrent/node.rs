@@ -1,6 +1,5 @@
 //! One of several loops: what of it may be taken, and what is known of its times.
 
-use super::dispatcher::Dispatched;
 use crate::taper::{Estimate, Instance, Overhead, Policy, Q16, Summary};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -35,7 +34,7 @@ pub(super) struct Node {
     running: usize,
     pub(super) chunks: usize,
     times: Summary,
-    /// The number of timed blocks at which the workers are divided anew.
+    /// The number of timed blocks at which the workers are divided again.
     due: u64,
     pub(super) estimate: Estimate,
     pub(super) lag: Q16,
@@ -137,7 +136,7 @@ impl Node {
         self.len - self.taken
     }
 
-    /// Returns the blocks of so many positions.
+    /// Returns the number of blocks of this number of positions.
     pub(super) fn blocks(&self, positions: usize) -> u64 {
         positions.div_ceil(self.block.max(1)) as u64
     }
@@ -196,18 +195,24 @@ impl Node {
             .min(most.max(self.block))
     }
 
-    /// Records that a chunk was run, and the times of its blocks, which are to last `block_ns` at least.
-    pub(super) fn complete(&mut self, chunk: &Dispatched, times: &Summary, block_ns: u64) {
-        self.done += chunk.positions.len();
+    /// Records that `positions` positions were run, and the times of their blocks of `block`, which are to last `block_ns` at
+    /// least.
+    pub(super) fn complete(
+        &mut self,
+        positions: usize,
+        block: usize,
+        times: &Summary,
+        block_ns: u64,
+    ) {
+        self.done += positions;
         self.running -= 1;
         if self.block == 0 && times.count() > 0 {
-            let is_long = times.mean_ns() >= Some(Q16::whole(block_ns));
-            match is_long {
-                true => self.block = chunk.block,
-                false => self.tried = self.tried.max(chunk.block.saturating_mul(2)),
+            match times.mean_ns() >= Some(Q16::whole(block_ns)) {
+                true => self.block = block,
+                false => self.tried = self.tried.max(block.saturating_mul(2)),
             }
         }
-        if self.block == chunk.block {
+        if self.block == block {
             self.times.merge(times);
             self.estimate = self.times.estimate();
         }

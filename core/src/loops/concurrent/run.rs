@@ -52,7 +52,7 @@ pub(super) fn run<P: Host>(
     Ok(loops.outlines().iter().enumerate().map(report).collect())
 }
 
-/// Lets so many workers join.
+/// Lets `count` workers join.
 fn join<'s, P: Host>(cx: &mut Cx<'s, '_, P>, loops: &'s Checked<'_>, count: u32) {
     for _ in 0..count {
         cx.spawn(move |cx| serve(cx, loops));

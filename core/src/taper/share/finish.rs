@@ -114,6 +114,14 @@ impl Estimate {
 }
 
 /// When a loop ends, by its parts in nanoseconds.
+///
+/// ```
+/// # use tautline_core::taper::{FinishTime, Q16};
+/// // What a machine without shared memory adds: data that changes its owner, and messages along the edges of the data flow.
+/// let computed = FinishTime { compute: Q16::whole(1000), ..FinishTime::default() };
+/// let total = FinishTime { setup: Q16::whole(30), comm: Q16::whole(20), ..computed }.total();
+/// assert_eq!(total, Q16::whole(1050));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FinishTime {
     /// Until its data is where its processors are.
