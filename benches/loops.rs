@@ -8,6 +8,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
+use tautline::loops::Sharing;
 use tautline::prelude::*;
 
 /// A chain of `n` dependent steps, which no compiler shortens.
@@ -182,12 +183,47 @@ fn loops(c: &mut Criterion) {
     }
 }
 
+/// An irregular loop and a regular one of about the same work: with a barrier between them, and at a time.
+fn pairs(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let irregular = |i: usize| _ = black_box(steps(100 * geometric(i)));
+    let regular = |_: usize| _ = black_box(steps(100 * 256));
+    for len in [16, 32, 256] {
+        let mut group = c.benchmark_group(format!("loops/pair{len}"));
+        group.bench_function("barrier", |b| {
+            b.iter(|| {
+                runtime.run(|cx| {
+                    cx.par_for(0..len, irregular);
+                    cx.par_for(0..len, regular);
+                });
+            });
+        });
+        for (name, sharing) in [
+            ("fill", Sharing::Fill),
+            ("partition", Sharing::Partition),
+        ] {
+            group.bench_function(name, |b| {
+                b.iter(|| {
+                    runtime.run(|cx| {
+                        cx.concurrent(|loops| {
+                            loops.share_by(sharing);
+                            loops.par_for(0..len).for_each(irregular);
+                            loops.par_for(0..len).for_each(regular);
+                        })
+                    })
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = loops, iteration, sorts
+    targets = loops, pairs, iteration, sorts
 }
 criterion_main!(benches);

@@ -5,6 +5,7 @@
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
 //! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
 //! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices and vectors, and what they compute |
+//! | [`Cx::concurrent`](crate::task::Cx::concurrent), [`LoopScope`] | several loops that run at a time, one after another, or pipelined |
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
@@ -26,6 +27,7 @@
 
 mod body;
 mod builder;
+mod concurrent;
 mod instance;
 mod par;
 mod plan;
@@ -34,8 +36,14 @@ mod raw;
 mod settings;
 
 pub use builder::Loop;
+pub use concurrent::{
+    ConcurrentLoop, Dispatched, Dispatcher, LoopConflict, LoopId, LoopScope, Sharing,
+};
 pub use par::{Chunked, IntoPar, Par, WithCx};
-pub use raw::{Indexed, Source, TileMut};
+pub use raw::{
+    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, TileMut,
+    Writes,
+};
 pub use settings::{Report, Schedule};
 
 use crate::port::Host;

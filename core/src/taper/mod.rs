@@ -8,6 +8,7 @@
 //! | [`CostFunction`], [`Sites`] | the times of earlier executions, by call site |
 //! | [`Claim`] | the shared counter from which threads take the chunks |
 //! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
+//! | [`Allocator`], [`Demand`] | processors for several loops at a time; when a loop ends |
 //! | [`Division`] | static divisions: blocked, cyclic, random |
 //!
 //! # Algorithm
@@ -22,6 +23,7 @@ mod division;
 mod fixed;
 mod lag;
 mod policy;
+mod share;
 mod summary;
 
 pub use claim::Claim;
@@ -30,4 +32,5 @@ pub use division::{Division, Share, blocked};
 pub use fixed::Q16;
 pub use lag::{Fill, Lag};
 pub use policy::{DryRun, Instance, Overhead, Policy, Taper};
+pub use share::{Allocation, Allocator, Demand, FinishTime};
 pub use summary::{CV_START, Estimate, SAMPLES_MIN, Summary};

@@ -6,6 +6,7 @@
 //! | [`Source`], [`Driven`] | what is iterated over; a source and a consumer as the body of a loop |
 //! | `slice`, `tile`, `owned` | disjoint parts of a mutable slice; tiles of a grid; items moved out of a vector |
 //! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
+//! | `columns` | arrays that several loops share, with the columns that each declares |
 //! | `output` | a vector that is written in place |
 //!
 //! # Algorithm
@@ -23,6 +24,7 @@
 //! claims that it receives, unchanged.
 
 mod blocks;
+mod columns;
 mod output;
 mod owned;
 mod slice;
@@ -30,6 +32,8 @@ mod tile;
 mod zip;
 
 pub(super) use blocks::{Blocks, Fold};
+pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
+pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
 pub(super) use output::collect;
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};
