@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
-use crate::taper::{Claim, Estimate, Site, Summary};
+use crate::taper::{Claim, Estimate, Site, Summary, Trail};
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
@@ -36,12 +36,13 @@ where
 {
     let parts = cx.pool().wanted().min(len).max(1);
     let is_kept = settings.schedule.is_cached() && parts > 1 && len / KEPT >= parts;
-    let key = settings.key().filter(|_| is_kept);
-    let mut site = key.and_then(|key| cx.sites().get(key));
+    let (around, id) = (cx.trail(), settings.id());
+    let mut site = is_kept.then(|| cx.sites().get(around.key(id))).flatten();
     if let Some(site) = &mut site {
         site.cost.prepare(len as u64);
     }
-    let instance = Instance::new(len, parts, settings, site.as_deref(), body);
+    let trail = around.enter(id);
+    let instance = Instance::new(len, parts, settings, site.as_deref(), trail, body);
     let part = instance.run(cx, parts);
     let mut report = instance.report(settings);
     if let Some(site) = &mut site {
@@ -60,6 +61,8 @@ struct Instance<'l, B> {
     body: &'l B,
     claim: Claim,
     plan: Plan<'l>,
+    /// This loop and those around it.
+    trail: Trail,
     /// Where the samples of this execution are kept.
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
@@ -83,6 +86,7 @@ impl<'l, B> Instance<'l, B> {
         parts: usize,
         settings: &Settings,
         site: Option<&'l Site>,
+        trail: Trail,
         body: &'l B,
     ) -> Self {
         let cost = site.map(|site| &site.cost);
@@ -95,6 +99,7 @@ impl<'l, B> Instance<'l, B> {
             claim: Claim::new(0..len),
             site: site.filter(is_measured),
             plan,
+            trail,
             block: AtomicUsize::new(block),
             progress: Lock::new(Progress::default()),
             is_stopped: AtomicBool::new(false),
@@ -107,7 +112,7 @@ impl<'l, B> Instance<'l, B> {
         B: Body<'s, 'e, P>,
     {
         match parts {
-            1 => self.part(cx),
+            1 => cx.in_loops(self.trail, |cx| self.part(cx)),
             _ => {
                 let stolen = parts / 2;
                 let (kept, stolen) =

@@ -63,7 +63,9 @@ impl Schedule {
 pub(super) struct Settings {
     pub(super) schedule: Schedule,
     pub(super) name: Option<&'static str>,
-    site: Option<&'static Location<'static>>,
+    site: &'static Location<'static>,
+    /// The number of this loop among those of one call.
+    pass: u8,
 }
 
 impl Settings {
@@ -73,25 +75,21 @@ impl Settings {
         Self {
             schedule: Schedule::Auto,
             name: None,
-            site: Some(Location::caller()),
+            site: Location::caller(),
+            pass: 1,
         }
     }
 
-    /// Returns the defaults for a loop that learns nothing from its earlier executions.
-    pub(super) const fn anonymous() -> Self {
-        Self {
-            schedule: Schedule::Auto,
-            name: None,
-            site: None,
-        }
+    /// Returns the same settings for another loop of the same call.
+    pub(super) fn pass(self, pass: u8) -> Self {
+        Self { pass, ..self }
     }
 
-    /// Returns the key of the times of this loop, if they are kept: its call site and its name. Two loops with one key only
-    /// predict worse.
-    pub(super) fn key(&self) -> Option<usize> {
-        let site = core::ptr::from_ref(self.site?).addr();
+    /// Identifies the loop in the program, by its call site and its name. Two loops with one number only predict worse.
+    pub(super) fn id(&self) -> usize {
+        let site = core::ptr::from_ref(self.site).addr();
         let name = self.name.map_or(0, |name| name.as_ptr().addr());
-        Some(site ^ name.rotate_left(17))
+        site ^ name.rotate_left(17) ^ usize::from(self.pass).rotate_right(8)
     }
 }
 

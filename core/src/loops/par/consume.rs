@@ -25,7 +25,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     /// # Panics
     /// With a panic of `f`.
     pub fn for_each(self, f: impl Fn(S::Item) + Sync) {
-        Driven::run(self.cx, self.source, Each(f));
+        Driven::run(self.cx, &self.settings, self.source, Each(f));
     }
 
     /// Folds items into values that begin with what `identity` returns, and combines these values. How many there are is not
@@ -216,7 +216,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     where
         S::Item: Send,
     {
-        Driven::run(self.cx, self.source, Find(f))
+        Driven::run(self.cx, &self.settings, self.source, Find(f))
     }
 
     /// Returns a vector of the items, in the order of the source.
@@ -236,9 +236,9 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         S::Item: Send,
     {
         if S::IS_INDEXED {
-            collect(self.cx, self.source)
+            collect(self.cx, &self.settings, self.source)
         } else {
-            let pieces = Driven::run(self.cx, self.source, Pieces(PhantomData));
+            let pieces = Driven::run(self.cx, &self.settings, self.source, Pieces(PhantomData));
             concatenate(pieces)
         }
     }

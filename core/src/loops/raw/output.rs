@@ -5,6 +5,7 @@
 //! records which places it has written: if the loop is cut short, what lies between them is closed up, and if it panics, they
 //! are dropped.
 
+use super::super::settings::Settings;
 use super::{Consumer, Driven, SliceMut, Source, Zip};
 use crate::port::Host;
 use crate::task::Cx;
@@ -16,6 +17,7 @@ use core::ptr;
 /// Returns the items of `source` in the order of their indices. Items are missing only if the loop was cancelled.
 pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
+    settings: &Settings,
     source: S,
 ) -> Vec<S::Item> {
     let len = source.len();
@@ -24,7 +26,7 @@ pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     let writer = Writer {
         base: places.base().cast(),
     };
-    let runs = Driven::run(cx, Zip::new(places, source), writer).into_runs();
+    let runs = Driven::run(cx, settings, Zip::new(places, source), writer).into_runs();
     let base: *mut S::Item = memory.as_mut_ptr();
     let mut len = 0;
     for run in runs {
