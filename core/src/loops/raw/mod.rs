@@ -129,7 +129,7 @@ impl<S: Source, C> Driven<S, C> {
         C: Consumer<'s, 'e, P, S::Item>,
     {
         let len = source.len();
-        super::engine(cx, len, settings, &Self { source, consumer }).0
+        super::engine(cx, len, settings, &Self { source, consumer })
     }
 }
 
