@@ -75,7 +75,10 @@ fn a_trail_has_the_three_innermost_loops() {
         [a, c, b, d],
     ] {
         assert_ne!(trail(&[a, b, c, d]), trail(&other));
-        assert_ne!(trail(&[a, b, c, d]).key(site(9)), trail(&other).key(site(9)));
+        assert_ne!(
+            trail(&[a, b, c, d]).key(site(9)),
+            trail(&other).key(site(9))
+        );
     }
     // Recursion distinguishes the outermost three calls.
     let depths: Vec<_> = (0..6).map(|depth| trail(&vec![a; depth])).collect();
@@ -174,9 +177,7 @@ fn iterators_learn_from_their_earlier_executions() {
             assert_eq!(sum, 399 * 200);
             let even = cx.par(0..400usize).filter(|i| i % 2 == 0).named(name);
             assert_eq!(even.map(|_| spend(3000)).collect().len(), 200);
-            cx.par(&mut numbers)
-                .named(name)
-                .for_each(|_| spend(3000));
+            cx.par(&mut numbers).named(name).for_each(|_| spend(3000));
             reads() - before
         };
         let measured = [(); 3].map(|()| execute("rows"));

@@ -65,6 +65,11 @@ impl<P: Host> Cx<'_, '_, P> {
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     #[track_caller]
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
-        engine(self, range.len(), &Settings::here(), &builder::from(range.start, body));
+        engine(
+            self,
+            range.len(),
+            &Settings::here(),
+            &builder::from(range.start, body),
+        );
     }
 }

@@ -101,7 +101,9 @@ impl Settings {
 fn hash(text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_ne_bytes(*word));
-    let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let rest = rest
+        .iter()
+        .fold(0, |word, byte| word << 8 | u64::from(*byte));
     mix(words.fold(text.len() as u64, mix), rest)
 }
 

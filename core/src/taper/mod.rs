@@ -25,9 +25,7 @@ mod policy;
 mod summary;
 
 pub use claim::Claim;
-pub use cost::{
-    Class, Coherence, CostFunction, Samples, Site, Sites, Slot, Trail, is_admitted,
-};
+pub use cost::{Class, Coherence, CostFunction, Samples, Site, Sites, Slot, Trail, is_admitted};
 pub use division::{Division, Share, blocked};
 pub use fixed::Q16;
 pub use lag::{Fill, Lag};

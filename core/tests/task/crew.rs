@@ -253,11 +253,7 @@ pub(crate) fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> 
 }
 
 /// As [`within`], with this crew.
-pub(crate) fn within_crew<R>(
-    crew: Crew,
-    workers: usize,
-    body: impl FnOnce(&Pool<Crew>) -> R,
-) -> R {
+pub(crate) fn within_crew<R>(crew: Crew, workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
     let pool = &Pool::new(crew, workers);
     thread::scope(|threads| {
         let _closing = Closing(pool);

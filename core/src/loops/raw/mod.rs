@@ -30,7 +30,7 @@ mod tile;
 mod zip;
 
 pub(super) use blocks::{Blocks, Fold};
-pub(super) use output::collect;
+pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::TileMut;
