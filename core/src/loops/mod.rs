@@ -20,7 +20,8 @@
 //! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
 //! more than about one part in a hundred.
 //!
-//! The times of blocks are kept by call site, in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
+//! The times of blocks are kept by call site, name and the three innermost enclosing loops ([`taper::Trail`](crate::taper::Trail)),
+//! in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
 //! second execution on, chunks have equal *predicted work* (spec 2.11), and only one execution in eight is timed after the
 //! third. A call site that another execution uses at the time runs as the first time.
 #![deny(unsafe_code)]
@@ -72,9 +73,11 @@ impl<P: Host> Cx<'_, '_, P> {
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     #[track_caller]
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
-        let from = range.start;
-        let body =
-            |indices: Range<usize>| (from + indices.start..from + indices.end).for_each(&body);
-        engine(self, range.len(), &Settings::here(), &body);
+        engine(
+            self,
+            range.len(),
+            &Settings::here(),
+            &builder::from(range.start, body),
+        );
     }
 }

@@ -34,7 +34,7 @@ mod zip;
 pub(super) use blocks::{Blocks, Fold};
 pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
 pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
-pub(super) use output::collect;
+pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::TileMut;
@@ -123,12 +123,17 @@ pub(crate) struct Driven<S, C> {
 
 impl<S: Source, C> Driven<S, C> {
     /// Runs the loop over all indices of `source`. Returns what its parts have accumulated.
-    pub(crate) fn run<'s, 'e, P: Host>(cx: &mut Cx<'s, 'e, P>, source: S, consumer: C) -> C::Part
+    pub(crate) fn run<'s, 'e, P: Host>(
+        cx: &mut Cx<'s, 'e, P>,
+        settings: &Settings,
+        source: S,
+        consumer: C,
+    ) -> C::Part
     where
         C: Consumer<'s, 'e, P, S::Item>,
     {
         let len = source.len();
-        super::engine(cx, len, &Settings::anonymous(), &Self { source, consumer }).0
+        super::engine(cx, len, settings, &Self { source, consumer })
     }
 }
 
