@@ -1,5 +1,6 @@
 //! The iterations of a rank that have not begun.
 
+use super::Predict;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -40,6 +41,41 @@ impl Stock {
                 let mut others = parts[..at].iter().chain(&self.parts);
                 part.start < part.end && part.end <= n && others.all(|other| apart(part, other))
             })
+    }
+
+    /// Returns the predicted work of the iterations.
+    pub fn work(&self, predict: &impl Predict) -> u64 {
+        let work = |part: &Range<u64>| predict.work(part.clone());
+        self.parts.iter().map(work).fold(0, u64::saturating_add)
+    }
+
+    /// Returns how many iterations from the front come closest to the work `most`.
+    pub fn fit_front(&self, most: u64, predict: &impl Predict) -> u64 {
+        let fit = |part: &Range<u64>, before| predict.fit(part.clone(), before, most);
+        Self::fit(self.parts.iter(), fit, predict)
+    }
+
+    /// Returns how many iterations from the back come closest to the work `most`.
+    pub fn fit_back(&self, most: u64, predict: &impl Predict) -> u64 {
+        let fit = |part: &Range<u64>, before| predict.fit_back(part.clone(), before, most);
+        Self::fit(self.parts.iter().rev(), fit, predict)
+    }
+
+    fn fit<'a>(
+        parts: impl Iterator<Item = &'a Range<u64>>,
+        fit: impl Fn(&Range<u64>, u64) -> u64,
+        predict: &impl Predict,
+    ) -> u64 {
+        let (mut count, mut before) = (0, 0_u64);
+        for part in parts {
+            let fitting = fit(part, before);
+            count += fitting;
+            if fitting < part.end - part.start {
+                break;
+            }
+            before = before.saturating_add(predict.work(part.clone()));
+        }
+        count
     }
 
     /// Adds iterations behind those of the stock.

@@ -5,10 +5,15 @@ use super::driver::Random;
 use std::mem;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Account, Actions, Conditions, Deferred, Notice, Refusal};
+use tautline_core::defer::{
+    Account, Actions, Conditions, Deferred, Geometry, Move, Notice, Refusal,
+};
+
+const GEOMETRIES: [Geometry; 2] = [Geometry::Contiguous, Geometry::Free];
 
 /// A loop at all ranks, which is executed again and again. Chunks end, and messages arrive, in any order.
 struct World {
+    n: u64,
     ranks: Vec<Deferred>,
     /// Messages under way: from, to, the message.
     mail: Vec<(Rank, Rank, Notice)>,
@@ -53,6 +58,7 @@ impl World {
     fn new(n: u64, p: u32, conditions: Conditions) -> Self {
         let machine = |rank| Deferred::new(Rank(rank), n, p, conditions);
         let mut world = Self {
+            n,
             ranks: (0..p).map(machine).collect(),
             mail: Vec::new(),
             busy: Vec::new(),
@@ -81,22 +87,22 @@ impl World {
     /// Executes a block in the next instance of its rank.
     fn execute(&mut self, at: usize, cost: &dyn Fn(u64, u64) -> u64) {
         let here = self.busy.swap_remove(at);
-        let (block, instance) = (
-            self.ranks[here.index()].block(),
-            self.ranks[here.index()].instance(),
-        );
-        let n = self.ranks.last().map_or(0, |last| last.block().end);
+        let machine = &self.ranks[here.index()];
+        let instance = machine.instance();
+        let iterations: Vec<u64> = machine.parts().iter().cloned().flatten().collect();
+        let n = self.n;
         let number = instance as usize;
         if self.executed.len() <= number {
             self.executed.resize(number + 1, Vec::new());
         }
         let executed = &mut self.executed[number];
         executed.resize(executed.len().max(n as usize), false);
-        for iteration in block.clone() {
+        for &iteration in &iterations {
             let done = mem::replace(&mut executed[iteration as usize], true);
             assert!(!done, "{iteration} twice in instance {instance}");
         }
-        let times: Vec<u64> = block.map(|iteration| cost(instance, iteration)).collect();
+        let cost = |&iteration: &u64| cost(instance, iteration);
+        let times: Vec<u64> = iterations.iter().map(cost).collect();
         self.step(here, |machine, step| machine.free(&times, step));
     }
 
@@ -126,7 +132,7 @@ impl World {
 
     /// Returns the efficiency of the present division at these costs.
     fn efficiency(&self, cost: impl Fn(u64) -> u64) -> f64 {
-        let work = |rank: &Deferred| rank.block().map(&cost).sum::<u64>();
+        let work = |rank: &Deferred| rank.parts().iter().cloned().flatten().map(&cost).sum::<u64>();
         let works: Vec<u64> = self.ranks.iter().map(work).collect();
         let most = *works.iter().max().expect("there are ranks");
         works.iter().sum::<u64>() as f64 / (most as f64 * works.len() as f64)
@@ -160,6 +166,7 @@ fn each_iteration_has_one_executor_in_each_instance() {
         let conditions = Conditions {
             coherence: 0,
             capacity: 1 + random.below(20),
+            geometry: GEOMETRIES[seed as usize % 2],
             ..Conditions::default()
         };
         let mut world = World::new(n, p as u32, conditions);
@@ -285,7 +292,7 @@ fn garbled_notices_are_refused() {
         plan,
     };
     let account = |sections: usize, same| Account {
-        sections: vec![1; sections],
+        sections: vec![(1, 1); sections],
         same,
         all: 5,
         is_ready: true,
@@ -323,7 +330,19 @@ fn garbled_notices_are_refused() {
     refuse(&machine, 2, next(1, false, None), Refusal::Path);
     refuse(&machine, 0, next(2, false, None), Refusal::Range);
     refuse(&machine, 0, next(1, true, None), Refusal::Unasked);
-    for plan in [vec![], vec![0, 10, 20, 30, 41], vec![0, 20, 10, 30, 40]] {
-        refuse(&machine, 0, next(1, false, Some(plan)), Refusal::Range);
+    let names = |rank| Refusal::Names(Rank(rank));
+    for (from, to, part, why) in [
+        (1, 1, 10..11, names(1)),
+        (4, 1, 10..11, names(4)),
+        (1, 4, 10..11, names(4)),
+        (0, 3, 0..1, names(0)),
+        (1, 0, 10..10, Refusal::Range),
+        (0, 1, 40..41, Refusal::Range),
+        (1, 0, 9..11, Refusal::Iterations),
+        (2, 1, 10..11, Refusal::Iterations),
+    ] {
+        let (from, to) = (Rank(from), Rank(to));
+        let plan = vec![Move { from, to, part }];
+        refuse(&machine, 0, next(1, false, Some(plan)), why);
     }
 }

@@ -11,6 +11,10 @@
 //! message up and one down an edge. A token of an old epoch counts for the present one (003:395). What a token carries are sums
 //! since the beginning, not differences: messages may overtake each other.
 //!
+//! # Prediction
+//! The cached variants (003:534-548; spec 2.11) have chunks of equal predicted work, and level predicted work between ranks. See
+//! `root`.
+//!
 //! The iterations' data travels with [`Message::Data`], in the same envelope; what it consists of is the driver's business.
 //!
 //! # Proved
@@ -23,29 +27,24 @@ mod root;
 
 pub use message::{Epoch, Message, Order, Progress};
 
-use super::{Actions, Refusal, Refused, Stock};
+use super::phase::Phase;
+use super::{Actions, Count, Predict, Refusal, Refused, Stock};
 use crate::collective::Branch;
 use crate::id::Rank;
-use crate::taper::{Estimate, Instance, Policy, Summary, blocked};
+use crate::taper::{Instance, Policy, Summary, blocked};
 use alloc::vec::Vec;
 use core::ops::Range;
 use gather::Gather;
 use root::Root;
 
-/// The phase of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Phase {
-    New,
-    Busy,
-    Waiting,
-    Ended,
-}
-
 /// One rank's part in a self-scheduled loop: it executes chunks, combines the tokens of its subtree, and at rank 0 ends epochs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Epochs {
+pub struct Epochs<W = Count> {
     branch: Branch,
     n: u64,
+    predict: W,
+    /// The work of all iterations.
+    whole: u64,
     p: u32,
     phase: Phase,
     /// Whether all iterations of the loop have begun.
@@ -65,24 +64,37 @@ impl Epochs {
     /// # Panics
     /// If `here` is not one of the ranks.
     pub fn new(here: Rank, instance: Instance, policy: Policy) -> Self {
+        Self::predicted(here, instance, policy, Count)
+    }
+}
+
+impl<W: Predict> Epochs<W> {
+    /// Creates the machine of the cached variant of the policy, which schedules predicted work. All ranks give the same
+    /// prediction.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn predicted(here: Rank, instance: Instance, policy: Policy, predict: W) -> Self {
         let (n, p) = (instance.n(), instance.p());
+        let whole = predict.work(0..n);
         let branch = Branch::new(here, p, 2);
         let size = 1 + branch.sizes().sum::<usize>() as u32;
         let share = |rank| blocked(rank, n, p);
-        let len = |rank| share(rank).end - share(rank).start;
-        let root = Root::new(policy, instance);
+        let root = Root::new(policy, instance, whole, predict.estimate());
         Self {
             n,
             p,
             phase: Phase::New,
             is_over: false,
             epoch: 0,
-            chunk: root.chunk(n, Estimate::START),
+            chunk: root.first(),
             stock: Stock::new(share(here.0)),
             own: Progress::default(),
-            gather: Gather::new(here.0..here.0 + size, len),
+            gather: Gather::new(here.0..here.0 + size, |rank| predict.work(share(rank))),
             root: branch.parent().is_none().then_some(root),
             branch,
+            whole,
+            predict,
         }
     }
 
@@ -91,7 +103,7 @@ impl Epochs {
         self.epoch
     }
 
-    /// Returns the number of iterations of a chunk in this epoch.
+    /// Returns the work of a chunk in this epoch: the number of its iterations, unless another work is predicted.
     pub fn chunk(&self) -> u64 {
         self.chunk
     }
@@ -106,8 +118,7 @@ impl Epochs {
     /// # Panics
     /// If it has begun before.
     pub fn begin(&mut self, out: &mut impl Actions<Message>) {
-        assert_eq!(self.phase, Phase::New, "a rank begins a loop once");
-        self.phase = Phase::Waiting;
+        self.phase.begin();
         self.go_on(out);
     }
 
@@ -116,8 +127,7 @@ impl Epochs {
     /// # Panics
     /// If no chunk is being executed.
     pub fn free(&mut self, times: &Summary, out: &mut impl Actions<Message>) {
-        assert_eq!(self.phase, Phase::Busy, "a chunk must have begun");
-        self.phase = Phase::Waiting;
+        self.phase.free();
         self.own.times.merge(times);
         self.go_on(out);
     }
@@ -135,8 +145,10 @@ impl Epochs {
         let refused = |why| Refused { from, why };
         match message {
             Message::Tokens(tokens) => {
-                let child = self.child(from).ok_or(refused(Refusal::Path))?;
-                let checked = self.gather.check(&tokens, &child, self.epoch, self.n);
+                let child = children(&self.branch).find(|(child, _)| *child == from);
+                let (_, child) = child.ok_or(refused(Refusal::Path))?;
+                let bounds = (self.epoch, self.n, self.whole);
+                let checked = self.gather.check(&tokens, &child, bounds);
                 checked.map_err(refused)?;
                 for (rank, progress) in tokens {
                     self.gather.record(rank, progress);
@@ -182,8 +194,8 @@ impl Epochs {
             self.phase = Phase::Ended;
             return out.end();
         }
-        let len = self.chunk.min(self.stock.len());
-        if len > 0 {
+        if !self.stock.is_empty() {
+            let len = self.stock.fit_front(self.chunk, &self.predict).max(1);
             self.phase = Phase::Busy;
             self.own.chunks += 1;
             self.own.started += len;
@@ -193,7 +205,7 @@ impl Epochs {
         } else {
             self.own.hungry = self.epoch + 1;
         }
-        self.own.left = self.stock.len();
+        self.own.left = self.stock.work(&self.predict);
         self.own.epoch = self.epoch;
         self.gather.record(self.branch.here(), self.own);
         self.pass_on(out);
@@ -225,7 +237,7 @@ impl Epochs {
     /// Enters an epoch, and sends what the orders for this rank demand. A late message has orders only.
     fn enter(&mut self, epoch: Epoch, out: &mut impl Actions<Message>) {
         let is_new = epoch.number > self.epoch;
-        for (child, ranks) in self.children() {
+        for (child, ranks) in children(&self.branch) {
             let orders = epoch.orders.iter().copied();
             let below: Vec<_> = orders
                 .filter(|order| ranks.contains(&order.donor.0))
@@ -240,8 +252,12 @@ impl Epochs {
         }
         for order in &epoch.orders {
             let is_mine = order.donor == self.branch.here();
-            if is_mine && !self.stock.is_empty() {
-                let parts = self.stock.take_back(order.amount);
+            let fitting = match is_mine {
+                true => self.stock.fit_back(order.amount, &self.predict),
+                false => 0,
+            };
+            if fitting > 0 {
+                let parts = self.stock.take_back(fitting);
                 out.send(order.receiver, Message::Data(parts));
             }
         }
@@ -259,7 +275,7 @@ impl Epochs {
     /// Ends the loop in the subtree: all iterations have begun.
     fn finish(&mut self, out: &mut impl Actions<Message>) {
         self.is_over = true;
-        for (child, _) in self.children() {
+        for (child, _) in children(&self.branch) {
             out.send(child, Message::End);
         }
         if self.phase == Phase::Waiting {
@@ -272,8 +288,8 @@ impl Epochs {
         if self.branch.parent() != Some(from) {
             return Err(Refusal::Path);
         }
-        let in_loop = |number| (1..=self.n).contains(&number);
-        if !in_loop(epoch.number) || !in_loop(epoch.chunk) {
+        let in_loop = |work| (1..=self.whole.max(1)).contains(&work);
+        if !(1..=self.n).contains(&epoch.number) || !in_loop(epoch.chunk) {
             return Err(Refusal::Range);
         }
         let subtree = self.gather.ranks();
@@ -290,18 +306,10 @@ impl Epochs {
         }
         Ok(())
     }
+}
 
-    /// Returns the children, each with the ranks of its subtree.
-    fn children(&self) -> impl Iterator<Item = (Rank, Range<u32>)> + use<> {
-        let children: Vec<Rank> = self.branch.children().collect();
-        let sizes: Vec<usize> = self.branch.sizes().collect();
-        let subtree = |(child, size): (Rank, usize)| (child, child.0..child.0 + size as u32);
-        children.into_iter().zip(sizes).map(subtree)
-    }
-
-    /// Returns the ranks of the subtree of `child`, if it is one.
-    fn child(&self, child: Rank) -> Option<Range<u32>> {
-        let mut children = self.children();
-        children.find(|(rank, _)| *rank == child).map(|(_, r)| r)
-    }
+/// Returns the children, each with the ranks of its subtree.
+fn children(branch: &Branch) -> impl Iterator<Item = (Rank, Range<u32>)> {
+    let subtree = |(child, size): (Rank, usize)| (child, child.0..child.0 + size as u32);
+    branch.children().zip(branch.sizes()).map(subtree)
 }

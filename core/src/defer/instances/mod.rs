@@ -1,30 +1,58 @@
 //! Deferred load balancing: what one instance of a loop measures decides which iterations move for later ones.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:550-649 (spec 2.12), for loops whose iterations form a line. Each rank owns a block; blocks stay contiguous, so iterations move
-//! along the lines of communication only. After its block a rank reports the work of its sections up the tree of ranks. The root
-//! moves the split points so that each rank has equal work (geometry c of the spec), if the loads differ by more than 3 % of the
-//! loop, and if what that gains exceeds the threshold and the cost of moving, which the next instances share.
+//! Lucco 1995, 003:550-649 (spec 2.12). Each rank begins with a block. After its iterations a rank reports the work of its sections up the tree of
+//! ranks. The root decides which iterations move, if the loads differ by more than 3 % of the loop, and if what that gains exceeds
+//! the threshold and the cost of moving, which the next instances share.
+//!
+//! | geometry | which iterations move |
+//! |---|---|
+//! | [`Geometry::Contiguous`] (c of the spec) | blocks stay contiguous: split points move, so iterations move along the lines of communication only |
+//! | [`Geometry::Free`] (b of the spec) | any, from the ranks with most work to those with least |
 //!
 //! - *Transfers span instances.* The donor sends the data and still executes these iterations. A rank that has all it is
 //!   to receive acknowledges that with its next report. The root announces with the end of an instance that all ranks have; then
 //!   all switch at the same instance. So each iteration has one executor in each instance.
-//! - *Bandwidth.* What crosses a split point is how far it moves: at most [`Conditions::capacity`] in one plan. There is one plan
+//! - *A plan an instance.* The next plan is announced with the switch to the one before, from what was measured until then: so no
+//!   plan is older than two instances when it takes effect.
+//! - *Bandwidth.* At most [`Conditions::capacity`] iterations cross a split point, or leave or reach a rank, in one plan. There is one plan
 //!   at a time, so nothing is reserved twice.
 //! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances, Σmin/Σmax of the times of each
 //!   iteration, is below [`Conditions::coherence`].
 
+mod pairs;
+mod parts;
 mod plan;
+mod profile;
+mod splits;
 
 use super::{Actions, Refusal, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
-use crate::taper::blocked;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::mem;
 use core::ops::Range;
-use plan::{SECTIONS, decide, section};
+use core::{mem, slice};
+use parts::{contains, dealt, insert, len, overlaps, remove};
+use plan::decide;
+use profile::{Profile, are_sections, sections};
+
+/// The iterations of a rank.
+type Owned = Vec<Range<u64>>;
+
+/// The strips of a rank where iterations may be anywhere. Neighbours are often long at the same time, so they begin at
+/// different ranks.
+const STRIPS: u32 = 64;
+
+/// Which iterations may move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Geometry {
+    /// Those at the ends of blocks: neighbours communicate.
+    #[default]
+    Contiguous,
+    /// Any: iterations do not communicate.
+    Free,
+}
 
 /// When a transfer is worth it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,20 +61,23 @@ pub struct Conditions {
     pub threshold: u32,
     /// The least coherence of successive instances, in thousandths.
     pub coherence: u32,
-    /// The iterations that may cross a split point in one plan.
+    /// The iterations that may cross a split point, or leave or reach a rank, in one plan.
     pub capacity: u64,
     /// The time to move an iteration; 0 if communication overlaps with computation.
     pub migrate_ns: u64,
+    /// Which iterations may move.
+    pub geometry: Geometry,
 }
 
 impl Default for Conditions {
-    /// 3 %, 0.8, no bound on the bandwidth, and overlap.
+    /// 3 %, 0.8, no bound on the bandwidth, overlap, and contiguous blocks.
     fn default() -> Self {
         Self {
             threshold: 30,
             coherence: 800,
             capacity: u64::MAX,
             migrate_ns: 0,
+            geometry: Geometry::default(),
         }
     }
 }
@@ -55,20 +86,14 @@ impl Default for Conditions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Account {
-    /// The work of the sections of its block, which have equally many iterations, give or take one.
-    pub sections: Vec<u64>,
+    /// The sections of its iterations, in order: how many iterations, and their work.
+    pub sections: Vec<(u64, u64)>,
     /// The sum over its iterations of the shorter time of this instance and the last.
     pub same: u64,
     /// The sum of the longer times.
     pub all: u64,
     /// Whether all iterations that it is to receive have arrived.
     pub is_ready: bool,
-}
-
-impl Account {
-    fn work(&self) -> u128 {
-        self.sections.iter().map(|work| u128::from(*work)).sum()
-    }
 }
 
 /// A message between the [`Deferred`]s of two ranks.
@@ -83,19 +108,31 @@ pub enum Notice {
         instance: u64,
         /// Whether the plan takes effect: all data has arrived.
         switch: bool,
-        /// A new plan: the bounds of all blocks.
-        plan: Option<Vec<u64>>,
+        /// A new plan: the moves that concern the subtree.
+        plan: Option<Vec<Move>>,
     },
     /// The data of these iterations, for the plan that was announced with this instance.
     Data(u64, Range<u64>),
 }
 
-/// Bounds of blocks that take effect once all data has arrived.
+/// Iterations that move.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+pub struct Move {
+    /// The rank that executes them so far.
+    pub from: Rank,
+    /// The rank that will execute them.
+    pub to: Rank,
+    /// The iterations.
+    pub part: Range<u64>,
+}
+
+/// Moves that take effect once all data has arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Plan {
     /// The instance with which it was announced.
     number: u64,
-    bounds: Vec<u64>,
+    moves: Vec<Move>,
 }
 
 /// One rank's part in a loop that is executed again and again.
@@ -103,14 +140,16 @@ struct Plan {
 pub struct Deferred {
     branch: Branch,
     conditions: Conditions,
+    n: u64,
+    p: u32,
     instance: u64,
-    /// The block of rank q is between bounds q and q + 1.
-    bounds: Vec<u64>,
+    /// By rank of the subtree, its iterations.
+    owned: Vec<Owned>,
     plan: Option<Plan>,
     /// Data that has arrived: its sender, plan and iterations.
     arrived: Vec<(Rank, u64, Range<u64>)>,
-    /// The times of the instance before, and its first iteration.
-    last: (u64, Vec<u64>),
+    /// The iterations of the instance before, and their times.
+    last: (Owned, Vec<u64>),
     is_busy: bool,
     own: Option<Account>,
     /// By child, the accounts of its subtree.
@@ -125,26 +164,37 @@ impl Deferred {
     pub fn new(here: Rank, n: u64, p: u32, conditions: Conditions) -> Self {
         let branch = Branch::new(here, p, 2);
         let children = branch.children().len();
+        let size = 1 + branch.sizes().sum::<usize>() as u32;
+        let begins = |rank| match conditions.geometry {
+            Geometry::Contiguous => dealt(rank, n, p, 1),
+            Geometry::Free => dealt(rank, n, p, STRIPS),
+        };
         Self {
+            owned: (here.0..here.0 + size).map(begins).collect(),
             branch,
             conditions,
+            n,
+            p,
             instance: 0,
-            bounds: (0..p)
-                .map(|rank| blocked(rank, n, p).start)
-                .chain([n])
-                .collect(),
             plan: None,
             arrived: Vec::new(),
-            last: (0, Vec::new()),
+            last: (Vec::new(), Vec::new()),
             is_busy: false,
             own: None,
             below: vec![None; children],
         }
     }
 
-    /// Returns the iterations that this rank executes in this instance.
+    /// Returns the iterations that this rank executes in this instance, in order.
+    pub fn parts(&self) -> &[Range<u64>] {
+        &self.owned[0]
+    }
+
+    /// Returns the range from the first to the last iteration that this rank executes in this instance: all of them, if blocks are
+    /// contiguous.
     pub fn block(&self) -> Range<u64> {
-        block(&self.bounds, self.branch.here())
+        let ends = |first: &Range<u64>| first.start..self.parts().last().map_or(0, |last| last.end);
+        self.parts().first().map_or(0..0, ends)
     }
 
     /// Returns the number of the instance.
@@ -156,36 +206,31 @@ impl Deferred {
     /// empty; a driver that wants no more of them does not execute it. [`Actions::end`] is not called.
     pub fn begin(&mut self, out: &mut impl Actions<Notice>) {
         self.is_busy = true;
-        out.run(core::iter::once(self.block()).collect());
+        out.run(self.parts().to_vec());
     }
 
-    /// Processes the end of the block, whose iterations took `times`.
+    /// Processes the end of the iterations of this rank, which took `times`.
     ///
     /// # Panics
-    /// If no instance is being executed, or `times` are not those of the block.
+    /// If no instance is being executed, or `times` are not those of its iterations.
     pub fn free(&mut self, times: &[u64], out: &mut impl Actions<Notice>) {
-        let block = self.block();
+        let len = len(self.parts());
         assert!(self.is_busy, "an instance must have begun");
-        let len = block.end - block.start;
         assert_eq!(times.len() as u64, len, "one time for each iteration");
         self.is_busy = false;
-        let (start, last) = mem::replace(&mut self.last, (block.start, times.to_vec()));
+        let now = (self.owned[0].clone(), times.to_vec());
+        let (parts, last) = mem::replace(&mut self.last, now);
+        let mut known = parts.into_iter().flatten().zip(last).peekable();
         let (mut same, mut all) = (0_u64, 0_u64);
-        for (iteration, time) in block.zip(times) {
-            let before = iteration.checked_sub(start);
-            let before = before.and_then(|at| last.get(usize::try_from(at).ok()?));
-            let before = before.unwrap_or(time);
-            same = same.saturating_add(*before.min(time));
-            all = all.saturating_add(*before.max(time));
+        for (iteration, time) in self.parts().iter().cloned().flatten().zip(times) {
+            while known.next_if(|(before, _)| *before < iteration).is_some() {}
+            let before = known.next_if(|(before, _)| *before == iteration);
+            let before = before.map_or(*time, |(_, before)| before);
+            same = same.saturating_add(before.min(*time));
+            all = all.saturating_add(before.max(*time));
         }
-        let count = SECTIONS.min(times.len());
-        let bound = |at| section(at, count, len) as usize;
-        let work = |at| {
-            let times = times[bound(at)..bound(at + 1)].iter();
-            times.fold(0, |sum: u64, time| sum.saturating_add(*time))
-        };
         self.own = Some(Account {
-            sections: (0..count).map(work).collect(),
+            sections: sections(times),
             same,
             all,
             is_ready: self.is_ready(),
@@ -231,40 +276,40 @@ impl Deferred {
         }
         let is_ready = accounts.iter().all(|account| account.is_ready);
         let switch = self.plan.is_some() && is_ready;
-        // What was measured is the work of the present blocks: the next plan comes with the instance after the switch.
-        let plan = match self.plan {
-            Some(_) => None,
-            None => decide(&self.bounds, &accounts, &self.conditions, self.instance),
+        let profile = Profile::new(&self.owned, &accounts);
+        let plan = match (&self.plan, switch) {
+            (Some(_), false) => None,
+            (plan, _) => {
+                let mut owned = self.owned.clone();
+                plan.iter().for_each(|plan| plan.apply(Rank(0), &mut owned));
+                decide(&owned, &accounts, &profile, &self.conditions, self.instance)
+            }
         };
         self.next(switch, plan, out);
     }
 
     /// Begins the next instance.
-    fn next(&mut self, switch: bool, plan: Option<Vec<u64>>, out: &mut impl Actions<Notice>) {
+    fn next(&mut self, switch: bool, plan: Option<Vec<Move>>, out: &mut impl Actions<Notice>) {
         self.instance += 1;
-        for child in self.branch.children() {
-            let (instance, plan) = (self.instance, plan.clone());
-            out.send(
-                child,
-                Notice::Next {
-                    instance,
-                    switch,
-                    plan,
-                },
-            );
+        let here = self.branch.here();
+        for (child, size) in self.branch.children().zip(self.branch.sizes()) {
+            let below = child.0..child.0 + size as u32;
+            let concerns = |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
+            let moves = |plan: &Vec<Move>| plan.iter().filter(concerns).cloned().collect();
+            let (instance, plan) = (self.instance, plan.as_ref().map(moves));
+            let next = Notice::Next { instance, switch, plan };
+            out.send(child, next);
         }
         if let Some(plan) = self.plan.take_if(|_| switch) {
-            self.bounds = plan.bounds;
-            self.arrived.clear();
+            plan.apply(here, &mut self.owned);
+            self.arrived.retain(|(_, number, _)| *number != plan.number);
         }
-        if let Some(bounds) = plan {
+        if let Some(moves) = plan {
             let number = self.instance;
-            for (receiver, part) in parts(&self.block(), &bounds) {
-                if receiver != self.branch.here() {
-                    out.send(receiver, Notice::Data(number, part));
-                }
+            for step in moves.iter().filter(|step| step.from == here) {
+                out.send(step.to, Notice::Data(number, step.part.clone()));
             }
-            self.plan = Some(Plan { number, bounds });
+            self.plan = Some(Plan { number, moves });
         }
         self.begin(out);
     }
@@ -274,16 +319,14 @@ impl Deferred {
         let Some(plan) = &self.plan else {
             return true;
         };
-        let mine = block(&plan.bounds, self.branch.here());
-        let mut expected = parts(&mine, &self.bounds);
-        expected.all(|(donor, part)| {
-            donor == self.branch.here() || self.arrived.contains(&(donor, plan.number, part))
-        })
+        let mine = |step: &&Move| step.to == self.branch.here();
+        let data = |step: &Move| (step.from, plan.number, step.part.clone());
+        let mut expected = plan.moves.iter().filter(mine).map(data);
+        expected.all(|data| self.arrived.contains(&data))
     }
 
     fn check(&self, from: Rank, notice: &Notice) -> Result<(), Refusal> {
         let require = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
-        let p = self.bounds.len() - 1;
         match notice {
             Notice::Accounts(instance, accounts) => {
                 let mut children = self.branch.children().zip(self.branch.sizes()).zip(0..);
@@ -293,9 +336,8 @@ impl Deferred {
                 require(*instance == self.instance, Refusal::Range)?;
                 require(accounts.len() == size, Refusal::Count)?;
                 for (rank, account) in (from.0..).map(Rank).zip(accounts) {
-                    let block = block(&self.bounds, rank);
-                    let count = (SECTIONS as u64).min(block.end - block.start);
-                    let is_whole = account.sections.len() as u64 == count;
+                    let owned = &self.owned[(rank.0 - self.branch.here().0) as usize];
+                    let is_whole = are_sections(&account.sections, len(owned));
                     let is_sound = is_whole && account.same <= account.all;
                     require(is_sound, Refusal::Progress(rank))?;
                 }
@@ -309,44 +351,76 @@ impl Deferred {
                 require(self.branch.parent() == Some(from), Refusal::Path)?;
                 let is_due = !self.is_busy && self.own.is_none();
                 require(is_due && *instance == self.instance + 1, Refusal::Range)?;
-                let may_switch = self.plan.is_some() && plan.is_none() && self.is_ready();
+                let may_switch = self.plan.is_some() && self.is_ready();
                 require(!*switch || may_switch, Refusal::Unasked)?;
-                require(plan.is_none() || self.plan.is_none(), Refusal::Unasked)?;
-                let fits = |plan: &Vec<u64>| {
-                    let ends = (plan.first(), plan.last()) == (Some(&0), self.bounds.last());
-                    plan.len() == p + 1 && ends && plan.is_sorted()
-                };
-                require(plan.as_ref().is_none_or(fits), Refusal::Range)
+                let is_free = self.plan.is_none() || *switch;
+                require(plan.is_none() || is_free, Refusal::Unasked)?;
+                plan.as_ref().map_or(Ok(()), |plan| self.check_plan(plan))
             }
             Notice::Data(number, part) => {
-                require(
-                    from.index() < p && from != self.branch.here(),
-                    Refusal::Path,
-                )?;
+                let here = self.branch.here();
+                require(from.0 < self.p && from != here, Refusal::Path)?;
+                let known = self.plan.as_ref().filter(|plan| plan.number == *number);
                 // The data may overtake the plan, which then is that of the next instance.
-                let is_known = self.plan.as_ref().map(|plan| plan.number) == Some(*number);
-                let is_early = self.plan.is_none() && *number == self.instance + 1;
-                require(is_known || is_early, Refusal::Range)?;
-                let theirs = block(&self.bounds, from);
-                let is_theirs = theirs.start <= part.start && part.end <= theirs.end;
-                let is_new = self.arrived.iter().all(|(donor, ..)| *donor != from);
-                let fits = is_theirs && part.start < part.end && is_new;
-                require(fits, Refusal::Iterations)
+                let is_early = *number == self.instance + 1;
+                require(known.is_some() || is_early, Refusal::Range)?;
+                let of_plan = |step: &Move| (step.from, step.to, &step.part) == (from, here, part);
+                let fits = match known {
+                    Some(plan) => plan.moves.iter().any(of_plan),
+                    // What leaves by this plan may come back by the next.
+                    None => {
+                        let mut stays = self.owned[0].clone();
+                        let leaving = self.plan.iter().flat_map(|plan| &plan.moves);
+                        let leaving = leaving.filter(|step| step.from == here);
+                        leaving.for_each(|step| remove(&mut stays, &step.part));
+                        part.start < part.end && part.end <= self.n && !overlaps(&stays, part)
+                    }
+                };
+                let is_old = |(_, of, other): &(Rank, u64, Range<u64>)| {
+                    of == number && overlaps(slice::from_ref(other), part)
+                };
+                require(fits && !self.arrived.iter().any(is_old), Refusal::Iterations)
             }
         }
     }
+
+    /// Checks a plan that takes effect after the present one.
+    fn check_plan(&self, moves: &[Move]) -> Result<(), Refusal> {
+        let require = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
+        let first = self.branch.here().0;
+        let mut owned = self.owned.clone();
+        let present = self.plan.iter();
+        present.for_each(|plan| plan.apply(Rank(first), &mut owned));
+        for Move { from, to, part } in moves {
+            require(from.0 < self.p && from != to, Refusal::Names(*from))?;
+            require(to.0 < self.p, Refusal::Names(*to))?;
+            require(part.start < part.end && part.end <= self.n, Refusal::Range)?;
+            let at = |rank: &Rank| rank.0.checked_sub(first).map(|at| at as usize);
+            let donor = at(from).and_then(|at| owned.get_mut(at));
+            let is_theirs = donor.as_ref().is_none_or(|own| contains(own, part));
+            require(is_theirs, Refusal::Iterations)?;
+            let is_below = donor.is_some();
+            donor.into_iter().for_each(|own| remove(own, part));
+            let receiver = at(to).and_then(|at| self.owned.get(at));
+            require(is_below || receiver.is_some(), Refusal::Names(*from))?;
+        }
+        Ok(())
+    }
 }
 
-/// Returns the block of a rank.
-fn block(bounds: &[u64], rank: Rank) -> Range<u64> {
-    bounds[rank.index()]..bounds[rank.index() + 1]
-}
-
-/// Divides a range by the blocks: the parts that are not empty, with the ranks of their blocks.
-fn parts(range: &Range<u64>, bounds: &[u64]) -> impl Iterator<Item = (Rank, Range<u64>)> {
-    let (start, end) = (range.start, range.end);
-    let parts = (0..).map(Rank).zip(bounds.windows(2));
-    parts
-        .map(move |(rank, block)| (rank, start.max(block[0])..end.min(block[1])))
-        .filter(|(_, part)| part.start < part.end)
+impl Plan {
+    /// Moves iterations between the ranks from `first` on.
+    fn apply(&self, first: Rank, owned: &mut [Owned]) {
+        let at = |rank: Rank| rank.0.checked_sub(first.0).map(|at| at as usize);
+        for Move { from, part, .. } in &self.moves {
+            if let Some(own) = at(*from).and_then(|at| owned.get_mut(at)) {
+                remove(own, part);
+            }
+        }
+        for Move { to, part, .. } in &self.moves {
+            if let Some(own) = at(*to).and_then(|at| owned.get_mut(at)) {
+                insert(own, part.clone());
+            }
+        }
+    }
 }
