@@ -2,14 +2,20 @@
 //!
 //! | fact | where |
 //! |---|---|
-//! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once` |
-//! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of every configuration |
+//! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once`, `baselines_begin_each_iteration_once` |
+//! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of `epochs_begin_each_iteration_once` |
+//! | Lucco, acceptance facts 30 and 31: a transfer takes effect once it is acknowledged, at one instance; until then the sender executes, and each instance executes each iteration once | `transfers_take_effect_at_one_instance` |
+//! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is under way than the bandwidth permits | every state of `transfers_take_effect_at_one_instance` |
+//!
+//! In every state, garbled messages are delivered too: those that are refused change nothing.
 
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
+use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
 use tautline_core::taper::{Policy, Taper};
 use tautline_verify::explore::{
-    Delivery::Multiset, EpochSlip, Flaw, Network, SelfScheduled, explore,
+    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, EpochSlip, Flaw, Forecast,
+    Network, SelfScheduled, explore, explore_to_end,
 };
 
 /// The policies whose chunks differ for a few iterations.
@@ -20,6 +26,11 @@ fn policies() -> [Policy; 4] {
         Policy::Guided,
         Policy::Taper(Taper::default()),
     ]
+}
+
+/// No prediction, or times of which the first is as long as several others.
+fn forecasts(iterations: u64) -> [Vec<u64>; 2] {
+    [vec![], (0..iterations).map(|at| if at == 0 { 9 } else { 2 }).collect()]
 }
 
 #[test]
@@ -40,6 +51,30 @@ fn epochs_begin_each_iteration_once() {
                 ranks,
                 iterations,
                 policy,
+                forecast: Forecast::default(),
+                slip: None,
+            };
+            states += flawless(
+                &format!("{name} {policy:?}"),
+                &mut Network::new(system, Multiset),
+            );
+        }
+        report(&name, states, floor, began);
+    }
+}
+
+#[test]
+fn epochs_of_predicted_work_begin_each_iteration_once() {
+    for (ranks, iterations, floor) in [(2, 3, 1), (2, 5, 1), (3, 3, 1)] {
+        let began = Instant::now();
+        let name = format!("cached-epochs-p{ranks}-n{iterations}");
+        let mut states = 0;
+        for policy in policies() {
+            let system = SelfScheduled {
+                ranks,
+                iterations,
+                policy,
+                forecast: Forecast::new(&forecasts(iterations)[1]),
                 slip: None,
             };
             states += flawless(
@@ -63,8 +98,106 @@ fn slips_in_epochs_are_found() {
             ranks: 2,
             iterations: 5,
             policy: Policy::SelfScheduling,
+            forecast: Forecast::default(),
             slip: Some(slip),
         };
+        let explored = explore(&mut Network::new(system, Multiset), LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{slip:?}");
+    }
+}
+
+const TUNING: Tuning = Tuning { sync: 1, min: 0 };
+
+/// Ranks without iterations that request from each other in vain are not stuck; so an end must be reachable from every state.
+#[test]
+fn baselines_begin_each_iteration_once() {
+    for (rule, sizes) in [
+        (Rule::Neighbours, &[(1, 3, 1), (2, 0, 1), (2, 4, 1), (3, 2, 1), (3, 3, 1)][..]),
+        (Rule::Tree, &[(1, 3, 1), (2, 0, 1), (2, 4, 1), (3, 2, 1), (3, 3, 1)]),
+        (Rule::Halving, &[(1, 3, 1), (2, 0, 1), (2, 4, 1), (3, 2, 1), (3, 3, 1)]),
+    ] {
+        for (ranks, iterations, floor) in sizes.iter().copied() {
+            let began = Instant::now();
+            let name = format!("{rule:?}-p{ranks}-n{iterations}");
+            let mut states = 0;
+            for times in forecasts(iterations) {
+                let system = Compared::new(ranks, iterations, rule, TUNING, &times);
+                let explored = explore_to_end(&mut Network::new(system, Multiset), LIMIT);
+                if let Some((flaw, story)) = explored.found {
+                    panic!("{name} {times:?}: {flaw:?}\n{story}");
+                }
+                println!("{name} {times:?} {}", explored.states);
+                states += explored.states;
+            }
+            report(&name, states, floor, began);
+        }
+    }
+}
+
+#[test]
+fn slips_in_baselines_are_found() {
+    for (rule, slip, flaw) in [
+        (Rule::Neighbours, ComparedSlip::KeepWhatIsSent, Flaw::Count),
+        (Rule::Neighbours, ComparedSlip::DropWhatArrives, Flaw::Stuck),
+        (Rule::Tree, ComparedSlip::EndWithFirst, Flaw::Refused),
+        (Rule::Tree, ComparedSlip::ReportNothing, Flaw::Stuck),
+        (Rule::Halving, ComparedSlip::KeepWhatIsSent, Flaw::Count),
+        (Rule::Halving, ComparedSlip::DropWhatArrives, Flaw::Endless),
+        (Rule::Halving, ComparedSlip::ReportNothing, Flaw::Endless),
+        (Rule::Halving, ComparedSlip::EndWithFirst, Flaw::Refused),
+    ] {
+        let system = Compared::new(2, 4, rule, TUNING, &[]).with_slip(slip);
+        let explored = explore_to_end(&mut Network::new(system, Multiset), LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{rule:?} {slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{rule:?} {slip:?}");
+    }
+}
+
+/// Every plan counts, whatever was before.
+fn eager(geometry: Geometry, capacity: u64) -> Conditions {
+    Conditions {
+        coherence: 0,
+        capacity,
+        geometry,
+        ..Conditions::default()
+    }
+}
+
+#[test]
+fn transfers_take_effect_at_one_instance() {
+    for (ranks, iterations, instances, capacity, floor) in [
+        (1, 3, 3, 1, 1),
+        (2, 1, 3, 1, 1),
+        (2, 6, 4, 8, 1),
+        (2, 8, 4, 1, 1),
+        (3, 6, 3, 2, 1),
+        (3, 9, 3, 8, 1),
+    ] {
+        for geometry in [Geometry::Contiguous, Geometry::Free] {
+            let began = Instant::now();
+            let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
+            let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
+            let mut network = Network::new(system, Multiset);
+            let states = flawless(&name, &mut network);
+            let effects = network.actors().effects();
+            println!("{name}: {effects:?}");
+            report(&name, states, floor, began);
+        }
+    }
+}
+
+#[test]
+fn slips_in_deferred_loops_are_found() {
+    for (slip, flaw) in [
+        (DeferSlip::DropWhatArrives, Flaw::Late),
+        (DeferSlip::ExecuteWhatArrives, Flaw::Count),
+        (DeferSlip::AcknowledgeEarly, Flaw::Early),
+        (DeferSlip::ReportNothing, Flaw::Stuck),
+    ] {
+        let system = Deferring::new(2, 6, 4, eager(Geometry::Contiguous, 8)).with_slip(slip);
         let explored = explore(&mut Network::new(system, Multiset), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{slip:?}: {found:?}\n{story}");
