@@ -2,7 +2,7 @@
 
 use super::begun::{Begun, Forecast, len};
 use crate::explore::{Actors, Flaw, Out, View};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Range;
 use tautline_core::defer::{Actions, Baseline, Call, Pick, Refused, Rule, Tuning};
@@ -17,6 +17,8 @@ pub struct Compared {
     tuning: Tuning,
     forecast: Forecast,
     slip: Option<ComparedSlip>,
+    /// Messages that moved iterations.
+    transfers: Cell<u64>,
     /// Sites that have refused every garbled message.
     probed: RefCell<HashSet<Site>>,
 }
@@ -58,7 +60,7 @@ pub enum Act {
 /// The driver of a rank.
 struct Driver<'a> {
     here: PlaceId,
-    slip: Option<ComparedSlip>,
+    system: &'a Compared,
     is_busy: &'a mut bool,
     die: &'a mut u32,
     out: &'a mut Out<Compared>,
@@ -66,9 +68,11 @@ struct Driver<'a> {
 
 impl Actions<Call> for Driver<'_> {
     fn send(&mut self, to: Rank, call: Call) {
-        self.out.ghost.send(parts(&call));
-        match (self.slip, &call) {
-            (Some(ComparedSlip::KeepWhatIsSent), _) => self.out.ghost.begin(parts(&call)),
+        let (system, parts) = (self.system, parts(&call));
+        system.transfers.set(system.transfers.get() + u64::from(!parts.is_empty()));
+        self.out.ghost.send(parts);
+        match (system.slip, &call) {
+            (Some(ComparedSlip::KeepWhatIsSent), _) => self.out.ghost.begin(parts),
             (Some(ComparedSlip::ReportNothing), Call::Sum(_)) => return,
             _ => {}
         }
@@ -139,6 +143,7 @@ impl Compared {
             tuning,
             forecast: Forecast::new(times),
             slip: None,
+            transfers: Cell::default(),
             probed: RefCell::default(),
         }
     }
@@ -147,6 +152,11 @@ impl Compared {
     pub fn with_slip(mut self, slip: ComparedSlip) -> Self {
         self.slip = Some(slip);
         self
+    }
+
+    /// Returns how many messages have moved iterations so far.
+    pub fn transfers(&self) -> u64 {
+        self.transfers.get()
     }
 
     /// Lets the machine of a rank process something.
@@ -159,7 +169,7 @@ impl Compared {
     ) {
         let mut driver = Driver {
             here,
-            slip: self.slip,
+            system: self,
             is_busy: &mut site.is_busy,
             die: &mut site.die,
             out,
