@@ -62,17 +62,17 @@ fn once<M: Part>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
     let (costs, cluster) = setting(times.iter().sum::<u64>() / n);
     let parts = (0..p).map(Rank).map(machine).collect();
     let ended = run(parts, &[times.to_vec()], costs, cluster);
-    share(p, times, ended[0].took)
+    share(p, times, ended.0[0].took)
 }
 
 /// Runs instances with deferred balancing; returns the efficiency of those after the 20th: without the time in which ranks learn
 /// that an instance has ended, as for the other methods, and with it.
-fn deferred(program: Program, n: u64, geometry: Geometry) -> [f64; 2] {
+fn deferred(program: Program, n: u64, geometry: Geometry, pace: Option<Taper>) -> [f64; 2] {
     let times: Vec<Vec<u64>> = (0..30).map(|at| program.times(n, at)).collect();
     let (costs, cluster) = setting(times[0].iter().sum::<u64>() / n);
-    let conditions = Conditions { geometry, ..Conditions::default() };
+    let conditions = Conditions { geometry, pace, ..Conditions::default() };
     let machine = |rank| Deferred::new(Rank(rank), n, P, conditions);
-    let spans = run((0..P).map(machine).collect(), &times, costs, cluster);
+    let (spans, _) = run((0..P).map(machine).collect(), &times, costs, cluster);
     let steady: Vec<u64> = times[20..].iter().flatten().copied().collect();
     let took = spans[20..].iter().map(|span| span.took).sum();
     [took, spans[29].ended - spans[19].ended].map(|ns| share(P, &steady, ns))
@@ -107,7 +107,9 @@ fn row(program: Program, n: u64) -> Vec<f64> {
     );
     row.extend([Rule::Neighbours, Rule::Tree, Rule::Halving].map(baseline));
     for geometry in [Geometry::Contiguous, Geometry::Free] {
-        row.extend(deferred(program, n, geometry));
+        for pace in [None, Some(Taper::default())] {
+            row.extend(deferred(program, n, geometry, pace));
+        }
     }
     row
 }
@@ -122,5 +124,42 @@ fn deferred_balancing_is_compared_with_the_others() {
         let row = row(program, share * u64::from(P));
         let cells: String = row.iter().map(|cell| format!("{cell:8.3}")).collect();
         println!("{:<10} {cells}", format!("{program:?}"));
+    }
+}
+
+#[test]
+fn hybrid() {
+    for (program, share_) in Program::ALL.into_iter().flat_map(|p| [(p, 48),(p,96)]) {
+        let n = share_ * u64::from(P);
+        print!("{:<10} {share_}", format!("{program:?}"));
+        for sorted in [true] {
+        for (name, policy) in policies() {
+            let instance = Instance::new(n, P);
+            let mut placed: Vec<Vec<u64>> = (0..P).map(|r| tautline_core::taper::blocked(r, n, P).collect()).collect();
+            let mut before = program.times(n, 0);
+            let (mut work, mut time) = (0, 0);
+            for at in 1..30 {
+                let times = program.times(n, at);
+                let table = tautline_core::defer::Table::new(before.iter().copied());
+                let (costs, cluster) = setting(times.iter().sum::<u64>() / n);
+                let machine = |rank: u32| {
+                    let mut mine = placed[rank as usize].clone();
+                    mine.sort_unstable_by_key(|i| (if sorted {u64::MAX - before[*i as usize]} else {0}, *i));
+                    let mut stock = tautline_core::defer::Stock::default();
+                    stock.put(mine.into_iter().map(|i| i..i + 1));
+                    Epochs::placed(Rank(rank), instance, policy, &table, stock)
+                };
+                let (spans, executed) = run((0..P).map(machine).collect(), &[times.clone()], costs, cluster);
+                if at >= 20 {
+                    work += times.iter().sum::<u64>();
+                    time += spans[0].ended;
+                }
+                placed = executed;
+                before = times;
+            }
+            print!("  {name} {:.3}", work as f64 / (f64::from(P) * time as f64));
+        }
+        }
+        println!();
     }
 }

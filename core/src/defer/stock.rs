@@ -3,6 +3,7 @@
 use super::Predict;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 /// Iterations, as ranges that do not overlap, in the order in which they are executed.
@@ -119,5 +120,30 @@ impl Stock {
         }
         taken.reverse();
         taken
+    }
+
+    /// Takes single iterations from the front on that come closest to the work `most`: each that fits, whether or not those before
+    /// it did.
+    pub fn take_fitting(&mut self, most: u64, predict: &impl Predict) -> Vec<Range<u64>> {
+        let (mut taken, mut work) = (Vec::new(), 0_u64);
+        for iteration in mem::take(self).parts.into_iter().flatten() {
+            let one = iteration..iteration + 1;
+            let own = predict.work(one.clone());
+            if work < most && work.saturating_add(own / 2) <= most {
+                work = work.saturating_add(own);
+                taken.push(one);
+            } else {
+                self.put([one]);
+            }
+        }
+        taken
+    }
+
+    /// Adds iterations before those of the stock.
+    pub fn put_first(&mut self, parts: Vec<Range<u64>>) {
+        for part in parts.into_iter().rev() {
+            self.len += part.end - part.start;
+            self.parts.push_front(part);
+        }
     }
 }

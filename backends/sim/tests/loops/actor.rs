@@ -159,6 +159,8 @@ pub(crate) struct Member<'a, P: Part> {
     has_begun: bool,
     /// The times of the chunk being executed.
     running: Option<Vec<u64>>,
+    /// The iterations executed in the last instance.
+    executed: Vec<u64>,
     /// By instance, when the first chunk began, and the last one ended.
     began: Vec<u64>,
     ended: Vec<u64>,
@@ -197,7 +199,9 @@ impl<P: Part> Actor for Member<'_, P> {
         };
         let began = &mut self.began[self.part.instance() as usize];
         *began = here.world().now().min(*began);
-        let chunk = chunk.into_iter().flatten();
+        let chunk: Vec<u64> = chunk.into_iter().flatten().collect();
+        self.executed.extend(&chunk);
+        let chunk = chunk.into_iter();
         let times: Vec<u64> = chunk.map(|at| now[at as usize]).collect();
         let ns = self.costs.chunk_ns + times.iter().sum::<u64>();
         self.running = Some(times);
@@ -225,7 +229,7 @@ pub(crate) fn run<P: Part>(
     times: &[Vec<u64>],
     costs: Costs,
     cluster: Cluster,
-) -> Vec<Span> {
+) -> (Vec<Span>, Vec<Vec<u64>>) {
     let p = parts.len() as u32;
     let world = World::new(cluster, p, 1, 1);
     let member = |(part, random)| Member {
@@ -237,6 +241,7 @@ pub(crate) fn run<P: Part>(
         },
         costs,
         times,
+        executed: Vec::new(),
         has_begun: false,
         running: None,
         began: vec![u64::MAX; times.len()],
@@ -254,5 +259,6 @@ pub(crate) fn run<P: Part>(
         let took = members.iter().map(|m| m.ended[at].saturating_sub(m.began[at]));
         Span { ended, took: took.max().unwrap_or(0) }
     };
-    (0..times.len()).map(span).collect()
+    let spans = (0..times.len()).map(span).collect();
+    (spans, members.into_iter().map(|m| m.executed).collect())
 }

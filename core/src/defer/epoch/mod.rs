@@ -45,6 +45,8 @@ pub struct Epochs<W = Count> {
     predict: W,
     /// The work of all iterations.
     whole: u64,
+    /// Whether iterations are where they were before, and move one by one.
+    is_placed: bool,
     p: u32,
     phase: Phase,
     /// Whether all iterations of the loop have begun.
@@ -76,10 +78,45 @@ impl<W: Predict> Epochs<W> {
     /// If `here` is not one of the ranks.
     pub fn predicted(here: Rank, instance: Instance, policy: Policy, predict: W) -> Self {
         let (n, p) = (instance.n(), instance.p());
+        let share = |rank| blocked(rank, n, p);
+        let left = |predict: &W, rank| predict.work(share(rank));
+        Self::start(here, instance, policy, predict, Stock::new(share(here.0)), left)
+    }
+
+    /// Creates the same machine for a rank that begins with the iterations of `stock`, in the order of their predicted work,
+    /// longest first: those that it executed in the instance before, so that only what has changed since has to move. Iterations
+    /// move one by one, so they must not communicate. The stocks of all ranks are the loop.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn placed(
+        here: Rank,
+        instance: Instance,
+        policy: Policy,
+        predict: W,
+        stock: Stock,
+    ) -> Self {
+        let p = u64::from(instance.p());
+        // Until a rank reports, it is taken to have its share.
+        let share = |predict: &W, _| predict.work(0..instance.n()) / p;
+        Self {
+            is_placed: true,
+            ..Self::start(here, instance, policy, predict, stock, share)
+        }
+    }
+
+    fn start(
+        here: Rank,
+        instance: Instance,
+        policy: Policy,
+        predict: W,
+        stock: Stock,
+        left: impl Fn(&W, u32) -> u64,
+    ) -> Self {
+        let (n, p) = (instance.n(), instance.p());
         let whole = predict.work(0..n);
         let branch = Branch::new(here, p, 2);
         let size = 1 + branch.sizes().sum::<usize>() as u32;
-        let share = |rank| blocked(rank, n, p);
         let root = Root::new(policy, instance, whole, predict.estimate());
         Self {
             n,
@@ -88,12 +125,13 @@ impl<W: Predict> Epochs<W> {
             is_over: false,
             epoch: 0,
             chunk: root.first(),
-            stock: Stock::new(share(here.0)),
+            stock,
             own: Progress::default(),
-            gather: Gather::new(here.0..here.0 + size, |rank| predict.work(share(rank))),
+            gather: Gather::new(here.0..here.0 + size, |rank| left(&predict, rank)),
             root: branch.parent().is_none().then_some(root),
             branch,
             whole,
+            is_placed: false,
             predict,
         }
     }
@@ -170,7 +208,10 @@ impl<W: Predict> Epochs<W> {
                 if is_stranger || !self.stock.admits(&parts, self.n) {
                     return Err(refused(Refusal::Iterations));
                 }
-                self.stock.put(parts);
+                match self.is_placed {
+                    true => self.stock.put_first(parts),
+                    false => self.stock.put(parts),
+                }
                 if self.phase == Phase::Waiting {
                     self.go_on(out);
                 }
@@ -252,12 +293,15 @@ impl<W: Predict> Epochs<W> {
         }
         for order in &epoch.orders {
             let is_mine = order.donor == self.branch.here();
-            let fitting = match is_mine {
-                true => self.stock.fit_back(order.amount, &self.predict),
-                false => 0,
+            let parts = match (is_mine, self.is_placed) {
+                (false, _) => continue,
+                (true, false) => {
+                    let fitting = self.stock.fit_back(order.amount, &self.predict);
+                    self.stock.take_back(fitting)
+                }
+                (true, true) => self.stock.take_fitting(order.amount, &self.predict),
             };
-            if fitting > 0 {
-                let parts = self.stock.take_back(fitting);
+            if !parts.is_empty() {
                 out.send(order.receiver, Message::Data(parts));
             }
         }

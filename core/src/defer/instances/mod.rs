@@ -20,22 +20,29 @@
 //! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances, Σmin/Σmax of the times of each
 //!   iteration, is below [`Conditions::coherence`].
 
+mod check;
+mod message;
 mod pairs;
 mod parts;
 mod plan;
 mod profile;
 mod splits;
 
-use super::{Actions, Refusal, Refused};
+pub use message::{Account, Move, Notice};
+pub use plan::{Conditions, Geometry};
+
+use super::{Actions, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
+use crate::taper::{Instance, Policy, Summary};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
-use core::{mem, slice};
-use parts::{contains, dealt, insert, len, overlaps, remove};
+use message::Plan;
+use parts::{dealt, len, slice};
 use plan::decide;
-use profile::{Profile, are_sections, sections};
+use profile::{Profile, sections};
 
 /// The iterations of a rank.
 type Owned = Vec<Range<u64>>;
@@ -44,96 +51,9 @@ type Owned = Vec<Range<u64>>;
 /// different ranks.
 const STRIPS: u32 = 64;
 
-/// Which iterations may move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Geometry {
-    /// Those at the ends of blocks: neighbours communicate.
-    #[default]
-    Contiguous,
-    /// Any: iterations do not communicate.
-    Free,
-}
-
-/// When a transfer is worth it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Conditions {
-    /// The range of the loads that is tolerated, and the least gain, in thousandths of the most loaded rank's time.
-    pub threshold: u32,
-    /// The least coherence of successive instances, in thousandths.
-    pub coherence: u32,
-    /// The iterations that may cross a split point, or leave or reach a rank, in one plan.
-    pub capacity: u64,
-    /// The time to move an iteration; 0 if communication overlaps with computation.
-    pub migrate_ns: u64,
-    /// Which iterations may move.
-    pub geometry: Geometry,
-}
-
-impl Default for Conditions {
-    /// 3 %, 0.8, no bound on the bandwidth, overlap, and contiguous blocks.
-    fn default() -> Self {
-        Self {
-            threshold: 30,
-            coherence: 800,
-            capacity: u64::MAX,
-            migrate_ns: 0,
-            geometry: Geometry::default(),
-        }
-    }
-}
-
-/// What a rank reports after an instance.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
-pub struct Account {
-    /// The sections of its iterations, in order: how many iterations, and their work.
-    pub sections: Vec<(u64, u64)>,
-    /// The sum over its iterations of the shorter time of this instance and the last.
-    pub same: u64,
-    /// The sum of the longer times.
-    pub all: u64,
-    /// Whether all iterations that it is to receive have arrived.
-    pub is_ready: bool,
-}
-
-/// A message between the [`Deferred`]s of two ranks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
-pub enum Notice {
-    /// The accounts of the ranks of a subtree after this instance, in order; for the parent.
-    Accounts(u64, Vec<Account>),
-    /// This instance begins; for the children.
-    Next {
-        /// Its number.
-        instance: u64,
-        /// Whether the plan takes effect: all data has arrived.
-        switch: bool,
-        /// A new plan: the moves that concern the subtree.
-        plan: Option<Vec<Move>>,
-    },
-    /// The data of these iterations, for the plan that was announced with this instance.
-    Data(u64, Range<u64>),
-}
-
-/// Iterations that move.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
-pub struct Move {
-    /// The rank that executes them so far.
-    pub from: Rank,
-    /// The rank that will execute them.
-    pub to: Rank,
-    /// The iterations.
-    pub part: Range<u64>,
-}
-
-/// Moves that take effect once all data has arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Plan {
-    /// The instance with which it was announced.
-    number: u64,
-    moves: Vec<Move>,
-}
+/// A plan is made in an instance once all but this part of the iterations were executed: late enough to know them, early enough for
+/// the data to arrive before the next one.
+const MEASURED: u64 = 4;
 
 /// One rank's part in a loop that is executed again and again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -146,14 +66,27 @@ pub struct Deferred {
     /// By rank of the subtree, its iterations.
     owned: Vec<Owned>,
     plan: Option<Plan>,
+    /// The number of plans so far.
+    plans: u64,
     /// Data that has arrived: its sender, plan and iterations.
     arrived: Vec<(Rank, u64, Range<u64>)>,
     /// The iterations of the instance before, and their times.
     last: (Owned, Vec<u64>),
-    is_busy: bool,
+    /// The times of the iterations executed in this instance.
+    times: Vec<u64>,
+    /// The iterations of the chunk being executed.
+    running: Option<u64>,
     own: Option<Account>,
-    /// By child, the accounts of its subtree.
+    /// By child, the newest accounts of its subtree.
     below: Vec<Option<Vec<Account>>>,
+    /// For this rank and each child, whether its accounts were not passed on yet.
+    is_new: Vec<bool>,
+    /// Whether the instance has ended in the subtree, and the next one has yet to begin.
+    waits: bool,
+    /// At rank 0: what was measured so far.
+    profile: Option<Profile>,
+    /// At rank 0: whether a plan could be made in the course of this instance.
+    has_decided: bool,
 }
 
 impl Deferred {
@@ -178,10 +111,16 @@ impl Deferred {
             instance: 0,
             plan: None,
             arrived: Vec::new(),
+            plans: 0,
             last: (Vec::new(), Vec::new()),
-            is_busy: false,
+            times: Vec::new(),
+            running: None,
             own: None,
             below: vec![None; children],
+            is_new: vec![false; children + 1],
+            waits: false,
+            profile: None,
+            has_decided: false,
         }
     }
 
@@ -205,37 +144,69 @@ impl Deferred {
     /// Begins the first instance. The others begin by themselves, with a call of [`Actions::run`], whose chunk may be
     /// empty; a driver that wants no more of them does not execute it. [`Actions::end`] is not called.
     pub fn begin(&mut self, out: &mut impl Actions<Notice>) {
-        self.is_busy = true;
-        out.run(self.parts().to_vec());
+        self.times.clear();
+        self.run(out);
     }
 
-    /// Processes the end of the iterations of this rank, which took `times`.
+    /// Executes the next chunk of the instance.
+    fn run(&mut self, out: &mut impl Actions<Notice>) {
+        let done = self.times.len() as u64;
+        let left = len(self.parts()) - done;
+        let chunk = match self.conditions.pace {
+            None => left,
+            Some(taper) => {
+                let mut times = Summary::NONE;
+                self.last.1.iter().for_each(|time| times.record(*time));
+                // As if all ranks had as much left.
+                let left = left.saturating_mul(u64::from(self.p)).min(self.n);
+                let instance = Instance::new(self.n, self.p);
+                let chunk = Policy::Taper(taper).chunk(left, times.estimate(), &instance);
+                chunk.min(len(self.parts()) - done)
+            }
+        };
+        self.running = Some(chunk);
+        out.run(slice(self.parts(), done..done + chunk).collect());
+    }
+
+    /// Processes the end of a chunk, whose iterations took `times`.
     ///
     /// # Panics
-    /// If no instance is being executed, or `times` are not those of its iterations.
+    /// If no chunk is being executed, or `times` are not those of its iterations.
     pub fn free(&mut self, times: &[u64], out: &mut impl Actions<Notice>) {
-        let len = len(self.parts());
-        assert!(self.is_busy, "an instance must have begun");
-        assert_eq!(times.len() as u64, len, "one time for each iteration");
-        self.is_busy = false;
-        let now = (self.owned[0].clone(), times.to_vec());
-        let (parts, last) = mem::replace(&mut self.last, now);
-        let mut known = parts.into_iter().flatten().zip(last).peekable();
-        let (mut same, mut all) = (0_u64, 0_u64);
-        for (iteration, time) in self.parts().iter().cloned().flatten().zip(times) {
+        let chunk = self.running.take().expect("a chunk must have begun");
+        assert_eq!(times.len() as u64, chunk, "one time for each iteration");
+        self.times.extend(times);
+        let left = len(self.parts()) - self.times.len() as u64;
+        self.own = Some(self.account(left));
+        self.is_new[0] = true;
+        if left == 0 {
+            self.last = (self.owned[0].clone(), mem::take(&mut self.times));
+        }
+        self.go_up(out);
+        if left > 0 {
+            self.run(out);
+        }
+    }
+
+    /// Returns the account of what was executed so far.
+    fn account(&self, left: u64) -> Account {
+        let (parts, last) = &self.last;
+        let known = parts.iter().cloned().flatten().zip(last);
+        let (mut known, mut same, mut all) = (known.peekable(), 0_u64, 0_u64);
+        for (iteration, time) in self.parts().iter().cloned().flatten().zip(&self.times) {
             while known.next_if(|(before, _)| *before < iteration).is_some() {}
             let before = known.next_if(|(before, _)| *before == iteration);
-            let before = before.map_or(*time, |(_, before)| before);
-            same = same.saturating_add(before.min(*time));
-            all = all.saturating_add(before.max(*time));
+            let before = before.map_or(time, |(_, before)| before);
+            same = same.saturating_add(*before.min(time));
+            all = all.saturating_add(*before.max(time));
         }
-        self.own = Some(Account {
-            sections: sections(times),
+        Account {
+            sections: sections(&self.times),
             same,
             all,
-            is_ready: self.is_ready(),
-        });
-        self.go_up(out);
+            left,
+            ready: self.ready(),
+        }
     }
 
     /// Processes a message.
@@ -251,176 +222,171 @@ impl Deferred {
         let checked = self.check(from, &notice);
         checked.map_err(|why| Refused { from, why })?;
         match notice {
-            Notice::Accounts(_, accounts) => {
+            Notice::Accounts(instance, accounts) => {
                 let child = self.branch.children().position(|child| child == from);
-                if let Some(child) = child {
+                let fresh = child.filter(|child| !self.is_stale(*child, instance, &accounts));
+                if let Some(child) = fresh {
                     self.below[child] = Some(accounts);
+                    self.is_new[child + 1] = true;
+                    self.go_up(out);
                 }
-                self.go_up(out);
             }
             Notice::Next { switch, plan, .. } => self.next(switch, plan, out),
-            Notice::Data(number, part) => self.arrived.push((from, number, part)),
+            Notice::Plan(moves) => self.announce(moves, out),
+            Notice::Data(number, part) => {
+                self.arrived.push((from, number, part));
+                self.acknowledge(out);
+            }
         }
         Ok(())
     }
 
-    /// Passes the accounts of the subtree on, once they are complete; at the root, decides.
+    /// Returns whether accounts are not newer than those that are known.
+    fn is_stale(&self, child: usize, instance: u64, accounts: &[Account]) -> bool {
+        let left = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.left)).sum::<u128>();
+        let ready = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.ready)).sum::<u128>();
+        let is_newer = |known: &Vec<Account>| {
+            (left(accounts), ready(known)) < (left(known), ready(accounts))
+        };
+        instance < self.instance || !self.below[child].as_ref().is_none_or(is_newer)
+    }
+
+    /// Reports that all data is here, if it arrives after the end of the instance at this rank.
+    fn acknowledge(&mut self, out: &mut impl Actions<Notice>) {
+        let (ready, is_paced) = (self.ready(), self.conditions.pace.is_some());
+        let own = self.own.as_mut().filter(|own| own.left == 0 && own.ready < ready);
+        if let Some(own) = own.filter(|_| is_paced) {
+            own.ready = ready;
+            self.is_new[0] = true;
+            self.go_up(out);
+        }
+    }
+
+    /// Passes the accounts of the subtree on, once each rank has reported something new or has ended the instance; at the root,
+    /// decides.
     fn go_up(&mut self, out: &mut impl Actions<Notice>) {
-        if self.own.is_none() || self.below.iter().any(Option::is_none) {
+        let own = self.own.as_ref().map(core::slice::from_ref);
+        let below = self.below.iter().map(|accounts| accounts.as_deref());
+        let known: Option<Vec<&[Account]>> = core::iter::once(own).chain(below).collect();
+        let Some(known) = known else {
+            return;
+        };
+        let has_ended = |accounts: &&[Account]| accounts.iter().all(|account| account.left == 0);
+        let mut units = known.iter().zip(&self.is_new);
+        let is_due = units.all(|(accounts, is_new)| *is_new || has_ended(accounts));
+        if !is_due || !self.is_new.contains(&true) {
             return;
         }
-        let below = self.below.iter_mut().filter_map(Option::take).flatten();
-        let accounts: Vec<Account> = self.own.take().into_iter().chain(below).collect();
-        if let Some(parent) = self.branch.parent() {
-            return out.send(parent, Notice::Accounts(self.instance, accounts));
+        let accounts = known.concat();
+        self.is_new.fill(false);
+        self.waits = accounts.iter().all(|account| account.left == 0);
+        match self.branch.parent() {
+            Some(parent) => out.send(parent, Notice::Accounts(self.instance, accounts)),
+            None if self.waits => self.conclude(&accounts, out),
+            None => self.reconsider(&accounts, out),
         }
-        let is_ready = accounts.iter().all(|account| account.is_ready);
-        let switch = self.plan.is_some() && is_ready;
-        let profile = Profile::new(&self.owned, &accounts);
+    }
+
+    /// At the root, ends an instance.
+    fn conclude(&mut self, accounts: &[Account], out: &mut impl Actions<Notice>) {
+        let is_ready = |plan: &Plan| accounts.iter().all(|a| a.ready == plan.number);
+        let switch = self.plan.as_ref().is_some_and(is_ready);
+        let profile = Profile::new(&self.owned, accounts, self.profile.as_ref());
         let plan = match (&self.plan, switch) {
             (Some(_), false) => None,
+            _ if self.has_decided => None,
             (plan, _) => {
                 let mut owned = self.owned.clone();
                 plan.iter().for_each(|plan| plan.apply(Rank(0), &mut owned));
-                decide(&owned, &accounts, &profile, &self.conditions, self.instance)
+                decide(&owned, accounts, &profile, &self.conditions, self.instance)
             }
         };
+        self.profile = Some(profile);
+        self.has_decided = false;
         self.next(switch, plan, out);
+    }
+
+    /// At the root, makes a plan in the course of an instance, so that it can take effect with the next one.
+    fn reconsider(&mut self, accounts: &[Account], out: &mut impl Actions<Notice>) {
+        let left: u64 = accounts.iter().map(|account| account.left).sum();
+        let Some(before) = self.profile.as_ref().filter(|_| left <= self.n / MEASURED) else {
+            return;
+        };
+        let is_first = !mem::replace(&mut self.has_decided, true);
+        if !is_first || self.plan.is_some() {
+            return;
+        }
+        let profile = Profile::new(&self.owned, accounts, Some(before));
+        let (conditions, instance) = (&self.conditions, self.instance);
+        if let Some(moves) = decide(&self.owned, accounts, &profile, conditions, instance) {
+            self.announce(moves, out);
+        }
+    }
+
+    /// Announces a plan in the subtree, and sends what it demands.
+    fn announce(&mut self, moves: Vec<Move>, out: &mut impl Actions<Notice>) {
+        for (child, moves) in self.below(&moves) {
+            out.send(child, Notice::Plan(moves));
+        }
+        self.adopt(moves, out);
+    }
+
+    /// Returns the children, each with the moves that concern its subtree.
+    fn below(&self, moves: &[Move]) -> Vec<(Rank, Vec<Move>)> {
+        let children = self.branch.children().zip(self.branch.sizes());
+        let concerning = |(child, size): (Rank, usize)| {
+            let below = child.0..child.0 + size as u32;
+            let concerns = |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
+            (child, moves.iter().filter(concerns).cloned().collect())
+        };
+        children.map(concerning).collect()
+    }
+
+    /// Begins to carry out a plan.
+    fn adopt(&mut self, moves: Vec<Move>, out: &mut impl Actions<Notice>) {
+        self.plans += 1;
+        let number = self.plans;
+        for step in moves.iter().filter(|step| step.from == self.branch.here()) {
+            out.send(step.to, Notice::Data(number, step.part.clone()));
+        }
+        self.plan = Some(Plan { number, moves });
+        self.acknowledge(out);
     }
 
     /// Begins the next instance.
     fn next(&mut self, switch: bool, plan: Option<Vec<Move>>, out: &mut impl Actions<Notice>) {
         self.instance += 1;
-        let here = self.branch.here();
-        for (child, size) in self.branch.children().zip(self.branch.sizes()) {
-            let below = child.0..child.0 + size as u32;
-            let concerns = |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
-            let moves = |plan: &Vec<Move>| plan.iter().filter(concerns).cloned().collect();
-            let (instance, plan) = (self.instance, plan.as_ref().map(moves));
+        let instance = self.instance;
+        let moves = self.below(plan.as_deref().unwrap_or_default());
+        for (child, moves) in moves {
+            let plan = plan.is_some().then_some(moves);
             let next = Notice::Next { instance, switch, plan };
             out.send(child, next);
         }
         if let Some(plan) = self.plan.take_if(|_| switch) {
-            plan.apply(here, &mut self.owned);
+            plan.apply(self.branch.here(), &mut self.owned);
             self.arrived.retain(|(_, number, _)| *number != plan.number);
         }
+        self.own = None;
+        self.below.fill(None);
+        self.waits = false;
         if let Some(moves) = plan {
-            let number = self.instance;
-            for step in moves.iter().filter(|step| step.from == here) {
-                out.send(step.to, Notice::Data(number, step.part.clone()));
-            }
-            self.plan = Some(Plan { number, moves });
+            self.adopt(moves, out);
         }
         self.begin(out);
     }
 
-    /// Returns whether everything that this rank receives by the plan has arrived.
-    fn is_ready(&self) -> bool {
+    /// Returns the number of the newest plan of which everything that this rank receives has arrived.
+    fn ready(&self) -> u64 {
         let Some(plan) = &self.plan else {
-            return true;
+            return self.plans;
         };
         let mine = |step: &&Move| step.to == self.branch.here();
         let data = |step: &Move| (step.from, plan.number, step.part.clone());
         let mut expected = plan.moves.iter().filter(mine).map(data);
-        expected.all(|data| self.arrived.contains(&data))
-    }
-
-    fn check(&self, from: Rank, notice: &Notice) -> Result<(), Refusal> {
-        let require = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
-        match notice {
-            Notice::Accounts(instance, accounts) => {
-                let mut children = self.branch.children().zip(self.branch.sizes()).zip(0..);
-                let child = children.find(|((child, _), _)| *child == from);
-                let ((_, size), at) = child.ok_or(Refusal::Path)?;
-                require(self.below[at].is_none(), Refusal::Unasked)?;
-                require(*instance == self.instance, Refusal::Range)?;
-                require(accounts.len() == size, Refusal::Count)?;
-                for (rank, account) in (from.0..).map(Rank).zip(accounts) {
-                    let owned = &self.owned[(rank.0 - self.branch.here().0) as usize];
-                    let is_whole = are_sections(&account.sections, len(owned));
-                    let is_sound = is_whole && account.same <= account.all;
-                    require(is_sound, Refusal::Progress(rank))?;
-                }
-                Ok(())
-            }
-            Notice::Next {
-                instance,
-                switch,
-                plan,
-            } => {
-                require(self.branch.parent() == Some(from), Refusal::Path)?;
-                let is_due = !self.is_busy && self.own.is_none();
-                require(is_due && *instance == self.instance + 1, Refusal::Range)?;
-                let may_switch = self.plan.is_some() && self.is_ready();
-                require(!*switch || may_switch, Refusal::Unasked)?;
-                let is_free = self.plan.is_none() || *switch;
-                require(plan.is_none() || is_free, Refusal::Unasked)?;
-                plan.as_ref().map_or(Ok(()), |plan| self.check_plan(plan))
-            }
-            Notice::Data(number, part) => {
-                let here = self.branch.here();
-                require(from.0 < self.p && from != here, Refusal::Path)?;
-                let known = self.plan.as_ref().filter(|plan| plan.number == *number);
-                // The data may overtake the plan, which then is that of the next instance.
-                let is_early = *number == self.instance + 1;
-                require(known.is_some() || is_early, Refusal::Range)?;
-                let of_plan = |step: &Move| (step.from, step.to, &step.part) == (from, here, part);
-                let fits = match known {
-                    Some(plan) => plan.moves.iter().any(of_plan),
-                    // What leaves by this plan may come back by the next.
-                    None => {
-                        let mut stays = self.owned[0].clone();
-                        let leaving = self.plan.iter().flat_map(|plan| &plan.moves);
-                        let leaving = leaving.filter(|step| step.from == here);
-                        leaving.for_each(|step| remove(&mut stays, &step.part));
-                        part.start < part.end && part.end <= self.n && !overlaps(&stays, part)
-                    }
-                };
-                let is_old = |(_, of, other): &(Rank, u64, Range<u64>)| {
-                    of == number && overlaps(slice::from_ref(other), part)
-                };
-                require(fits && !self.arrived.iter().any(is_old), Refusal::Iterations)
-            }
-        }
-    }
-
-    /// Checks a plan that takes effect after the present one.
-    fn check_plan(&self, moves: &[Move]) -> Result<(), Refusal> {
-        let require = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
-        let first = self.branch.here().0;
-        let mut owned = self.owned.clone();
-        let present = self.plan.iter();
-        present.for_each(|plan| plan.apply(Rank(first), &mut owned));
-        for Move { from, to, part } in moves {
-            require(from.0 < self.p && from != to, Refusal::Names(*from))?;
-            require(to.0 < self.p, Refusal::Names(*to))?;
-            require(part.start < part.end && part.end <= self.n, Refusal::Range)?;
-            let at = |rank: &Rank| rank.0.checked_sub(first).map(|at| at as usize);
-            let donor = at(from).and_then(|at| owned.get_mut(at));
-            let is_theirs = donor.as_ref().is_none_or(|own| contains(own, part));
-            require(is_theirs, Refusal::Iterations)?;
-            let is_below = donor.is_some();
-            donor.into_iter().for_each(|own| remove(own, part));
-            let receiver = at(to).and_then(|at| self.owned.get(at));
-            require(is_below || receiver.is_some(), Refusal::Names(*from))?;
-        }
-        Ok(())
-    }
-}
-
-impl Plan {
-    /// Moves iterations between the ranks from `first` on.
-    fn apply(&self, first: Rank, owned: &mut [Owned]) {
-        let at = |rank: Rank| rank.0.checked_sub(first.0).map(|at| at as usize);
-        for Move { from, part, .. } in &self.moves {
-            if let Some(own) = at(*from).and_then(|at| owned.get_mut(at)) {
-                remove(own, part);
-            }
-        }
-        for Move { to, part, .. } in &self.moves {
-            if let Some(own) = at(*to).and_then(|at| owned.get_mut(at)) {
-                insert(own, part.clone());
-            }
+        match expected.all(|data| self.arrived.contains(&data)) {
+            true => plan.number,
+            false => plan.number - 1,
         }
     }
 }

@@ -6,7 +6,9 @@
 
 use super::plan::Proposal;
 use super::profile::Profile;
-use super::{Conditions, Move, Owned};
+use super::message::Move;
+use super::plan::Conditions;
+use super::Owned;
 use crate::id::Rank;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

@@ -1,7 +1,8 @@
 //! The work of all iterations, as the accounts of an instance report it.
 
 use super::parts::slice;
-use super::{Account, Owned};
+use super::Owned;
+use super::message::Account;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -42,13 +43,15 @@ pub(super) fn are_sections(sections: &[(u64, u64)], len: u64) -> bool {
 }
 
 /// The work of all iterations before each bound of a section; inside of a section, all are taken to have equal work.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Profile {
     /// Position and work before it, ascending; the last is the whole. Sums of garbled accounts saturate.
     points: Vec<(u64, u64)>,
 }
 
 impl Profile {
-    pub(super) fn new(owned: &[Owned], accounts: &[Account]) -> Self {
+    /// Adds up the accounts. What has yet to be executed has the work that it had `before`.
+    pub(super) fn new(owned: &[Owned], accounts: &[Account], before: Option<&Self>) -> Self {
         let mut pieces = Vec::new();
         for (parts, account) in owned.iter().zip(accounts) {
             let mut start = 0;
@@ -62,6 +65,13 @@ impl Profile {
                     (rest, left) = (rest - share, left - len);
                     pieces.push((piece.end, share));
                 }
+            }
+            for part in slice(parts, start..u64::MAX) {
+                let known = before.into_iter().flat_map(|before| {
+                    let work = |piece: Range<u64>| (piece.end, before.work(&piece));
+                    before.pieces(&part).map(work)
+                });
+                pieces.extend(known);
             }
         }
         pieces.sort_unstable();

@@ -7,7 +7,8 @@
 
 use super::plan::Proposal;
 use super::profile::Profile;
-use super::{Move, Owned};
+use super::message::Move;
+use super::Owned;
 use crate::id::Rank;
 use alloc::vec;
 use alloc::vec::Vec;
