@@ -4,8 +4,8 @@
 //! |---|---|
 //! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once`, `baselines_of_neighbours_begin_each_iteration_once`, `baselines_of_a_tree_begin_each_iteration_once`, `baselines_of_halving_begin_each_iteration_once` |
 //! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of `epochs_begin_each_iteration_once` |
-//! | Lucco, acceptance facts 30 and 31: a transfer takes effect once it is acknowledged, at one instance; until then the sender executes, and each instance executes each iteration once | `transfers_take_effect_at_one_instance` |
-//! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is under way than the bandwidth permits | every state of `transfers_take_effect_at_one_instance` |
+//! | Lucco, acceptance facts 30 and 31: a transfer takes effect once it is acknowledged, at one instance; until then the sender executes, and each instance executes each iteration once | `transfers_take_effect_at_one_instance`, `transfers_of_paced_ranks_take_effect_at_one_instance` |
+//! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is under way than the bandwidth permits | every state of the same |
 //!
 //! In every state, garbled messages are delivered too: those that are refused change nothing.
 
@@ -212,25 +212,49 @@ fn eager(geometry: Geometry, capacity: u64) -> Conditions {
 
 #[test]
 fn transfers_take_effect_at_one_instance() {
-    for (ranks, iterations, instances, capacity, floor) in [
-        (1, 3, 3, 1, 1),
-        (2, 1, 3, 1, 1),
-        (2, 6, 4, 8, 1),
-        (2, 8, 4, 1, 1),
-        (3, 6, 3, 2, 1),
-        (4, 8, 2, 8, 1),
+    for (ranks, iterations, instances, capacity, floors) in [
+        (1, 3, 3, 1, [1, 1]),
+        (2, 1, 3, 1, [1, 1]),
+        (2, 6, 4, 8, [1, 1]),
+        (2, 8, 4, 1, [1, 1]),
+        (3, 6, 3, 2, [1, 1]),
+        (4, 8, 2, 8, [1, 1]),
     ] {
-        for geometry in [Geometry::Contiguous, Geometry::Free] {
-            let began = Instant::now();
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
             let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
             let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
-            let mut network = Network::new(system, Multiset);
-            let states = flawless(&name, &mut network);
-            let effects = network.actors().effects();
-            println!("{name}: {effects:?}");
-            report(&name, states, floor, began);
+            deferred(&name, system, floor);
         }
     }
+}
+
+/// Ranks report after each chunk, and plans are made in the course of an instance.
+#[test]
+fn transfers_of_paced_ranks_take_effect_at_one_instance() {
+    for (ranks, iterations, instances, varying, floors) in [
+        (1, 3, 3, 1, [1, 1]),
+        (2, 4, 3, 2, [1, 1]),
+        (2, 8, 3, 1, [1, 1]),
+        (3, 6, 3, 1, [1, 1]),
+    ] {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+            let conditions = Conditions {
+                pace: Some(Taper::default()),
+                ..eager(geometry, 8)
+            };
+            let name = format!("paced-{geometry:?}-p{ranks}-n{iterations}");
+            let system = Deferring::new(ranks, iterations, instances, conditions);
+            deferred(&name, system.varying(varying), floor);
+        }
+    }
+}
+
+fn deferred(name: &str, system: Deferring, floor: usize) {
+    let began = Instant::now();
+    let mut network = Network::new(system, Multiset);
+    let states = flawless(name, &mut network);
+    println!("{name}: {:?}", network.actors().effects());
+    report(name, states, floor, began);
 }
 
 #[test]

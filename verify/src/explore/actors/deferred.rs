@@ -19,6 +19,8 @@ pub struct Deferring {
     iterations: u64,
     instances: u64,
     conditions: Conditions,
+    /// Ranks that may be slow; the others are fast.
+    varying: u32,
     slip: Option<DeferSlip>,
     effects: Cell<Effects>,
     /// Sites that have refused every garbled message.
@@ -34,8 +36,8 @@ pub struct Effects {
     pub late: u64,
     /// Plans announced together with the effect of the one before.
     pub chained: u64,
-    /// Plans with transfers whose receiver had reported before the data arrived.
-    pub missed: u64,
+    /// Plans announced in the course of an instance.
+    pub early: u64,
 }
 
 /// An error that the checks must find.
@@ -56,7 +58,7 @@ pub enum DeferSlip {
 pub struct Site {
     machine: Deferred,
     has_begun: bool,
-    /// Its iterations, while it executes them.
+    /// Its chunk, as bits, while it executes it.
     chunk: Option<u32>,
 }
 
@@ -65,7 +67,7 @@ pub struct Site {
 pub enum Act {
     /// Begins the first instance.
     Begin,
-    /// Finishes its iterations, each of which took this long.
+    /// Finishes its chunk, each iteration of which took this long.
     Free(u64),
 }
 
@@ -77,77 +79,99 @@ enum Stage {
     Arrived,
 }
 
+/// A plan that has yet to take effect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    /// The instance in which it was announced.
+    since: u64,
+    moves: Vec<(Move, Stage)>,
+    /// Ranks that have received it, as bits.
+    known: u32,
+}
+
 /// What the checks remember.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     instance: u64,
     /// By rank, its iterations in this instance, as bits.
     owned: Vec<u32>,
-    /// The plan that has yet to take effect: the instance with which it was announced, and its transfers.
-    plan: Option<(u64, Vec<(Move, Stage)>)>,
+    plan: Option<Plan>,
+    /// The number of plans.
+    plans: u64,
     /// Iterations executed in this instance, as bits.
     executed: u32,
-    /// Ranks that have reported in this instance, and those that had received all by then, as bits.
+    /// Ranks that have executed all theirs in this instance, and those that had received all data by then, as bits.
     reported: u32,
     ready: u32,
     flaw: Option<Flaw>,
 }
 
+/// What a rank does in a step, as far as it concerns the checks.
+enum Event {
+    /// Rank 0 announces the next instance.
+    Next(bool, Option<Vec<Move>>),
+    /// Rank 0 announces a plan in the course of an instance.
+    Plan(Vec<Move>),
+    Data(u64, Move),
+    Run(u32),
+    End,
+}
+
 /// The driver of a rank.
 struct Driver<'a> {
     here: Rank,
-    system: &'a Deferring,
-    has_begun: bool,
-    chunk: &'a mut Option<u32>,
-    /// What rank 0 announces.
-    next: (bool, Option<Vec<Move>>),
-    data: Vec<(Rank, u64, Range<u64>)>,
-    out: &'a mut Out<Deferring>,
+    slip: Option<DeferSlip>,
+    events: Vec<Event>,
+    sent: &'a mut Vec<(PlaceId, Notice)>,
 }
 
 impl Actions<Notice> for Driver<'_> {
     fn send(&mut self, to: Rank, mut notice: Notice) {
         match &mut notice {
-            Notice::Accounts(_, accounts) => match self.system.slip {
+            Notice::Accounts(_, accounts) => match self.slip {
+                // There is one plan in the histories that matter.
                 Some(DeferSlip::AcknowledgeEarly) => {
-                    accounts.iter_mut().for_each(|account| account.is_ready = true);
+                    accounts.iter_mut().for_each(|account| account.ready = 1);
                 }
                 Some(DeferSlip::ReportNothing) => return,
                 _ => {}
             },
             Notice::Next { switch, plan, .. } if self.here == Rank(0) => {
-                self.next.0 |= *switch;
-                if let Some(plan) = plan {
-                    let moves = self.next.1.get_or_insert_default();
-                    let new = plan.iter().filter(|step| !moves.contains(step));
-                    let new: Vec<Move> = new.cloned().collect();
-                    moves.extend(new);
+                // Each child is sent what concerns its subtree.
+                if let Some(Event::Next(_, known)) = self.events.last_mut() {
+                    join(known.get_or_insert_default(), plan.as_deref().unwrap_or_default());
+                } else {
+                    self.events.push(Event::Next(*switch, plan.clone()));
                 }
             }
-            Notice::Next { .. } => {}
-            Notice::Data(number, part) => self.data.push((to, *number, part.clone())),
+            Notice::Plan(plan) if self.here == Rank(0) => match self.events.last_mut() {
+                Some(Event::Plan(known)) => join(known, plan),
+                _ => self.events.push(Event::Plan(plan.clone())),
+            },
+            Notice::Next { .. } | Notice::Plan(_) => {}
+            Notice::Data(number, part) => {
+                let (from, part) = (self.here, part.clone());
+                self.events.push(Event::Data(*number, Move { from, to, part }));
+            }
         }
-        self.out.sent.push((PlaceId(to.0), notice));
+        self.sent.push((PlaceId(to.0), notice));
     }
 
     fn run(&mut self, chunk: Vec<Range<u64>>) {
-        let ghost = &mut self.out.ghost;
-        if self.here == Rank(0) && self.has_begun {
-            let (switch, plan) = std::mem::take(&mut self.next);
-            ghost.advance(self.system, switch, plan);
-        }
-        for (to, number, part) in self.data.drain(..) {
-            ghost.send(number, Move { from: self.here, to, part });
-        }
-        let chunk = bits(&chunk);
-        if ghost.owned[self.here.index()] != chunk {
-            ghost.flaw = Some(Flaw::Count);
-        }
-        *self.chunk = (ghost.instance < self.system.instances).then_some(chunk);
+        self.events.push(Event::Run(bits(&chunk)));
     }
 
     fn end(&mut self) {
-        self.out.ghost.flaw = Some(Flaw::Repeated);
+        self.events.push(Event::End);
+    }
+}
+
+/// Adds the moves that are not known.
+fn join(known: &mut Vec<Move>, moves: &[Move]) {
+    for step in moves {
+        if !known.contains(step) {
+            known.push(step.clone());
+        }
     }
 }
 
@@ -160,23 +184,53 @@ impl Ghost {
         }
     }
 
+    /// Records what a rank does.
+    fn record(&mut self, system: &Deferring, here: Rank, event: Event) {
+        match event {
+            Event::Next(switch, plan) => self.advance(system, switch, plan),
+            Event::Plan(moves) => {
+                system.note(|effects| effects.early += 1);
+                self.announce(system, moves);
+            }
+            Event::Data(number, step) => self.pass(number, &step, Stage::Ordered, Stage::Sending),
+            Event::Run(chunk) => {
+                // A rank that is alone announces nothing.
+                if system.ranks == 1 && self.reported != 0 {
+                    self.advance(system, false, None);
+                }
+                let foreign = !self.owned[here.index()] | self.executed;
+                if chunk & foreign != 0 {
+                    self.flaw = Some(Flaw::Count);
+                }
+            }
+            Event::End => self.flaw = Some(Flaw::Repeated),
+        }
+    }
+
     /// Begins the next instance.
     fn advance(&mut self, system: &Deferring, switch: bool, plan: Option<Vec<Move>>) {
-        let everyone = (1 << system.ranks) - 1;
-        if (self.executed, self.reported) != ((1 << system.iterations) - 1, everyone) {
+        let all = (1 << system.ranks) - 1;
+        if (self.executed, self.reported) != ((1 << system.iterations) - 1, all) {
             self.flaw = Some(Flaw::Count);
         }
-        let due = self.plan.is_some() && self.ready == everyone;
-        if switch != due {
-            self.flaw = Some(if switch { Flaw::Early } else { Flaw::Late });
+        let has_arrived = |plan: &Plan| {
+            let mut stages = plan.moves.iter().map(|(_, stage)| *stage);
+            plan.known == all && stages.all(|stage| stage == Stage::Arrived)
+        };
+        if switch && !self.plan.as_ref().is_some_and(has_arrived) {
+            self.flaw = Some(Flaw::Early);
         }
-        let mut effects = system.effects.get();
-        effects.missed += u64::from(self.plan.is_some() && !due);
+        // What arrives after a rank's last report may be acknowledged or not.
+        if !switch && self.plan.is_some() && self.ready == all {
+            self.flaw = Some(Flaw::Late);
+        }
         self.instance += 1;
-        if let Some((number, moves)) = self.plan.take_if(|_| switch) {
-            effects.instances |= u32::from(!moves.is_empty()) << self.instance;
-            effects.late += u64::from(self.instance > number + 1);
-            effects.chained += u64::from(plan.is_some());
+        if let Some(Plan { since, moves, .. }) = self.plan.take_if(|_| switch) {
+            system.note(|effects| {
+                effects.instances |= 1 << self.instance;
+                effects.late += u64::from(self.instance > since + 1);
+                effects.chained += u64::from(plan.is_some());
+            });
             for (Move { from, to, part }, _) in moves {
                 let part = bits(&[part]);
                 if self.owned[from.index()] & part != part {
@@ -186,33 +240,36 @@ impl Ghost {
                 self.owned[to.index()] |= part;
             }
         }
-        system.effects.set(effects);
-        if let Some(moves) = plan {
-            // A range is in at most one transfer that is pending.
-            if self.plan.is_some() || system.exceeds(&moves) {
-                self.flaw = Some(Flaw::Activity);
-            }
-            let ordered = moves.into_iter().map(|step| (step, Stage::Ordered));
-            self.plan = Some((self.instance, ordered.collect()));
-        }
         if !system.are_blocks(&self.owned) {
             self.flaw = Some(Flaw::Misrouted);
+        }
+        if let Some(moves) = plan {
+            self.announce(system, moves);
         }
         (self.executed, self.reported, self.ready) = (0, 0, 0);
     }
 
+    /// Begins a plan: what it reserves is free, as there is no other.
+    fn announce(&mut self, system: &Deferring, moves: Vec<Move>) {
+        if self.plan.is_some() || moves.is_empty() || system.exceeds(&moves) {
+            self.flaw = Some(Flaw::Activity);
+        }
+        self.plans += 1;
+        self.plan = Some(Plan {
+            since: self.instance,
+            moves: moves.into_iter().map(|step| (step, Stage::Ordered)).collect(),
+            known: 1,
+        });
+    }
+
     /// Changes the stage of a transfer.
     fn pass(&mut self, number: u64, step: &Move, before: Stage, after: Stage) {
-        let plan = self.plan.as_mut().filter(|plan| plan.0 == number);
-        let moves = plan.into_iter().flat_map(|plan| &mut plan.1);
-        match moves.into_iter().find(|(known, stage)| known == step && *stage == before) {
+        let plan = self.plan.as_mut().filter(|_| self.plans == number);
+        let mut moves = plan.into_iter().flat_map(|plan| &mut plan.moves);
+        match moves.find(|(known, stage)| known == step && *stage == before) {
             Some((_, stage)) => *stage = after,
             None => self.flaw = Some(Flaw::Count),
         }
-    }
-
-    fn send(&mut self, number: u64, step: Move) {
-        self.pass(number, &step, Stage::Ordered, Stage::Sending);
     }
 
     fn execute(&mut self, chunk: u32) {
@@ -222,13 +279,18 @@ impl Ghost {
         self.executed |= chunk;
     }
 
-    /// Executes the iterations of a rank, and records what it can report.
+    /// Executes a chunk of a rank, and records what the rank can report.
     fn report(&mut self, here: Rank, chunk: u32) {
         self.execute(chunk);
+        if self.owned[here.index()] & !self.executed != 0 {
+            return;
+        }
         self.reported |= 1 << here.0;
-        let mut moves = self.plan.iter().flat_map(|plan| &plan.1);
-        let is_here = moves.all(|(step, stage)| step.to != here || *stage == Stage::Arrived);
-        self.ready |= u32::from(is_here) << here.0;
+        let has_all = |plan: &Plan| {
+            let mut mine = plan.moves.iter().filter(|(step, _)| step.to == here);
+            plan.known >> here.0 & 1 != 0 && mine.all(|(_, stage)| *stage == Stage::Arrived)
+        };
+        self.ready |= u32::from(self.plan.as_ref().is_none_or(has_all)) << here.0;
     }
 }
 
@@ -249,10 +311,17 @@ impl Deferring {
             iterations,
             instances,
             conditions,
+            varying: ranks,
             slip: None,
             effects: Cell::default(),
             probed: RefCell::default(),
         }
+    }
+
+    /// Lets the iterations of the first ranks only take one time or another; those of the others are always fast.
+    pub fn varying(mut self, ranks: u32) -> Self {
+        self.varying = ranks;
+        self
     }
 
     /// Makes an error on purpose.
@@ -264,6 +333,12 @@ impl Deferring {
     /// Returns what has occurred so far.
     pub fn effects(&self) -> Effects {
         self.effects.get()
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Effects)) {
+        let mut effects = self.effects.get();
+        change(&mut effects);
+        self.effects.set(effects);
     }
 
     /// Returns whether moves reserve more than there is: over a split point, or out of or into a rank.
@@ -312,14 +387,19 @@ impl Deferring {
     ) {
         let mut driver = Driver {
             here: Rank(here.0),
-            system: self,
-            has_begun: site.has_begun,
-            chunk: &mut site.chunk,
-            next: (false, None),
-            data: Vec::new(),
-            out,
+            slip: self.slip,
+            events: Vec::new(),
+            sent: &mut out.sent,
         };
-        if step(&mut site.machine, &mut driver).is_err() {
+        let taken = step(&mut site.machine, &mut driver);
+        for event in driver.events {
+            if let Event::Run(chunk) = event {
+                let is_counted = site.machine.instance() < self.instances;
+                site.chunk = is_counted.then_some(chunk);
+            }
+            out.ghost.record(self, Rank(here.0), event);
+        }
+        if taken.is_err() {
             out.ghost.flaw = Some(Flaw::Refused);
         }
         if self.slip.is_none() && !self.probed.borrow().contains(site) {
@@ -340,7 +420,8 @@ impl Deferring {
                 sections: sections.to_vec(),
                 same: 1,
                 all: u64::MAX,
-                is_ready: true,
+                left: instance % 2,
+                ready: now,
             };
             for accounts in [
                 vec![],
@@ -361,6 +442,7 @@ impl Deferring {
                         plan: Some(vec![step.clone(); 2]),
                     };
                     notices.extend([false, true].map(next));
+                    notices.push(Notice::Plan(vec![step.clone(); 2]));
                 }
             }
             notices.push(Notice::Next { instance, switch: true, plan: None });
@@ -412,10 +494,11 @@ impl Actors for Deferring {
         }
     }
 
-    fn acts(&self, _: PlaceId, site: &Site, _: &Ghost) -> Vec<Act> {
+    fn acts(&self, here: PlaceId, site: &Site, _: &Ghost) -> Vec<Act> {
         let begin = (!site.has_begun).then_some(Act::Begin);
-        let free = [Act::Free(1), Act::Free(4)];
-        let free = free.into_iter().filter(|_| site.chunk.is_some());
+        let times = if here.0 < self.varying { &[1, 4][..] } else { &[1] };
+        let times = times.iter().filter(|_| site.chunk.is_some());
+        let free = times.map(|time| Act::Free(*time));
         begin.into_iter().chain(free).collect()
     }
 
@@ -449,6 +532,11 @@ impl Actors for Deferring {
         out: &mut Out<Self>,
     ) {
         let from = Rank(from.0);
+        if let (Notice::Plan(_) | Notice::Next { plan: Some(_), .. }, Some(plan)) =
+            (&notice, &mut out.ghost.plan)
+        {
+            plan.known |= 1 << here.0;
+        }
         if let Notice::Data(number, part) = &notice {
             let (to, part) = (Rank(here.0), part.clone());
             if self.slip == Some(DeferSlip::ExecuteWhatArrives) {
