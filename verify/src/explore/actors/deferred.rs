@@ -121,6 +121,8 @@ enum Event {
 struct Driver<'a> {
     here: Rank,
     slip: Option<DeferSlip>,
+    /// The number of plans so far.
+    plans: u64,
     events: Vec<Event>,
     sent: &'a mut Vec<(PlaceId, Notice)>,
 }
@@ -129,19 +131,19 @@ impl Actions<Notice> for Driver<'_> {
     fn send(&mut self, to: Rank, mut notice: Notice) {
         match &mut notice {
             Notice::Accounts(_, accounts) => match self.slip {
-                // There is one plan in the histories that matter.
                 Some(DeferSlip::AcknowledgeEarly) => {
-                    accounts.iter_mut().for_each(|account| account.ready = 1);
+                    let plans = self.plans;
+                    accounts.iter_mut().for_each(|account| account.ready = plans);
                 }
                 Some(DeferSlip::ReportNothing) => return,
                 _ => {}
             },
             Notice::Next { switch, plan, .. } if self.here == Rank(0) => {
                 // Each child is sent what concerns its subtree.
-                if let Some(Event::Next(_, known)) = self.events.last_mut() {
-                    join(known.get_or_insert_default(), plan.as_deref().unwrap_or_default());
-                } else {
-                    self.events.push(Event::Next(*switch, plan.clone()));
+                match self.events.last_mut() {
+                    Some(Event::Next(_, Some(known))) => join(known, plan.as_deref().unwrap_or_default()),
+                    Some(Event::Next(..)) => {}
+                    _ => self.events.push(Event::Next(*switch, plan.clone())),
                 }
             }
             Notice::Plan(plan) if self.here == Rank(0) => match self.events.last_mut() {
@@ -255,6 +257,8 @@ impl Ghost {
             self.flaw = Some(Flaw::Activity);
         }
         self.plans += 1;
+        // What ranks have reported so far concerns plans before this one.
+        self.ready = 0;
         self.plan = Some(Plan {
             since: self.instance,
             moves: moves.into_iter().map(|step| (step, Stage::Ordered)).collect(),
@@ -388,6 +392,7 @@ impl Deferring {
         let mut driver = Driver {
             here: Rank(here.0),
             slip: self.slip,
+            plans: out.ghost.plans,
             events: Vec::new(),
             sent: &mut out.sent,
         };
