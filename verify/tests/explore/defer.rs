@@ -14,7 +14,7 @@ use std::time::Instant;
 use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
 use tautline_core::taper::{Policy, Taper};
 use tautline_verify::explore::{
-    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, EpochSlip, Flaw, Forecast,
+    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw, Forecast,
     Network, SelfScheduled, explore, explore_to_end,
 };
 
@@ -65,7 +65,7 @@ fn epochs_begin_each_iteration_once() {
 
 #[test]
 fn epochs_of_predicted_work_begin_each_iteration_once() {
-    for (ranks, iterations, floor) in [(2, 3, 1), (2, 5, 1), (3, 3, 1)] {
+    for (ranks, iterations, floor) in [(2, 3, 1_320), (2, 5, 20_000), (3, 3, 39_000)] {
         let began = Instant::now();
         let name = format!("cached-epochs-p{ranks}-n{iterations}");
         let mut states = 0;
@@ -130,7 +130,6 @@ fn baselines(rule: Rule, sizes: &[Size]) {
                 panic!("{name} {times:?}: {flaw:?}\n{story}");
             }
             *transfers += network.actors().transfers();
-            println!("{name} {times:?} {} {}", explored.states, network.actors().transfers());
             states += explored.states;
         }
         report(&name, states, floor, began);
@@ -141,13 +140,12 @@ fn baselines(rule: Rule, sizes: &[Size]) {
 #[test]
 fn baselines_of_neighbours_begin_each_iteration_once() {
     let sizes = [
-        (1, 3, TUNING, 1),
-        (2, 0, TUNING, 1),
-        (2, 7, TUNING, 1),
-        (2, 8, COARSE, 1),
-        (3, 2, TUNING, 1),
-        (3, 6, TUNING, 1),
-        (4, 6, TUNING, 1),
+        (1, 3, TUNING, 9),
+        (2, 0, TUNING, 12),
+        (2, 7, TUNING, 50_000),
+        (2, 8, COARSE, 1_500),
+        (3, 2, TUNING, 190),
+        (3, 6, TUNING, 211_000),
     ];
     baselines(Rule::Neighbours, &sizes);
 }
@@ -155,14 +153,12 @@ fn baselines_of_neighbours_begin_each_iteration_once() {
 #[test]
 fn baselines_of_a_tree_begin_each_iteration_once() {
     let sizes = [
-        (1, 3, TUNING, 1),
-        (2, 0, TUNING, 1),
-        (2, 8, TUNING, 1),
-        (2, 12, COARSE, 1),
-        (3, 2, TUNING, 1),
-        (3, 9, TUNING, 1),
-        (3, 10, TUNING, 1),
-        (4, 9, TUNING, 1),
+        (1, 3, TUNING, 9),
+        (2, 0, TUNING, 12),
+        (2, 8, TUNING, 7_000),
+        (2, 12, COARSE, 600),
+        (3, 2, TUNING, 190),
+        (3, 9, TUNING, 144_000),
     ];
     baselines(Rule::Tree, &sizes);
 }
@@ -170,12 +166,12 @@ fn baselines_of_a_tree_begin_each_iteration_once() {
 #[test]
 fn baselines_of_halving_begin_each_iteration_once() {
     let sizes = [
-        (1, 3, TUNING, 1),
-        (2, 0, TUNING, 1),
-        (2, 8, TUNING, 1),
-        (2, 9, COARSE, 1),
-        (3, 2, TUNING, 1),
-        (3, 4, TUNING, 1),
+        (1, 3, TUNING, 9),
+        (2, 0, TUNING, 12),
+        (2, 8, TUNING, 1_380),
+        (2, 9, COARSE, 1_120),
+        (3, 2, TUNING, 71_000),
+        (3, 3, TUNING, 168_000),
     ];
     baselines(Rule::Halving, &sizes);
 }
@@ -212,30 +208,37 @@ fn eager(geometry: Geometry, capacity: u64) -> Conditions {
 
 #[test]
 fn transfers_take_effect_at_one_instance() {
-    for (ranks, iterations, instances, capacity, floors) in [
-        (1, 3, 3, 1, [1, 1]),
-        (2, 1, 3, 1, [1, 1]),
-        (2, 6, 4, 8, [1, 1]),
-        (2, 8, 4, 1, [1, 1]),
-        (3, 6, 3, 2, [1, 1]),
-        (4, 8, 2, 8, [1, 1]),
+    let mut all = Effects::default();
+    // Transfers take effect at the instances whose bits are given.
+    for (ranks, iterations, instances, capacity, effective, floors) in [
+        (1, 3, 3, 1, 0, [8, 8]),
+        (2, 1, 3, 1, 0, [66, 66]),
+        (2, 6, 4, 8, 0b11100, [3_700, 7_200]),
+        (2, 8, 4, 1, 0b11100, [3_000, 740]),
+        (3, 6, 3, 2, 0b1100, [40_000, 79_000]),
+        (4, 8, 2, 8, 0b100, [41_000, 45_000]),
     ] {
         for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
             let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
             let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
-            deferred(&name, system, floor);
+            let effects = deferred(&name, system, floor);
+            assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+            all.late += effects.late;
+            all.chained += effects.chained;
         }
     }
+    // Transfers that span instances, and plans announced with the effect of the one before.
+    assert!(all.late > 0 && all.chained > 0, "{all:?}");
 }
 
 /// Ranks report after each chunk, and plans are made in the course of an instance.
 #[test]
 fn transfers_of_paced_ranks_take_effect_at_one_instance() {
-    for (ranks, iterations, instances, varying, floors) in [
-        (1, 3, 3, 1, [1, 1]),
-        (2, 4, 3, 2, [1, 1]),
-        (2, 8, 3, 1, [1, 1]),
-        (3, 6, 3, 1, [1, 1]),
+    for (ranks, iterations, instances, effective, floors) in [
+        (1, 3, 3, 0, [8, 8]),
+        (2, 4, 3, 0b1100, [1, 1]),
+        (2, 6, 2, 0b100, [1, 1]),
+        (3, 3, 2, 0, [1, 1]),
     ] {
         for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
             let conditions = Conditions {
@@ -244,17 +247,21 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
             };
             let name = format!("paced-{geometry:?}-p{ranks}-n{iterations}");
             let system = Deferring::new(ranks, iterations, instances, conditions);
-            deferred(&name, system.varying(varying), floor);
+            let effects = deferred(&name, system.varying(1), floor);
+            println!("{name}: {effects:?}");
+            assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+            assert_eq!(effects.early > 0, effective != 0, "{name}: {effects:?}");
         }
     }
 }
 
-fn deferred(name: &str, system: Deferring, floor: usize) {
+/// Explores a loop; returns what has occurred.
+fn deferred(name: &str, system: Deferring, floor: usize) -> Effects {
     let began = Instant::now();
     let mut network = Network::new(system, Multiset);
     let states = flawless(name, &mut network);
-    println!("{name}: {:?}", network.actors().effects());
     report(name, states, floor, began);
+    network.actors().effects()
 }
 
 #[test]

@@ -89,6 +89,14 @@ struct Plan {
     known: u32,
 }
 
+impl Plan {
+    /// Returns whether all ranks have received it and its data.
+    fn has_arrived(&self, ranks: u32) -> bool {
+        let mut stages = self.moves.iter().map(|(_, stage)| *stage);
+        self.known == (1 << ranks) - 1 && stages.all(|stage| stage == Stage::Arrived)
+    }
+}
+
 /// What the checks remember.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
@@ -215,10 +223,7 @@ impl Ghost {
         if (self.executed, self.reported) != ((1 << system.iterations) - 1, all) {
             self.flaw = Some(Flaw::Count);
         }
-        let has_arrived = |plan: &Plan| {
-            let mut stages = plan.moves.iter().map(|(_, stage)| *stage);
-            plan.known == all && stages.all(|stage| stage == Stage::Arrived)
-        };
+        let has_arrived = |plan: &Plan| plan.has_arrived(system.ranks);
         if switch && !self.plan.as_ref().is_some_and(has_arrived) {
             self.flaw = Some(Flaw::Early);
         }
@@ -574,6 +579,8 @@ impl Actors for Deferring {
 
     fn is_final(&self, view: &View<Self>) -> bool {
         let mut machines = view.sites.iter().map(|site| &site.machine);
+        let has_arrived = |plan: &Plan| plan.has_arrived(self.ranks);
         machines.all(|machine| machine.instance() == self.instances)
+            && view.ghost.plan.as_ref().is_none_or(has_arrived)
     }
 }
