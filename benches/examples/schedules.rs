@@ -66,9 +66,6 @@ const COSTS: [(&str, Cost); 8] = [
 /// Loops of the fewest and of many iterations.
 const SIZES: [usize; 2] = [64, 2000];
 
-/// Names of different addresses: a loop with another name has no earlier execution.
-static NAMES: [u8; 4096] = [b'x'; 4096];
-
 const WAYS: [&str; 9] = [
     "static",
     "first",
@@ -96,8 +93,9 @@ impl Rivals {
         name: &'static str,
         body: &(impl Fn(usize) + Sync),
     ) -> f64 {
-        self.fresh = (self.fresh + 1) % NAMES.len();
-        let fresh = std::str::from_utf8(&NAMES[self.fresh..]).expect("ASCII");
+        // A loop with another name has no earlier execution.
+        self.fresh += 1;
+        let fresh = self.fresh.to_string().leak();
         let (name, schedule) = match WAYS[way] {
             "first" => (fresh, Schedule::Auto),
             "guided" => (name, Schedule::Guided),

@@ -137,8 +137,10 @@ impl Link for Watched {
     }
 }
 
-/// Counts a tree at all settings over one place of each rank, and passes what each rank has seen to `check`.
+/// Counts a tree at all settings over one place of each rank, and passes what each rank has seen to `check`. Ranks must have got work
+/// along lifelines.
 fn watched(check: impl Fn(&Seen)) {
+    let mut loot = 0;
     let params = uts::named::find("T3").unwrap().params;
     let tree = || Tree::new(params).unwrap();
     for ranks in RANKS {
@@ -167,17 +169,26 @@ fn watched(check: impl Fn(&Seen)) {
                     "{ranks} ranks, {tries}, {graph:?}, {steal:?}"
                 );
             }
-            seen.iter().for_each(|seen| check(&seen.lock().unwrap()));
+            for seen in &seen {
+                let seen = seen.lock().unwrap();
+                loot += seen.loot;
+                check(&seen);
+            }
         }
     }
+    assert!(loot > 0, "no lifeline has brought work");
 }
 
 /// Saraswat, acceptance facts 1, 3 and 4, over ranks: the published count at every setting, lifelines alone and the ring
-/// included; one request is outstanding along a lifeline, and one of a place at all.
+/// included; one request is outstanding along a lifeline, and one of a place at all. A place that has had work asks before it
+/// goes dry.
 #[test]
 fn one_request_is_outstanding_along_a_lifeline() {
     watched(|seen| {
-        assert_eq!((seen.doubled, seen.unanswered.max(1)), (0, 1), "{seen:?}");
+        let has_worked = seen.here == 0 || seen.loot > 0;
+        let requests = usize::from(has_worked)..=1;
+        assert_eq!(seen.doubled, 0, "{seen:?}");
+        assert!(requests.contains(&seen.unanswered), "{seen:?}");
     });
 }
 

@@ -78,25 +78,26 @@ fn threads_of_ranks_have_their_names() {
     assert_eq!(names, [Some("rank 0".into()), Some("rank 1".into())]);
 }
 
-/// The other rank has one line: a rank that panics does not read as one that makes other calls.
+/// Each other rank has one line: a rank that panics does not read as one that makes other calls, nor one that ends because of it as
+/// lost.
 #[test]
-fn a_panic_of_the_program_is_named_at_the_other_rank() {
-    let errors = Mutex::new(Vec::new());
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        world::loopback(2, |world| {
-            assert!(world.rank() != Rank(1), "this rank is broken");
-            let error = world.barrier().unwrap_err().to_string();
-            errors.lock().unwrap().push(error);
-        })
-    }));
-    let payload = ended.unwrap_err();
-    assert_eq!(payload.downcast_ref(), Some(&"this rank is broken"));
-    let errors = errors.into_inner().unwrap();
-    assert_eq!(errors.len(), 1);
-    for error in errors {
-        assert!(
-            error.ends_with(": rank 1 gave up: its program panicked"),
-            "{error}"
-        );
+fn a_panic_of_the_program_is_named_at_the_other_ranks() {
+    for ranks in [2, 3, 5, 8] {
+        let errors = Mutex::new(Vec::new());
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            world::loopback(ranks, |world| {
+                assert!(world.rank() != Rank(1), "this rank is broken");
+                let error = world.barrier().unwrap_err().to_string();
+                errors.lock().unwrap().push(error);
+            })
+        }));
+        let payload = ended.unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&"this rank is broken"));
+        let errors = errors.into_inner().unwrap();
+        assert_eq!(errors.len(), ranks as usize - 1);
+        for error in errors {
+            let named = ": rank 1 gave up: its program panicked";
+            assert!(error.ends_with(named), "{ranks} ranks: {error}");
+        }
     }
 }

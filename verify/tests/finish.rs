@@ -169,6 +169,8 @@ unsafe impl Sync for Shelf {}
 // SAFETY: as above.
 unsafe impl Send for Shelf {}
 
+const _: () = assert!(size_of::<Counter>() == size_of::<loom::sync::atomic::AtomicUsize>());
+
 /// The last to end does not touch the counter once the owner may have destroyed it (published bug: rayon#1297).
 #[test]
 fn finish_gone() {
@@ -185,9 +187,10 @@ fn finish_gone() {
         // SAFETY: the owner itself destroys it.
         let counter = unsafe { &*counter(&shelf) };
         if counter.end() != End::More || counter.is_done() {
-            // Any later access is one to an object that loom does not know.
-            // SAFETY: all that were counted have ended.
-            unsafe { shelf.0.get().write_bytes(0xaa, 1) };
+            let word = shelf.0.get().cast::<loom::sync::atomic::AtomicUsize>();
+            // Loom takes it for a write, which no access may follow.
+            // SAFETY: all that were counted have ended; a counter is one word.
+            unsafe { (*word).with_mut(|_| ()) };
         }
         activity.join().unwrap();
     });

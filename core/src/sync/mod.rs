@@ -7,6 +7,8 @@
 
 mod cache_line;
 mod fence;
+#[cfg(tautline_loom)]
+mod freed;
 mod lock;
 mod permit;
 #[cfg(tautline_shuttle)]
@@ -33,6 +35,12 @@ pub use watched::{
 
 #[cfg(tautline_loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+
+/// An `AtomicPtr` that its owner frees as soon as its value permits: with loom, freeing it is a write.
+#[cfg(not(tautline_loom))]
+pub use AtomicPtr as FreedPtr;
+#[cfg(tautline_loom)]
+pub use freed::FreedPtr;
 
 pub use crossbeam_utils::CachePadded;
 

@@ -232,13 +232,19 @@ impl<L: Link> Exchange<L> {
     /// Dropping an exchange announces its end at once.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn).
+    /// As [`turn`](Self::turn); then [`is_sent`](Self::is_sent) returns whether the other ranks were sent the error.
     pub fn leave(&self) -> Result<bool, Error> {
         self.turn()?;
         match self.post.try_lock() {
             Some(mut post) => post.leave(&self.hub, false),
             None => Ok(false),
         }
+    }
+
+    /// Whether everything that this rank has sent, the error for which it gave up included, has left the link.
+    pub fn is_sent(&self) -> bool {
+        let post = self.post.try_lock();
+        post.is_some_and(|post| post.is_sent(&self.hub))
     }
 }
 

@@ -247,10 +247,11 @@ fn carry(shared: &Shared) {
     }
     // ORDERING: Relaxed: the Acquire above makes the store visible.
     if panicked.load(Ordering::Relaxed) {
-        return give_up(exchange);
+        give_up(exchange);
     }
     let mut since = Instant::now();
-    while matches!(exchange.leave(), Ok(false)) && since.elapsed() < GOODBYE {
+    let has_left = || exchange.leave().unwrap_or(true) && exchange.is_sent();
+    while !has_left() && since.elapsed() < GOODBYE {
         match exchange.turn() {
             Ok(true) => since = Instant::now(),
             _ => thread::yield_now(),

@@ -1,6 +1,6 @@
 //! The fixed head of every parcel.
 
-use crate::id::PlaceId;
+use crate::id::{PlaceId, Rank};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -86,6 +86,14 @@ impl Header {
             channel,
             from: PlaceId::HOME,
             to: PlaceId::HOME,
+        }
+    }
+
+    /// Returns the header of the error for which `first` gave up, the first rank that did.
+    pub(super) fn of_failure(first: Rank) -> Self {
+        Self {
+            from: PlaceId(first.0),
+            ..Self::of_rank(Sort::Failed, 0)
         }
     }
 

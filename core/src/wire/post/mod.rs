@@ -11,8 +11,8 @@ use crate::id::Rank;
 use crate::port::Link;
 use alloc::string::ToString;
 use book::Book;
-use header::Sort;
 pub use header::seal;
+use header::{Header, Sort};
 use out::{Out, Rest};
 
 /// Bytes of an error message for another rank.
@@ -133,32 +133,34 @@ impl<L: Link> Post<L> {
         }
     }
 
-    /// Ends all channels, and notifies the other ranks.
+    /// Ends all channels, and notifies the other ranks, also of an error that another rank reported: they would take this one for
+    /// lost if it ended before they know why.
     pub(super) fn fail(&mut self, hub: &Hub, error: &Error) {
         self.failure = Some(error.clone());
         hub.set_dead();
         let lanes = self.book.lanes.values();
         lanes.for_each(|side| side.lane.fail(error));
         hub.fresh().iter().for_each(|lane| lane.fail(error));
-        let is_told = matches!(error.cause, Cause::Failed(_));
-        if is_told || self.has_left(hub) {
-            // The rank that gave up has notified all; one that has left sends nothing more.
+        if self.has_left(hub) {
             return;
         }
-        let mut message = error.to_string();
+        let (first, mut message) = match &error.cause {
+            Cause::Failed { first, message } => (*first, message.clone()),
+            _ => (hub.here, error.to_string()),
+        };
         while message.len() > MESSAGE_BYTES {
             message.pop();
         }
-        self.tell_all(hub, Sort::Failed, &message);
+        self.tell_all(hub, Header::of_failure(first), &message);
         // What the others send now is not of interest, and neither is another error.
         let _ = self.out.link.poll(&mut |_, _| ());
     }
 
     /// Sends a parcel that belongs to no channel to all ranks that have not left.
-    fn tell_all(&mut self, hub: &Hub, sort: Sort, message: &str) {
+    fn tell_all(&mut self, hub: &Hub, header: Header, message: &str) {
         for rank in (0..hub.ranks).map(Rank).filter(|r| *r != hub.here) {
             if !self.book.peers[rank.index()].has_left {
-                self.out.send(rank, sort, message.as_bytes());
+                self.out.send(rank, header, message.as_bytes());
             }
         }
     }
@@ -174,11 +176,16 @@ impl<L: Link> Post<L> {
                 return Ok(false);
             }
             self.book.peers[hub.here.index()].has_left = true;
-            self.tell_all(hub, Sort::Bye, "");
+            self.tell_all(hub, Header::of_rank(Sort::Bye, 0), "");
             self.poll(hub).inspect_err(|error| self.fail(hub, error))?;
         }
+        Ok(self.is_sent(hub))
+    }
+
+    /// Whether the link has sent all that it was given.
+    pub(super) fn is_sent(&self, hub: &Hub) -> bool {
         let mut ranks = (0..hub.ranks).map(Rank).filter(|r| *r != hub.here);
-        Ok(ranks.all(|r| self.out.link.unsent(r) == 0))
+        ranks.all(|rank| self.out.link.unsent(rank) == 0)
     }
 
     /// Returns the error of the ranks that should have announced the first channel of which any has not.

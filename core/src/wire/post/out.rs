@@ -45,10 +45,10 @@ impl<L: Link> Out<L> {
     }
 
     /// Sends a parcel that belongs to no channel.
-    pub(super) fn send(&mut self, to: Rank, sort: Sort, body: &[u8]) {
+    pub(super) fn send(&mut self, to: Rank, header: Header, body: &[u8]) {
         self.start();
         self.parcel.extend_from_slice(body);
-        self.finish(to, Header::of_rank(sort, 0));
+        self.finish(to, header);
     }
 
     /// Announces a channel to the neighbours, and to the ranks that have announced it.

@@ -29,11 +29,13 @@ pub enum OpeningSlip {
     Alike,
     /// A rank that fails notifies no other.
     Silent,
+    /// A rank that is notified of a failure passes it to no other.
+    Aside,
     /// A lost rank is not reported.
     HideLoss,
 }
 
-/// A parcel of the core's channels.
+/// A parcel of the core's channels; without bytes, the end of the sender's program, at which its link is gone.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Bytes(Rc<[u8]>);
 
@@ -43,6 +45,9 @@ const FAILED: u8 = 3;
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("its program has ended");
+        }
         let sort = match self.0[SORT_AT] {
             1 => "opens",
             2 => "message over",
@@ -50,6 +55,19 @@ impl fmt::Debug for Bytes {
             _ => "leaves;",
         };
         write!(f, "{sort} channel {}", self.0[0])
+    }
+}
+
+impl Bytes {
+    fn is_failure(&self) -> bool {
+        self.0.get(SORT_AT) == Some(&FAILED)
+    }
+}
+
+impl Event {
+    /// Whether another rank has reported an error.
+    fn is_told(&self) -> bool {
+        matches!(self, Self::Take(_, parcel) | Self::OpenAndTake(_, parcel) if parcel.is_failure())
     }
 }
 
@@ -62,6 +80,8 @@ pub enum Act {
     Plan,
     /// It leaves.
     Leave,
+    /// Its program ends because of an error.
+    End,
 }
 
 /// Something that happened to a rank.
@@ -101,6 +121,8 @@ pub enum Site {
         message: String,
         /// Whether it names what happened.
         is_true: bool,
+        /// Whether its program has ended.
+        has_ended: bool,
     },
 }
 
@@ -245,8 +267,12 @@ impl Opening {
         let done = replay.apply(&event);
         let sent = core::mem::take(&mut replay.cable.state.borrow_mut().sent);
         for (to, parcel) in sent {
-            let is_silent = self.slip == Some(OpeningSlip::Silent) && parcel.0[SORT_AT] == FAILED;
-            if !is_silent {
+            let is_silent = match self.slip {
+                Some(OpeningSlip::Silent) => true,
+                Some(OpeningSlip::Aside) => event.is_told(),
+                _ => false,
+            };
+            if !(is_silent && parcel.is_failure()) {
                 out.sent.push((PlaceId(to.0), parcel));
             }
         }
@@ -256,6 +282,7 @@ impl Opening {
             Err(error) => Site::Failed {
                 is_true: self.is_true(&error, out.ghost),
                 message: error.to_string(),
+                has_ended: false,
             },
             Ok(()) if event == Event::Leave => Site::Left,
             Ok(()) => Site::Runs {
@@ -276,10 +303,10 @@ impl Opening {
             Cause::Mismatch { .. } => opens(here).is_some() && opens(here) != opens(peer),
             Cause::Absent { .. } => opens(here).is_some() && opens(peer).is_none(),
             Cause::Lost { .. } => lost >> peer & 1 != 0,
-            Cause::Failed(message) => {
+            Cause::Failed { first, message } => {
                 let names_channel = message.contains(": channel ");
                 let names_loss = message.contains(" was lost, noticed while exploring");
-                message.starts_with(&format!("rank {peer}: "))
+                message.starts_with(&format!("{first}: "))
                     && (names_channel && !self.agrees() || names_loss && lost != 0)
             }
             _ => false,
@@ -307,13 +334,16 @@ impl Actors for Opening {
         }
     }
 
-    /// Opens the next channel; or leaves, if all are open and have been used.
+    /// Opens the next channel; or leaves, if all are open and have been used; or ends, if it has failed.
     fn acts(&self, here: PlaceId, site: &Site, _: &u32) -> Vec<Act> {
-        let Site::Runs {
-            opened, plans, got, ..
-        } = site
-        else {
-            return Vec::new();
+        let (opened, plans, got) = match site {
+            Site::Runs {
+                opened, plans, got, ..
+            } => (opened, plans, got),
+            Site::Failed {
+                has_ended: false, ..
+            } => return vec![Act::End],
+            _ => return Vec::new(),
         };
         let all = self.programs[here.index()].len();
         match (*opened < all, got.len() < all) {
@@ -329,7 +359,12 @@ impl Actors for Opening {
             (Act::Open, site) => self.happen(here, site, Event::Open, out),
             (Act::Leave, site) => self.happen(here, site, Event::Leave, out),
             (Act::Plan, Site::Runs { plans, .. }) => *plans = true,
-            (Act::Plan, _) => unreachable!("only a rank that runs has acts"),
+            (Act::End, Site::Failed { has_ended, .. }) => {
+                *has_ended = true;
+                let others = (0..self.places()).map(PlaceId).filter(|at| *at != here);
+                out.sent.extend(others.map(|at| (at, Bytes([].into()))));
+            }
+            (Act::Plan | Act::End, _) => unreachable!("not one of its acts"),
         }
     }
 
@@ -343,6 +378,7 @@ impl Actors for Opening {
     ) {
         let from = Rank(from.0);
         let event = match site {
+            _ if parcel.0.is_empty() => Event::Lose(from),
             Site::Runs { plans: true, .. } => Event::OpenAndTake(from, parcel),
             _ => Event::Take(from, parcel),
         };
