@@ -29,10 +29,11 @@ fn predicted(iteration: &[u64], p: u32, rule: Rule, tuning: Tuning, random: &mut
     assert!(ranks.iter().all(Baseline::has_ended), "{rule:?}");
 }
 
+/// 10,000 loops for each rule, and as many of predicted work.
 #[test]
 fn random_baselines_end_with_each_iteration_done_once() {
     let mut moved = [0; 3];
-    for seed in 0..12_000 {
+    for seed in 0..60_000 {
         let mut random = Random(seed * 77 + 5);
         let p = 1 + random.below(33);
         let n = random.below(if seed % 8 == 0 { 433 } else { 100 });
@@ -56,7 +57,9 @@ fn random_baselines_end_with_each_iteration_done_once() {
         moved[rule] += run(&mut ranks, costs).moved;
         assert!(ranks.iter().all(Baseline::has_ended), "seed {seed}");
     }
-    assert!(moved.iter().all(|moved| *moved > 1000), "{moved:?}");
+    println!("iterations moved by rule: {moved:?}");
+    // Loops in which nothing moves show little: an iteration a loop is the least.
+    assert!(moved.iter().all(|moved| *moved > 10_000), "{moved:?}");
 }
 
 /// The first of 8 ranks has all the long iterations, 64,000 long together.
@@ -75,6 +78,7 @@ fn front(rule: Rule) -> Outcome {
 fn baselines_relieve_a_rank_with_long_iterations() {
     for rule in RULES {
         let outcome = front(rule);
+        println!("{rule:?}: {outcome:?}");
         assert!(outcome.makespan < 40_000, "{rule:?}: {outcome:?}");
     }
 }

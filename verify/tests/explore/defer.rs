@@ -236,9 +236,9 @@ fn transfers_take_effect_at_one_instance() {
 fn transfers_of_paced_ranks_take_effect_at_one_instance() {
     for (ranks, iterations, instances, effective, floors) in [
         (1, 3, 3, 0, [8, 8]),
-        (2, 4, 3, 0b1100, [1, 1]),
-        (2, 6, 2, 0b100, [1, 1]),
-        (3, 3, 2, 0, [1, 1]),
+        (2, 4, 3, 0b1100, [15_000, 28_000]),
+        (2, 6, 2, 0b100, [41_000, 20_000]),
+        (3, 6, 2, 0b100, [109_000, 109_000]),
     ] {
         for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
             let conditions = Conditions {
@@ -248,7 +248,6 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
             let name = format!("paced-{geometry:?}-p{ranks}-n{iterations}");
             let system = Deferring::new(ranks, iterations, instances, conditions);
             let effects = deferred(&name, system.varying(1), floor);
-            println!("{name}: {effects:?}");
             assert_eq!(effects.instances, effective, "{name}: {effects:?}");
             assert_eq!(effects.early > 0, effective != 0, "{name}: {effects:?}");
         }
