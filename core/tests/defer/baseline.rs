@@ -76,10 +76,14 @@ fn front(rule: Rule) -> Outcome {
 
 #[test]
 fn baselines_relieve_a_rank_with_long_iterations() {
-    for rule in RULES {
+    // Unrelieved, the first rank takes 64,640: half of that.
+    let half = 32_320;
+    // A neighbour is given half of the 60 iterations that are left, and at the end half of the last 8. By their number it is
+    // ahead of the other ranks, so none relieves it: 34,000, its own 640, and 25 chunks of 10.
+    let neighbour = 34_890;
+    for (rule, most) in RULES.into_iter().zip([neighbour, half, half]) {
         let outcome = front(rule);
-        println!("{rule:?}: {outcome:?}");
-        assert!(outcome.makespan < 40_000, "{rule:?}: {outcome:?}");
+        assert!(outcome.makespan <= most, "{rule:?}: {outcome:?}");
     }
 }
 

@@ -330,10 +330,18 @@ fn a_chaotic_loop_is_left_alone() {
         1 + random.below(1000)
     };
     let mut world = World::new(48 * 64, 64, Conditions::default());
+    let blocks = World::new(48 * 64, 64, Conditions::default());
     world.run_until(10, 1, &cost);
     let moved = world.moved;
-    world.run_until(30, 1, &cost);
+    let mut gain = 0.0;
+    for instance in 11..=30 {
+        world.run_until(instance, 1, &cost);
+        let now = |iteration| cost(instance, iteration);
+        gain += (world.efficiency(now) - blocks.efficiency(now)) / 20.0;
+    }
     assert_eq!(world.moved, moved, "no plan after 10 instances");
+    println!("chaotic loop: {gain:+.4} of blocks");
+    assert!(gain >= -0.01, "{gain}");
 }
 
 #[test]

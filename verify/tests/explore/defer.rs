@@ -221,8 +221,7 @@ fn transfers_take_effect_at_one_instance() {
         for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
             let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
             let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
-            let effects = deferred(&name, system, floor);
-            assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+            let effects = deferred(&name, system, effective, floor);
             all.late += effects.late;
             all.chained += effects.chained;
         }
@@ -247,20 +246,25 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
             };
             let name = format!("paced-{geometry:?}-p{ranks}-n{iterations}");
             let system = Deferring::new(ranks, iterations, instances, conditions);
-            let effects = deferred(&name, system.varying(1), floor);
-            assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+            let effects = deferred(&name, system.varying(1), effective, floor);
             assert_eq!(effects.early > 0, effective != 0, "{name}: {effects:?}");
         }
     }
 }
 
-/// Explores a loop; returns what has occurred.
-fn deferred(name: &str, system: Deferring, floor: usize) -> Effects {
+/// Explores a loop, in which transfers take effect at the instances whose bits are given; returns what has occurred.
+fn deferred(name: &str, system: Deferring, effective: u32, floor: usize) -> Effects {
     let began = Instant::now();
     let mut network = Network::new(system, Multiset);
     let states = flawless(name, &mut network);
+    let effects = network.actors().effects();
+    println!("{name}: {effects:?}");
+    assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+    // Once a plan is done, its bandwidth is free for another.
+    let is_again = effective.count_ones() > 1;
+    assert_eq!(effects.again > 0, is_again, "{name}: {effects:?}");
     report(name, states, floor, began);
-    network.actors().effects()
+    effects
 }
 
 #[test]
