@@ -216,6 +216,7 @@ fn transfers_take_effect_at_one_instance() {
         (2, 6, 4, 8, 0b11100, [3_700, 7_200]),
         (2, 8, 4, 1, 0b11100, [3_000, 740]),
         (3, 6, 3, 2, 0b1100, [40_000, 79_000]),
+        (3, 9, 2, 1, 0b100, [1, 1]),
         (4, 8, 2, 8, 0b100, [41_000, 45_000]),
     ] {
         for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
