@@ -21,7 +21,7 @@ pub enum Geometry {
 pub struct Conditions {
     /// The range of the loads that is tolerated, and the least gain, in thousandths of the most loaded rank's time.
     pub threshold: u32,
-    /// The least coherence of successive instances, in thousandths.
+    /// The least coherence of successive instances, in thousandths; if 0, plans begin with the first instance.
     pub coherence: u32,
     /// The iterations that may cross a split point, or leave or reach a rank, in one plan.
     pub capacity: u64,
@@ -68,7 +68,8 @@ pub(super) fn decide(
 ) -> Option<Vec<Move>> {
     let sum = |of: fn(&Account) -> u64| accounts.iter().map(|a| u128::from(of(a))).sum::<u128>();
     let (same, all) = (sum(|a| a.same), sum(|a| a.all));
-    if same * 1000 < all * u128::from(conditions.coherence) {
+    let is_known = all > 0 || conditions.coherence == 0;
+    if !is_known || same * 1000 < all * u128::from(conditions.coherence) {
         return None;
     }
     let load = |parts: &Owned| parts.iter().map(|part| profile.work(part)).sum();

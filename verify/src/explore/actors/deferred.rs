@@ -36,6 +36,8 @@ pub struct Effects {
     pub late: u64,
     /// Plans announced together with the effect of the one before.
     pub chained: u64,
+    /// Plans announced later than the effect of the one before.
+    pub again: u64,
     /// Plans announced in the course of an instance.
     pub early: u64,
 }
@@ -251,6 +253,8 @@ impl Ghost {
             self.flaw = Some(Flaw::Misrouted);
         }
         if let Some(moves) = plan {
+            let is_again = !switch && self.plans > 0;
+            system.note(|effects| effects.again += u64::from(is_again));
             self.announce(system, moves);
         }
         (self.executed, self.reported, self.ready) = (0, 0, 0);
