@@ -296,7 +296,7 @@ impl<'l, B> Instance<'l, B> {
         // Random, so that no pattern of the costs is missed: Fibonacci hashing (Knuth 1973, 6.4).
         let most = 2 * (self.len / block / SAMPLES_MOST);
         let random = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (random * most.min(PAUSE_MOST) as u64 >> 32) as usize
+        ((random * most.min(PAUSE_MOST) as u64) >> 32) as usize
     }
 
     /// Takes the next chunk; one with a block of the size that is to be tried, as long as none is known.
