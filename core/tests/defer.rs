@@ -171,7 +171,9 @@ fn no_iteration_moves_in_a_uniform_loop_with_latencies() {
             for latency in [1, 5, 14] {
                 let mut random = Random(latency);
                 let equal = delayed(n, p, policy, &mut |_| latency).0.moved;
-                let any = delayed(n, p, policy, &mut |_| random.below(latency + 1)).0.moved;
+                let any = delayed(n, p, policy, &mut |_| random.below(latency + 1))
+                    .0
+                    .moved;
                 assert_eq!((equal, any), (0, 0), "{policy:?}, {latency} on {p}");
             }
             let long = delayed(n, p, policy, &mut |_| 1000).0.moved;

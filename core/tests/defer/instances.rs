@@ -367,9 +367,8 @@ fn a_split_point_moves_as_far_as_the_bandwidth_permits() {
         ..Conditions::default()
     };
     let mut world = World::new(n, p, conditions);
-    let starts = |world: &World| -> Vec<u64> {
-        world.ranks.iter().map(|rank| rank.block().start).collect()
-    };
+    let starts =
+        |world: &World| -> Vec<u64> { world.ranks.iter().map(|rank| rank.block().start).collect() };
     let far = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max();
     let first = starts(&world);
     let (mut before, mut changed) = (first.clone(), 0);
@@ -383,10 +382,15 @@ fn a_split_point_moves_as_far_as_the_bandwidth_permits() {
         }
         before = now;
     }
-    let plans = far(&before, &first).expect("there are ranks").div_ceil(capacity);
+    let plans = far(&before, &first)
+        .expect("there are ranks")
+        .div_ceil(capacity);
     println!("{plans} plans at least, {changed} instances");
     // A plan takes effect at the next instance, or at the one after if data arrives after a report.
-    assert!(changed <= 2 * plans + 2, "{plans} plans, {changed} instances");
+    assert!(
+        changed <= 2 * plans + 2,
+        "{plans} plans, {changed} instances"
+    );
     assert!(world.efficiency(&cost) > 0.9);
 }
 

@@ -14,8 +14,8 @@ use std::time::Instant;
 use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
 use tautline_core::taper::{Policy, Taper};
 use tautline_verify::explore::{
-    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw, Forecast,
-    Network, SelfScheduled, explore, explore_to_end,
+    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw,
+    Forecast, Network, SelfScheduled, explore, explore_to_end,
 };
 
 /// The policies whose chunks differ for a few iterations.
@@ -30,7 +30,12 @@ fn policies() -> [Policy; 4] {
 
 /// No prediction, or times of which the first is as long as several others.
 fn forecasts(iterations: u64) -> [Vec<u64>; 2] {
-    [vec![], (0..iterations).map(|at| if at == 0 { 9 } else { 2 }).collect()]
+    [
+        vec![],
+        (0..iterations)
+            .map(|at| if at == 0 { 9 } else { 2 })
+            .collect(),
+    ]
 }
 
 #[test]
@@ -114,8 +119,7 @@ const COARSE: Tuning = Tuning { sync: 2, min: 1 };
 /// Ranks, iterations, the tuning, and the least number of states.
 type Size = (u32, u64, Tuning, usize);
 
-/// Loops of one rule, without and with predicted work. Ranks without iterations that request from each other in vain are not
-/// stuck; so an end must be reachable from every state.
+/// Loops of one rule, without and with predicted work. Ranks without iterations that request some from each other are not stuck; so an end must be reachable from every state.
 fn baselines(rule: Rule, sizes: &[Size]) {
     let mut transfers = [0, 0];
     for &(ranks, iterations, tuning, floor) in sizes {
@@ -134,7 +138,10 @@ fn baselines(rule: Rule, sizes: &[Size]) {
         }
         report(&name, states, floor, began);
     }
-    assert!(!transfers.contains(&0), "some histories move iterations: {transfers:?}");
+    assert!(
+        !transfers.contains(&0),
+        "some histories move iterations: {transfers:?}"
+    );
 }
 
 #[test]
@@ -219,7 +226,10 @@ fn transfers_take_effect_at_one_instance() {
         (3, 9, 2, 1, 0b100, [1, 1]),
         (4, 8, 2, 8, 0b100, [41_000, 45_000]),
     ] {
-        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free]
+            .into_iter()
+            .zip(floors)
+        {
             let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
             let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
             let effects = deferred(&name, system, effective, floor);
@@ -240,7 +250,10 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
         (2, 6, 2, 0b100, [41_000, 20_000]),
         (3, 6, 2, 0b100, [109_000, 109_000]),
     ] {
-        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free]
+            .into_iter()
+            .zip(floors)
+        {
             let conditions = Conditions {
                 pace: Some(Taper::default()),
                 ..eager(geometry, 8)
