@@ -274,12 +274,7 @@ impl<'l, B> Instance<'l, B> {
             }
             let took = timing.lap(cx.pool().port());
             if known > 0 {
-                timing.blocks.record(took);
-                self.keep(from, took);
-                pace.pause = self.pause(at, block);
-                if pace.pause > 0 {
-                    timing.stop();
-                }
+                self.record(timing, pace, from..at, took);
             } else if took < BLOCK_NS {
                 block = block.saturating_mul(2);
                 pace.tried = block;
@@ -289,6 +284,16 @@ impl<'l, B> Instance<'l, B> {
             }
         }
         true
+    }
+
+    /// Records how long a block took, and decides how many that follow are not timed.
+    fn record(&self, timing: &mut Timing, pace: &mut Pace, block: Range<usize>, took: u64) {
+        timing.blocks.record(took);
+        self.keep(block.start, took);
+        pace.pause = self.pause(block.end, block.len());
+        if pace.pause > 0 {
+            timing.stop();
+        }
     }
 
     /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the loop are.

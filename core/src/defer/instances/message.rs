@@ -79,3 +79,13 @@ impl Plan {
         }
     }
 }
+
+/// What a geometry proposes.
+pub(super) struct Proposal {
+    /// The most work of a rank once all of it is done.
+    pub(super) most: u64,
+    /// The most iterations that one rank, or one split point, has to move for it.
+    pub(super) shift: u64,
+    /// The first step: what the bandwidth permits.
+    pub(super) moves: Vec<Move>,
+}

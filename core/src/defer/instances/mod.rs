@@ -34,9 +34,8 @@ mod profile;
 mod splits;
 
 pub use message::{Account, Move, Notice};
-pub use plan::{Conditions, Geometry};
 
-use super::{Actions, Refused};
+use super::{Actions, Conditions, Geometry, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
 use crate::taper::{Instance, Policy, Summary};

@@ -5,10 +5,9 @@
 //! to the one with least what comes closest to half of their difference, until the rest is not worth it.
 
 use super::Owned;
-use super::message::Move;
-use super::plan::Conditions;
-use super::plan::Proposal;
+use super::message::{Move, Proposal};
 use super::profile::Profile;
+use crate::defer::Conditions;
 use crate::id::Rank;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
