@@ -178,7 +178,10 @@ pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
                 .on(from, message, &mut asked)
                 .expect("it is expected"),
         }
-        assert!(machine.epoch() >= epoch, "the epoch of rank {here} decreases");
+        assert!(
+            machine.epoch() >= epoch,
+            "the epoch of rank {here} decreases"
+        );
         ended[here] = asked.has_ended;
         random = asked.random;
         if let Some(chunk) = asked.chunk {

@@ -14,8 +14,8 @@ use std::time::Instant;
 use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
 use tautline_core::taper::{Policy, Taper};
 use tautline_verify::explore::{
-    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw, Forecast,
-    Network, SelfScheduled, explore, explore_to_end,
+    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw,
+    Forecast, Network, SelfScheduled, explore, explore_to_end,
 };
 
 /// The policies whose chunks differ for a few iterations.
@@ -30,7 +30,12 @@ fn policies() -> [Policy; 4] {
 
 /// No prediction, or times of which the first is as long as several others.
 fn forecasts(iterations: u64) -> [Vec<u64>; 2] {
-    [vec![], (0..iterations).map(|at| if at == 0 { 9 } else { 2 }).collect()]
+    [
+        vec![],
+        (0..iterations)
+            .map(|at| if at == 0 { 9 } else { 2 })
+            .collect(),
+    ]
 }
 
 #[test]
@@ -134,7 +139,10 @@ fn baselines(rule: Rule, sizes: &[Size]) {
         }
         report(&name, states, floor, began);
     }
-    assert!(!transfers.contains(&0), "some histories move iterations: {transfers:?}");
+    assert!(
+        !transfers.contains(&0),
+        "some histories move iterations: {transfers:?}"
+    );
 }
 
 #[test]
@@ -216,10 +224,13 @@ fn transfers_take_effect_at_one_instance() {
         (2, 6, 4, 8, 0b11100, [3_700, 7_200]),
         (2, 8, 4, 1, 0b11100, [3_000, 740]),
         (3, 6, 3, 2, 0b1100, [40_000, 79_000]),
-        (3, 9, 2, 1, 0b100, [1, 1]),
+        (3, 9, 2, 1, 0b100, [5_200, 5_500]),
         (4, 8, 2, 8, 0b100, [41_000, 45_000]),
     ] {
-        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free]
+            .into_iter()
+            .zip(floors)
+        {
             let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
             let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
             let effects = deferred(&name, system, effective, floor);
@@ -240,7 +251,10 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
         (2, 6, 2, 0b100, [41_000, 20_000]),
         (3, 6, 2, 0b100, [109_000, 109_000]),
     ] {
-        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free]
+            .into_iter()
+            .zip(floors)
+        {
             let conditions = Conditions {
                 pace: Some(Taper::default()),
                 ..eager(geometry, 8)

@@ -69,7 +69,9 @@ struct Driver<'a> {
 impl Actions<Call> for Driver<'_> {
     fn send(&mut self, to: Rank, call: Call) {
         let (system, parts) = (self.system, parts(&call));
-        system.transfers.set(system.transfers.get() + u64::from(!parts.is_empty()));
+        system
+            .transfers
+            .set(system.transfers.get() + u64::from(!parts.is_empty()));
         self.out.ghost.send(parts);
         match (system.slip, &call) {
             (Some(ComparedSlip::KeepWhatIsSent), _) => self.out.ghost.begin(parts),
@@ -207,7 +209,10 @@ impl Compared {
             let (mut after, mut witness) = (machine.clone(), Witness::default());
             if after.on(from, call.clone(), &mut witness).is_err() {
                 let is_same = after == *machine && !witness.0;
-                assert!(is_same, "{call:?} from {from} was refused, and changed {machine:?}");
+                assert!(
+                    is_same,
+                    "{call:?} from {from} was refused, and changed {machine:?}"
+                );
             }
         }
     }
@@ -279,7 +284,10 @@ impl Actors for Compared {
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let calls = view.parcels.iter().filter_map(|parcel| parcel.message.as_ref());
+        let calls = view
+            .parcels
+            .iter()
+            .filter_map(|parcel| parcel.message.as_ref());
         let moving = calls.map(|call| len(parts(call))).sum();
         view.ghost.judge(self.iterations, moving)
     }

@@ -143,7 +143,9 @@ impl Actions<Notice> for Driver<'_> {
             Notice::Accounts(_, accounts) => match self.slip {
                 Some(DeferSlip::AcknowledgeEarly) => {
                     let plans = self.plans;
-                    accounts.iter_mut().for_each(|account| account.ready = plans);
+                    accounts
+                        .iter_mut()
+                        .for_each(|account| account.ready = plans);
                 }
                 Some(DeferSlip::ReportNothing) => return,
                 _ => {}
@@ -151,7 +153,9 @@ impl Actions<Notice> for Driver<'_> {
             Notice::Next { switch, plan, .. } if self.here == Rank(0) => {
                 // Each child is sent what concerns its subtree.
                 match self.events.last_mut() {
-                    Some(Event::Next(_, Some(known))) => join(known, plan.as_deref().unwrap_or_default()),
+                    Some(Event::Next(_, Some(known))) => {
+                        join(known, plan.as_deref().unwrap_or_default())
+                    }
                     Some(Event::Next(..)) => {}
                     _ => self.events.push(Event::Next(*switch, plan.clone())),
                 }
@@ -163,7 +167,8 @@ impl Actions<Notice> for Driver<'_> {
             Notice::Next { .. } | Notice::Plan(_) => {}
             Notice::Data(number, part) => {
                 let (from, part) = (self.here, part.clone());
-                self.events.push(Event::Data(*number, Move { from, to, part }));
+                self.events
+                    .push(Event::Data(*number, Move { from, to, part }));
             }
         }
         self.sent.push((PlaceId(to.0), notice));
@@ -189,9 +194,18 @@ fn join(known: &mut Vec<Move>, moves: &[Move]) {
 
 impl Ghost {
     fn new(system: &Deferring) -> Self {
-        let start = |rank| Deferred::new(Rank(rank), system.iterations, system.ranks, system.conditions);
+        let start = |rank| {
+            Deferred::new(
+                Rank(rank),
+                system.iterations,
+                system.ranks,
+                system.conditions,
+            )
+        };
         Self {
-            owned: (0..system.ranks).map(|rank| bits(start(rank).parts())).collect(),
+            owned: (0..system.ranks)
+                .map(|rank| bits(start(rank).parts()))
+                .collect(),
             ..Self::default()
         }
     }
@@ -270,7 +284,10 @@ impl Ghost {
         self.ready = 0;
         self.plan = Some(Plan {
             since: self.instance,
-            moves: moves.into_iter().map(|step| (step, Stage::Ordered)).collect(),
+            moves: moves
+                .into_iter()
+                .map(|step| (step, Stage::Ordered))
+                .collect(),
             known: 1,
         });
     }
@@ -449,7 +466,11 @@ impl Deferring {
             for part in &parts {
                 notices.push(Notice::Data(instance, part.clone()));
                 for (from, to) in pairs.map(|(from, to)| (Rank(from), Rank(to))) {
-                    let step = Move { from, to, part: part.clone() };
+                    let step = Move {
+                        from,
+                        to,
+                        part: part.clone(),
+                    };
                     let next = |switch| Notice::Next {
                         instance,
                         switch,
@@ -459,13 +480,20 @@ impl Deferring {
                     notices.push(Notice::Plan(vec![step.clone(); 2]));
                 }
             }
-            notices.push(Notice::Next { instance, switch: true, plan: None });
+            notices.push(Notice::Next {
+                instance,
+                switch: true,
+                plan: None,
+            });
         }
         for (from, notice) in ranks().flat_map(|from| notices.iter().map(move |n| (from, n))) {
             let (mut after, mut witness) = (machine.clone(), Witness::default());
             if after.on(from, notice.clone(), &mut witness).is_err() {
                 let is_same = after == *machine && !witness.0;
-                assert!(is_same, "{notice:?} from {from} was refused, and changed {machine:?}");
+                assert!(
+                    is_same,
+                    "{notice:?} from {from} was refused, and changed {machine:?}"
+                );
             }
         }
     }
@@ -510,7 +538,11 @@ impl Actors for Deferring {
 
     fn acts(&self, here: PlaceId, site: &Site, _: &Ghost) -> Vec<Act> {
         let begin = (!site.has_begun).then_some(Act::Begin);
-        let times = if here.0 < self.varying { &[1, 4][..] } else { &[1] };
+        let times = if here.0 < self.varying {
+            &[1, 4][..]
+        } else {
+            &[1]
+        };
         let times = times.iter().filter(|_| site.chunk.is_some());
         let free = times.map(|time| Act::Free(*time));
         begin.into_iter().chain(free).collect()
@@ -557,7 +589,8 @@ impl Actors for Deferring {
                 out.ghost.execute(bits(std::slice::from_ref(&part)));
             }
             let step = Move { from, to, part };
-            out.ghost.pass(*number, &step, Stage::Sending, Stage::Arrived);
+            out.ghost
+                .pass(*number, &step, Stage::Sending, Stage::Arrived);
             if self.slip == Some(DeferSlip::DropWhatArrives) {
                 return;
             }
@@ -568,14 +601,17 @@ impl Actors for Deferring {
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let moving = view.parcels.iter().filter_map(|parcel| match &parcel.message {
-            Some(Notice::Data(_, part)) => Some(Move {
-                from: Rank(parcel.from.0),
-                to: Rank(parcel.to.0),
-                part: part.clone(),
-            }),
-            _ => None,
-        });
+        let moving = view
+            .parcels
+            .iter()
+            .filter_map(|parcel| match &parcel.message {
+                Some(Notice::Data(_, part)) => Some(Move {
+                    from: Rank(parcel.from.0),
+                    to: Rank(parcel.to.0),
+                    part: part.clone(),
+                }),
+                _ => None,
+            });
         let moving: Vec<Move> = moving.collect();
         let exceeds = self.exceeds(&moving).then_some(Flaw::Activity);
         view.ghost.flaw.or(exceeds)
