@@ -119,7 +119,7 @@ const COARSE: Tuning = Tuning { sync: 2, min: 1 };
 /// Ranks, iterations, the tuning, and the least number of states.
 type Size = (u32, u64, Tuning, usize);
 
-/// Loops of one rule, without and with predicted work. Ranks without iterations that request from each other in vain are not
+/// Loops of one rule, without and with predicted work. Ranks without iterations that decline each other's requests are not
 /// stuck; so an end must be reachable from every state.
 fn baselines(rule: Rule, sizes: &[Size]) {
     let mut transfers = [0, 0];
