@@ -1,40 +1,19 @@
 //! Parallel loops and iteration beside a static division and rayon, on the same iterations, with two workers.
 #![allow(missing_docs)]
 
+#[path = "common/iterations.rs"]
+mod iterations;
 #[path = "common/pinning.rs"]
 mod pinning;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use iterations::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
+use tautline::loops::Sharing;
 use tautline::prelude::*;
-
-/// A chain of `n` dependent steps, which no compiler shortens.
-fn steps(n: usize) -> f64 {
-    (0..n).fold(black_box(1.0), |x, _| x * 0.999 + 0.001)
-}
-
-/// A row of the Mandelbrot set, 512 points wide.
-fn mandelbrot(row: usize) -> u32 {
-    let y = row as f64 / 512.0 - 1.0;
-    let point = |column: usize| {
-        let x = column as f64 / 256.0 - 1.5;
-        let (mut a, mut b) = (0.0f64, 0.0f64);
-        let escapes = (0..200u32).find(|_| {
-            (a, b) = (a * a - b * b + x, 2.0 * a * b + y);
-            a * a + b * b > 4.0
-        });
-        escapes.unwrap_or(200)
-    };
-    (0..512).map(point).sum()
-}
-
-/// A step count from the hash of an index, geometrically distributed around 256.
-fn geometric(i: usize) -> usize {
-    let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
-    (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
-}
+use tautline_core::loops::Schedule;
 
 struct Kernel {
     name: &'static str,
@@ -138,22 +117,114 @@ fn iteration(c: &mut Criterion) {
 fn sorts(c: &mut Criterion) {
     let (runtime, pool) = workers();
     let numbers = numbers();
+    let tautline = |mut v: Vec<u64>, is_stable: bool| {
+        runtime.run(|cx| match is_stable {
+            true => cx.par(&mut v).sort(),
+            false => cx.par(&mut v).sort_unstable(),
+        });
+        v
+    };
+    let rayon = |mut v: Vec<u64>, is_stable: bool| {
+        pool.install(|| match is_stable {
+            true => v.par_sort(),
+            false => v.par_sort_unstable(),
+        });
+        v
+    };
+    for (name, is_stable) in [("sort", true), ("sort_unstable", false)] {
+        let mut group = c.benchmark_group(format!("iteration/{name}"));
+        let size = BatchSize::LargeInput;
+        group.bench_function("tautline", |b| {
+            b.iter_batched(|| numbers.clone(), |v| tautline(v, is_stable), size);
+        });
+        group.bench_function("rayon", |b| {
+            b.iter_batched(|| numbers.clone(), |v| rayon(v, is_stable), size);
+        });
+        group.finish();
+    }
+}
 
-    let mut group = c.benchmark_group("iteration/sort_unstable");
+/// A prefix sum of the same numbers beside a sequential one: rayon has none.
+fn scans(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let mut numbers = numbers();
+    let mut group = c.benchmark_group("iteration/scan");
     group.bench_function("tautline", |b| {
-        let sort = |mut v: Vec<u64>| {
-            runtime.run(|cx| cx.par(&mut v).sort_unstable());
-            v
-        };
-        b.iter_batched(|| numbers.clone(), sort, BatchSize::LargeInput);
+        b.iter(|| runtime.run(|cx| cx.par(&mut numbers).scan(|a, b| a.wrapping_add(*b))));
+    });
+    group.bench_function("sequential", |b| {
+        b.iter(|| {
+            numbers.iter_mut().fold(0u64, |sum, n| {
+                *n = sum.wrapping_add(*n);
+                *n
+            })
+        });
+    });
+    group.finish();
+}
+
+/// Transpositions of the tiles of a grid of 2048 rows, beside a sequential loop and rayon's chunks of as many rows.
+fn tiles(c: &mut Criterion) {
+    const SIDE: usize = 2048;
+    const TILE: usize = 64;
+    let (runtime, pool) = workers();
+    let mut grid: Vec<f64> = (0..SIDE * SIDE).map(|i| i as f64).collect();
+    /// Transposes the tiles of a band of rows.
+    fn band(rows: &mut [f64]) {
+        for left in (0..SIDE).step_by(TILE) {
+            for row in 0..TILE {
+                for column in row + 1..TILE {
+                    rows.swap(row * SIDE + left + column, column * SIDE + left + row);
+                }
+            }
+        }
+    }
+    let mut group = c.benchmark_group("iteration/tiles");
+    group.bench_function("sequential", |b| {
+        b.iter(|| grid.chunks_mut(TILE * SIDE).for_each(band));
+    });
+    group.bench_function("tautline", |b| {
+        b.iter(|| {
+            runtime.run(|cx| {
+                let tiles = cx.par(&mut grid).tiles_mut(SIDE, (TILE, TILE));
+                tiles.for_each(|mut tile| {
+                    for row in 0..TILE {
+                        for column in row + 1..TILE {
+                            let swapped = tile[column][row];
+                            tile[column][row] = std::mem::replace(&mut tile[row][column], swapped);
+                        }
+                    }
+                });
+            });
+        });
     });
     group.bench_function("rayon", |b| {
-        let sort = |mut v: Vec<u64>| {
-            pool.install(|| v.par_sort_unstable());
-            v
-        };
-        b.iter_batched(|| numbers.clone(), sort, BatchSize::LargeInput);
+        b.iter(|| pool.install(|| grid.par_chunks_mut(TILE * SIDE).for_each(band)));
     });
+    group.finish();
+}
+
+/// The begin and the end of a loop of empty iterations, inside of a task: of a fork, a loop for which no times are kept, and one
+/// whose times are known.
+fn begins(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let mut group = c.benchmark_group("loops/begin_and_end");
+    group.bench_function("join", |b| {
+        runtime.run(|cx| b.iter(|| cx.join(|_| black_box(1), |_| black_box(2))));
+    });
+    group.bench_function("static", |b| {
+        runtime.run(|cx| {
+            b.iter(|| {
+                let halves = cx.loop_over(0..2).schedule(Schedule::Static);
+                halves.for_each(|i| _ = black_box(i));
+            });
+        });
+    });
+    for len in [2, 64] {
+        group.bench_function(format!("auto_{len}"), |b| {
+            runtime.run(|cx| b.iter(|| cx.par_for(0..len, |i| _ = black_box(i))));
+        });
+    }
     group.finish();
 }
 
@@ -182,12 +253,47 @@ fn loops(c: &mut Criterion) {
     }
 }
 
+/// An irregular loop and a regular one of about the same work: with a barrier between them, and at a time.
+fn pairs(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let irregular = |i: usize| _ = black_box(steps(100 * geometric(i)));
+    let regular = |_: usize| _ = black_box(steps(100 * 256));
+    for len in [16, 32, 256] {
+        let mut group = c.benchmark_group(format!("loops/pair{len}"));
+        group.bench_function("barrier", |b| {
+            b.iter(|| {
+                runtime.run(|cx| {
+                    cx.par_for(0..len, irregular);
+                    cx.par_for(0..len, regular);
+                });
+            });
+        });
+        for (name, sharing) in [
+            ("fill", Sharing::Fill),
+            ("partition", Sharing::Partition),
+        ] {
+            group.bench_function(name, |b| {
+                b.iter(|| {
+                    runtime.run(|cx| {
+                        cx.concurrent(|loops| {
+                            loops.share_by(sharing);
+                            loops.par_for(0..len).for_each(irregular);
+                            loops.par_for(0..len).for_each(regular);
+                        })
+                    })
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = loops, iteration, sorts
+    targets = begins, loops, pairs, iteration, sorts, scans, tiles
 }
 criterion_main!(benches);

@@ -4,41 +4,18 @@
 //! over that of the best one in parentheses, and the median of the static division in microseconds.
 #![allow(missing_docs)]
 
+#[path = "../common/iterations.rs"]
+mod iterations;
 #[path = "../common/pinning.rs"]
 mod pinning;
 
+use iterations::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Instant;
 use tautline::prelude::*;
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
-
-/// A chain of `n` dependent steps, which no compiler shortens.
-fn steps(n: usize) -> f64 {
-    (0..n).fold(black_box(1.0), |x, _| x * 0.999 + 0.001)
-}
-
-/// A row of the Mandelbrot set, 512 points wide.
-fn mandelbrot(row: usize) -> u32 {
-    let y = row as f64 / 512.0 - 1.0;
-    let point = |column: usize| {
-        let x = column as f64 / 256.0 - 1.5;
-        let (mut a, mut b) = (0.0f64, 0.0f64);
-        let escapes = (0..200u32).find(|_| {
-            (a, b) = (a * a - b * b + x, 2.0 * a * b + y);
-            a * a + b * b > 4.0
-        });
-        escapes.unwrap_or(200)
-    };
-    (0..512).map(point).sum()
-}
-
-/// A step count from the hash of an index, geometrically distributed around 256.
-fn geometric(i: usize) -> usize {
-    let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
-    (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
-}
 
 /// The steps of iteration `i` of `n`.
 type Cost = fn(usize, usize) -> usize;
@@ -65,9 +42,6 @@ const COSTS: [(&str, Cost); 8] = [
 
 /// Loops of the fewest and of many iterations.
 const SIZES: [usize; 2] = [64, 2000];
-
-/// Names of different addresses: a loop with another name has no earlier execution.
-static NAMES: [u8; 4096] = [b'x'; 4096];
 
 const WAYS: [&str; 9] = [
     "static",
@@ -96,8 +70,9 @@ impl Rivals {
         name: &'static str,
         body: &(impl Fn(usize) + Sync),
     ) -> f64 {
-        self.fresh = (self.fresh + 1) % NAMES.len();
-        let fresh = std::str::from_utf8(&NAMES[self.fresh..]).expect("ASCII");
+        // A loop with another name has no earlier execution.
+        self.fresh += 1;
+        let fresh = self.fresh.to_string().leak();
         let (name, schedule) = match WAYS[way] {
             "first" => (fresh, Schedule::Auto),
             "guided" => (name, Schedule::Guided),

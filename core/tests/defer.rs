@@ -8,10 +8,12 @@
 //! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop`, `no_iteration_moves_in_a_uniform_loop_with_latencies` |
 //! | Lucco, acceptance fact 29: a balanced loop | `a_balanced_loop_sends_accounts_only` |
 //! | Lucco, acceptance facts 30 and 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
-//! | Lucco, acceptance fact 32: the hot spot | `a_hot_spot_is_divided` |
+//! | Lucco, acceptance fact 32: the hot spot | `a_hot_spot_is_divided`, `a_hot_spot_that_drifts_is_followed`, `a_fast_drift_is_too_fast_for_split_points` |
+//! | Lucco, acceptance fact 33: scattered long iterations | `scattered_iterations_are_divided_where_they_may_be_anywhere` |
 //! | Lucco, acceptance fact 35: the chaos guard | `a_chaotic_loop_is_left_alone` |
 //! | Lucco, acceptance facts 36 and 38: neighbours, bandwidth | `a_split_point_moves_as_far_as_the_bandwidth_permits` |
 //! | Lucco, acceptance fact 37: costs without overlap | `a_transfer_must_pay` |
+//! | Lucco, acceptance fact 39: reports at TAPER's pace | `a_rank_reports_once_for_each_chunk_of_its_taper_sequence` |
 
 #[path = "defer/baseline.rs"]
 mod baseline;
@@ -105,7 +107,7 @@ fn random_loops_with_predictions_end_with_each_iteration_done_once() {
         let is_placed = seed % 2 == 1;
         let mut stocks = vec![Stock::default(); p as usize];
         for at in 0..n {
-            stocks[random.below(u64::from(p)) as usize].put([at..at + 1]);
+            stocks[random.below(u64::from(p)) as usize].put(one(at..at + 1));
         }
         let instance = Instance::new(n, p);
         let machine = |(rank, stock)| match is_placed {

@@ -281,6 +281,7 @@ fn feed(announced: &[Vec<u8>], input: &[Parcel]) -> Option<String> {
     assert!(first.is_ok() || first == ended, "the first error stays");
     let line = ended.err()?.to_string();
     let is_named = line.starts_with("rank 0: ") && line.contains("rank 1");
+    assert!(!line.contains(char::is_control), "{line:?}");
     assert!(is_named, "{line:?} for {input:?}");
     Some(line)
 }

@@ -226,11 +226,14 @@ fn sums() {
         u64::from(n == 0)
     };
     for ranks in RANKS {
-        let runs = delayed(ranks, 9, |world| {
-            glb(1, 2).across(world).sum([20_u32], climbs)
-        });
-        for run in runs {
-            assert_eq!(run.unwrap().output, 10_946);
+        for (places, workers) in PLACES {
+            let runs = delayed(ranks, 9, |world| {
+                glb(places, workers).across(world).sum([20_u32], climbs)
+            });
+            for run in runs {
+                let found = run.unwrap().output;
+                assert_eq!(found, 10_946, "{ranks} x {places} x {workers}");
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
-use crate::taper::{Claim, Estimate, Site, Summary};
+use crate::taper::{Claim, CostFunction, Estimate, Samples, Site, Summary, Trail};
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
@@ -23,9 +23,21 @@ const KEPT: usize = 4;
 const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
-/// Runs `body` on the consecutive ranges of `0..len`, each index once. Returns what the parts have accumulated, and how the loop
-/// ran.
+/// Runs `body` on the consecutive ranges of `0..len`, each index once. Returns what the parts have accumulated.
 pub(super) fn engine<'s, 'e, P: Host, B>(
+    cx: &mut Cx<'s, 'e, P>,
+    len: usize,
+    settings: &Settings,
+    body: &B,
+) -> B::Part
+where
+    B: Body<'s, 'e, P>,
+{
+    execute(cx, len, settings, body, |_, _| ()).0
+}
+
+/// As [`engine`]; also returns how the loop ran.
+pub(super) fn explained<'s, 'e, P: Host, B>(
     cx: &mut Cx<'s, 'e, P>,
     len: usize,
     settings: &Settings,
@@ -34,24 +46,53 @@ pub(super) fn engine<'s, 'e, P: Host, B>(
 where
     B: Body<'s, 'e, P>,
 {
+    execute(cx, len, settings, body, |outcome, cost| Report {
+        name: settings.name,
+        schedule: settings.schedule,
+        chunks: outcome.progress.chunks,
+        block: outcome.block,
+        estimate: match cost {
+            Some(cost) => cost.estimate(),
+            None => outcome.progress.blocks.estimate(),
+        },
+        class: cost.and_then(CostFunction::class),
+        is_cached: outcome.is_cached,
+    })
+}
+
+/// Runs a loop, and keeps its times. Also returns what `report` makes of the outcome and of what is then known of the loop.
+fn execute<'s, 'e, P: Host, B, R>(
+    cx: &mut Cx<'s, 'e, P>,
+    len: usize,
+    settings: &Settings,
+    body: &B,
+    report: impl FnOnce(&Outcome, Option<&CostFunction>) -> R,
+) -> (B::Part, R)
+where
+    B: Body<'s, 'e, P>,
+{
     let parts = cx.pool().wanted().min(len).max(1);
     let is_kept = settings.schedule.is_cached() && parts > 1 && len / KEPT >= parts;
-    let key = settings.key().filter(|_| is_kept);
-    let mut site = key.and_then(|key| cx.sites().get(key));
+    let (around, id) = (cx.trail(), settings.id());
+    let mut site = is_kept.then(|| cx.sites().get(around.key(id))).flatten();
     if let Some(site) = &mut site {
         site.cost.prepare(len as u64);
     }
-    let instance = Instance::new(len, parts, settings, site.as_deref(), body);
+    let trail = around.enter(id);
+    let instance = Instance::new(len, parts, settings, site.as_deref(), trail, body);
     let part = instance.run(cx, parts);
-    let mut report = instance.report(settings);
-    if let Some(site) = &mut site {
-        let samples = mem::take(&mut *site.samples.lock(cx.pool().port()));
+    let outcome = instance.into_outcome();
+    if let Some(site) = &mut site
+        && outcome.is_measured
+    {
+        let Site { cost, samples, .. } = &mut **site;
+        let mut samples = samples.lock(cx.pool().port());
         if samples.summary().count() > 0 {
-            site.cost.learn(&samples, report.block as u64);
+            cost.learn(&samples, outcome.block as u64);
+            *samples = Samples::default();
         }
-        report.estimate = site.cost.estimate();
-        report.class = site.cost.class();
     }
+    let report = report(&outcome, site.as_deref().map(|site| &site.cost));
     (part, report)
 }
 
@@ -60,6 +101,8 @@ struct Instance<'l, B> {
     body: &'l B,
     claim: Claim,
     plan: Plan<'l>,
+    /// This loop and those around it.
+    trail: Trail,
     /// Where the samples of this execution are kept.
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
@@ -77,12 +120,24 @@ struct Progress {
     chunks: usize,
 }
 
+/// How a loop ran, as far as one execution knows.
+struct Outcome {
+    progress: Progress,
+    /// Iterations of a block, 0 if that is not known.
+    block: usize,
+    /// Whether earlier executions have determined the chunks.
+    is_cached: bool,
+    /// Whether times were kept.
+    is_measured: bool,
+}
+
 impl<'l, B> Instance<'l, B> {
     fn new(
         len: usize,
         parts: usize,
         settings: &Settings,
         site: Option<&'l Site>,
+        trail: Trail,
         body: &'l B,
     ) -> Self {
         let cost = site.map(|site| &site.cost);
@@ -95,6 +150,7 @@ impl<'l, B> Instance<'l, B> {
             claim: Claim::new(0..len),
             site: site.filter(is_measured),
             plan,
+            trail,
             block: AtomicUsize::new(block),
             progress: Lock::new(Progress::default()),
             is_stopped: AtomicBool::new(false),
@@ -107,7 +163,7 @@ impl<'l, B> Instance<'l, B> {
         B: Body<'s, 'e, P>,
     {
         match parts {
-            1 => self.part(cx),
+            1 => cx.in_loops(self.trail, |cx| self.part(cx)),
             _ => {
                 let stolen = parts / 2;
                 let (kept, stolen) =
@@ -216,19 +272,13 @@ impl<'l, B> Instance<'l, B> {
         }
     }
 
-    /// Returns how the loop ran, as far as this execution knows.
-    fn report(self, settings: &Settings) -> Report {
-        let is_cached = self.plan.is_cached();
-        let block = self.block();
-        let progress = self.progress.into_inner();
-        Report {
-            name: settings.name,
-            schedule: settings.schedule,
-            chunks: progress.chunks,
-            block,
-            estimate: progress.blocks.estimate(),
-            class: None,
-            is_cached,
+    /// Returns how the loop ran.
+    fn into_outcome(self) -> Outcome {
+        Outcome {
+            block: self.block(),
+            is_cached: self.plan.is_cached(),
+            is_measured: self.site.is_some(),
+            progress: self.progress.into_inner(),
         }
     }
 

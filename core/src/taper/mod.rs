@@ -5,9 +5,10 @@
 //! | [`Policy`], [`Taper`] | the next chunk from the remaining iterations: pure, integers only |
 //! | [`Instance`], [`Overhead`] | the loop: its size, processors, minimum chunk |
 //! | [`Estimate`], [`Summary`] | the mean and variation of the times of its iterations |
-//! | [`CostFunction`], [`Sites`] | the times of earlier executions, by call site |
+//! | [`CostFunction`], [`Sites`], [`Trail`] | the times of earlier executions, by call site and enclosing loops |
 //! | [`Claim`] | the shared counter from which threads take the chunks |
 //! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
+//! | [`Allocator`], [`Demand`] | processors for several loops at a time; when a loop ends |
 //! | [`Division`] | static divisions: blocked, cyclic, random |
 //!
 //! # Algorithm
@@ -22,12 +23,14 @@ mod division;
 mod fixed;
 mod lag;
 mod policy;
+mod share;
 mod summary;
 
 pub use claim::Claim;
-pub use cost::{Class, Coherence, CostFunction, Samples, Site, Sites, Slot, is_admitted};
+pub use cost::{Class, Coherence, CostFunction, Samples, Site, Sites, Slot, Trail, is_admitted};
 pub use division::{Division, Share, blocked};
 pub use fixed::Q16;
 pub use lag::{Fill, Lag};
 pub use policy::{DryRun, Instance, Overhead, Policy, Taper};
+pub use share::{Allocation, Allocator, Demand, FinishTime};
 pub use summary::{CV_START, Estimate, SAMPLES_MIN, Summary};

@@ -1,6 +1,6 @@
 //! What can go wrong between ranks, said in one line.
 
-use super::terms::Terms;
+use super::terms::{OneLine, Terms};
 use super::{Garbled, Unencodable};
 use crate::id::{PlaceId, Rank};
 use alloc::boxed::Box;
@@ -17,7 +17,7 @@ use core::time::Duration;
 pub struct Error {
     /// The rank that reports it.
     pub here: Rank,
-    /// The rank with which it was communicating, or the first one that gave up.
+    /// The rank with which it was communicating.
     pub peer: Rank,
     /// The channel, where it is known.
     pub channel: Option<Name>,
@@ -94,8 +94,13 @@ pub enum Cause {
     },
     /// The program of this rank, which is the peer too, panicked.
     Panicked,
-    /// The peer gave up for this error of its own.
-    Failed(String),
+    /// A rank gave up for an error of its own, as the peer reports.
+    Failed {
+        /// That rank, which may be the peer.
+        first: Rank,
+        /// The error's message.
+        message: String,
+    },
 }
 
 impl fmt::Display for Name {
@@ -125,7 +130,8 @@ impl fmt::Display for Error {
             Cause::Garbled(garbled) => write!(f, "a message from {peer} has {garbled}"),
             Cause::Unencodable(why) => write!(f, "for {peer}, {why}"),
             Cause::Mismatch { here, there } => {
-                write!(f, "{peer} has opened {there}, this rank {here}; ")?;
+                write!(f, "{peer} has opened {}, ", there.beside(here))?;
+                write!(f, "this rank {}; ", here.beside(there))?;
                 f.write_str("all ranks must open the same channels in the same order")
             }
             Cause::TooLong { bytes, limit } => {
@@ -156,11 +162,14 @@ impl fmt::Display for Error {
                 within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
             }
             Cause::Panicked => f.write_str("its program panicked"),
-            Cause::Failed(message) => {
-                // The peer's message starts with its name.
-                let own = format!("{peer}: ");
+            Cause::Failed { first, message } => {
+                if *first != peer {
+                    write!(f, "{peer} reports: ")?;
+                }
+                // The message starts with the name of its rank.
+                let own = format!("{first}: ");
                 let message = message.strip_prefix(&*own).unwrap_or(message);
-                write!(f, "{peer} gave up: {message}")
+                write!(f, "{first} gave up: {}", OneLine(message))
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::id::Rank;
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::fmt;
+use core::fmt::{self, Write};
 use core::panic::Location;
 use serde::{Deserialize, Serialize};
 
@@ -40,22 +40,58 @@ impl Terms {
     }
 }
 
-impl fmt::Display for Terms {
+impl Terms {
+    /// Returns these terms for a message that shows `other` beside them: the call, and what differs.
+    pub(super) fn beside<'a>(&'a self, other: &'a Self) -> Beside<'a> {
+        Beside { terms: self, other }
+    }
+}
+
+/// See [`Terms::beside`].
+pub(super) struct Beside<'a> {
+    terms: &'a Terms,
+    other: &'a Terms,
+}
+
+impl fmt::Display for Beside<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            site,
-            message,
-            places,
-            machine,
-        } = self;
-        let order = if machine.1 { "little" } else { "big" };
-        let bits = u32::from(machine.0) * 8;
-        write!(
-            f,
-            "`{kind}` at {site} (messages: {message}; {places} places a rank; "
-        )?;
-        write!(f, "{bits} bits, {order}-endian)")
+        let Self { terms, other } = self;
+        write!(f, "`{}` at {}", OneLine(&terms.kind), OneLine(&terms.site))?;
+        // Calls that differ explain why the types do.
+        if (&terms.kind, &terms.site) == (&other.kind, &other.site)
+            && terms.message != other.message
+        {
+            write!(f, ", messages: {}", OneLine(&terms.message))?;
+        }
+        if terms.places != other.places {
+            write!(f, ", places of a rank: {}", terms.places)?;
+        }
+        if terms.machine != other.machine {
+            let (bytes, is_little) = terms.machine;
+            let order = if is_little { "little" } else { "big" };
+            write!(
+                f,
+                ", machine: {} bits, {order}-endian",
+                u32::from(bytes) * 8
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A text of another rank, in which nothing ends the line.
+pub(super) struct OneLine<'a>(pub(super) &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |c: char| {
+            if c.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        };
+        self.0.chars().try_for_each(|c| f.write_char(shown(c)))
     }
 }
 

@@ -118,7 +118,8 @@ impl World {
     /// Ends instances until all ranks have reached `instance`. Of messages with data only one in `slow` is delivered when drawn.
     fn run_until(&mut self, instance: u64, slow: u64, cost: &dyn Fn(u64, u64) -> u64) {
         while self.ranks.iter().any(|rank| rank.instance() < instance) {
-            let ready = |(rank, _): &(Rank, Vec<u64>)| self.ranks[rank.index()].instance() < instance;
+            let ready =
+                |(rank, _): &(Rank, Vec<u64>)| self.ranks[rank.index()].instance() < instance;
             let busy = self.busy.iter().position(ready);
             let draw = |random: &mut Random, len: usize| random.below(len as u64) as usize;
             if let Some(at) = busy.filter(|_| self.mail.is_empty() || self.random.below(2) == 0) {
@@ -141,7 +142,14 @@ impl World {
 
     /// Returns the efficiency of the present division at these costs.
     fn efficiency(&self, cost: impl Fn(u64) -> u64) -> f64 {
-        let work = |rank: &Deferred| rank.parts().iter().cloned().flatten().map(&cost).sum::<u64>();
+        let work = |rank: &Deferred| {
+            rank.parts()
+                .iter()
+                .cloned()
+                .flatten()
+                .map(&cost)
+                .sum::<u64>()
+        };
         let works: Vec<u64> = self.ranks.iter().map(work).collect();
         let most = *works.iter().max().expect("there are ranks");
         works.iter().sum::<u64>() as f64 / (most as f64 * works.len() as f64)
@@ -218,11 +226,17 @@ fn a_rank_reports_once_for_each_chunk_of_its_taper_sequence() {
             let (mut left, mut expected) = (n / u64::from(p), 0);
             while left > 0 {
                 let all = left * u64::from(p);
-                left -= Policy::Taper(taper).chunk(all, estimate, &Instance::new(n, p)).min(left);
+                left -= Policy::Taper(taper)
+                    .chunk(all, estimate, &Instance::new(n, p))
+                    .min(left);
                 expected += 1;
             }
             let at = rank as usize;
-            assert_eq!(world.chunks[at] - before[at], expected, "{instance} of {rank}");
+            assert_eq!(
+                world.chunks[at] - before[at],
+                expected,
+                "{instance} of {rank}"
+            );
             // A leaf of the tree sends each to its parent.
             reports[usize::from(rank == 3)] += expected;
         }

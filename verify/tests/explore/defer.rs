@@ -57,6 +57,7 @@ fn epochs_begin_each_iteration_once() {
                 iterations,
                 policy,
                 forecast: Forecast::default(),
+                is_placed: false,
                 slip: None,
             };
             states += flawless(
@@ -70,9 +71,16 @@ fn epochs_begin_each_iteration_once() {
 
 #[test]
 fn epochs_of_predicted_work_begin_each_iteration_once() {
-    for (ranks, iterations, floor) in [(2, 3, 1_320), (2, 5, 20_000), (3, 3, 39_000)] {
+    for (ranks, iterations, is_placed, floor) in [
+        (2, 3, false, 1_320),
+        (2, 5, false, 20_000),
+        (3, 3, false, 39_000),
+        (2, 5, true, 1),
+        (3, 3, true, 1),
+    ] {
         let began = Instant::now();
-        let name = format!("cached-epochs-p{ranks}-n{iterations}");
+        let kind = if is_placed { "placed" } else { "cached" };
+        let name = format!("{kind}-epochs-p{ranks}-n{iterations}");
         let mut states = 0;
         for policy in policies() {
             let system = SelfScheduled {
@@ -80,6 +88,7 @@ fn epochs_of_predicted_work_begin_each_iteration_once() {
                 iterations,
                 policy,
                 forecast: Forecast::new(&forecasts(iterations)[1]),
+                is_placed,
                 slip: None,
             };
             states += flawless(
@@ -104,6 +113,7 @@ fn slips_in_epochs_are_found() {
             iterations: 5,
             policy: Policy::SelfScheduling,
             forecast: Forecast::default(),
+            is_placed: false,
             slip: Some(slip),
         };
         let explored = explore(&mut Network::new(system, Multiset), LIMIT);

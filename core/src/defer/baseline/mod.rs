@@ -324,7 +324,9 @@ impl<W: Predict> Baseline<W> {
             let fitting = self.stock.fit_front(self.tuning.sync, &self.predict);
             let before = self.stock.work(&self.predict);
             let chunk = self.stock.take_front(fitting.max(1));
-            self.spent = self.spent.saturating_add(before - self.stock.work(&self.predict));
+            self.spent = self
+                .spent
+                .saturating_add(before - self.stock.work(&self.predict));
             self.tally.begin(fitting.max(1));
             return out.run(chunk);
         }

@@ -1,9 +1,9 @@
 //! Which notices are sound.
 
+use super::Deferred;
 use super::message::{Move, Notice};
 use super::parts::{contains, len, overlaps, remove};
 use super::profile::are_sections;
-use super::Deferred;
 use crate::defer::Refusal;
 use crate::id::Rank;
 use core::ops::Range;
@@ -21,7 +21,10 @@ impl Deferred {
                 require(accounts.len() == size, Refusal::Count)?;
                 let is_stale = self.is_stale(at, *instance, accounts);
                 // Of several reports in an instance a later one may arrive first.
-                require(!is_stale || self.conditions.pace.is_some(), Refusal::Unasked)?;
+                require(
+                    !is_stale || self.conditions.pace.is_some(),
+                    Refusal::Unasked,
+                )?;
                 if is_stale {
                     return Ok(());
                 }
@@ -43,7 +46,11 @@ impl Deferred {
             } => {
                 require(self.branch.parent() == Some(from), Refusal::Path)?;
                 require(self.waits && *instance == self.instance + 1, Refusal::Range)?;
-                let may_switch = self.plan.is_some() && self.plan.as_ref().is_some_and(|plan| plan.number == self.ready());
+                let may_switch = self.plan.is_some()
+                    && self
+                        .plan
+                        .as_ref()
+                        .is_some_and(|plan| plan.number == self.ready());
                 require(!*switch || may_switch, Refusal::Unasked)?;
                 let is_free = self.plan.is_none() || *switch;
                 require(plan.is_none() || is_free, Refusal::Unasked)?;
@@ -77,7 +84,10 @@ impl Deferred {
                 let is_old = |(_, of, other): &(Rank, u64, Range<u64>)| {
                     of == number && overlaps(slice::from_ref(other), part)
                 };
-                require(fits && !self.arrived.iter().any(is_old), Refusal::Iterations)
+                require(
+                    fits && !self.arrived.iter().any(is_old),
+                    Refusal::Iterations,
+                )
             }
         }
     }

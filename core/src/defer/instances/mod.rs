@@ -250,17 +250,20 @@ impl Deferred {
     /// Returns whether accounts are not newer than those that are known.
     fn is_stale(&self, child: usize, instance: u64, accounts: &[Account]) -> bool {
         let left = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.left)).sum::<u128>();
-        let ready = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.ready)).sum::<u128>();
-        let is_newer = |known: &Vec<Account>| {
-            (left(accounts), ready(known)) < (left(known), ready(accounts))
-        };
+        let ready =
+            |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.ready)).sum::<u128>();
+        let is_newer =
+            |known: &Vec<Account>| (left(accounts), ready(known)) < (left(known), ready(accounts));
         instance < self.instance || !self.below[child].as_ref().is_none_or(is_newer)
     }
 
     /// Reports that all data is here, if it arrives after the end of the instance at this rank.
     fn acknowledge(&mut self, out: &mut impl Actions<Notice>) {
         let (ready, is_paced) = (self.ready(), self.conditions.pace.is_some());
-        let own = self.own.as_mut().filter(|own| own.left == 0 && own.ready < ready);
+        let own = self
+            .own
+            .as_mut()
+            .filter(|own| own.left == 0 && own.ready < ready);
         if let Some(own) = own.filter(|_| is_paced) {
             own.ready = ready;
             self.is_new[0] = true;
@@ -342,7 +345,8 @@ impl Deferred {
         let children = self.branch.children().zip(self.branch.sizes());
         let concerning = |(child, size): (Rank, usize)| {
             let below = child.0..child.0 + size as u32;
-            let concerns = |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
+            let concerns =
+                |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
             (child, moves.iter().filter(concerns).cloned().collect())
         };
         children.map(concerning).collect()
@@ -366,7 +370,11 @@ impl Deferred {
         let moves = self.below(plan.as_deref().unwrap_or_default());
         for (child, moves) in moves {
             let plan = plan.is_some().then_some(moves);
-            let next = Notice::Next { instance, switch, plan };
+            let next = Notice::Next {
+                instance,
+                switch,
+                plan,
+            };
             out.send(child, next);
         }
         if let Some(plan) = self.plan.take_if(|_| switch) {

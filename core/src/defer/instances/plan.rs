@@ -79,7 +79,11 @@ pub(super) fn decide(
     if u128::from(most - least) * 1000 <= u128::from(most) * threshold {
         return None;
     }
-    let Proposal { most: after, shift, moves } = match conditions.geometry {
+    let Proposal {
+        most: after,
+        shift,
+        moves,
+    } = match conditions.geometry {
         Geometry::Contiguous => splits::propose(owned, profile, conditions.capacity),
         Geometry::Free => pairs::propose(owned, loads, profile, conditions),
     };

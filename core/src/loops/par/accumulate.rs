@@ -44,11 +44,12 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     /// Returns what `how` makes of all items; `None` without items.
     pub(super) fn accumulate<A: Accumulate<S::Item>>(self, how: &A) -> Option<A::Value> {
         if self.in_order {
-            let blocks = collect(self.cx, Blocks::new(self.source, BLOCKS, Block(how)));
+            let source = Blocks::new(self.source, BLOCKS, Block(how));
+            let blocks = collect(self.cx, &self.settings, source);
             let count = blocks.len();
             tree(how, &mut blocks.into_iter().flatten(), count)
         } else {
-            Driven::run(self.cx, self.source, Unordered(how))
+            Driven::run(self.cx, &self.settings, self.source, Unordered(how))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a loop computes: its consumers.
 
-use super::super::raw::{Consumer, Driven, Source, collect};
+use super::super::raw::{Consumer, Driven, Source, collect, try_collect};
 use super::Par;
 use super::accumulate::{Folding, Reducing, Summing};
 use crate::port::Host;
@@ -25,7 +25,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     /// # Panics
     /// With a panic of `f`.
     pub fn for_each(self, f: impl Fn(S::Item) + Sync) {
-        Driven::run(self.cx, self.source, Each(f));
+        Driven::run(self.cx, &self.settings, self.source, Each(f));
     }
 
     /// Folds items into values that begin with what `identity` returns, and combines these values. How many there are is not
@@ -216,7 +216,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     where
         S::Item: Send,
     {
-        Driven::run(self.cx, self.source, Find(f))
+        Driven::run(self.cx, &self.settings, self.source, Find(f))
     }
 
     /// Returns a vector of the items, in the order of the source.
@@ -236,10 +236,14 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         S::Item: Send,
     {
         if S::IS_INDEXED {
-            collect(self.cx, self.source)
-        } else {
-            let pieces = Driven::run(self.cx, self.source, Pieces(PhantomData));
-            concatenate(pieces)
+            return collect(self.cx, &self.settings, self.source);
+        }
+        match try_collect(self.cx, &self.settings, self.source) {
+            Ok(items) => items,
+            Err(source) => {
+                let pieces = Driven::run(self.cx, &self.settings, source, Pieces(PhantomData));
+                concatenate(pieces)
+            }
         }
     }
 }
@@ -304,7 +308,7 @@ struct Piece<T> {
     items: Vec<T>,
 }
 
-/// Collects items of which it is not known how many there are.
+/// Collects items of so many indices that there is no memory for an item of each.
 struct Pieces<T>(PhantomData<fn() -> T>);
 
 impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Pieces<T> {

@@ -28,6 +28,7 @@ use source::{Enumerate, Filter, Map};
 pub use with_cx::WithCx;
 
 use super::raw::{Indexed, SliceMut, Source, Tiles, Zip};
+use super::settings::Settings;
 use crate::port::Host;
 use crate::task::Cx;
 
@@ -46,10 +47,12 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     ///
     /// If a finish around this task is cancelled, a loop leaves out the items that no worker has taken yet. Results then lack them;
     /// the finish returns an error.
+    #[track_caller]
     pub fn par<I: IntoPar>(&mut self, items: I) -> Par<'_, 's, 'e, P, I::Source> {
         Par {
             cx: self,
             source: items.into_source(),
+            settings: Settings::here(),
             in_order: false,
         }
     }
@@ -63,16 +66,39 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
 pub struct Par<'x, 's, 'e: 's, P: Host, S> {
     cx: &'x mut Cx<'s, 'e, P>,
     source: S,
+    settings: Settings,
     in_order: bool,
 }
 
 impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
+    /// Makes this a loop with the settings of another.
+    fn of(self, settings: Settings) -> Self {
+        Self { settings, ..self }
+    }
+
     fn with<T>(self, make: impl FnOnce(S) -> T) -> Par<'x, 's, 'e, P, T> {
         Par {
             cx: self.cx,
             source: make(self.source),
+            settings: self.settings,
             in_order: self.in_order,
         }
+    }
+
+    /// Names the loop, to tell loops of one call site apart, as [`Loop::named`](super::Loop::named) does.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut heaviest = |name, sizes: &[usize]| cx.par(sizes).named(name).map(|n| n * n).max();
+    /// assert_eq!(heaviest("even", &[2, 2, 2]), Some(4));
+    /// // The iterations of this one take other times, which are kept apart.
+    /// assert_eq!(heaviest("rising", &[1, 2, 3]), Some(9));
+    /// # }
+    /// ```
+    pub fn named(mut self, name: &'static str) -> Self {
+        self.settings.name = Some(name);
+        self
     }
 
     /// Replaces each item by what `f` returns for it.

@@ -32,9 +32,10 @@ impl<P: Host, T: Send + Sync> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # Panics
     /// With a panic of `op`; the items are unspecified then.
     pub fn scan(self, op: impl Fn(&T, &T) -> T + Sync) {
-        let (cx, slice) = (self.cx, self.source.into_slice());
+        let (cx, slice, settings) = (self.cx, self.source.into_slice(), self.settings);
         let size = slice.len().div_ceil(BLOCKS).max(BLOCK_MIN);
         cx.par(&mut *slice)
+            .of(settings)
             .chunks(size)
             .for_each(|block| add_up(block, &op));
         let blocks = slice.len().div_ceil(size);
@@ -56,7 +57,8 @@ impl<P: Host, T: Send + Sync> Par<'_, '_, '_, P, SliceMut<'_, T>> {
             rest.extend(before.map(|before| (before, items)));
             before = last;
         }
-        cx.par(rest).for_each(|(before, items)| {
+        let complete = cx.par(rest).of(settings.pass(2));
+        complete.for_each(|(before, items)| {
             for item in items {
                 *item = op(before, item);
             }

@@ -28,7 +28,13 @@ impl<'s, 'e, P: Host, S: Source> WithCx<'_, 's, 'e, P, S> {
     /// # Panics
     /// With a panic of `f`.
     pub fn for_each(self, f: impl Fn(&mut Cx<'s, 'e, P>, S::Item) + Sync) {
-        Driven::run(self.par.cx, self.par.source, EachWithCx(f));
+        let Par {
+            cx,
+            source,
+            settings,
+            ..
+        } = self.par;
+        Driven::run(cx, &settings, source, EachWithCx(f));
     }
 }
 

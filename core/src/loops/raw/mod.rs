@@ -6,6 +6,7 @@
 //! | [`Source`], [`Driven`] | what is iterated over; a source and a consumer as the body of a loop |
 //! | `slice`, `tile`, `owned` | disjoint parts of a mutable slice; tiles of a grid; items moved out of a vector |
 //! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
+//! | `columns` | arrays that several loops share, with the columns that each declares |
 //! | `output` | a vector that is written in place |
 //!
 //! # Algorithm
@@ -23,6 +24,7 @@
 //! claims that it receives, unchanged.
 
 mod blocks;
+mod columns;
 mod output;
 mod owned;
 mod slice;
@@ -30,7 +32,9 @@ mod tile;
 mod zip;
 
 pub(super) use blocks::{Blocks, Fold};
-pub(super) use output::collect;
+pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
+pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
+pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::TileMut;
@@ -119,12 +123,17 @@ pub(crate) struct Driven<S, C> {
 
 impl<S: Source, C> Driven<S, C> {
     /// Runs the loop over all indices of `source`. Returns what its parts have accumulated.
-    pub(crate) fn run<'s, 'e, P: Host>(cx: &mut Cx<'s, 'e, P>, source: S, consumer: C) -> C::Part
+    pub(crate) fn run<'s, 'e, P: Host>(
+        cx: &mut Cx<'s, 'e, P>,
+        settings: &Settings,
+        source: S,
+        consumer: C,
+    ) -> C::Part
     where
         C: Consumer<'s, 'e, P, S::Item>,
     {
         let len = source.len();
-        super::engine(cx, len, &Settings::anonymous(), &Self { source, consumer }).0
+        super::engine(cx, len, settings, &Self { source, consumer })
     }
 }
 

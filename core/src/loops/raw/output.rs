@@ -1,31 +1,57 @@
 //! A vector that is written in place, by any number of workers.
 //!
 //! # Algorithm
-//! The places of the vector are zipped with the source, so each is written by the claim on its index. A part of the loop
-//! records which places it has written: if the loop is cut short, what lies between them is closed up, and if it panics, they
-//! are dropped.
+//! The vector has a place for each index of the source. A part of the loop writes the items of the indices that it has claimed
+//! to the places of these indices, without gaps as long as the claims are consecutive: such places are a *run*. At the end, one
+//! worker closes the gaps between the runs, which are there if the source omits items or the loop was cut short. So an item is
+//! moved once at most, and a page of memory is first touched by the worker that writes it. If the loop panics, the runs are
+//! dropped.
 
-use super::{Consumer, Driven, SliceMut, Source, Zip};
+use super::super::settings::Settings;
+use super::{Consumer, Driven, Source};
 use crate::port::Host;
 use crate::task::Cx;
 use alloc::vec::Vec;
 use core::mem::{MaybeUninit, take};
 use core::ops::{ControlFlow, Range};
-use core::ptr;
+use core::{ptr, slice};
 
-/// Returns the items of `source` in the order of their indices. Items are missing only if the loop was cancelled.
+/// Returns the items of `source` in the order of their indices. Of an indexed source, items are missing only if the loop was
+/// cancelled.
 pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
+    settings: &Settings,
     source: S,
 ) -> Vec<S::Item> {
-    let len = source.len();
-    let mut memory = Vec::with_capacity(len);
-    let places = SliceMut::new(&mut memory.spare_capacity_mut()[..len]);
-    let writer = Writer {
-        base: places.base().cast(),
-    };
-    let runs = Driven::run(cx, Zip::new(places, source), writer).into_runs();
+    let memory = Vec::with_capacity(source.len());
+    fill(cx, settings, source, memory)
+}
+
+/// As [`collect`], for a source that may omit most items. Returns the source if there is no memory for an item of each index.
+pub(crate) fn try_collect<P: Host, S: Source<Item: Send>>(
+    cx: &mut Cx<'_, '_, P>,
+    settings: &Settings,
+    source: S,
+) -> Result<Vec<S::Item>, S> {
+    let mut memory = Vec::new();
+    if memory.try_reserve_exact(source.len()).is_err() {
+        return Err(source);
+    }
+    let mut items = fill(cx, settings, source, memory);
+    items.shrink_to_fit();
+    Ok(items)
+}
+
+/// Writes the items of `source` to `memory`, which is empty and has a place for each index.
+fn fill<P: Host, S: Source<Item: Send>>(
+    cx: &mut Cx<'_, '_, P>,
+    settings: &Settings,
+    source: S,
+    mut memory: Vec<S::Item>,
+) -> Vec<S::Item> {
     let base: *mut S::Item = memory.as_mut_ptr();
+    let places = memory.capacity();
+    let runs = Driven::run(cx, settings, source, Writer { base, places }).into_runs();
     let mut len = 0;
     for run in runs {
         if run.start > len {
@@ -43,6 +69,8 @@ pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
 /// Writes items to their places.
 struct Writer<T> {
     base: *mut T,
+    /// Places from `base` on.
+    places: usize,
 }
 
 // SAFETY: the pointer is only copied into the records.
@@ -52,17 +80,20 @@ unsafe impl<T: Send> Sync for Writer<T> {}
 struct Filled<T> {
     base: *mut T,
     runs: Vec<Range<usize>>,
+    /// The index after those that were claimed last.
+    next: usize,
 }
 
 // SAFETY: the items in the recorded places are owned by this value, and sent with it.
 unsafe impl<T: Send> Send for Filled<T> {}
 
 impl<T> Filled<T> {
-    /// Returns the record to which places from `first` on are added.
-    fn open(&mut self, first: usize) -> &mut Range<usize> {
-        if self.runs.last().is_none_or(|run| run.end != first) {
-            self.runs.push(first..first);
+    /// Returns the run to which the items of `indices` are added.
+    fn open(&mut self, indices: &Range<usize>) -> &mut Range<usize> {
+        if self.runs.is_empty() || self.next != indices.start {
+            self.runs.push(indices.start..indices.start);
         }
+        self.next = indices.end;
         let last = self.runs.len() - 1;
         &mut self.runs[last]
     }
@@ -99,17 +130,14 @@ impl Drop for Count<'_> {
     }
 }
 
-impl<'p, 's, 'e, P, T> Consumer<'s, 'e, P, (&'p mut MaybeUninit<T>, T)> for Writer<T>
-where
-    P: Host,
-    T: Send,
-{
+impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Writer<T> {
     type Part = Filled<T>;
 
     fn begin(&self) -> Filled<T> {
         Filled {
             base: self.base,
             runs: Vec::new(),
+            next: 0,
         }
     }
 
@@ -119,14 +147,16 @@ where
         _: &mut Cx<'s, 'e, P>,
         part: &mut Filled<T>,
         indices: Range<usize>,
-        items: impl Iterator<Item = (&'p mut MaybeUninit<T>, T)>,
+        items: impl Iterator<Item = T>,
     ) -> ControlFlow<()> {
-        let mut count = Count {
-            run: part.open(indices.start),
-            written: 0,
-        };
-        // The places come from the first index on without gaps, since they are the first half of the pairs.
-        items.for_each(|(place, item)| {
+        assert!(indices.end <= self.places);
+        let run = part.open(&indices);
+        let base: *mut MaybeUninit<T> = self.base.cast();
+        // SAFETY: the places are in the memory. A run never reaches beyond the indices of its claims, which are consecutive, so those
+        // from its end to the end of `indices` belong to indices that only this part has claimed, and are not written yet.
+        let places = unsafe { slice::from_raw_parts_mut(base.add(run.end), indices.end - run.end) };
+        let mut count = Count { run, written: 0 };
+        places.iter_mut().zip(items).for_each(|(place, item)| {
             place.write(item);
             count.written += 1;
         });

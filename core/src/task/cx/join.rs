@@ -81,7 +81,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         B: FnOnce(&mut Self) -> RB + Send,
         RB: Send,
     {
-        let fork = Fork::new(self.scope, second);
+        let fork = Fork::new(self.around, second);
         // SAFETY: the task runs on this worker, whose seat is held meanwhile.
         let worker = unsafe { &*self.worker.as_ptr() };
         if worker.is_below_floor(fork.word().addr()) {

@@ -4,7 +4,7 @@ mod join;
 mod spawn;
 
 use super::pool::{Pool, TaskScope};
-use super::scope::{Cancelled, Cause, Owner, discard};
+use super::scope::{Around, Cancelled, Cause, Owner, discard};
 use super::wait::{Wait, no_unwind};
 use super::worker::Worker;
 use super::worker::help::Help;
@@ -12,7 +12,7 @@ use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::taper::Sites;
+use crate::taper::{Sites, Trail};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
@@ -95,6 +95,8 @@ use core::ptr::NonNull;
 pub struct Cx<'scope, 'env: 'scope, P: Host> {
     worker: NonNull<Worker<P>>,
     scope: &'scope TaskScope<P>,
+    /// The scope and the loops around this task; alive while it runs.
+    around: NonNull<Around<Pool<P>>>,
     /// Invariant in both lifetimes, as `std::thread::Scope`.
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
 }
@@ -105,6 +107,21 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         Self {
             worker: worker.pointer(),
             scope,
+            around: scope.around(),
+            lifetimes: PhantomData,
+        }
+    }
+
+    /// Creates the context of a fork that `on` has stolen.
+    ///
+    /// # Safety
+    /// `around` must be what is around the fork, and alive while the context is used, and `'scope` the lifetime of its scope.
+    pub(super) unsafe fn of_fork(on: &Worker<P>, around: NonNull<Around<Pool<P>>>) -> Self {
+        Self {
+            worker: on.pointer(),
+            // SAFETY: as the caller ensures.
+            scope: unsafe { Around::scope(around).as_ref() },
+            around,
             lifetimes: PhantomData,
         }
     }
@@ -141,6 +158,25 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Returns what is known of the loops of the pool.
     pub(crate) fn sites(&self) -> Sites<'scope> {
         self.scope.pool().sites()
+    }
+
+    /// Returns the loops of which this task is a part.
+    pub(crate) fn trail(&self) -> Trail {
+        // SAFETY: what is around a task is alive while it runs.
+        unsafe { self.around.as_ref() }.trail()
+    }
+
+    /// Calls `body` with a context in the loops of `trail`.
+    #[inline]
+    pub(crate) fn in_loops<R>(&mut self, trail: Trail, body: impl FnOnce(&mut Self) -> R) -> R {
+        // Outlives the forks of `body`, which are joined before it returns or unwinds.
+        let around = Around::of_loop(self.scope, trail);
+        body(&mut Self {
+            worker: self.worker,
+            scope: self.scope,
+            around: NonNull::from(&around),
+            lifetimes: PhantomData,
+        })
     }
 
     /// Returns what may be run in a wait of this task for what was pushed from `base` on.
@@ -274,6 +310,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         };
         let owner = Owner::Worker(self.worker());
         let scope = TaskScope::new(self.pool(), Some(self.scope), owner, wait);
+        let scope = scope.inside_of(self.trail());
         let scope = if cancellable {
             scope.cancellable()
         } else {

@@ -65,8 +65,8 @@ impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
         // waits for them is dropped.
         outer.enter();
         let owner = Owner::Future(Lock::new(Awaiter::NotPolled));
-        let scope =
-            Arc::new(TaskScope::new(outer.pool(), Some(outer), owner, outer.wait).cancellable());
+        let scope = TaskScope::new(outer.pool(), Some(outer), owner, outer.wait);
+        let scope = Arc::new(scope.cancellable().inside_of(outer.trail()));
         // The tasks' reference to the Arc.
         _ = Arc::into_raw(Arc::clone(&scope));
         let context = TaskCx {

@@ -5,7 +5,8 @@ use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::UnsafeCell;
 use crate::task::cx::Cx;
-use crate::task::pool::TaskScope;
+use crate::task::pool::Pool;
+use crate::task::scope::Around;
 use crate::task::worker::Worker;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
@@ -26,9 +27,9 @@ where
     const KIND: Kind<P> = Kind::queued(Self::run);
 
     #[inline(always)]
-    pub(crate) fn new(scope: &'s TaskScope<P>, body: B) -> Self {
+    pub(crate) fn new(around: NonNull<Around<Pool<P>>>, body: B) -> Self {
         Self {
-            header: Header::new(&Self::KIND, scope),
+            header: Header::new(&Self::KIND, around),
             body: UnsafeCell::new(ManuallyDrop::new(body)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -38,14 +39,15 @@ where
     unsafe fn run(header: NonNull<Header<P>>, on: &Worker<P>, from: WorkerId) {
         // SAFETY: the header is the first field of a fork, which is alive until it is done.
         let fork = unsafe { header.cast::<Self>().as_ref() };
-        // SAFETY: the scope outlives its forks; 's is its lifetime.
-        let scope: &'s TaskScope<P> = unsafe { header.as_ref().scope.as_ref() };
+        let around = fork.header.around;
         // SAFETY: a task is run once, and the owner does not take the body of a fork that another worker runs.
         let body = unsafe { fork.take() };
         let port = on.pool().port();
         let result = port.catch(|| {
-            let _isolation = on.isolate(scope.wait);
-            body(&mut Cx::new(on, scope))
+            // SAFETY: what is around a fork outlives it, and 's is the lifetime of the scope.
+            let mut cx: Cx<'s, 'e, P> = unsafe { Cx::of_fork(on, around) };
+            let _isolation = on.isolate(cx.inside().wait);
+            body(&mut cx)
         });
         // SAFETY: the owner reads the result only after the end, below.
         fork.result.with_mut(|r| unsafe { (*r).write(result) });

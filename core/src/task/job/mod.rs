@@ -17,7 +17,8 @@ pub(super) mod spawned;
 mod waiter;
 pub(super) mod waiting;
 
-use super::pool::TaskScope;
+use super::pool::{Pool, TaskScope};
+use super::scope::Around;
 use super::wait::{Awaited, Awaits};
 use super::worker::Worker;
 use crate::deque::{NonNullWord, Word};
@@ -56,16 +57,26 @@ const ASLEEP: usize = 1;
 #[repr(C)]
 pub(super) struct Header<P: Host> {
     kind: FreedPtr<Kind<P>>,
-    scope: NonNull<TaskScope<P>>,
+    around: NonNull<Around<Pool<P>>>,
 }
 
 impl<P: Host> Header<P> {
     #[inline(always)]
-    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
+    pub(super) fn new(kind: &'static Kind<P>, around: NonNull<Around<Pool<P>>>) -> Self {
         Self {
             kind: FreedPtr::new(ptr::from_ref(kind).cast_mut()),
-            scope: NonNull::from(scope),
+            around,
         }
+    }
+
+    /// Returns the scope of a task that is no fork: what is around it is a field of the scope.
+    ///
+    /// # Safety
+    /// The task must not be a fork.
+    #[inline(always)]
+    pub(super) unsafe fn own_scope(&self) -> NonNull<TaskScope<P>> {
+        // SAFETY: tasks that are no forks are created with the field of their scope.
+        unsafe { Around::own_scope(self.around) }
     }
 
     /// Returns the kind of the task, which must not be a fork that is done.
@@ -196,8 +207,8 @@ impl<P: Host> Task<P> {
         match self.future() {
             // SAFETY: the future was not run, and its scope outlives it.
             Some(future) => unsafe { scope_of::<TaskScope<P>>(future).as_ref() },
-            // SAFETY: the task was not run, and its scope outlives it.
-            None => unsafe { self.0.as_ref().scope.as_ref() },
+            // SAFETY: the task was not run, and what is around it outlives it.
+            None => unsafe { Around::scope(self.0.as_ref().around).as_ref() },
         }
     }
 

@@ -31,7 +31,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
         let Some(block) = (unsafe { on.blocks.take() }) else {
             return Self::task(scope, body);
         };
-        let header = Header::new(&Self::IN_BLOCK, scope);
+        let header = Header::new(&Self::IN_BLOCK, scope.around());
         // SAFETY: the block was taken just now, and the task fits. It stays there until it is run;
         // the header is its first field.
         unsafe {
@@ -44,7 +44,7 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
     /// Creates the same on the heap. Called by any thread.
     #[inline]
     pub(crate) fn task(scope: &'s TaskScope<P>, body: F) -> Task<P> {
-        let header = Header::new(&Self::BOXED, scope);
+        let header = Header::new(&Self::BOXED, scope.around());
         let task = NonNull::from(Box::leak(Box::new(Self { header, body })));
         // SAFETY: on the heap until it is run; the header is the first field.
         unsafe { Task::new(task.cast()) }
@@ -72,8 +72,8 @@ impl<'s, 'e: 's, P: Host, F: FnOnce(&mut Cx<'s, 'e, P>) + Send> Spawned<P, F> {
     /// Runs the body. The caller frees the memory of the task, before or after.
     #[inline(always)]
     fn run(self, on: &Worker<P>) {
-        // SAFETY: the scope outlives its tasks; 's is its lifetime.
-        let scope: &'s TaskScope<P> = unsafe { self.header.scope.as_ref() };
+        // SAFETY: this is no fork; the scope outlives its tasks; 's is its lifetime.
+        let scope: &'s TaskScope<P> = unsafe { self.header.own_scope().as_ref() };
         Cx::run_in(on, scope, self.body);
         // SAFETY: the share that was taken when the task was created.
         unsafe { TaskScope::leave_on(NonNull::from(scope), on.id()) };

@@ -51,7 +51,7 @@ pub(super) struct Waiter<P: Host> {
 impl<P: Host> Waiter<P> {
     pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
         Self {
-            header: Header::new(kind, scope),
+            header: Header::new(kind, scope.around()),
             state: AtomicUsize::new(WAITING),
             key: Cell::new(None),
         }
@@ -65,8 +65,8 @@ impl<P: Host> Waiter<P> {
     pub(super) unsafe fn claim(header: NonNull<Header<P>>) -> bool {
         // SAFETY: a member is alive, as the caller ensures; the header is the first field.
         let this = unsafe { header.cast::<Self>().as_ref() };
-        // SAFETY: a scope outlives its tasks.
-        let aborted = unsafe { this.header.scope.as_ref() }.is_aborted();
+        // SAFETY: this is no fork; a scope outlives its tasks.
+        let aborted = unsafe { this.header.own_scope().as_ref() }.is_aborted();
         aborted && this.try_cancel()
     }
 
@@ -138,7 +138,7 @@ impl<P: Host> Waiter<P> {
     /// # Safety
     /// The caller must have made the task ready or walking, or hold a share of the scope.
     pub(super) unsafe fn scope_of<'s>(this: NonNull<Self>) -> &'s TaskScope<P> {
-        // SAFETY: the scope waits for its tasks, of which this is one.
-        unsafe { (*this.as_ptr()).header.scope.as_ref() }
+        // SAFETY: the scope waits for its tasks, of which this is one, and which is no fork.
+        unsafe { (*this.as_ptr()).header.own_scope().as_ref() }
     }
 }

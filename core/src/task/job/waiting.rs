@@ -62,8 +62,8 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     }
 
     fn scope(&self) -> &'s TaskScope<P> {
-        // SAFETY: the scope waits for this task, which is not cancelled.
-        unsafe { self.waiter.header.scope.as_ref() }
+        // SAFETY: the scope waits for this task, which is no fork and not cancelled.
+        unsafe { self.waiter.header.own_scope().as_ref() }
     }
 
     /// Runs a task that has waited for all of `I`.
@@ -87,8 +87,8 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     unsafe fn cancel<'i, I: Inputs<'i>>(header: NonNull<Header<P>>) {
         let this = header.cast::<Self>().as_ptr();
         // SAFETY: a claimed task is alive until it is marked as empty, and its body belongs to the claimer. A put may own the
-        // node, but accesses neither.
-        let (scope, body) = unsafe { ((*this).waiter.header.scope, &mut (*this).body) };
+        // node, but accesses neither. This is no fork.
+        let (scope, body) = unsafe { ((*this).waiter.header.own_scope(), &mut (*this).body) };
         // SAFETY: the share of the task is held until the end of this function.
         let scope_ref = unsafe { scope.as_ref() };
         // SAFETY: the body is dropped once.

@@ -14,9 +14,11 @@
 //! | J1 | the last `end` of `live` | the owner's wait | everything that the tasks did, `cause` included | `scope_*` in `verify/tests/task.rs` |
 
 mod abort;
+mod around;
 mod cause;
 mod members;
 
+pub(super) use around::Around;
 pub use cause::Cancelled;
 pub(super) use cause::{Cause, discard};
 pub(super) use members::MemberKey;
@@ -26,6 +28,7 @@ use crate::finish::{Counter, End, Reason};
 use crate::id::WorkerId;
 use crate::port::{Host, Unpark, Unwind};
 use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Lock, Ordering};
+use crate::taper::Trail;
 use alloc::sync::Arc;
 use cause::wake;
 use core::cell::Cell;
@@ -109,6 +112,7 @@ pub(super) struct Scope<S: ScopePool> {
     /// In a root: the members of this scope and of all scopes inside it.
     members: Lock<Members<S::Waiting>>,
     pool: NonNull<S>,
+    around: Around<S>,
     /// 0 until the number is assigned.
     id: AtomicUsize,
     /// The owner's wait mode.
@@ -139,6 +143,7 @@ impl<S: ScopePool> Scope<S> {
             root: parent.map(|p| NonNull::from(p.root())),
             members: Lock::new(Members::new()),
             pool: NonNull::from(pool),
+            around: Around::of_scope(Trail::NONE),
             id: AtomicUsize::new(0),
             wait,
             cancellable: false,
@@ -148,6 +153,12 @@ impl<S: ScopePool> Scope<S> {
     /// Makes aborts of the parent scope abort this one too.
     pub(super) fn cancellable(mut self) -> Self {
         self.cancellable = true;
+        self
+    }
+
+    /// Makes the tasks of this scope part of the loops of `trail`.
+    pub(super) fn inside_of(mut self, trail: Trail) -> Self {
+        self.around = Around::of_scope(trail);
         self
     }
 

@@ -177,16 +177,13 @@ impl Book {
             }
             Sort::Failed => {
                 let first = Rank(header.from.0);
-                if first.0 >= hub.ranks {
-                    return Err(self.corrupt(
-                        hub,
-                        from,
-                        parcel,
-                        "it names a rank that does not exist",
-                    ));
+                if first.0 >= hub.ranks || first == hub.here {
+                    let why = "it reports the failure of a rank that has not failed";
+                    return Err(self.corrupt(hub, from, parcel, why));
                 }
                 let message = String::from_utf8_lossy(&body[..body.len().min(TERMS_BYTES)]);
-                Err(hub.error(first, None, Cause::Failed(message.into_owned())))
+                let message = message.into_owned();
+                Err(hub.error(from, None, Cause::Failed { first, message }))
             }
             Sort::Bye => {
                 self.peers[from.index()].has_left = true;

@@ -145,7 +145,7 @@ impl<L: Link> Post<L> {
             return;
         }
         let (first, mut message) = match &error.cause {
-            Cause::Failed(message) => (error.peer, message.clone()),
+            Cause::Failed { first, message } => (*first, message.clone()),
             _ => (hub.here, error.to_string()),
         };
         while message.len() > MESSAGE_BYTES {

@@ -303,10 +303,10 @@ impl Opening {
             Cause::Mismatch { .. } => opens(here).is_some() && opens(here) != opens(peer),
             Cause::Absent { .. } => opens(here).is_some() && opens(peer).is_none(),
             Cause::Lost { .. } => lost >> peer & 1 != 0,
-            Cause::Failed(message) => {
+            Cause::Failed { first, message } => {
                 let names_channel = message.contains(": channel ");
                 let names_loss = message.contains(" was lost, noticed while exploring");
-                message.starts_with(&format!("rank {peer}: "))
+                message.starts_with(&format!("{first}: "))
                     && (names_channel && !self.agrees() || names_loss && lost != 0)
             }
             _ => false,

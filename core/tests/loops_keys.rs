@@ -1,0 +1,241 @@
+//! The times of earlier executions: what distinguishes the loops of which they are kept, namely the call site, the name, and the
+//! loops around them; and what keeping them costs.
+
+#[path = "task/crew.rs"]
+#[allow(dead_code, reason = "shared with the tests of tasks")]
+mod crew;
+
+use crew::{Crew, Cx, reads, run_on, spend, within_crew};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use tautline_core::WorkerId;
+use tautline_core::taper::{Slot, Trail};
+use tautline_core::task::Pool;
+
+/// Runs `body` on one of two workers, whose clock shows what it spends, while the seat of the other one is free.
+fn alone<'e, R>(body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+    run_on(&Pool::new(Crew::spending(2), 2), body)
+}
+
+/// As `alone`, while the other worker is there.
+fn together<'e, R>(body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
+    within_crew(Crew::spending(2), 2, |pool| run_on(pool, body))
+}
+
+/// Runs a loop of which times are kept. Returns whether there was an earlier execution.
+fn inner(cx: &mut Cx<'_, '_>) -> bool {
+    let inner = cx.loop_over(0..200).named("inner");
+    inner.explain(|_| spend(3000)).class.is_some()
+}
+
+/// Calls `body` in loops of these names, outermost first.
+fn inside(
+    cx: &mut Cx<'_, '_>,
+    names: &[&'static str],
+    body: &(impl Fn(&mut Cx<'_, '_>) -> bool + Sync),
+) -> bool {
+    let Some((&name, names)) = names.split_first() else {
+        return body(cx);
+    };
+    let result = AtomicBool::new(false);
+    let outer = cx.par(0..1).named(name).with_cx();
+    outer.for_each(|cx, _| result.store(inside(cx, names, body), SeqCst));
+    result.into_inner()
+}
+
+/// Lucco, acceptance fact 21.
+#[test]
+fn three_enclosing_loops_are_part_of_the_key() {
+    alone(|cx| {
+        let mut execute = |names: [&'static str; 4]| inside(cx, &names, &inner);
+        assert!(!execute(["a", "b", "c", "d"]));
+        assert!(execute(["a", "b", "c", "d"]));
+        assert!(execute(["x", "b", "c", "d"]), "the fourth around it");
+        assert!(!execute(["a", "x", "c", "d"]), "the third");
+        assert!(!execute(["a", "b", "x", "d"]), "the second");
+        assert!(!execute(["a", "b", "c", "x"]), "the first");
+        assert!(execute(["a", "b", "c", "d"]), "kept beside the others");
+        assert!(!inner(cx), "in no loop");
+    });
+}
+
+/// Lucco, acceptance fact 21: the word that records the path.
+#[test]
+fn a_trail_has_the_three_innermost_loops() {
+    let trail = |ids: &[usize]| ids.iter().fold(Trail::NONE, |trail, &id| trail.enter(id));
+    // Addresses of call sites, 24 bytes apart.
+    let site = |k: usize| 0x5555_5560_0000 + 24 * k;
+    let [a, b, c, d, x] = [1, 2, 3, 4, 5].map(site);
+    assert_eq!(trail(&[a, b, c, d]), trail(&[x, b, c, d]));
+    for other in [
+        [a, x, c, d],
+        [a, b, x, d],
+        [a, b, c, x],
+        [a, b, d, c],
+        [a, c, b, d],
+    ] {
+        assert_ne!(trail(&[a, b, c, d]), trail(&other));
+        assert_ne!(
+            trail(&[a, b, c, d]).key(site(9)),
+            trail(&other).key(site(9))
+        );
+    }
+    // Recursion distinguishes the outermost three calls.
+    let depths: Vec<_> = (0..6).map(|depth| trail(&vec![a; depth])).collect();
+    assert!((0..3).all(|depth| depths[depth] != depths[depth + 1]));
+    assert!(depths[3] == depths[4] && depths[4] == depths[5]);
+    assert_eq!(Trail::NONE.key(a), a);
+    assert_ne!(Trail::NONE.key(0), 0);
+}
+
+/// Waits until `count` is `n`.
+fn wait_for(count: &AtomicUsize, n: usize) {
+    while count.load(SeqCst) < n {
+        spin_loop();
+        std::thread::yield_now();
+    }
+}
+
+/// Both items of the outer loop are under way at once, so one is in a chunk of another worker; they run the inner loop in turns.
+#[test]
+fn a_chunk_on_another_worker_knows_the_loops_around_it() {
+    together(|cx| {
+        let (begun, turn) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let known = [const { AtomicBool::new(false) }; 2];
+        let workers = [const { AtomicUsize::new(9) }; 2];
+        let outer = cx.par(0..2usize).named("outer").with_cx();
+        outer.for_each(|cx, item| {
+            begun.fetch_add(1, SeqCst);
+            wait_for(&begun, 2);
+            wait_for(&turn, item);
+            known[item].store(inner(cx), SeqCst);
+            let WorkerId(worker) = cx.worker();
+            workers[item].store(worker as usize, SeqCst);
+            turn.fetch_add(1, SeqCst);
+        });
+        let [first, second] = workers.map(AtomicUsize::into_inner);
+        assert_ne!(first, second, "both items were under way at once");
+        assert_eq!(known.map(AtomicBool::into_inner), [false, true]);
+        assert!(!inner(cx), "in no loop");
+    });
+}
+
+/// A fork that another worker runs, a spawned task, and an async one are in the loops around them.
+#[test]
+fn tasks_of_a_body_are_in_its_loop() {
+    together(|cx| {
+        let forked = |cx: &mut Cx<'_, '_>| {
+            let is_begun = AtomicUsize::new(0);
+            let second = |cx: &mut Cx<'_, '_>| {
+                is_begun.store(1, SeqCst);
+                inner(cx)
+            };
+            cx.join(|_| wait_for(&is_begun, 1), second).1
+        };
+        let spawned = |cx: &mut Cx<'_, '_>| {
+            let is_known = AtomicBool::new(false);
+            cx.scope(|cx| cx.spawn(|cx| is_known.store(inner(cx), SeqCst)));
+            is_known.into_inner()
+        };
+        let suspended = |cx: &mut Cx<'_, '_>| {
+            let is_known = AtomicBool::new(false);
+            let store = &is_known;
+            cx.scope(|cx| {
+                cx.spawn_async(|task| async move {
+                    let done = task.finish(|task| async move {
+                        task.spawn(|cx| store.store(inner(cx), SeqCst));
+                    });
+                    done.await.expect("not cancelled");
+                });
+            });
+            is_known.into_inner()
+        };
+        assert!(!inside(cx, &["loop"], &inner));
+        assert!(inside(cx, &["loop"], &forked));
+        assert!(inside(cx, &["loop"], &spawned));
+        assert!(inside(cx, &["loop"], &suspended));
+        assert!(!inside(cx, &["other"], &forked));
+        assert!(!forked(cx), "in no loop");
+    });
+}
+
+/// The fourth execution of a loop whose iterations have taken the same times reads no clock.
+#[test]
+fn iterators_learn_from_their_earlier_executions() {
+    alone(|cx| {
+        let mut numbers = vec![1; 400];
+        let mut execute = |name| {
+            let before = reads();
+            let sum: usize = cx
+                .par(0..400usize)
+                .named(name)
+                .map(|i| {
+                    spend(if i < 40 { 100_000 } else { 3000 });
+                    i
+                })
+                .sum();
+            assert_eq!(sum, 399 * 200);
+            let even = cx.par(0..400usize).filter(|i| i % 2 == 0).named(name);
+            assert_eq!(even.map(|_| spend(3000)).collect().len(), 200);
+            cx.par(&mut numbers).named(name).for_each(|_| spend(3000));
+            reads() - before
+        };
+        let measured = [(); 3].map(|()| execute("rows"));
+        assert!(measured.iter().all(|&reads| reads > 200), "{measured:?}");
+        assert_eq!(execute("rows"), 0);
+        assert!(execute("other") > 200, "another name, another loop");
+    });
+}
+
+/// A prefix sum is two loops, whose times are kept apart.
+#[test]
+fn both_loops_of_a_prefix_sum_learn() {
+    alone(|cx| {
+        let mut execute = || {
+            let (mut numbers, before) = (vec![1u64; 40 * 1024], reads());
+            cx.par(&mut numbers).scan(|a, b| {
+                spend(100);
+                a + b
+            });
+            assert!(numbers.into_iter().eq(1..=40 * 1024));
+            reads() - before
+        };
+        let measured = [(); 3].map(|()| execute());
+        assert!(measured.iter().all(|&reads| reads > 70), "{measured:?}");
+        assert_eq!(execute(), 0);
+    });
+}
+
+/// Spec 2.9: the cache is bounded, by 4 KiB for each call site.
+#[test]
+fn a_call_site_takes_four_kib_at_most() {
+    assert!(size_of::<Slot>() <= 4096, "{} bytes", size_of::<Slot>());
+    assert_eq!(Trail::DEPTH, 3, "Lucco, acceptance fact 10");
+}
+
+/// Nanoseconds of reading a clock on a present processor: `std::time::Instant` takes 20 to 30.
+const READ_NS: u64 = 30;
+
+/// Lucco, acceptance fact 24: the reads of the clock in a loop of iterations of 1 µs and more, each at its cost, take less than
+/// 1 % of what the iterations take, in each execution of a loop of a millisecond, and of a shorter one all together.
+#[test]
+fn sampling_takes_one_percent_at_most() {
+    for mean in [1000, 1700, 5000, 40_000] {
+        for len in [64, 1000, 20_000] {
+            alone(|cx| {
+                let executions = [(); 16].map(|()| {
+                    let before = reads();
+                    cx.par_for(0..len, |i| spend(mean + (i % 7) as u64 * mean / 20));
+                    (reads() - before) * READ_NS
+                });
+                let work: u64 = (0..len as u64).map(|i| mean + i % 7 * mean / 20).sum();
+                let case = format!("{len} iterations of {mean} ns: {executions:?} of {work} ns");
+                assert!(executions[0] > 0, "{case}: nothing was measured");
+                let all: u64 = executions.iter().sum();
+                assert!(all * 100 < 16 * work, "{case}");
+                let worst = executions.iter().max().expect("16 executions");
+                assert!(work < 1_000_000 || worst * 100 < work, "{case}");
+            });
+        }
+    }
+}
