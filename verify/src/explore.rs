@@ -128,7 +128,7 @@ pub fn explore<S: System>(system: &mut S, limit: usize) -> Explored {
 }
 
 /// As [`explore`], and checks that from every state a final one can be reached: for protocols that may repeat a state, such as
-/// ranks that request iterations while none has any.
+/// ranks whose requests are declined, one after the other.
 ///
 /// # Panics
 /// As [`explore`].

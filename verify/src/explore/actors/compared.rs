@@ -122,6 +122,10 @@ impl Pick for Witness {
     }
 }
 
+fn one(part: Range<u64>) -> Vec<Range<u64>> {
+    std::iter::once(part).collect()
+}
+
 /// Returns the iterations that a message moves.
 fn parts(call: &Call) -> &[Range<u64>] {
     match call {
@@ -189,7 +193,7 @@ impl Compared {
     fn probe(&self, machine: &Baseline<Forecast>) {
         let (p, n) = (self.ranks, self.iterations);
         let ranks = || (0..=p).chain([u32::MAX]).map(Rank);
-        let all = || Vec::from_iter([0..n]);
+        let all = || one(0..n);
         let mut calls = vec![
             Call::Request,
             Call::End,
@@ -198,7 +202,13 @@ impl Compared {
             Call::Data(Vec::new()),
             Call::Data(all()),
             Call::Data(vec![n..n + 1, 0..n]),
-            Call::Data(vec![u64::MAX..0, 1..1]),
+            Call::Data(vec![
+                1..1,
+                Range {
+                    start: u64::MAX,
+                    end: 0,
+                },
+            ]),
         ];
         for number in [0, n, n + 1, u64::MAX] {
             calls.extend([Call::Begun(number), Call::Ahead(number), Call::Sum(number)]);
