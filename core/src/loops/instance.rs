@@ -261,34 +261,49 @@ impl<'l, B> Instance<'l, B> {
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            let Some(timing) = timing.as_deref_mut() else {
-                continue;
-            };
-            if !timing.is_running() {
-                pace.pause -= (at - from).div_ceil(block);
-                continue;
-            }
-            if at - from < block {
-                // The end of the chunk.
-                continue;
-            }
-            let took = timing.lap(cx.pool().port());
-            if known > 0 {
-                timing.blocks.record(took);
-                self.keep(from, took);
-                pace.pause = self.pause(at, block);
-                if pace.pause > 0 {
-                    timing.stop();
-                }
-            } else if took < BLOCK_NS {
-                block = block.saturating_mul(2);
-                pace.tried = block;
-            } else {
-                known = self.agree(block);
-                block = known;
+            if let Some(timing) = timing.as_deref_mut() {
+                known = self.time(from..at, known, pace, timing, cx.pool().port());
+                block = if known > 0 { known } else { pace.tried };
             }
         }
         true
+    }
+
+    /// Takes the time of what has just run, if it was a whole block that is timed. Returns the iterations of a block, 0 as long as
+    /// they are not known.
+    fn time(
+        &self,
+        ran: Range<usize>,
+        known: usize,
+        pace: &mut Pace,
+        timing: &mut Timing,
+        clock: &impl Clock,
+    ) -> usize {
+        let block = if known > 0 { known } else { pace.tried };
+        if !timing.is_running() {
+            pace.pause -= ran.len().div_ceil(block);
+            return known;
+        }
+        if ran.len() < block {
+            // The end of the chunk.
+            return known;
+        }
+        let took = timing.lap(clock);
+        match known {
+            0 if took < BLOCK_NS => {
+                pace.tried = block.saturating_mul(2);
+                return 0;
+            }
+            0 => return self.agree(block),
+            _ => {}
+        }
+        timing.blocks.record(took);
+        self.keep(ran.start, took);
+        pace.pause = self.pause(ran.end, block);
+        if pace.pause > 0 {
+            timing.stop();
+        }
+        known
     }
 
     /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the loop are.
