@@ -93,13 +93,23 @@ where
     if let Some(site) = &mut site {
         site.cost.prepare(len as u64);
     }
+    let tried = site.as_deref().map_or(1, |site| site.tried.max(1) as usize);
+    // What took less than a block is not shared: that would take longer.
+    let parts = if tried < len { parts } else { 1 };
     let instance = Instance {
         trail: around.enter(id),
+        tried: tried.min(len),
         is_explained: report.is_some(),
         ..Instance::new(len, parts, settings, site.as_deref(), body)
     };
     let part = instance.run(cx, parts);
     let outcome = instance.into_outcome();
+    if let Some(site) = &mut site {
+        site.tried = match outcome.block {
+            0 => outcome.progress.tried as u64,
+            block => block as u64,
+        };
+    }
     if let Some(site) = &mut site
         && outcome.is_measured
     {
@@ -124,6 +134,8 @@ struct Instance<'l, B> {
     trail: Trail,
     /// Whether times are wanted that the plan does not need.
     is_explained: bool,
+    /// Iterations with which each part begins to look for the size of a block; all if they are known to take less than one.
+    tried: usize,
     /// Where the samples of this execution are kept.
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
@@ -139,6 +151,8 @@ struct Progress {
     /// The durations of blocks.
     blocks: Summary,
     chunks: usize,
+    /// The largest number of iterations of which it is not known that they take as long as a block.
+    tried: usize,
 }
 
 /// How a loop ran, as far as one execution knows.
@@ -173,6 +187,7 @@ impl<'l, B> Instance<'l, B> {
             len,
             trail: Trail::NONE,
             is_explained: false,
+            tried: 1,
             block: AtomicUsize::new(block),
             progress: Lock::new(Progress::default()),
             is_stopped: AtomicBool::new(false),
@@ -203,7 +218,10 @@ impl<'l, B> Instance<'l, B> {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
-        let mut pace = Pace { tried: 1, pause: 0 };
+        let mut pace = Pace {
+            tried: self.tried,
+            pause: 0,
+        };
         while let Some(chunk) = self.take(estimate, pace.tried) {
             let mut timing = self.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
@@ -220,7 +238,9 @@ impl<'l, B> Instance<'l, B> {
             }
         }
         if chunks > 0 {
-            self.progress.lock(cx.pool().port()).chunks += chunks;
+            let mut progress = self.progress.lock(cx.pool().port());
+            progress.chunks += chunks;
+            progress.tried = progress.tried.max(pace.tried);
         }
         mem::forget(stop);
         part
@@ -261,39 +281,53 @@ impl<'l, B> Instance<'l, B> {
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            let Some(timing) = timing.as_deref_mut() else {
-                continue;
-            };
-            if !timing.is_running() {
-                pace.pause -= (at - from).div_ceil(block);
-                continue;
-            }
-            if at - from < block {
-                // The end of the chunk.
-                continue;
-            }
-            let took = timing.lap(cx.pool().port());
-            if known > 0 {
-                self.record(timing, pace, from..at, took);
-            } else if took < BLOCK_NS {
-                block = block.saturating_mul(2);
-                pace.tried = block;
-            } else {
-                known = self.agree(block);
-                block = known;
+            if let Some(timing) = timing.as_deref_mut() {
+                known = self.time(from..at, known, pace, timing, cx.pool().port());
+                block = if known > 0 { known } else { pace.tried };
             }
         }
         true
     }
 
-    /// Records how long a block took, and decides how many that follow are not timed.
-    fn record(&self, timing: &mut Timing, pace: &mut Pace, block: Range<usize>, took: u64) {
+    /// Takes the time of what has just run, if it was a whole block that is timed. Returns the iterations of a block, 0 as long as
+    /// they are not known.
+    fn time(
+        &self,
+        ran: Range<usize>,
+        known: usize,
+        pace: &mut Pace,
+        timing: &mut Timing,
+        clock: &impl Clock,
+    ) -> usize {
+        let block = if known > 0 { known } else { pace.tried };
+        if !timing.is_running() {
+            pace.pause -= ran.len().div_ceil(block);
+            return known;
+        }
+        if ran.len() < block {
+            // The end of the chunk.
+            return known;
+        }
+        let took = timing.lap(clock);
+        match known {
+            0 if took < BLOCK_NS => {
+                pace.tried = block.saturating_mul(2);
+                return 0;
+            }
+            0 => {
+                // The first iterations may take less than others, or than in earlier executions.
+                let size = (block >> (took / BLOCK_NS).ilog2()).max(1);
+                return self.agree(1 << size.ilog2());
+            }
+            _ => {}
+        }
         timing.blocks.record(took);
-        self.keep(block.start, took);
-        pace.pause = self.pause(block.end, block.len());
+        self.keep(ran.start, took);
+        pace.pause = self.pause(ran.end, block);
         if pace.pause > 0 {
             timing.stop();
         }
+        known
     }
 
     /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the loop are.
@@ -322,7 +356,8 @@ impl<'l, B> Instance<'l, B> {
             return true;
         }
         // So few iterations end before their times are known.
-        let is_needed = self.plan.needs_estimate() && self.len >= SAMPLES_MIN as usize;
+        let is_long = self.len >= SAMPLES_MIN as usize && self.len > self.tried;
+        let is_needed = self.plan.needs_estimate() && is_long;
         let is_sought = self.plan.is_auto || chunks < SAMPLES as usize;
         (is_needed || self.is_explained) && count < SAMPLES && is_sought && !self.plan.is_cached()
     }
