@@ -4,19 +4,17 @@
 #[allow(dead_code, reason = "shared with the tests of tasks")]
 mod crew;
 
-use crew::on;
-use std::hint::{black_box, spin_loop};
+use crew::{Crew, advance, clock_reads, on, run_on};
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use tautline_core::port::Host;
 use tautline_core::taper::Trail;
-use tautline_core::task::Cx;
+use tautline_core::task::{Cx, Pool};
 
 /// Runs a loop of which times are kept. Returns whether it used those of an earlier execution.
 fn inner<P: Host>(cx: &mut Cx<'_, '_, P>) -> bool {
-    let report = cx.loop_over(0..200).named("inner").explain(|_| {
-        (0..2000).for_each(|step| _ = black_box(step));
-    });
-    report.is_cached
+    let inner = cx.loop_over(0..200).named("inner");
+    inner.explain(|_| advance(2000)).is_cached
 }
 
 /// Calls `body` in loops of these names, outermost first.
@@ -141,30 +139,39 @@ fn tasks_of_a_body_are_in_its_loop() {
     });
 }
 
-/// The times of iterators are kept by their call site, which `cx.par` is.
+/// The times of iterators are kept by their call site, which `cx.par` is, and their name: an execution that knows enough does not
+/// read the clock.
 #[test]
 fn iterators_learn_from_their_earlier_executions() {
-    on(2, |cx| {
-        // Of a loop whose times are known, no chunk is more than a quarter of the predicted work.
-        let heavy = 40usize;
-        let largest = |cx: &mut Cx<'_, '_, _>, name| {
-            let (last, chunks) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-            let items = cx.par(0..400usize).named(name);
-            let sum: usize = items
-                .map(|i| {
-                    let steps = if i < heavy { 100_000 } else { 1000 };
-                    (0..steps).for_each(|step| _ = black_box(step));
-                    if last.swap(i, SeqCst) != i.wrapping_sub(1) {
-                        chunks.fetch_add(1, SeqCst);
-                    }
-                    i
-                })
-                .sum();
-            assert_eq!(sum, 399 * 200);
-            chunks.into_inner()
+    // The other worker never comes, so this thread runs all chunks.
+    let pool = Pool::new(Crew::new(2), 2);
+    run_on(&pool, |cx| {
+        let item = |i: usize| {
+            advance(2000);
+            i
         };
-        for _ in 0..3 {
-            assert!(largest(cx, "rows") > 0);
-        }
+        let mut readings = |name| {
+            let before = clock_reads();
+            let sum: usize = cx.par(0..200usize).named(name).map(item).sum();
+            assert_eq!(sum, 199 * 100);
+            clock_reads() - before
+        };
+        let rows: Vec<_> = (0..8).map(|_| readings("rows")).collect();
+        assert!(rows[..3].iter().all(|&count| count > 0), "{rows:?}");
+        assert!(rows[3..7].iter().all(|&count| count == 0), "{rows:?}");
+        assert!(rows[7] > 0, "the times are renewed: {rows:?}");
+        assert!(readings("other") > 0);
+
+        let mut sums = vec![1u64; 1 << 20];
+        let mut readings = || {
+            let before = clock_reads();
+            cx.par(&mut sums).scan(|a, b| {
+                advance(1);
+                a.wrapping_add(*b)
+            });
+            clock_reads() - before
+        };
+        let both: Vec<_> = (0..4).map(|_| readings()).collect();
+        assert!(both[0] > 0 && both[3] == 0, "both loops of a scan: {both:?}");
     });
 }

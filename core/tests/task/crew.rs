@@ -113,10 +113,31 @@ impl Crew {
     }
 }
 
+thread_local! {
+    /// How often this thread has read a clock.
+    static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
+    /// The nanoseconds that the clocks of this thread show, if it has a time of its own.
+    static OWN_TIME: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Advances the clocks of this thread, which have a time of their own from then on.
+#[allow(dead_code, reason = "for the tests of loops")]
+pub(crate) fn advance(ns: u64) {
+    OWN_TIME.set(Some(OWN_TIME.get().unwrap_or(0) + ns));
+}
+
+/// Returns how often the calling thread has read a clock.
+#[allow(dead_code, reason = "for the tests of loops")]
+pub(crate) fn clock_reads() -> u64 {
+    CLOCK_READS.get()
+}
+
 impl Clock for Crew {
     fn now(&self) -> u64 {
+        CLOCK_READS.set(CLOCK_READS.get() + 1);
         may_fail_at(Fault::Clock);
-        self.origin.elapsed().as_nanos() as u64 / u64::from(self.tick)
+        let elapsed = || self.origin.elapsed().as_nanos() as u64;
+        OWN_TIME.get().unwrap_or_else(elapsed) / u64::from(self.tick)
     }
 
     fn ticks_per_second(&self) -> f64 {
