@@ -1,17 +1,14 @@
 //! One execution of a loop.
 
 use super::body::Body;
-use super::plan::Plan;
+use super::plan::{BLOCK_NS, Plan};
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
-use crate::taper::{Claim, Estimate, Site, Summary, Trail};
+use crate::taper::{Claim, Estimate, Site, Summary, Trail, scale};
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
-
-/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
-const BLOCK_NS: u64 = 2_500;
 
 /// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
@@ -129,19 +126,23 @@ impl<'l, B> Instance<'l, B> {
     {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
-        let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
-        let mut tried = 1;
-        while let Some(chunk) = self.take(estimate) {
-            let is_timed = self.is_timed(count, chunks);
+        let (mut pace, mut chunks) = (Pace::START, 0);
+        let mut timing = None;
+        while let Some(chunk) = self.take(&pace) {
+            if self.is_timed(pace.count, chunks) {
+                timing.get_or_insert_with(|| Timing::begin(cx.pool().port()));
+            } else {
+                timing = None;
+            }
             chunks += 1;
-            let mut timing = is_timed.then(|| Timing::begin(cx.pool().port()));
-            if !self.chunk(chunk, cx, &mut part, &mut tried, timing.as_mut()) {
+            if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
                 break;
             }
-            if let Some(timing) = timing {
+            if let Some(timing) = &mut timing {
                 let mut progress = self.progress.lock(cx.pool().port());
-                progress.blocks.merge(&timing.blocks);
-                (estimate, count) = (progress.blocks.estimate(), progress.blocks.count());
+                progress.blocks.merge(&mem::take(&mut timing.blocks));
+                pace.estimate = progress.blocks.estimate();
+                pace.count = progress.blocks.count();
             }
         }
         if chunks > 0 {
@@ -151,20 +152,21 @@ impl<'l, B> Instance<'l, B> {
         part
     }
 
-    /// Runs a chunk, block by block, of `tried` iterations as long as no size is known. Returns false if the rest is left out.
+    /// Runs a chunk, block by block, of `pace.tried` iterations as long as no size is known. Returns false if the rest is left
+    /// out.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
         cx: &mut Cx<'s, 'e, P>,
         part: &mut B::Part,
-        tried: &mut usize,
+        pace: &mut Pace,
         mut timing: Option<&mut Timing>,
     ) -> bool
     where
         B: Body<'s, 'e, P>,
     {
         let mut known = self.block();
-        let mut block = if known > 0 { known } else { *tried };
+        let mut block = if known > 0 { known } else { pace.tried };
         let mut at = chunk.start;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
@@ -177,21 +179,27 @@ impl<'l, B> Instance<'l, B> {
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            let is_whole = to - from == block;
             at = to;
-            let Some(timing) = timing.as_deref_mut().filter(|_| is_whole) else {
+            let Some(timing) = timing.as_deref_mut() else {
                 continue;
             };
-            let took = timing.lap(cx.pool().port());
-            if known > 0 {
+            let (took, count) = (timing.lap(cx.pool().port()), to - from);
+            if known == 0 {
+                if count == block && took >= BLOCK_NS {
+                    known = self.agree(block);
+                    block = known;
+                } else if count == block {
+                    block = block.saturating_mul(2);
+                    pace.tried = block;
+                }
+                continue;
+            }
+            pace.grain = scale(count as u64, BLOCK_NS, took.max(1)) as usize;
+            // The rest of a chunk is no sample. A chunk below the size of a block is one, as if the block had continued so.
+            if count == block || from == chunk.start {
+                let took = scale(took, block as u64, count as u64);
                 timing.blocks.record(took);
                 self.keep(from, took);
-            } else if took < BLOCK_NS {
-                block = block.saturating_mul(2);
-                *tried = block;
-            } else {
-                known = self.agree(block);
-                block = known;
             }
         }
         true
@@ -199,10 +207,14 @@ impl<'l, B> Instance<'l, B> {
 
     /// Takes the next chunk.
     #[inline]
-    fn take(&self, estimate: Estimate) -> Option<Range<usize>> {
-        let block = self.block().max(1);
+    fn take(&self, pace: &Pace) -> Option<Range<usize>> {
+        let block = self.block();
+        let grain = match block {
+            0 => pace.tried,
+            _ => pace.grain.clamp(1, block),
+        };
         self.claim
-            .take_with(|left| self.plan.chunk(left, block, estimate))
+            .take_with(|left| self.plan.chunk(left, block, grain as u64, pace.estimate))
     }
 
     /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
@@ -254,7 +266,27 @@ impl<'l, B> Instance<'l, B> {
     }
 }
 
-/// The durations of the blocks of a chunk.
+/// What a part knows of the durations of iterations.
+struct Pace {
+    /// The mean and variation of blocks, and how many were timed.
+    estimate: Estimate,
+    count: u64,
+    /// Iterations of the next block, as long as no size is known.
+    tried: usize,
+    /// Iterations that last as long as a block should, by the last one that this part has timed.
+    grain: usize,
+}
+
+impl Pace {
+    const START: Self = Self {
+        estimate: Estimate::START,
+        count: 0,
+        tried: 1,
+        grain: 1,
+    };
+}
+
+/// The durations of blocks, from one reading of the clock to the next.
 struct Timing {
     began: u64,
     blocks: Summary,

@@ -25,6 +25,7 @@ mod policy;
 mod summary;
 
 pub use claim::Claim;
+pub(crate) use cost::scale;
 pub use cost::{
     Class, Coherence, CostFunction, Samples, Site, Sites, Slot, Trail, is_admitted,
 };

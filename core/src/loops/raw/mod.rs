@@ -6,7 +6,7 @@
 //! | [`Source`], [`Driven`] | what is iterated over; a source and a consumer as the body of a loop |
 //! | `slice`, `tile`, `owned` | disjoint parts of a mutable slice; tiles of a grid; items moved out of a vector |
 //! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
-//! | `output` | a vector that is written in place |
+//! | `output`, `pieces` | a vector that is written in place; one that is put together |
 //!
 //! # Algorithm
 //! A source hands out the items of an index once: a mutable reference, or an item that is moved out. What makes this sound is
@@ -25,6 +25,7 @@
 mod blocks;
 mod output;
 mod owned;
+mod pieces;
 mod slice;
 mod tile;
 mod zip;
@@ -32,6 +33,7 @@ mod zip;
 pub(super) use blocks::{Blocks, Fold};
 pub(super) use output::collect;
 pub(super) use owned::Owned;
+pub(super) use pieces::collect_some;
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::TileMut;
 pub(super) use tile::Tiles;

@@ -26,20 +26,7 @@ pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     let writer = Writer {
         base: places.base().cast(),
     };
-    let runs = Driven::run(cx, settings, Zip::new(places, source), writer).into_runs();
-    let base: *mut S::Item = memory.as_mut_ptr();
-    let mut len = 0;
-    for run in runs {
-        if run.start > len {
-            // SAFETY: the run was written, and is inside of the memory. Runs are moved down in ascending order, so each lands in
-            // front of what is still to be moved.
-            unsafe { ptr::copy(base.add(run.start), base.add(len), run.len()) };
-        }
-        len += run.len();
-    }
-    // SAFETY: the first `len` items are initialised; the records of them were given up by `into_runs`.
-    unsafe { memory.set_len(len) };
-    memory
+    Driven::run(cx, settings, Zip::new(places, source), writer).into_vec(memory)
 }
 
 /// Writes items to their places.
@@ -51,7 +38,7 @@ struct Writer<T> {
 unsafe impl<T: Send> Sync for Writer<T> {}
 
 /// The places that a part of the loop has written, whose items it owns.
-struct Filled<T> {
+pub(super) struct Filled<T> {
     base: *mut T,
     runs: Vec<Range<usize>>,
 }
@@ -60,8 +47,16 @@ struct Filled<T> {
 unsafe impl<T: Send> Send for Filled<T> {}
 
 impl<T> Filled<T> {
+    /// Creates the record of places from `base` on, without any.
+    pub(super) fn new(base: *mut T) -> Self {
+        Self {
+            base,
+            runs: Vec::new(),
+        }
+    }
+
     /// Returns the record to which places from `first` on are added.
-    fn open(&mut self, first: usize) -> &mut Range<usize> {
+    pub(super) fn open(&mut self, first: usize) -> &mut Range<usize> {
         if self.runs.last().is_none_or(|run| run.end != first) {
             self.runs.push(first..first);
         }
@@ -69,11 +64,27 @@ impl<T> Filled<T> {
         &mut self.runs[last]
     }
 
-    /// Gives up the items. Returns where they are, in ascending order.
-    fn into_runs(mut self) -> Vec<Range<usize>> {
+    /// Adds the places of `other`.
+    pub(super) fn append(&mut self, other: &mut Self) {
+        self.runs.append(&mut other.runs);
+    }
+
+    /// Returns the items, which are in `memory`, without gaps.
+    pub(super) fn into_vec(mut self, mut memory: Vec<T>) -> Vec<T> {
         let mut runs = take(&mut self.runs);
         runs.sort_unstable_by_key(|run| run.start);
-        runs
+        let mut len = 0;
+        for run in runs {
+            if run.start > len {
+                // SAFETY: the run was written, and is inside of the memory. Runs are moved down in ascending order, so each lands
+                // in front of what is still to be moved.
+                unsafe { ptr::copy(self.base.add(run.start), self.base.add(len), run.len()) };
+            }
+            len += run.len();
+        }
+        // SAFETY: the first `len` items are initialised; the records of them were given up above.
+        unsafe { memory.set_len(len) };
+        memory
     }
 }
 
@@ -109,10 +120,7 @@ where
     type Part = Filled<T>;
 
     fn begin(&self) -> Filled<T> {
-        Filled {
-            base: self.base,
-            runs: Vec::new(),
-        }
+        Filled::new(self.base)
     }
 
     #[inline]
@@ -136,7 +144,7 @@ where
     }
 
     fn combine(&self, mut left: Filled<T>, mut right: Filled<T>) -> Filled<T> {
-        left.runs.append(&mut right.runs);
+        left.append(&mut right);
         left
     }
 }
