@@ -1,40 +1,18 @@
 //! Parallel loops and iteration beside a static division and rayon, on the same iterations, with two workers.
 #![allow(missing_docs)]
 
+#[path = "common/kernels.rs"]
+mod kernels;
 #[path = "common/pinning.rs"]
 mod pinning;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use kernels::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
 use tautline::prelude::*;
-
-/// A chain of `n` dependent steps, which no compiler shortens.
-fn steps(n: usize) -> f64 {
-    (0..n).fold(black_box(1.0), |x, _| x * 0.999 + 0.001)
-}
-
-/// A row of the Mandelbrot set, 512 points wide.
-fn mandelbrot(row: usize) -> u32 {
-    let y = row as f64 / 512.0 - 1.0;
-    let point = |column: usize| {
-        let x = column as f64 / 256.0 - 1.5;
-        let (mut a, mut b) = (0.0f64, 0.0f64);
-        let escapes = (0..200u32).find(|_| {
-            (a, b) = (a * a - b * b + x, 2.0 * a * b + y);
-            a * a + b * b > 4.0
-        });
-        escapes.unwrap_or(200)
-    };
-    (0..512).map(point).sum()
-}
-
-/// A step count from the hash of an index, geometrically distributed around 256.
-fn geometric(i: usize) -> usize {
-    let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
-    (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
-}
+use tautline_core::loops::Schedule;
 
 struct Kernel {
     name: &'static str,
@@ -134,27 +112,116 @@ fn iteration(c: &mut Criterion) {
     group.finish();
 }
 
-/// Sorts of the same numbers.
-fn sorts(c: &mut Criterion) {
+/// What changes a copy of the same numbers in place: sorts, a prefix sum, and a step over the tiles of a grid.
+fn in_place(c: &mut Criterion) {
     let (runtime, pool) = workers();
     let numbers = numbers();
+    let mut compare = |name: &str, ways: &[(&str, &dyn Fn(&mut Vec<u64>))]| {
+        let mut group = c.benchmark_group(format!("iteration/{name}"));
+        for (way, change) in ways {
+            let changed = |mut numbers: Vec<u64>| {
+                change(&mut numbers);
+                numbers
+            };
+            group.bench_function(*way, |b| {
+                b.iter_batched(|| numbers.clone(), changed, BatchSize::LargeInput);
+            });
+        }
+        group.finish();
+    };
+    compare(
+        "sort_unstable",
+        &[
+            ("tautline", &|v| runtime.run(|cx| cx.par(v).sort_unstable())),
+            ("rayon", &|v| pool.install(|| v.par_sort_unstable())),
+        ],
+    );
+    compare(
+        "sort",
+        &[
+            ("tautline", &|v| runtime.run(|cx| cx.par(v).sort())),
+            ("rayon", &|v| pool.install(|| v.par_sort())),
+        ],
+    );
+    compare(
+        "scan",
+        &[
+            ("tautline", &|v| runtime.run(|cx| cx.par(v).scan(|a, b| a + b))),
+            ("sequential", &|v| {
+                for at in 1..v.len() {
+                    v[at] += v[at - 1];
+                }
+            }),
+        ],
+    );
+    compare(
+        "tiles",
+        &[
+            ("tautline", &|v| {
+                runtime.run(|cx| {
+                    let tiles = cx.par(v).tiles_mut(COLUMNS, (64, 64));
+                    tiles.for_each(|mut tile| tile.rows_mut().for_each(relax));
+                });
+            }),
+            // It has no tiles: bands of 64 rows, each of which is divided.
+            ("rayon", &|v| {
+                pool.install(|| {
+                    v.par_chunks_mut(64 * COLUMNS).for_each(|band| {
+                        for left in (0..COLUMNS).step_by(64) {
+                            let tile = left..COLUMNS.min(left + 64);
+                            let rows = band.chunks_mut(COLUMNS);
+                            rows.for_each(|row| relax(&mut row[tile.clone()]));
+                        }
+                    });
+                });
+            }),
+        ],
+    );
+}
 
-    let mut group = c.benchmark_group("iteration/sort_unstable");
-    group.bench_function("tautline", |b| {
-        let sort = |mut v: Vec<u64>| {
-            runtime.run(|cx| cx.par(&mut v).sort_unstable());
-            v
-        };
-        b.iter_batched(|| numbers.clone(), sort, BatchSize::LargeInput);
-    });
-    group.bench_function("rayon", |b| {
-        let sort = |mut v: Vec<u64>| {
-            pool.install(|| v.par_sort_unstable());
-            v
-        };
-        b.iter_batched(|| numbers.clone(), sort, BatchSize::LargeInput);
-    });
-    group.finish();
+/// Columns of the numbers as a grid of 2500 rows.
+const COLUMNS: usize = 4000;
+
+/// A step of a smoother along a part of a row.
+fn relax(row: &mut [u64]) {
+    for at in 1..row.len() {
+        row[at] = (row[at] + row[at - 1]) / 2;
+    }
+}
+
+/// The start and the end of a loop whose iterations do nothing, in a task that is running.
+fn starts(c: &mut Criterion) {
+    let (runtime, pool) = workers();
+    for len in [2, 64] {
+        let mut group = c.benchmark_group(format!("loops/start_{len}"));
+        group.bench_function("tautline", |b| {
+            runtime.run(|cx| b.iter(|| cx.par_for(0..len, |i| _ = black_box(i))));
+        });
+        group.bench_function("static", |b| {
+            let body = |i| _ = black_box(i);
+            runtime.run(|cx| {
+                b.iter(|| {
+                    let schedule = cx.loop_over(0..len).schedule(Schedule::Static);
+                    schedule.for_each(body);
+                });
+            });
+        });
+        group.bench_function("join", |b| {
+            let body = |i| _ = black_box(i);
+            runtime.run(|cx| {
+                b.iter(|| {
+                    cx.join(
+                        |_| (0..len / 2).for_each(body),
+                        |_| (len / 2..len).for_each(body),
+                    );
+                });
+            });
+        });
+        group.bench_function("rayon", |b| {
+            pool.install(|| b.iter(|| (0..len).into_par_iter().for_each(|i| _ = black_box(i))));
+        });
+        group.finish();
+    }
 }
 
 fn loops(c: &mut Criterion) {
@@ -188,6 +255,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = loops, iteration, sorts
+    targets = loops, starts, iteration, in_place
 }
 criterion_main!(benches);

@@ -2,6 +2,7 @@
 # Builds peers that are no Rust crates of this workspace, out of the tree, and lists their programs for
 #   cargo run --release -p tautline-bench --example tasks -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --example schedules -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #
@@ -9,15 +10,16 @@
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
-# OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
-# of javac. forte comes from crates.io, and requires a newer compiler than it needs: CARGO= leaves it out.
+# OpenMP is that of $CC; its barriers and loops are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. LB4OMP is
+# a libomp: LB4OMP= names the folder of its library, which then takes the place of clang's. Java is that of javac. forte,
+# fork_union and paralight come from crates.io; forte requires a newer compiler than it needs. CARGO= leaves them out.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used. The n-th worker stays on the n-th processor. Paths must have no spaces.
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -396,8 +398,218 @@ else
     without 'Java Phaser' 'no javac'
 fi
 
+# Loops. A program is called with a loop's name, a number of iterations and one of threads, and prints the nanoseconds of an
+# execution, the median of 60. The arithmetic is that of benches/common/kernels.rs, without fused operations.
+cat >"$out/loops.c" <<'C'
+#include "timed.h"
+#include <math.h>
+#include <omp.h>
+#include <stdint.h>
+#include <string.h>
+
+static const char *const names[] = {"even", "rising", "falling", "geometric", "bimodal", "hot-spot", "hot-end", "waves", "mandel", "fine"};
+
+static void steps(long n) {
+    volatile double start = 1.0;
+    double x = start;
+    for (long i = 0; i < n; i++) x = x * 0.999 + 0.001;
+    __asm__ volatile("" : : "x"(x));
+}
+
+static long geometric(long i) {
+    uint64_t hash = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u >> 11;
+    return (long)(-256.0 * log(1.0 - (double)hash / 9007199254740992.0));
+}
+
+static void mandelbrot(long row) {
+    double y = row / 512.0 - 1.0;
+    unsigned sum = 0;
+    for (long column = 0; column < 512; column++) {
+        double x = column / 256.0 - 1.5, a = 0, b = 0;
+        unsigned k = 0;
+        for (; k < 200; k++) {
+            double next = a * a - b * b + x;
+            b = 2.0 * a * b + y, a = next;
+            if (a * a + b * b > 4.0) break;
+        }
+        sum += k;
+    }
+    __asm__ volatile("" : : "r"(sum));
+}
+
+static inline void body(int which, long i, long n) {
+    switch (which) {
+    case 0: steps(1000); break;
+    case 1: steps(2000 * i / n); break;
+    case 2: steps(2000 - 2000 * i / n); break;
+    case 3: steps(4 * geometric(i)); break;
+    case 4: steps(i * 7919 % 10 == 0 ? 8000 : 200); break;
+    case 5: steps(i * 10 / n == 3 ? 8000 : 200); break;
+    case 6: steps(i * 20 / n == 19 ? 15000 : 250); break;
+    case 7: steps(1000 + (long)(900.0 * sin((double)i / n * 40.0))); break;
+    case 8: mandelbrot(2 * i); break;
+    default: {
+        long square = i * i;
+        __asm__ volatile("" : : "r"(square));
+    }
+    }
+}
+
+static int order(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv) {
+    int which = 0;
+    while (strcmp(names[which], argv[1])) which++;
+    long n = atol(argv[argc - 2]);
+    omp_set_num_threads(atoi(argv[argc - 1]));
+    enum { WARM_UP = 5, ROUNDS = 60 };
+    double times[ROUNDS], used = 0, wall = 0;
+    /* All threads are there after the first region. */
+#pragma omp parallel
+    __asm__ volatile("");
+    pin_threads(0);
+    for (int round = -WARM_UP; round < ROUNDS; round++) {
+        double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), start = seconds(CLOCK_MONOTONIC);
+#pragma omp parallel for schedule(runtime)
+        for (long i = 0; i < n; i++) body(which, i, n);
+        double took = seconds(CLOCK_MONOTONIC) - start;
+        if (round < 0) continue;
+        times[round] = took, wall += took, used += seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    }
+    qsort(times, ROUNDS, sizeof *times, order);
+    printf("%.1f %.3f\n", 1e9 * times[ROUNDS / 2], used / wall);
+}
+C
+kernels='even rising falling geometric bimodal hot-spot hot-end waves mandel fine'
+loops() { for kernel in $kernels; do list "loop/$kernel" "$1" "$2 $kernel"; done; }
+openmp_loops() {
+    library=$1 environment=$2 program=$3
+    shift 3
+    for schedule in "$@"; do
+        loops "$library, $schedule" "env $environment OMP_SCHEDULE=$schedule $program"
+    done
+}
+for compiler in ${OPENMP:-$CC clang-19 clang}; do
+    command -v "$compiler" >/dev/null || { without "OpenMP loops of $compiler" 'no such compiler'; continue; }
+    build "loops-$compiler" "$compiler" $flags -ffp-contract=off -fopenmp "$out/loops.c" -lm -o "$out/loops-$compiler" || continue
+    openmp_loops "OpenMP ($("$compiler" --version | head -1))" "OMP_WAIT_POLICY=active" "$out/loops-$compiler" \
+        static dynamic,1 dynamic,64 guided
+    # For OpenMP 4.5, since later versions let the library replace the schedule.
+    [ -n "${LB4OMP:-}" ] && case $compiler in clang*)
+        build "loops-lb4omp" "$compiler" $flags -ffp-contract=off -fopenmp -fopenmp-version=45 "$out/loops.c" -lm -o "$out/loops-lb4omp" &&
+            openmp_loops LB4OMP "LD_LIBRARY_PATH=$LB4OMP OMP_WAIT_POLICY=active" "$out/loops-lb4omp" \
+                fac2 tfss mfsc awf_b awf_c awf_d awf_e af af_a
+    esac
+done
+[ -n "${LB4OMP:-}" ] || without LB4OMP 'no $LB4OMP'
+
+# A crate of its own, of the same loops as in the table.
+[ -n "$CARGO" ] || { without 'fork_union, paralight and forte' 'no $CARGO'; exit 0; }
+mkdir -p "$out/loops/src"
+cat >"$out/loops/Cargo.toml" <<TOML
+[package]
+name = "loops-peer"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+core_affinity = "0.8"
+fork_union = "=2.3.1"
+paralight = "=0.0.12"
+rustix = { version = "1", features = ["time"] }
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+TOML
+cat >"$out/loops/src/main.rs" <<RUST
+#[path = "$here/common/costs.rs"]
+mod costs;
+#[path = "$here/common/kernels.rs"]
+mod kernels;
+
+use costs::{Loop, by_name};
+use paralight::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
+
+const WARM_UP: usize = 5;
+const ROUNDS: usize = 60;
+
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+}
+
+/// Prints the nanoseconds of a call, and the number of processors that were used.
+fn measure(mut run: impl FnMut()) {
+    let (mut times, mut used, mut wall) = (Vec::new(), 0.0, 0.0);
+    for round in 0..WARM_UP + ROUNDS {
+        let (cpu, start) = (seconds(ClockId::ProcessCPUTime), seconds(ClockId::Monotonic));
+        run();
+        let took = seconds(ClockId::Monotonic) - start;
+        if round >= WARM_UP {
+            times.push(took);
+            wall += took;
+            used += seconds(ClockId::ProcessCPUTime) - cpu;
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    println!("{:.1} {:.3}", 1e9 * times[ROUNDS / 2], used / wall);
+}
+
+struct Peer {
+    way: String,
+    len: usize,
+    workers: usize,
+}
+
+impl Loop for Peer {
+    type Out = ();
+
+    fn with(self, body: impl Fn(usize) + Sync) {
+        let Self { way, len, workers } = self;
+        if way == "paralight" {
+            let mut pool = ThreadPoolBuilder {
+                num_threads: ThreadCount::Count(workers.try_into().expect("a thread")),
+                range_strategy: RangeStrategy::WorkStealing,
+                cpu_pinning: CpuPinningPolicy::IfSupported,
+            }
+            .build();
+            measure(|| (0..len).into_par_iter().with_thread_pool(&mut pool).for_each(&body));
+            return;
+        }
+        let mut pool = fork_union::spawn(workers);
+        pool.for_n(workers, |prong: fork_union::Prong| {
+            core_affinity::set_for_current(core_affinity::CoreId { id: prong.thread_index });
+        });
+        let call = |prong: fork_union::Prong| body(prong.task_index);
+        match &*way {
+            "static" => measure(|| _ = pool.for_n(len, call)),
+            _ => measure(|| _ = pool.for_n_dynamic(len, call)),
+        }
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let number = |at: usize| words[at].parse().expect("a number");
+    let peer = Peer { way: words[1].clone(), len: number(3), workers: number(4) };
+    by_name(&words[2], number(3), peer).expect("the name of a loop");
+}
+RUST
+build loops-peer env CARGO_TARGET_DIR="$out/target" "$CARGO" build --release --manifest-path "$out/loops/Cargo.toml" && {
+    program=$out/target/release/loops-peer
+    loops 'paralight 0.0.12, work stealing' "$program paralight"
+    loops 'fork_union 2.3.1, static' "$program static"
+    loops 'fork_union 2.3.1, dynamic' "$program dynamic"
+}
+
 # A crate of its own, of the same bodies as in the table.
-[ -n "$CARGO" ] || { without forte 'no $CARGO'; exit 0; }
 mkdir -p "$out/forte/src"
 cat >"$out/forte/Cargo.toml" <<TOML
 [package]

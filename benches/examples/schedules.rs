@@ -4,67 +4,25 @@
 //! over that of the best one in parentheses, and the median of the static division in microseconds.
 #![allow(missing_docs)]
 
+#[path = "../common/costs.rs"]
+mod costs;
+#[path = "../common/kernels.rs"]
+mod kernels;
 #[path = "../common/pinning.rs"]
 mod pinning;
+#[path = "../common/programs.rs"]
+mod programs;
 
+use costs::{LOOPS, Loop, by_name};
+use programs::{Program, listed};
 use rayon::prelude::*;
 use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 use tautline::prelude::*;
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
-
-/// A chain of `n` dependent steps, which no compiler shortens.
-fn steps(n: usize) -> f64 {
-    (0..n).fold(black_box(1.0), |x, _| x * 0.999 + 0.001)
-}
-
-/// A row of the Mandelbrot set, 512 points wide.
-fn mandelbrot(row: usize) -> u32 {
-    let y = row as f64 / 512.0 - 1.0;
-    let point = |column: usize| {
-        let x = column as f64 / 256.0 - 1.5;
-        let (mut a, mut b) = (0.0f64, 0.0f64);
-        let escapes = (0..200u32).find(|_| {
-            (a, b) = (a * a - b * b + x, 2.0 * a * b + y);
-            a * a + b * b > 4.0
-        });
-        escapes.unwrap_or(200)
-    };
-    (0..512).map(point).sum()
-}
-
-/// A step count from the hash of an index, geometrically distributed around 256.
-fn geometric(i: usize) -> usize {
-    let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
-    (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
-}
-
-/// The steps of iteration `i` of `n`.
-type Cost = fn(usize, usize) -> usize;
-
-/// About 1000 steps a large iteration, on average; `fine` and `rows` are loops of their own.
-const COSTS: [(&str, Cost); 8] = [
-    ("even", |_, _| 1000),
-    ("rising", |i, n| 2000 * i / n),
-    ("falling", |i, n| 2000 - 2000 * i / n),
-    ("geometric", |i, _| 4 * geometric(i)),
-    (
-        "bimodal",
-        |i, _| if i * 7919 % 10 == 0 { 8000 } else { 200 },
-    ),
-    ("hot spot", |i, n| if i * 10 / n == 3 { 8000 } else { 200 }),
-    (
-        "hot end",
-        |i, n| if i * 20 / n == 19 { 15_000 } else { 250 },
-    ),
-    ("waves", |i, n| {
-        1000 + (900.0 * (i as f64 / n as f64 * 40.0).sin()) as usize
-    }),
-];
-
-/// Loops of the fewest and of many iterations.
-const SIZES: [usize; 2] = [64, 2000];
 
 /// Names of different addresses: a loop with another name has no earlier execution.
 static NAMES: [u8; 4096] = [b'x'; 4096];
@@ -80,6 +38,9 @@ const WAYS: [&str; 9] = [
     "taper",
     "rayon",
 ];
+
+/// The index of `auto`.
+const AUTO: usize = 2;
 
 struct Rivals {
     runtime: Runtime,
@@ -126,22 +87,14 @@ impl Rivals {
         began.elapsed().as_nanos() as f64
     }
 
-    /// Runs all ways in turns and prints a row of the table.
+    /// Runs all ways in turns and prints a row of the table. Returns the nanoseconds of `auto`.
     fn compare(
         &mut self,
         name: &'static str,
         len: usize,
         rounds: usize,
         body: impl Fn(usize) + Sync,
-    ) {
-        // Names on the command line select loops.
-        let mut wanted = std::env::args()
-            .skip(1)
-            .filter(|arg| !arg.starts_with("--"))
-            .peekable();
-        if wanted.peek().is_some() && !wanted.any(|wanted| wanted == name) {
-            return;
-        }
+    ) -> f64 {
         let mut times = vec![Vec::new(); WAYS.len()];
         for round in 0..rounds {
             for turn in 0..WAYS.len() {
@@ -168,6 +121,41 @@ impl Rivals {
             .iter()
             .for_each(|median| print!(" {:>9.3}", median / best));
         println!();
+        medians[AUTO]
+    }
+}
+
+/// Compares all ways to run a loop.
+struct Comparison<'r> {
+    rivals: &'r mut Rivals,
+    name: &'static str,
+    len: usize,
+    rounds: usize,
+}
+
+impl Loop for Comparison<'_> {
+    type Out = f64;
+
+    fn with(self, body: impl Fn(usize) + Sync) -> f64 {
+        self.rivals.compare(self.name, self.len, self.rounds, body)
+    }
+}
+
+/// Runs the program of a peer, and prints its time over `auto`, with the number of processors that it used.
+fn run_peer(peer: &Program, len: usize, auto: f64) {
+    let mut words = peer.path.split(' ');
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).args([&len.to_string(), "2"]);
+    let output = command.output().map(|output| output.stdout);
+    let text = output.map(|output| String::from_utf8_lossy(&output).into_owned());
+    let figures = text.unwrap_or_default();
+    let mut figures = figures.split_whitespace().map(str::parse::<f64>);
+    let name = &peer.contender;
+    match (figures.next(), figures.next()) {
+        (Some(Ok(ns)), Some(Ok(used))) => {
+            println!("    {:>7.3} of auto, {used:.2} processors: {name}", ns / auto);
+        }
+        _ => println!("    no figures: {name}"),
     }
 }
 
@@ -176,11 +164,26 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-fn main() {
-    let rounds = match std::env::args().any(|arg| arg == "--quick") {
-        true => 1,
-        false => 60,
-    };
+/// Options: `--quick`, `--peers FILE`; other words select loops by their names.
+fn main() -> Result<(), String> {
+    let (mut rounds, mut peers, mut names) = (60, Vec::new(), Vec::new());
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        match &*word {
+            "--quick" => rounds = 1,
+            "--peers" => {
+                let file = words.next().ok_or("--peers: a file is missing")?;
+                peers = listed(Path::new(&file))?;
+            }
+            name if LOOPS.iter().any(|(known, _)| *known == name) => names.push(word),
+            // cargo's own.
+            "--bench" | "--test" => {}
+            _ => {
+                let known = LOOPS.map(|(name, _)| name).join(", ");
+                return Err(format!("{word}: --quick, --peers FILE, or of {known}"));
+            }
+        }
+    }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .start_handler(pinning::pin);
@@ -195,12 +198,23 @@ fn main() {
     );
     WAYS.iter().for_each(|way| print!(" {way:>9}"));
     println!();
-    for (name, cost) in COSTS {
-        for len in SIZES {
-            rivals.compare(name, len, rounds, |i| _ = black_box(steps(cost(i, len))));
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    for (name, sizes) in LOOPS.into_iter().filter(|(name, _)| is_wanted(name)) {
+        for &len in sizes {
+            let comparison = Comparison {
+                rivals: &mut rivals,
+                name,
+                len,
+                rounds,
+            };
+            let auto = by_name(name, len, comparison).expect("a loop of the list");
+            let row = format!("loop/{name}");
+            let peers = peers.iter().filter(|peer| peer.row == row);
+            peers.for_each(|peer| run_peer(peer, len, auto));
         }
     }
-    rivals.compare("mandel", 512, rounds, |i| _ = black_box(mandelbrot(2 * i)));
-    rivals.compare("fine", 1_000_000, rounds, |i| _ = black_box(i * i));
-    rivals.compare("short", 2, 40 * rounds, |i| _ = black_box(i));
+    if names.is_empty() {
+        rivals.compare("short", 2, 40 * rounds, |i| _ = black_box(i));
+    }
+    Ok(())
 }

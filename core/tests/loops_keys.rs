@@ -1,13 +1,15 @@
-//! What distinguishes the loops whose times are kept: the call site, the name, and the loops around them.
+//! What distinguishes the loops whose times are kept, the call site, the name and the loops around them; and what timing costs.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
 mod crew;
 
 use crew::{Crew, advance, clock_reads, on, run_on};
-use std::hint::spin_loop;
+use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use tautline_core::port::Host;
+use std::thread;
+use std::time::Instant;
+use tautline_core::port::{Clock, Host};
 use tautline_core::taper::Trail;
 use tautline_core::task::{Cx, Pool};
 
@@ -78,7 +80,7 @@ fn a_trail_has_the_three_innermost_loops() {
 fn wait_for(count: &AtomicUsize, n: usize) {
     while count.load(SeqCst) < n {
         spin_loop();
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 
@@ -174,4 +176,46 @@ fn iterators_learn_from_their_earlier_executions() {
         let both: Vec<_> = (0..4).map(|_| readings()).collect();
         assert!(both[0] > 0 && both[3] == 0, "both loops of a scan: {both:?}");
     });
+}
+
+/// Lucco, acceptance fact 24: with a clock that costs 25 ns, a loop of iterations of 1 µs spends less than 1 % of its time on
+/// reading it, in any execution; and in the long run by the clock of this machine.
+#[test]
+fn sampling_costs_a_hundredth_at_most() {
+    const ITERATION_NS: u64 = 1000;
+    const READING_NS: u64 = 25;
+    // The other worker never comes, so this thread reads the clock for all chunks.
+    let pool = Pool::new(Crew::new(2), 2);
+    let reading_ns = reading_ns();
+    run_on(&pool, |cx| {
+        for (name, len) in [("a", 64), ("b", 500), ("c", 2000), ("d", 100_000)] {
+            let mut readings = || {
+                let before = clock_reads();
+                let named = cx.loop_over(0..len).named(name);
+                let report = named.explain(|_| advance(ITERATION_NS));
+                assert!(report.chunks > 0);
+                clock_reads() - before
+            };
+            let counts: Vec<_> = (0..16).map(|_| readings()).collect();
+            let loop_ns = len as u64 * ITERATION_NS;
+            let most = loop_ns / 100 / READING_NS;
+            assert!(counts.iter().all(|&count| count < most), "{len}: {counts:?}");
+            // Of eight executions one is timed.
+            let later: u64 = counts[8..].iter().sum();
+            let share = later as f64 * reading_ns / (8 * loop_ns) as f64;
+            assert!(share < 0.01, "{len}: {share}");
+        }
+    });
+}
+
+/// Returns what a reading of the clock costs, undisturbed, on a thread without a time of its own.
+fn reading_ns() -> f64 {
+    let of_many = |_| {
+        let crew = Crew::new(1);
+        let began = Instant::now();
+        (0..1000).for_each(|_| _ = black_box(crew.now()));
+        began.elapsed().as_nanos() as f64 / 1000.0
+    };
+    let least = move || (0..200).map(of_many).fold(f64::INFINITY, f64::min);
+    thread::spawn(least).join().expect("no panic")
 }

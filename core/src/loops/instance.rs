@@ -1,7 +1,7 @@
 //! One execution of a loop.
 
 use super::body::Body;
-use super::plan::{BLOCK_NS, Plan};
+use super::plan::{BLOCK_NS, GRAIN_NS, Plan};
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
@@ -16,7 +16,7 @@ const SAMPLES: u64 = 64;
 /// The iterations for each worker from which on the times of a loop are kept: fewer are divided as well without.
 const KEPT: usize = 4;
 
-/// Executions that are all measured; of later ones, one in `INTERVAL` is.
+/// Executions that are all measured; of later ones, one in `INTERVAL` is, or all until they predict anything.
 const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
@@ -89,8 +89,9 @@ impl<'l, B> Instance<'l, B> {
         let cost = site.map(|site| &site.cost);
         let plan = Plan::new(settings.schedule, len, parts, cost);
         let block = cost.map_or(0, |cost| cost.block() as usize);
-        let is_measured =
-            |site: &&Site| site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL);
+        let is_measured = |site: &&Site| {
+            !site.cost.is_known() || site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL)
+        };
         Self {
             body,
             claim: Claim::new(0..len),
@@ -194,7 +195,7 @@ impl<'l, B> Instance<'l, B> {
                 }
                 continue;
             }
-            pace.grain = scale(count as u64, BLOCK_NS, took.max(1)) as usize;
+            pace.grain = scale(count as u64, GRAIN_NS, took.max(1)) as usize;
             // The rest of a chunk is no sample. A chunk below the size of a block is one, as if the block had continued so.
             if count == block || from == chunk.start {
                 let took = scale(took, block as u64, count as u64);
@@ -273,7 +274,7 @@ struct Pace {
     count: u64,
     /// Iterations of the next block, as long as no size is known.
     tried: usize,
-    /// Iterations that last as long as a block should, by the last one that this part has timed.
+    /// Iterations that last [`GRAIN_NS`], by the last ones that this part has timed.
     grain: usize,
 }
 

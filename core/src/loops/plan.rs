@@ -6,6 +6,9 @@ use crate::taper::{CostFunction, Estimate, Instance, Policy, scale};
 /// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
 pub(super) const BLOCK_NS: u64 = 2_500;
 
+/// The duration of a chunk in nanoseconds below which its costs count: that of the largest block.
+pub(super) const GRAIN_NS: u64 = 2 * BLOCK_NS;
+
 /// The most iterations that a policy takes; more are as many to it.
 const MOST: u64 = 1 << 63;
 
@@ -21,7 +24,7 @@ pub(super) struct Plan<'l> {
     instance: Instance,
     /// The times of earlier executions, if they predict anything.
     cost: Option<&'l CostFunction>,
-    /// The least chunk if `cost` is known: iterations of mean cost that last as long as a block should.
+    /// The least chunk if `cost` is known: iterations of mean cost that last [`GRAIN_NS`], but no more than a block.
     grain: u64,
 }
 
@@ -35,7 +38,7 @@ impl<'l> Plan<'l> {
         let cost = cost.filter(|cost| cost.is_known());
         let grain = cost.map_or(1, |cost| {
             let mean_ns = (cost.residual().mean_ns.to_bits() >> 16).max(1);
-            scale(cost.block(), BLOCK_NS, mean_ns).clamp(1, cost.block().max(1))
+            scale(cost.block(), GRAIN_NS, mean_ns).clamp(1, cost.block().max(1))
         });
         Self {
             policy: schedule.policy(len, parts),
@@ -67,13 +70,15 @@ impl<'l> Plan<'l> {
                 0 => grain.min(left.div_ceil(2 * p)),
                 _ => grain,
             };
-            return self.tapered(left, block, estimate).min(seen).max(least);
+            let chunk = self.tapered(left, block, estimate).min(seen).max(least);
+            return whole(chunk, block);
         };
         let left_work = cost.left(at).max(1);
         let count = self.tapered(left_work, block, cost.residual());
         // Never more than guided self-scheduling's, since the prediction may fail.
         let most = left.div_ceil(p);
-        cost.take(at, count.max(self.grain)).min(most.max(self.grain))
+        let chunk = cost.take(at, count.max(self.grain));
+        whole(chunk.min(most.max(self.grain)), block)
     }
 
     /// Returns TAPER's number of blocks, but no more than factoring's of iterations, since the first chunk must not last
@@ -85,5 +90,15 @@ impl<'l> Plan<'l> {
         let blocks = (left >> shift).max(1);
         let chunk = self.policy.chunk(blocks, estimate, &self.instance) << shift;
         chunk.min(most)
+    }
+}
+
+/// Rounds a chunk down to whole blocks of a power of two of iterations, unless it is less than one: the rest of a chunk is no sample,
+/// but costs a reading of the clock.
+#[inline]
+fn whole(chunk: u64, block: usize) -> u64 {
+    match block as u64 {
+        block if block > 0 && chunk > block => chunk & !(block - 1),
+        _ => chunk,
     }
 }
