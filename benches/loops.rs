@@ -11,6 +11,7 @@ use kernels::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
+use tautline::loops::Sharing;
 use tautline::prelude::*;
 use tautline_core::loops::Schedule;
 
@@ -112,116 +113,119 @@ fn iteration(c: &mut Criterion) {
     group.finish();
 }
 
-/// What changes a copy of the same numbers in place: sorts, a prefix sum, and a step over the tiles of a grid.
-fn in_place(c: &mut Criterion) {
+/// Sorts of the same numbers.
+fn sorts(c: &mut Criterion) {
     let (runtime, pool) = workers();
     let numbers = numbers();
-    let mut compare = |name: &str, ways: &[(&str, &dyn Fn(&mut Vec<u64>))]| {
-        let mut group = c.benchmark_group(format!("iteration/{name}"));
-        for (way, change) in ways {
-            let changed = |mut numbers: Vec<u64>| {
-                change(&mut numbers);
-                numbers
-            };
-            group.bench_function(*way, |b| {
-                b.iter_batched(|| numbers.clone(), changed, BatchSize::LargeInput);
-            });
-        }
-        group.finish();
+    let tautline = |mut v: Vec<u64>, is_stable: bool| {
+        runtime.run(|cx| match is_stable {
+            true => cx.par(&mut v).sort(),
+            false => cx.par(&mut v).sort_unstable(),
+        });
+        v
     };
-    compare(
-        "sort_unstable",
-        &[
-            ("tautline", &|v| runtime.run(|cx| cx.par(v).sort_unstable())),
-            ("rayon", &|v| pool.install(|| v.par_sort_unstable())),
-        ],
-    );
-    compare(
-        "sort",
-        &[
-            ("tautline", &|v| runtime.run(|cx| cx.par(v).sort())),
-            ("rayon", &|v| pool.install(|| v.par_sort())),
-        ],
-    );
-    compare(
-        "scan",
-        &[
-            ("tautline", &|v| runtime.run(|cx| cx.par(v).scan(|a, b| a + b))),
-            ("sequential", &|v| {
-                for at in 1..v.len() {
-                    v[at] += v[at - 1];
-                }
-            }),
-        ],
-    );
-    compare(
-        "tiles",
-        &[
-            ("tautline", &|v| {
-                runtime.run(|cx| {
-                    let tiles = cx.par(v).tiles_mut(COLUMNS, (64, 64));
-                    tiles.for_each(|mut tile| tile.rows_mut().for_each(relax));
-                });
-            }),
-            // It has no tiles: bands of 64 rows, each of which is divided.
-            ("rayon", &|v| {
-                pool.install(|| {
-                    v.par_chunks_mut(64 * COLUMNS).for_each(|band| {
-                        for left in (0..COLUMNS).step_by(64) {
-                            let tile = left..COLUMNS.min(left + 64);
-                            let rows = band.chunks_mut(COLUMNS);
-                            rows.for_each(|row| relax(&mut row[tile.clone()]));
-                        }
-                    });
-                });
-            }),
-        ],
-    );
-}
-
-/// Columns of the numbers as a grid of 2500 rows.
-const COLUMNS: usize = 4000;
-
-/// A step of a smoother along a part of a row.
-fn relax(row: &mut [u64]) {
-    for at in 1..row.len() {
-        row[at] = (row[at] + row[at - 1]) / 2;
-    }
-}
-
-/// The start and the end of a loop whose iterations do nothing, in a task that is running.
-fn starts(c: &mut Criterion) {
-    let (runtime, pool) = workers();
-    for len in [2, 64] {
-        let mut group = c.benchmark_group(format!("loops/start_{len}"));
+    let rayon = |mut v: Vec<u64>, is_stable: bool| {
+        pool.install(|| match is_stable {
+            true => v.par_sort(),
+            false => v.par_sort_unstable(),
+        });
+        v
+    };
+    for (name, is_stable) in [("sort", true), ("sort_unstable", false)] {
+        let mut group = c.benchmark_group(format!("iteration/{name}"));
+        let size = BatchSize::LargeInput;
         group.bench_function("tautline", |b| {
-            runtime.run(|cx| b.iter(|| cx.par_for(0..len, |i| _ = black_box(i))));
-        });
-        group.bench_function("static", |b| {
-            let body = |i| _ = black_box(i);
-            runtime.run(|cx| {
-                b.iter(|| {
-                    let schedule = cx.loop_over(0..len).schedule(Schedule::Static);
-                    schedule.for_each(body);
-                });
-            });
-        });
-        group.bench_function("join", |b| {
-            let body = |i| _ = black_box(i);
-            runtime.run(|cx| {
-                b.iter(|| {
-                    cx.join(
-                        |_| (0..len / 2).for_each(body),
-                        |_| (len / 2..len).for_each(body),
-                    );
-                });
-            });
+            b.iter_batched(|| numbers.clone(), |v| tautline(v, is_stable), size);
         });
         group.bench_function("rayon", |b| {
-            pool.install(|| b.iter(|| (0..len).into_par_iter().for_each(|i| _ = black_box(i))));
+            b.iter_batched(|| numbers.clone(), |v| rayon(v, is_stable), size);
         });
         group.finish();
     }
+}
+
+/// A prefix sum of the same numbers beside a sequential one: rayon has none.
+fn scans(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let mut numbers = numbers();
+    let mut group = c.benchmark_group("iteration/scan");
+    group.bench_function("tautline", |b| {
+        b.iter(|| runtime.run(|cx| cx.par(&mut numbers).scan(|a, b| a.wrapping_add(*b))));
+    });
+    group.bench_function("sequential", |b| {
+        b.iter(|| {
+            numbers.iter_mut().fold(0u64, |sum, n| {
+                *n = sum.wrapping_add(*n);
+                *n
+            })
+        });
+    });
+    group.finish();
+}
+
+/// Transpositions of the tiles of a grid of 2048 rows, beside a sequential loop and rayon's chunks of as many rows.
+fn tiles(c: &mut Criterion) {
+    const SIDE: usize = 2048;
+    const TILE: usize = 64;
+    let (runtime, pool) = workers();
+    let mut grid: Vec<f64> = (0..SIDE * SIDE).map(|i| i as f64).collect();
+    /// Transposes the tiles of a band of rows.
+    fn band(rows: &mut [f64]) {
+        for left in (0..SIDE).step_by(TILE) {
+            for row in 0..TILE {
+                for column in row + 1..TILE {
+                    rows.swap(row * SIDE + left + column, column * SIDE + left + row);
+                }
+            }
+        }
+    }
+    let mut group = c.benchmark_group("iteration/tiles");
+    group.bench_function("sequential", |b| {
+        b.iter(|| grid.chunks_mut(TILE * SIDE).for_each(band));
+    });
+    group.bench_function("tautline", |b| {
+        b.iter(|| {
+            runtime.run(|cx| {
+                let tiles = cx.par(&mut grid).tiles_mut(SIDE, (TILE, TILE));
+                tiles.for_each(|mut tile| {
+                    for row in 0..TILE {
+                        for column in row + 1..TILE {
+                            let swapped = tile[column][row];
+                            tile[column][row] = std::mem::replace(&mut tile[row][column], swapped);
+                        }
+                    }
+                });
+            });
+        });
+    });
+    group.bench_function("rayon", |b| {
+        b.iter(|| pool.install(|| grid.par_chunks_mut(TILE * SIDE).for_each(band)));
+    });
+    group.finish();
+}
+
+/// The begin and the end of a loop of empty iterations, inside of a task: of a fork, a loop for which no times are kept, and one
+/// whose times are known.
+fn begins(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let mut group = c.benchmark_group("loops/begin_and_end");
+    group.bench_function("join", |b| {
+        runtime.run(|cx| b.iter(|| cx.join(|_| black_box(1), |_| black_box(2))));
+    });
+    group.bench_function("static", |b| {
+        runtime.run(|cx| {
+            b.iter(|| {
+                let halves = cx.loop_over(0..2).schedule(Schedule::Static);
+                halves.for_each(|i| _ = black_box(i));
+            });
+        });
+    });
+    for len in [2, 64] {
+        group.bench_function(format!("auto_{len}"), |b| {
+            runtime.run(|cx| b.iter(|| cx.par_for(0..len, |i| _ = black_box(i))));
+        });
+    }
+    group.finish();
 }
 
 fn loops(c: &mut Criterion) {
@@ -249,12 +253,47 @@ fn loops(c: &mut Criterion) {
     }
 }
 
+/// An irregular loop and a regular one of about the same work: with a barrier between them, and at a time.
+fn pairs(c: &mut Criterion) {
+    let (runtime, _) = workers();
+    let irregular = |i: usize| _ = black_box(steps(100 * geometric(i)));
+    let regular = |_: usize| _ = black_box(steps(100 * 256));
+    for len in [16, 32, 256] {
+        let mut group = c.benchmark_group(format!("loops/pair{len}"));
+        group.bench_function("barrier", |b| {
+            b.iter(|| {
+                runtime.run(|cx| {
+                    cx.par_for(0..len, irregular);
+                    cx.par_for(0..len, regular);
+                });
+            });
+        });
+        for (name, sharing) in [
+            ("fill", Sharing::Fill),
+            ("partition", Sharing::Partition),
+        ] {
+            group.bench_function(name, |b| {
+                b.iter(|| {
+                    runtime.run(|cx| {
+                        cx.concurrent(|loops| {
+                            loops.share_by(sharing);
+                            loops.par_for(0..len).for_each(irregular);
+                            loops.par_for(0..len).for_each(regular);
+                        })
+                    })
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = loops, starts, iteration, in_place
+    targets = begins, loops, pairs, iteration, sorts, scans, tiles
 }
 criterion_main!(benches);

@@ -24,9 +24,6 @@ use tautline::prelude::*;
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
 
-/// Names of different addresses: a loop with another name has no earlier execution.
-static NAMES: [u8; 4096] = [b'x'; 4096];
-
 const WAYS: [&str; 9] = [
     "static",
     "first",
@@ -57,8 +54,9 @@ impl Rivals {
         name: &'static str,
         body: &(impl Fn(usize) + Sync),
     ) -> f64 {
-        self.fresh = (self.fresh + 1) % NAMES.len();
-        let fresh = std::str::from_utf8(&NAMES[self.fresh..]).expect("ASCII");
+        // A loop with another name has no earlier execution.
+        self.fresh += 1;
+        let fresh = self.fresh.to_string().leak();
         let (name, schedule) = match WAYS[way] {
             "first" => (fresh, Schedule::Auto),
             "guided" => (name, Schedule::Guided),

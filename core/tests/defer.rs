@@ -26,7 +26,7 @@ use driver::{Costs, Random, run};
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::collective::Branch;
-use tautline_core::defer::{Actions, Epochs, Message, Progress};
+use tautline_core::defer::{Actions, Epochs, Message, Progress, Stock, Table};
 use tautline_core::taper::{Instance, Policy, Taper};
 
 /// The four policies of the source.
@@ -81,6 +81,42 @@ fn random_loops_end_with_each_iteration_done_once() {
         assert!(ranks.iter().all(Epochs::has_ended), "seed {seed}");
     }
     assert!(moved > 10_000, "{moved} iterations moved");
+}
+
+/// As above, by predicted work: of blocks, and of iterations that are anywhere.
+#[test]
+fn random_loops_with_predictions_end_with_each_iteration_done_once() {
+    let mut moved = [0; 2];
+    for seed in 0..6_000 {
+        let mut random = Random(seed * 79 + 5);
+        let p = 1 + random.below(33) as u32;
+        let n = random.below(if seed % 8 == 0 { 433 } else { 100 });
+        let policy = policies()[random.below(4) as usize];
+        let iteration = times(n, &mut random);
+        // Wrong by up to a factor of four, or altogether.
+        let mut guess = |time: &u64| (*time * random.below(4)) / (1 + random.below(2));
+        let table = Table::new(iteration.iter().map(&mut guess).collect::<Vec<_>>());
+        let (least, spread, load) = (random.below(20), 1 + random.below(100), random.below(5));
+        let is_placed = seed % 2 == 1;
+        let mut stocks = vec![Stock::default(); p as usize];
+        for at in 0..n {
+            stocks[random.below(u64::from(p)) as usize].put([at..at + 1]);
+        }
+        let instance = Instance::new(n, p);
+        let machine = |(rank, stock)| match is_placed {
+            true => Epochs::placed(Rank(rank), instance, policy, &table, stock),
+            false => Epochs::predicted(Rank(rank), instance, policy, &table),
+        };
+        let mut ranks: Vec<_> = (0..).zip(stocks).map(machine).collect();
+        let costs = Costs {
+            iteration: &iteration,
+            chunk: random.below(10),
+            message: &mut |moved| least + random.below(spread) + load * moved,
+        };
+        moved[usize::from(is_placed)] += run(&mut ranks, costs).moved;
+        assert!(ranks.iter().all(Epochs::has_ended), "seed {seed}");
+    }
+    assert!(moved.iter().all(|moved| *moved > 5_000), "{moved:?}");
 }
 
 /// Runs a uniform loop, in which messages take no time.

@@ -257,3 +257,30 @@ fn bodies_with_a_context_nest_loops() {
         assert!(rows.iter().map(|row| row.iter().sum::<usize>()).eq(sums));
     }
 }
+
+/// A vector of what few indices yield has no place for the others, and there may be more indices than memory.
+#[test]
+fn a_filter_needs_memory_for_its_results_only() {
+    for workers in WORKERS {
+        on(workers, |cx| {
+            let few = cx.par(0..1_000_000u32).filter(|i| i % 100_000 == 7);
+            let few = few.map(|i| i / 100_000).collect();
+            assert_eq!(few, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+            assert!(few.capacity() < 1000, "{}", few.capacity());
+
+            let mut found = Vec::new();
+            let ended = cx.finish(|cx| {
+                let task = cx.task();
+                let first = cx.par(0..usize::MAX).filter(|i| {
+                    if *i == 5000 {
+                        task.cancel(Reason::Found);
+                    }
+                    *i < 10
+                });
+                found = first.collect();
+            });
+            assert!(ended.is_err());
+            assert!(found.iter().copied().eq(0..10), "{found:?}");
+        });
+    }
+}

@@ -22,6 +22,8 @@
 //! | Lucco, acceptance fact 25: the four tasks | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
 //! | Lucco, acceptance fact 26: scaled takes | `a_scaled_take_has_the_work_of_that_many_tasks` |
 //! | Lucco, acceptance fact 27: admission | `small_transfers_are_refused` |
+//! | Lucco, acceptance fact 40: processors for two loops | `two_loops_end_together` |
+//! | Lucco, acceptance fact 41: the estimate of the end | `a_regular_loop_ends_after_its_work_and_half_a_chunk` |
 
 #[path = "taper/cost.rs"]
 mod cost;
@@ -35,6 +37,8 @@ mod lag;
 mod policies;
 #[path = "taper/reference.rs"]
 mod reference;
+#[path = "taper/share.rs"]
+mod share;
 #[path = "taper/shared_queue.rs"]
 mod shared_queue;
 #[path = "taper/tapering.rs"]

@@ -1,16 +1,26 @@
-//! The program of the README: the number of ways to place 12 queens.
+//! The README's first program: loops over numbers, and a search whose work is not known in advance.
 use tautline::prelude::*;
 
+const COINS: [u32; 8] = [200, 100, 50, 20, 10, 5, 2, 1];
+
 fn main() -> tautline::Result<()> {
-    // A task is a board filled down to some row: the columns and diagonals under attack.
-    let run = Glb::new().sum([(0u32, 0u32, 0u32)], |(columns, left, right), todo| {
-        let free = |queen: &u32| queen & (columns | left | right) == 0;
-        for q in (0..12).map(|column| 1 << column).filter(free) {
-            todo.push((columns | q, (left | q) << 1, (right | q) >> 1));
+    let mut numbers: Vec<u64> = (0..1_000_000).rev().collect();
+    let squares: u64 = Runtime::new()?.run(|cx| {
+        cx.par(&mut numbers).sort_unstable();
+        cx.par(&numbers).map(|n| n * n).sum()
+    });
+    println!("sorted, and their squares add up to {squares}");
+
+    // A task: what is left to pay, and the largest coin that may follow. It adds tasks, and returns what it has found.
+    let ways = Glb::new().sum([(200, 0)], |(left, largest): (u32, usize), todo| {
+        for (at, coin) in COINS.iter().enumerate().skip(largest) {
+            if *coin <= left {
+                todo.push((left - coin, at));
+            }
         }
-        u64::from(columns == 0xfff)
+        u64::from(left == 0)
     })?;
-    assert_eq!(run.output, 14_200);
-    println!("{} ways to place 12 queens", run.output);
+    assert_eq!(ways.output, 73_682);
+    println!("{} ways to pay two pounds", ways.output);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The README's program of tasks: forks, spawned tasks, async code and a value that is waited for.
+//! The README's program of tasks: forks, and tasks that wait for values.
 use tautline::prelude::*;
 
 fn fib(cx: &mut Cx, n: u64) -> u64 {
@@ -12,11 +12,12 @@ fn fib(cx: &mut Cx, n: u64) -> u64 {
 fn main() -> tautline::Result<()> {
     let (x, y, mut sum) = (Ddf::new(), Ddf::new(), 0);
     Runtime::new()?.run(|cx| {
+        // Runs once both values are there, and occupies no worker until then.
         cx.spawn_when((&x, &y), |(x, y), _| sum = x + y);
         cx.spawn(|cx| _ = x.put(fib(cx, 30)));
-        cx.spawn_async(|_| async { _ = y.put(*x.wait().await + 514_229) });
+        cx.spawn_async(|_| async { _ = y.put(2 * *x.wait().await) });
     });
-    assert_eq!(sum, 2_178_309);
-    println!("{sum}, the 32nd Fibonacci number");
+    assert_eq!(sum, 3 * 832_040);
+    println!("three times the 30th Fibonacci number: {sum}");
     Ok(())
 }

@@ -160,7 +160,7 @@ pub fn explain(config: &Config) -> Vec<Choice> {
             Spelled(config.grain).to_string(),
             measured,
             "measured at each place: an empty look outside takes one part in 64 of the time at most, more \
-             only where workers wait for work"
+             only where workers wait for work, at this place or at others"
                 .to_owned(),
         ),
     ]

@@ -86,6 +86,9 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
+//! [`concurrent`](tautline_core::task::Cx::concurrent) runs several loops at a time, so that one fills the idle times of
+//! another, and lets one come after another, column by column.
+//!
 //! # Scopes
 //! A [`scope`](tautline_core::task::Cx::scope) returns when all tasks that were spawned in it, directly
 //! or by its tasks, have ended; so they may borrow what lives outside of it.

@@ -88,5 +88,8 @@ fn the_model_is_near_a_real_run() {
     assert!(!rows.is_empty());
     for row in rows {
         assert!((0.9..1.1).contains(&ratio(row)), "{row}");
+        let encodings = row["encoding"].as_array().expect("a list");
+        let is_ranks = row["arrangement"] == "2 ranks x 1";
+        assert_eq!(encodings.len(), if is_ranks { 4 } else { 0 }, "{row}");
     }
 }

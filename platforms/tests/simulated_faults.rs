@@ -61,6 +61,30 @@ fn every_cost_is_halved_and_doubled() {
         (&far["value"], &far["origin"]),
         (&2_000.into(), &"given".into())
     );
+    let names = |all: &Value| -> Vec<String> {
+        let rows = all["vary"].as_array().expect("rows").iter();
+        rows.map(|row| row["cost"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    let encoding = ["rank_message_ns", "encode_mb_per_s", "decode_mb_per_s"];
+    for machine in tautline::machines::names() {
+        let places = "--places 8 --workers 1";
+        let ranks = json(&format!(
+            "uts D7 {places} --machine {machine} --rank-places 1 --vary"
+        ));
+        let rows = ranks["vary"].as_array().expect("rows");
+        for cost in encoding {
+            let row = rows.iter().find(|row| row["cost"] == cost);
+            let row = row.unwrap_or_else(|| panic!("no {cost} of {machine}: {ranks}"));
+            assert_ne!(row["origin"], "given", "{machine}: {row}");
+            assert_ne!(row["halved"], row["doubled"], "{machine}: {row}");
+        }
+        let one = json(&format!("uts D7 {places} --machine {machine} --vary"));
+        assert!(
+            names(&one).iter().all(|name| !encoding.contains(&&**name)),
+            "one process encodes nothing: {one}"
+        );
+    }
     let table = run("uts D7 --places 32 --vary");
     let table = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(

@@ -286,21 +286,35 @@ fn a_calibrated_machine_can_be_simulated() {
     let path = file("calibrated.toml");
     std::fs::write(&path, &text).expect("a file");
     let output = run(&format!(
-        "simulate uts D7 --json --machine {}",
+        "simulate uts D7 --json --places 8 --rank-places 1 --machine {}",
         path.display()
     ));
     let _ = std::fs::remove_file(&path);
     assert!(output.status.success(), "{text}\n{output:?}");
     let run: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(run["verified"], true);
-    for key in [
-        "look_ns", "serve_ns", "send_ns", "split_ns", "merge_ns", "wake_ns",
+    let (machine, ranks) = (&run["machine"], &run["machine"]["ranks"]);
+    for (key, of) in [
+        ("look_ns", machine),
+        ("serve_ns", machine),
+        ("send_ns", machine),
+        ("split_ns", machine),
+        ("merge_ns", machine),
+        ("wake_ns", machine),
+        ("message_bytes", machine),
+        ("task_bytes", machine),
+        ("message_ns", ranks),
+        ("encode_mb_per_s", ranks),
+        ("decode_mb_per_s", ranks),
     ] {
         let line = text.lines().find(|line| line.starts_with(key));
         let line = line.unwrap_or_else(|| panic!("no {key} in {text}"));
         assert!(line.contains("source = \"measured: "), "{line}");
-        let value = run["machine"][key].as_u64().expect("a number");
-        assert!(line.contains(&format!("value = {value},")), "{line}");
+        let value = of[key].as_u64().expect("a number");
+        assert!(
+            value > 0 && line.contains(&format!("value = {value},")),
+            "{line}"
+        );
     }
     assert!(run["machine"]["wake_ns"].as_u64() > run["machine"]["look_ns"].as_u64());
     for part in [

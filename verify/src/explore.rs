@@ -23,8 +23,9 @@ mod visited;
 mod world;
 
 pub use actors::{
-    Activities, Break, ClosingSlip, Closings, Collective, EpochSlip, Kind, Ledgers, Mistake,
-    Opening, OpeningSlip, SelfScheduled, Tokens,
+    Activities, Break, ClosingSlip, Closings, Collective, Compared, ComparedSlip, DeferSlip,
+    Deferring, Effects, EpochSlip, Forecast, Kind, Ledgers, Mistake, Opening, OpeningSlip, SelfScheduled,
+    Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;
@@ -65,6 +66,8 @@ pub enum Flaw {
     Refused,
     /// The outcome is not the one that takes precedence among those raised.
     Outcome,
+    /// No end can be reached any more, although something can always happen.
+    Endless,
 }
 
 /// Something that has states and steps.
@@ -121,6 +124,48 @@ impl fmt::Display for Story {
 /// # Panics
 /// More than `limit` states.
 pub fn explore<S: System>(system: &mut S, limit: usize) -> Explored {
+    visit(system, limit).0
+}
+
+/// As [`explore`], and checks that from every state a final one can be reached: for protocols that may repeat a state, such as
+/// ranks that request in vain.
+///
+/// # Panics
+/// As [`explore`].
+pub fn explore_to_end<S: System>(system: &mut S, limit: usize) -> Explored {
+    let (mut explored, visited) = visit(system, limit);
+    if explored.found.is_some() {
+        return explored;
+    }
+    let numbers = || 0..visited.len() as u32;
+    // Every step backwards: from the state that it leads to.
+    let mut back = Vec::new();
+    for number in numbers() {
+        system.steps(visited.get(number), &mut |_, next| {
+            let next = visited.find(next).expect("every state was visited");
+            back.push((next, number));
+        });
+    }
+    back.sort_unstable();
+    let mut ends: Vec<bool> = numbers().map(|at| system.is_final(visited.get(at))).collect();
+    let mut open: Vec<u32> = numbers().filter(|at| ends[*at as usize]).collect();
+    while let Some(number) = open.pop() {
+        let first = back.partition_point(|(to, _)| *to < number);
+        let before = back[first..].iter().take_while(|(to, _)| *to == number);
+        for (_, from) in before {
+            if !std::mem::replace(&mut ends[*from as usize], true) {
+                open.push(*from);
+            }
+        }
+    }
+    if let Some(number) = numbers().find(|at| !ends[*at as usize]) {
+        explored.found = Some((Flaw::Endless, story(system, &visited, number)));
+    }
+    explored
+}
+
+/// Visits every state, up to the first flaw.
+fn visit<S: System>(system: &mut S, limit: usize) -> (Explored, Visited) {
     let start = system.start();
     let mut visited = Visited::default();
     let mut open = vec![visited.insert(&start, 0).expect("the first state")];
@@ -152,7 +197,7 @@ pub fn explore<S: System>(system: &mut S, limit: usize) -> Explored {
             break;
         }
     }
-    explored
+    (explored, visited)
 }
 
 /// How state `number` was reached, found again from the states on the way.

@@ -7,6 +7,7 @@
 //! | Saraswat, acceptance fact 7: termination by finish alone | `counts_*` and every configuration |
 //! | Finnerty, acceptance fact 6: a place with work sends no request | every state of every configuration |
 //! | Finnerty, acceptance fact 9: at most one request a lifeline, no thief twice | every state of every configuration |
+//! | Lucco, acceptance fact 42: a position begins after those that it waits for | `dispatcher` |
 //! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | every state of every configuration |
 //!
 //! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost what it looked at.
@@ -18,6 +19,8 @@ mod closing;
 mod collective;
 #[path = "explore/defer.rs"]
 mod defer;
+#[path = "explore/dispatch.rs"]
+mod dispatch;
 #[path = "explore/finish.rs"]
 mod finish;
 #[path = "explore/opening.rs"]

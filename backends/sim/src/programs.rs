@@ -3,7 +3,7 @@
 //! | program | what is long | from one instance to the next |
 //! |---|---|---|
 //! | [`Program::Climate`] | columns in three blobs, a tenth of a grid: 6 to 20 times as long | blobs move by a column at most |
-//! | [`Program::Emu`] | a region costs 2^depth, up to 16 | one region in 20 draws a new depth |
+//! | [`Program::Emu`] | a region costs 2^depth, up to 16 | one region in 20 is divided once more or once less |
 //! | [`Program::Amr`] | boxes near two vortices: each level of refinement 8 times as long | vortices move slowly |
 //! | [`Program::Psirrfan`] | columns in three gaps of a mask: 30 times as long | the mask stays |
 //!
@@ -98,14 +98,16 @@ fn amr(n: u64, at: u64, instance: u64) -> u64 {
     1000 << (3 * level)
 }
 
-/// Returns the depth of a region: of a chain that draws another one with probability 1/20.
+/// Returns the depth of a region: of a chain that is moved with probability 1/20 an instance, by one level: a time step is divided once
+/// more, or once less, which is twice as frequent. So each depth is half as frequent as the one before.
 fn depth(region: u64, instance: u64) -> u64 {
-    let drawn = (0..=instance)
-        .rev()
-        .find(|at| *at == 0 || mix(region, *at) % 20 == 0);
-    let number = mix(region, drawn.unwrap_or(0)) / 20;
-    // Each depth is half as frequent as the one before.
-    u64::from(number.trailing_zeros()).min(4)
+    let first = u64::from((mix(region, 0) / 20).trailing_zeros()).min(4);
+    let step = |depth: u64, at| match mix(region, at) {
+        number if number % 20 != 0 => depth,
+        number if number / 20 % 3 == 0 => (depth + 1).min(4),
+        _ => depth.saturating_sub(1),
+    };
+    (1..=instance).fold(first, step)
 }
 
 fn mix(region: u64, instance: u64) -> u64 {

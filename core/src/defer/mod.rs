@@ -5,6 +5,8 @@
 //! | [`Epochs`] | self-scheduling by tokens (SS, FAC, GSS, TAPER) without a central queue |
 //! | [`Deferred`] | deferred load balancing: iterations move between the instances of a loop |
 //! | [`Baseline`] | what it is compared with: LLB, GL1, GL2 |
+//! | [`Choice`] | which of them balances the next instance |
+//! | [`Predict`] | the work of iterations: [`Count`]ed, of a [`Table`] of times, or of a cost function |
 //! | [`Stock`] | the iterations of a rank that have not begun |
 //! | [`Refused`] | the error of a message that no correct rank sends |
 //!
@@ -12,15 +14,20 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod choice;
 mod epoch;
 mod error;
 mod instances;
+mod phase;
+mod predict;
 mod stock;
 
 pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
+pub use choice::Choice;
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};
 pub use error::{Refusal, Refused};
-pub use instances::{Account, Conditions, Deferred, Notice};
+pub use instances::{Account, Conditions, Deferred, Geometry, Move, Notice};
+pub use predict::{Count, Predict, Table};
 pub use stock::Stock;
 
 use crate::id::Rank;

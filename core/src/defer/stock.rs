@@ -1,7 +1,9 @@
 //! The iterations of a rank that have not begun.
 
+use super::Predict;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 /// Iterations, as ranges that do not overlap, in the order in which they are executed.
@@ -40,6 +42,41 @@ impl Stock {
                 let mut others = parts[..at].iter().chain(&self.parts);
                 part.start < part.end && part.end <= n && others.all(|other| apart(part, other))
             })
+    }
+
+    /// Returns the predicted work of the iterations.
+    pub fn work(&self, predict: &impl Predict) -> u64 {
+        let work = |part: &Range<u64>| predict.work(part.clone());
+        self.parts.iter().map(work).fold(0, u64::saturating_add)
+    }
+
+    /// Returns how many iterations from the front come closest to the work `most`.
+    pub fn fit_front(&self, most: u64, predict: &impl Predict) -> u64 {
+        let fit = |part: &Range<u64>, before| predict.fit(part.clone(), before, most);
+        Self::fit(self.parts.iter(), fit, predict)
+    }
+
+    /// Returns how many iterations from the back come closest to the work `most`.
+    pub fn fit_back(&self, most: u64, predict: &impl Predict) -> u64 {
+        let fit = |part: &Range<u64>, before| predict.fit_back(part.clone(), before, most);
+        Self::fit(self.parts.iter().rev(), fit, predict)
+    }
+
+    fn fit<'a>(
+        parts: impl Iterator<Item = &'a Range<u64>>,
+        fit: impl Fn(&Range<u64>, u64) -> u64,
+        predict: &impl Predict,
+    ) -> u64 {
+        let (mut count, mut before) = (0, 0_u64);
+        for part in parts {
+            let fitting = fit(part, before);
+            count += fitting;
+            if fitting < part.end - part.start {
+                break;
+            }
+            before = before.saturating_add(predict.work(part.clone()));
+        }
+        count
     }
 
     /// Adds iterations behind those of the stock.
@@ -83,5 +120,30 @@ impl Stock {
         }
         taken.reverse();
         taken
+    }
+
+    /// Takes single iterations from the front on that come closest to the work `most`: each that fits, whether or not those before
+    /// it did.
+    pub fn take_fitting(&mut self, most: u64, predict: &impl Predict) -> Vec<Range<u64>> {
+        let (mut taken, mut work) = (Vec::new(), 0_u64);
+        for iteration in mem::take(self).parts.into_iter().flatten() {
+            let one = iteration..iteration + 1;
+            let own = predict.work(one.clone());
+            if work < most && work.saturating_add(own / 2) <= most {
+                work = work.saturating_add(own);
+                taken.push(one);
+            } else {
+                self.put([one]);
+            }
+        }
+        taken
+    }
+
+    /// Adds iterations before those of the stock.
+    pub fn put_first(&mut self, parts: Vec<Range<u64>>) {
+        for part in parts.into_iter().rev() {
+            self.len += part.end - part.start;
+            self.parts.push_front(part);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A loop with settings: `cx.loop_over`.
 
-use super::instance::engine;
+use super::instance::{engine, explained};
 use super::settings::{Report, Schedule, Settings};
 use crate::port::Host;
 use crate::task::Cx;
@@ -56,7 +56,8 @@ impl<P: Host> Loop<'_, '_, '_, P> {
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     pub fn for_each(self, body: impl Fn(usize) + Sync) {
-        self.explain(body);
+        let body = from(self.range.start, body);
+        engine(self.cx, self.range.len(), &self.settings, &body);
     }
 
     /// Calls `body` with each index once, and returns how the loop ran.
@@ -73,9 +74,13 @@ impl<P: Host> Loop<'_, '_, '_, P> {
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     pub fn explain(self, body: impl Fn(usize) + Sync) -> Report {
-        let from = self.range.start;
-        let body =
-            |indices: Range<usize>| (from + indices.start..from + indices.end).for_each(&body);
-        engine(self.cx, self.range.len(), &self.settings, &body).1
+        let body = from(self.range.start, body);
+        explained(self.cx, self.range.len(), &self.settings, &body).1
     }
+}
+
+/// Returns the body of a loop whose first index is `start`.
+#[inline]
+pub(super) fn from(start: usize, body: impl Fn(usize) + Sync) -> impl Fn(Range<usize>) + Sync {
+    move |indices| (start + indices.start..start + indices.end).for_each(&body)
 }

@@ -1,14 +1,17 @@
 //! One execution of a loop.
 
 use super::body::Body;
-use super::plan::{BLOCK_NS, GRAIN_NS, Plan};
+use super::plan::Plan;
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
-use crate::taper::{Claim, Estimate, Site, Summary, Trail, scale};
+use crate::taper::{Claim, CostFunction, Estimate, Samples, Site, Summary, Trail};
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
+
+/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
+const BLOCK_NS: u64 = 2_500;
 
 /// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
@@ -16,18 +19,55 @@ const SAMPLES: u64 = 64;
 /// The iterations for each worker from which on the times of a loop are kept: fewer are divided as well without.
 const KEPT: usize = 4;
 
-/// Executions that are all measured; of later ones, one in `INTERVAL` is, or all until they predict anything.
+/// Executions that are all measured; of later ones, one in `INTERVAL` is.
 const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
-/// Runs `body` on the consecutive ranges of `0..len`, each index once. Returns what the parts have accumulated, and how the loop
-/// ran.
+/// Runs `body` on the consecutive ranges of `0..len`, each index once. Returns what the parts have accumulated.
 pub(super) fn engine<'s, 'e, P: Host, B>(
     cx: &mut Cx<'s, 'e, P>,
     len: usize,
     settings: &Settings,
     body: &B,
+) -> B::Part
+where
+    B: Body<'s, 'e, P>,
+{
+    execute(cx, len, settings, body, |_, _| ()).0
+}
+
+/// As [`engine`]; also returns how the loop ran.
+pub(super) fn explained<'s, 'e, P: Host, B>(
+    cx: &mut Cx<'s, 'e, P>,
+    len: usize,
+    settings: &Settings,
+    body: &B,
 ) -> (B::Part, Report)
+where
+    B: Body<'s, 'e, P>,
+{
+    execute(cx, len, settings, body, |outcome, cost| Report {
+        name: settings.name,
+        schedule: settings.schedule,
+        chunks: outcome.progress.chunks,
+        block: outcome.block,
+        estimate: match cost {
+            Some(cost) => cost.estimate(),
+            None => outcome.progress.blocks.estimate(),
+        },
+        class: cost.and_then(CostFunction::class),
+        is_cached: outcome.is_cached,
+    })
+}
+
+/// Runs a loop, and keeps its times. Also returns what `report` makes of the outcome and of what is then known of the loop.
+fn execute<'s, 'e, P: Host, B, R>(
+    cx: &mut Cx<'s, 'e, P>,
+    len: usize,
+    settings: &Settings,
+    body: &B,
+    report: impl FnOnce(&Outcome, Option<&CostFunction>) -> R,
+) -> (B::Part, R)
 where
     B: Body<'s, 'e, P>,
 {
@@ -41,15 +81,18 @@ where
     let trail = around.enter(id);
     let instance = Instance::new(len, parts, settings, site.as_deref(), trail, body);
     let part = instance.run(cx, parts);
-    let mut report = instance.report(settings);
-    if let Some(site) = &mut site {
-        let samples = mem::take(&mut *site.samples.lock(cx.pool().port()));
+    let outcome = instance.into_outcome();
+    if let Some(site) = &mut site
+        && outcome.is_measured
+    {
+        let Site { cost, samples, .. } = &mut **site;
+        let mut samples = samples.lock(cx.pool().port());
         if samples.summary().count() > 0 {
-            site.cost.learn(&samples, report.block as u64);
+            cost.learn(&samples, outcome.block as u64);
+            *samples = Samples::default();
         }
-        report.estimate = site.cost.estimate();
-        report.class = site.cost.class();
     }
+    let report = report(&outcome, site.as_deref().map(|site| &site.cost));
     (part, report)
 }
 
@@ -77,6 +120,17 @@ struct Progress {
     chunks: usize,
 }
 
+/// How a loop ran, as far as one execution knows.
+struct Outcome {
+    progress: Progress,
+    /// Iterations of a block, 0 if that is not known.
+    block: usize,
+    /// Whether earlier executions have determined the chunks.
+    is_cached: bool,
+    /// Whether times were kept.
+    is_measured: bool,
+}
+
 impl<'l, B> Instance<'l, B> {
     fn new(
         len: usize,
@@ -89,9 +143,8 @@ impl<'l, B> Instance<'l, B> {
         let cost = site.map(|site| &site.cost);
         let plan = Plan::new(settings.schedule, len, parts, cost);
         let block = cost.map_or(0, |cost| cost.block() as usize);
-        let is_measured = |site: &&Site| {
-            !site.cost.is_known() || site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL)
-        };
+        let is_measured =
+            |site: &&Site| site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL);
         Self {
             body,
             claim: Claim::new(0..len),
@@ -127,23 +180,19 @@ impl<'l, B> Instance<'l, B> {
     {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
-        let (mut pace, mut chunks) = (Pace::START, 0);
-        let mut timing = None;
-        while let Some(chunk) = self.take(&pace) {
-            if self.is_timed(pace.count, chunks) {
-                timing.get_or_insert_with(|| Timing::begin(cx.pool().port()));
-            } else {
-                timing = None;
-            }
+        let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
+        let mut tried = 1;
+        while let Some(chunk) = self.take(estimate) {
+            let is_timed = self.is_timed(count, chunks);
             chunks += 1;
-            if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
+            let mut timing = is_timed.then(|| Timing::begin(cx.pool().port()));
+            if !self.chunk(chunk, cx, &mut part, &mut tried, timing.as_mut()) {
                 break;
             }
-            if let Some(timing) = &mut timing {
+            if let Some(timing) = timing {
                 let mut progress = self.progress.lock(cx.pool().port());
-                progress.blocks.merge(&mem::take(&mut timing.blocks));
-                pace.estimate = progress.blocks.estimate();
-                pace.count = progress.blocks.count();
+                progress.blocks.merge(&timing.blocks);
+                (estimate, count) = (progress.blocks.estimate(), progress.blocks.count());
             }
         }
         if chunks > 0 {
@@ -153,21 +202,20 @@ impl<'l, B> Instance<'l, B> {
         part
     }
 
-    /// Runs a chunk, block by block, of `pace.tried` iterations as long as no size is known. Returns false if the rest is left
-    /// out.
+    /// Runs a chunk, block by block, of `tried` iterations as long as no size is known. Returns false if the rest is left out.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
         cx: &mut Cx<'s, 'e, P>,
         part: &mut B::Part,
-        pace: &mut Pace,
+        tried: &mut usize,
         mut timing: Option<&mut Timing>,
     ) -> bool
     where
         B: Body<'s, 'e, P>,
     {
         let mut known = self.block();
-        let mut block = if known > 0 { known } else { pace.tried };
+        let mut block = if known > 0 { known } else { *tried };
         let mut at = chunk.start;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
@@ -180,27 +228,21 @@ impl<'l, B> Instance<'l, B> {
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
+            let is_whole = to - from == block;
             at = to;
-            let Some(timing) = timing.as_deref_mut() else {
+            let Some(timing) = timing.as_deref_mut().filter(|_| is_whole) else {
                 continue;
             };
-            let (took, count) = (timing.lap(cx.pool().port()), to - from);
-            if known == 0 {
-                if count == block && took >= BLOCK_NS {
-                    known = self.agree(block);
-                    block = known;
-                } else if count == block {
-                    block = block.saturating_mul(2);
-                    pace.tried = block;
-                }
-                continue;
-            }
-            pace.grain = scale(count as u64, GRAIN_NS, took.max(1)) as usize;
-            // The rest of a chunk is no sample. A chunk below the size of a block is one, as if the block had continued so.
-            if count == block || from == chunk.start {
-                let took = scale(took, block as u64, count as u64);
+            let took = timing.lap(cx.pool().port());
+            if known > 0 {
                 timing.blocks.record(took);
                 self.keep(from, took);
+            } else if took < BLOCK_NS {
+                block = block.saturating_mul(2);
+                *tried = block;
+            } else {
+                known = self.agree(block);
+                block = known;
             }
         }
         true
@@ -208,14 +250,10 @@ impl<'l, B> Instance<'l, B> {
 
     /// Takes the next chunk.
     #[inline]
-    fn take(&self, pace: &Pace) -> Option<Range<usize>> {
-        let block = self.block();
-        let grain = match block {
-            0 => pace.tried,
-            _ => pace.grain.clamp(1, block),
-        };
+    fn take(&self, estimate: Estimate) -> Option<Range<usize>> {
+        let block = self.block().max(1);
         self.claim
-            .take_with(|left| self.plan.chunk(left, block, grain as u64, pace.estimate))
+            .take_with(|left| self.plan.chunk(left, block, estimate))
     }
 
     /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
@@ -234,19 +272,13 @@ impl<'l, B> Instance<'l, B> {
         }
     }
 
-    /// Returns how the loop ran, as far as this execution knows.
-    fn report(self, settings: &Settings) -> Report {
-        let is_cached = self.plan.is_cached();
-        let block = self.block();
-        let progress = self.progress.into_inner();
-        Report {
-            name: settings.name,
-            schedule: settings.schedule,
-            chunks: progress.chunks,
-            block,
-            estimate: progress.blocks.estimate(),
-            class: None,
-            is_cached,
+    /// Returns how the loop ran.
+    fn into_outcome(self) -> Outcome {
+        Outcome {
+            block: self.block(),
+            is_cached: self.plan.is_cached(),
+            is_measured: self.site.is_some(),
+            progress: self.progress.into_inner(),
         }
     }
 
@@ -267,27 +299,7 @@ impl<'l, B> Instance<'l, B> {
     }
 }
 
-/// What a part knows of the durations of iterations.
-struct Pace {
-    /// The mean and variation of blocks, and how many were timed.
-    estimate: Estimate,
-    count: u64,
-    /// Iterations of the next block, as long as no size is known.
-    tried: usize,
-    /// Iterations that last [`GRAIN_NS`], by the last ones that this part has timed.
-    grain: usize,
-}
-
-impl Pace {
-    const START: Self = Self {
-        estimate: Estimate::START,
-        count: 0,
-        tried: 1,
-        grain: 1,
-    };
-}
-
-/// The durations of blocks, from one reading of the clock to the next.
+/// The durations of the blocks of a chunk.
 struct Timing {
     began: u64,
     blocks: Summary,

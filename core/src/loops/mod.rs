@@ -5,6 +5,7 @@
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
 //! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
 //! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices and vectors, and what they compute |
+//! | [`Cx::concurrent`](crate::task::Cx::concurrent), [`LoopScope`] | several loops that run at a time, one after another, or pipelined |
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
@@ -19,13 +20,15 @@
 //! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
 //! more than about one part in a hundred.
 //!
-//! The times of blocks are kept by call site, in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
+//! The times of blocks are kept by call site, name and the three innermost enclosing loops ([`taper::Trail`](crate::taper::Trail)),
+//! in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
 //! second execution on, chunks have equal *predicted work* (spec 2.11), and only one execution in eight is timed after the
 //! third. A call site that another execution uses at the time runs as the first time.
 #![deny(unsafe_code)]
 
 mod body;
 mod builder;
+mod concurrent;
 mod instance;
 mod par;
 mod plan;
@@ -34,8 +37,14 @@ mod raw;
 mod settings;
 
 pub use builder::Loop;
+pub use concurrent::{
+    ConcurrentLoop, Dispatched, Dispatcher, LoopConflict, LoopId, LoopScope, Sharing,
+};
 pub use par::{Chunked, IntoPar, Par, WithCx};
-pub use raw::{Indexed, Source, TileMut};
+pub use raw::{
+    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, TileMut,
+    Writes,
+};
 pub use settings::{Report, Schedule};
 
 use crate::port::Host;
@@ -64,9 +73,11 @@ impl<P: Host> Cx<'_, '_, P> {
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     #[track_caller]
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
-        let from = range.start;
-        let body =
-            |indices: Range<usize>| (from + indices.start..from + indices.end).for_each(&body);
-        engine(self, range.len(), &Settings::here(), &body);
+        engine(
+            self,
+            range.len(),
+            &Settings::here(),
+            &builder::from(range.start, body),
+        );
     }
 }

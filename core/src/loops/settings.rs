@@ -85,12 +85,32 @@ impl Settings {
         Self { pass, ..self }
     }
 
-    /// Identifies the loop in the program, by its call site and its name. Two loops with one number only predict worse.
+    /// Identifies the loop in the program, by its call site and its name. Two loops with one number only predict worse. The texts
+    /// count, not their addresses: a compiler copies a constant to wherever the call is inlined.
     pub(super) fn id(&self) -> usize {
-        let site = core::ptr::from_ref(self.site).addr();
-        let name = self.name.map_or(0, |name| name.as_ptr().addr());
-        site ^ name.rotate_left(17) ^ usize::from(self.pass).rotate_right(8)
+        let (line, column) = (self.site.line(), self.site.column());
+        let place = u64::from(line) << 32 | u64::from(column) << 8 | u64::from(self.pass);
+        let site = mix(hash(self.site.file()), place);
+        let id = self.name.map_or(site, |name| mix(site, hash(name)));
+        (id ^ id >> 32) as usize
     }
+}
+
+/// Returns a hash of a text, eight bytes at a time.
+#[inline]
+fn hash(text: &str) -> u64 {
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_ne_bytes(*word));
+    let rest = rest
+        .iter()
+        .fold(0, |word, byte| word << 8 | u64::from(*byte));
+    mix(words.fold(text.len() as u64, mix), rest)
+}
+
+/// Returns a hash of a word after others with the hash `hash`, as FxHash.
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
 /// How a loop ran; displayed as one line.

@@ -94,6 +94,23 @@ pub(super) fn times_root(v: u64, x: u128) -> u128 {
     (u128::from(v) * u128::from(root)) >> (up / 2)
 }
 
+/// ln 2 in Q16.
+const LN_2: u64 = 45_426;
+
+/// Returns the natural logarithm of `p`, at least 1, in Q16, by squaring once for each bit.
+pub(super) fn ln(p: u32) -> u64 {
+    let whole = p.ilog2();
+    let mut mantissa = u64::from(p) << (31 - whole);
+    let mut log2 = u64::from(whole);
+    for _ in 0..16 {
+        mantissa = (mantissa * mantissa) >> 31;
+        let bit = mantissa >> 32;
+        mantissa >>= bit;
+        log2 = (log2 << 1) | bit;
+    }
+    (log2 * LN_2) >> 16
+}
+
 /// Inverse roots in Q30 of the middles of intervals of width 2^57 from 2^62 on, over 2^64.
 const INVERSE_ROOTS: [u32; 96] = {
     let mut table = [0; 96];

@@ -8,6 +8,7 @@
 //! | [`CostFunction`], [`Sites`], [`Trail`] | the times of earlier executions, by call site and enclosing loops |
 //! | [`Claim`] | the shared counter from which threads take the chunks |
 //! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
+//! | [`Allocator`], [`Demand`] | processors for several loops at a time; when a loop ends |
 //! | [`Division`] | static divisions: blocked, cyclic, random |
 //!
 //! # Algorithm
@@ -22,15 +23,14 @@ mod division;
 mod fixed;
 mod lag;
 mod policy;
+mod share;
 mod summary;
 
 pub use claim::Claim;
-pub(crate) use cost::scale;
-pub use cost::{
-    Class, Coherence, CostFunction, Samples, Site, Sites, Slot, Trail, is_admitted,
-};
+pub use cost::{Class, Coherence, CostFunction, Samples, Site, Sites, Slot, Trail, is_admitted};
 pub use division::{Division, Share, blocked};
 pub use fixed::Q16;
 pub use lag::{Fill, Lag};
 pub use policy::{DryRun, Instance, Overhead, Policy, Taper};
+pub use share::{Allocation, Allocator, Demand, FinishTime};
 pub use summary::{CV_START, Estimate, SAMPLES_MIN, Summary};

@@ -156,15 +156,6 @@ impl Summary {
         Some(Q16::from_bits(variance.isqrt() as u64))
     }
 
-    /// Returns the sum of the squared distances of the samples from their mean, in square nanoseconds.
-    pub(super) fn spread(&self) -> u128 {
-        let n = u128::from(self.count.max(1));
-        let (mean, rest) = (self.sum / n, self.sum % n);
-        // The squares of the distances from the whole part of the mean; not above `squares`.
-        let around = self.squares - mean * (self.sum + rest);
-        around - rest * rest / n
-    }
-
     /// Returns the measured mean and variation if there are [`SAMPLES_MIN`] samples or more, and
     /// they are not all 0; [`Estimate::START`] otherwise.
     pub fn estimate(&self) -> Estimate {

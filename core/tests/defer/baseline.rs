@@ -3,7 +3,7 @@
 use super::driver::{Costs, Outcome, Random, run};
 use super::{Sent, one, times};
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Call, Pick, Refusal, Rule, Tuning};
+use tautline_core::defer::{Baseline, Call, Pick, Refusal, Rule, Table, Tuning};
 
 const RULES: [Rule; 3] = [Rule::Neighbours, Rule::Tree, Rule::Halving];
 
@@ -13,10 +13,26 @@ fn ranks(n: u64, p: u32, rule: Rule, tuning: Tuning) -> Vec<Baseline> {
         .collect()
 }
 
+/// Runs a loop whose work is predicted, wrongly by up to a factor of four.
+fn predicted(iteration: &[u64], p: u32, rule: Rule, tuning: Tuning, random: &mut Random) {
+    let mut guess = |time: &u64| *time * random.below(4);
+    let table = Table::new(iteration.iter().map(&mut guess).collect::<Vec<_>>());
+    let n = iteration.len() as u64;
+    let machine = |rank| Baseline::predicted(Rank(rank), (n, p), rule, tuning, &table);
+    let mut ranks: Vec<_> = (0..p).map(machine).collect();
+    let costs = Costs {
+        iteration,
+        chunk: random.below(10),
+        message: &mut |_| 1 + random.below(60),
+    };
+    run(&mut ranks, costs);
+    assert!(ranks.iter().all(Baseline::has_ended), "{rule:?}");
+}
+
 #[test]
 fn random_baselines_end_with_each_iteration_done_once() {
     let mut moved = [0; 3];
-    for seed in 0..6_000 {
+    for seed in 0..12_000 {
         let mut random = Random(seed * 77 + 5);
         let p = 1 + random.below(33);
         let n = random.below(if seed % 8 == 0 { 433 } else { 100 });
@@ -27,6 +43,10 @@ fn random_baselines_end_with_each_iteration_done_once() {
         let rule = seed as usize % 3;
         let iteration = times(n, &mut random);
         let (least, spread) = (random.below(20), 1 + random.below(50));
+        if seed % 2 == 1 {
+            predicted(&iteration, p as u32, RULES[rule], tuning, &mut random);
+            continue;
+        }
         let mut ranks = ranks(n, p as u32, RULES[rule], tuning);
         let costs = Costs {
             iteration: &iteration,

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::mem;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Actions, Baseline, Call, Epochs, Message, Pick, Refused};
+use tautline_core::defer::{Actions, Baseline, Call, Epochs, Message, Pick, Predict, Refused};
 use tautline_core::taper::Summary;
 
 /// Numbers that look random.
@@ -73,7 +73,7 @@ pub(crate) trait Machine {
     fn load(message: &Self::Message) -> u64;
 }
 
-impl Machine for Epochs {
+impl<W: Predict> Machine for Epochs<W> {
     type Message = Message;
 
     fn begin(&mut self, out: &mut Asked<Message>) {
@@ -101,7 +101,7 @@ impl Machine for Epochs {
     }
 }
 
-impl Machine for Baseline {
+impl<W: Predict> Machine for Baseline<W> {
     type Message = Call;
 
     fn begin(&mut self, out: &mut Asked<Call>) {

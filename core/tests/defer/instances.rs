@@ -5,30 +5,40 @@ use super::driver::Random;
 use std::mem;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Account, Actions, Conditions, Deferred, Notice, Refusal};
+use tautline_core::defer::{
+    Account, Actions, Conditions, Deferred, Geometry, Move, Notice, Refusal,
+};
+use tautline_core::taper::{Estimate, Instance, Policy, Summary, Taper};
+
+const GEOMETRIES: [Geometry; 2] = [Geometry::Contiguous, Geometry::Free];
 
 /// A loop at all ranks, which is executed again and again. Chunks end, and messages arrive, in any order.
 struct World {
+    n: u64,
     ranks: Vec<Deferred>,
     /// Messages under way: from, to, the message.
     mail: Vec<(Rank, Rank, Notice)>,
-    /// Ranks with a block to execute.
-    busy: Vec<Rank>,
+    /// Ranks with a chunk to execute.
+    busy: Vec<(Rank, Vec<u64>)>,
     /// By instance, the iterations executed.
     executed: Vec<Vec<bool>>,
     /// Iterations sent.
     moved: u64,
     /// Messages sent.
     sent: u64,
+    /// By rank, the chunks executed, and the accounts sent.
+    chunks: Vec<u64>,
+    reports: Vec<u64>,
     random: Random,
 }
 
 struct Step<'a> {
     here: Rank,
     mail: &'a mut Vec<(Rank, Rank, Notice)>,
-    busy: &'a mut Vec<Rank>,
+    busy: &'a mut Vec<(Rank, Vec<u64>)>,
     moved: &'a mut u64,
     sent: &'a mut u64,
+    reports: &'a mut [u64],
 }
 
 impl Actions<Notice> for Step<'_> {
@@ -37,11 +47,13 @@ impl Actions<Notice> for Step<'_> {
             *self.moved += part.end - part.start;
         }
         *self.sent += 1;
+        self.reports[self.here.index()] += u64::from(matches!(notice, Notice::Accounts(..)));
         self.mail.push((self.here, to, notice));
     }
 
-    fn run(&mut self, _: Vec<Range<u64>>) {
-        self.busy.push(self.here);
+    fn run(&mut self, chunk: Vec<Range<u64>>) {
+        let chunk = chunk.into_iter().flatten().collect();
+        self.busy.push((self.here, chunk));
     }
 
     fn end(&mut self) {
@@ -53,12 +65,15 @@ impl World {
     fn new(n: u64, p: u32, conditions: Conditions) -> Self {
         let machine = |rank| Deferred::new(Rank(rank), n, p, conditions);
         let mut world = Self {
+            n,
             ranks: (0..p).map(machine).collect(),
             mail: Vec::new(),
             busy: Vec::new(),
             executed: Vec::new(),
             moved: 0,
             sent: 0,
+            chunks: vec![0; p as usize],
+            reports: vec![0; p as usize],
             random: Random(9),
         };
         for rank in (0..p).map(Rank) {
@@ -74,36 +89,36 @@ impl World {
             busy: &mut self.busy,
             moved: &mut self.moved,
             sent: &mut self.sent,
+            reports: &mut self.reports,
         };
         step(&mut self.ranks[here.index()], &mut actions);
     }
 
-    /// Executes a block in the next instance of its rank.
+    /// Executes a chunk.
     fn execute(&mut self, at: usize, cost: &dyn Fn(u64, u64) -> u64) {
-        let here = self.busy.swap_remove(at);
-        let (block, instance) = (
-            self.ranks[here.index()].block(),
-            self.ranks[here.index()].instance(),
-        );
-        let n = self.ranks.last().map_or(0, |last| last.block().end);
+        let (here, iterations) = self.busy.swap_remove(at);
+        self.chunks[here.index()] += 1;
+        let instance = self.ranks[here.index()].instance();
+        let n = self.n;
         let number = instance as usize;
         if self.executed.len() <= number {
             self.executed.resize(number + 1, Vec::new());
         }
         let executed = &mut self.executed[number];
         executed.resize(executed.len().max(n as usize), false);
-        for iteration in block.clone() {
+        for &iteration in &iterations {
             let done = mem::replace(&mut executed[iteration as usize], true);
             assert!(!done, "{iteration} twice in instance {instance}");
         }
-        let times: Vec<u64> = block.map(|iteration| cost(instance, iteration)).collect();
+        let cost = |&iteration: &u64| cost(instance, iteration);
+        let times: Vec<u64> = iterations.iter().map(cost).collect();
         self.step(here, |machine, step| machine.free(&times, step));
     }
 
     /// Ends instances until all ranks have reached `instance`. Of messages with data only one in `slow` is delivered when drawn.
     fn run_until(&mut self, instance: u64, slow: u64, cost: &dyn Fn(u64, u64) -> u64) {
         while self.ranks.iter().any(|rank| rank.instance() < instance) {
-            let ready = |rank: &Rank| self.ranks[rank.index()].instance() < instance;
+            let ready = |(rank, _): &(Rank, Vec<u64>)| self.ranks[rank.index()].instance() < instance;
             let busy = self.busy.iter().position(ready);
             let draw = |random: &mut Random, len: usize| random.below(len as u64) as usize;
             if let Some(at) = busy.filter(|_| self.mail.is_empty() || self.random.below(2) == 0) {
@@ -126,7 +141,7 @@ impl World {
 
     /// Returns the efficiency of the present division at these costs.
     fn efficiency(&self, cost: impl Fn(u64) -> u64) -> f64 {
-        let work = |rank: &Deferred| rank.block().map(&cost).sum::<u64>();
+        let work = |rank: &Deferred| rank.parts().iter().cloned().flatten().map(&cost).sum::<u64>();
         let works: Vec<u64> = self.ranks.iter().map(work).collect();
         let most = *works.iter().max().expect("there are ranks");
         works.iter().sum::<u64>() as f64 / (most as f64 * works.len() as f64)
@@ -160,6 +175,8 @@ fn each_iteration_has_one_executor_in_each_instance() {
         let conditions = Conditions {
             coherence: 0,
             capacity: 1 + random.below(20),
+            geometry: GEOMETRIES[seed as usize % 2],
+            pace: (seed % 4 > 1).then(Taper::default),
             ..Conditions::default()
         };
         let mut world = World::new(n, p as u32, conditions);
@@ -173,6 +190,44 @@ fn each_iteration_has_one_executor_in_each_instance() {
         moved += world.moved;
     }
     assert!(moved > 2_000, "{moved} iterations moved");
+}
+
+#[test]
+fn a_rank_reports_once_for_each_chunk_of_its_taper_sequence() {
+    let (p, taper) = (4, Taper::default());
+    let conditions = Conditions {
+        pace: Some(taper),
+        // Nothing moves.
+        threshold: 1000,
+        ..Conditions::default()
+    };
+    let n = 64 * u64::from(p);
+    let cost = |_: u64, iteration: u64| 100 + iteration % 7 * 40;
+    let mut world = World::new(n, p, conditions);
+    // Before there are times, σ/μ is assumed; then it is that of the instance before.
+    let mut estimate = Estimate::START;
+    let mut reports = [0; 2];
+    for instance in 1..=3 {
+        let before = world.chunks.clone();
+        world.run_until(instance, 1, &cost);
+        for rank in 0..p {
+            let (mut left, mut expected) = (n / u64::from(p), 0);
+            while left > 0 {
+                let all = left * u64::from(p);
+                left -= Policy::Taper(taper).chunk(all, estimate, &Instance::new(n, p)).min(left);
+                expected += 1;
+            }
+            let at = rank as usize;
+            assert_eq!(world.chunks[at] - before[at], expected, "{instance} of {rank}");
+            // A leaf of the tree sends each to its parent.
+            reports[usize::from(rank == 3)] += expected;
+        }
+        let mut times = Summary::NONE;
+        (0..n / u64::from(p)).for_each(|iteration| times.record(cost(0, iteration)));
+        estimate = times.estimate();
+        assert_eq!(world.reports[3], reports[1], "reports of rank 3");
+    }
+    assert!(reports[1] > 3 * 4, "{reports:?}");
 }
 
 #[test]
@@ -202,24 +257,65 @@ fn a_hot_spot_is_divided() {
     }
 }
 
+/// The mean efficiency of the instances after the 20th, while the centre moves by `drift` of the loop in each.
+fn drifting(p: u32, drift: f64, geometry: Geometry) -> f64 {
+    let n = 48 * u64::from(p);
+    let cost = |instance: u64| hot_spot(n, 0.3 + drift * instance as f64);
+    let conditions = Conditions {
+        geometry,
+        ..Conditions::default()
+    };
+    let mut world = World::new(n, p, conditions);
+    let mut sum = 0.0;
+    for instance in 1..=40 {
+        world.run_until(instance, 1, &|at, iteration| cost(at)(iteration));
+        if instance > 20 {
+            sum += world.efficiency(cost(instance));
+        }
+    }
+    sum / 20.0
+}
+
 #[test]
 fn a_hot_spot_that_drifts_is_followed() {
     for p in [64, 512] {
-        let n = 48 * u64::from(p);
-        let cost = |instance: u64| hot_spot(n, 0.3 + 0.001 * instance as f64);
-        let mut world = World::new(n, p, Conditions::default());
-        let mut sum = 0.0;
-        for instance in 1..=40 {
-            world.run_until(instance, 1, &|at, iteration| cost(at)(iteration));
-            sum += if instance > 20 {
-                world.efficiency(cost(instance))
-            } else {
-                0.0
-            };
+        for (drift, geometry) in [(0.001, Geometry::Contiguous), (0.01, Geometry::Free)] {
+            let steady = drifting(p, drift, geometry);
+            println!("hot spot that drifts by {drift} on {p} ranks, {geometry:?}: {steady:.3}");
+            assert!(steady >= 0.75, "{steady} on {p} by {drift}");
         }
-        println!("drifting hot spot on {p} ranks: {:.3}", sum / 20.0);
-        assert!(sum / 20.0 >= 0.75, "{} on {p}", sum / 20.0);
     }
+}
+
+/// **Not met**: split points follow a drift of a hundredth of the loop an instance too late. A plan is two instances old when it takes
+/// effect; a division into equal work of that age has 0.65, one of the instance before 0.80, which is what the source's model has.
+#[test]
+fn a_fast_drift_is_too_fast_for_split_points() {
+    let steady = drifting(512, 0.01, Geometry::Contiguous);
+    println!("hot spot that drifts by 0.01 on 512 ranks, Contiguous: {steady:.3}");
+    assert!((0.5..0.75).contains(&steady), "{steady}");
+}
+
+#[test]
+fn scattered_iterations_are_divided_where_they_may_be_anywhere() {
+    let (p, n) = (512, 48 * 512);
+    let mut random = Random(3);
+    random.below(7);
+    let heavy: Vec<bool> = (0..n).map(|_| random.below(10) == 0).collect();
+    let cost = |iteration: u64| if heavy[iteration as usize] { 6000 } else { 440 };
+    let conditions = Conditions {
+        geometry: Geometry::Free,
+        ..Conditions::default()
+    };
+    let mut world = World::new(n, p, conditions);
+    let before = world.efficiency(cost);
+    world.run_until(10, 1, &|_, iteration| cost(iteration));
+    let (steady, moved) = (world.efficiency(cost), world.moved);
+    world.run_until(20, 1, &|_, iteration| cost(iteration));
+    let share = (world.moved - moved) as f64 / 10.0 / n as f64;
+    println!("scattered: {before:.3} → {steady:.3}, then {share:.4} of them move an instance");
+    assert!(before < 0.6 && steady >= 0.95, "{before}, {steady}");
+    assert!(world.efficiency(cost) >= 0.95 && share < 0.01, "{share}");
 }
 
 #[test]
@@ -285,10 +381,11 @@ fn garbled_notices_are_refused() {
         plan,
     };
     let account = |sections: usize, same| Account {
-        sections: vec![1; sections],
+        sections: vec![(1, 1); sections],
         same,
         all: 5,
-        is_ready: true,
+        left: 0,
+        ready: 0,
     };
     let accounts = |instance, sections, same| {
         let all = vec![account(sections, same)];
@@ -323,7 +420,19 @@ fn garbled_notices_are_refused() {
     refuse(&machine, 2, next(1, false, None), Refusal::Path);
     refuse(&machine, 0, next(2, false, None), Refusal::Range);
     refuse(&machine, 0, next(1, true, None), Refusal::Unasked);
-    for plan in [vec![], vec![0, 10, 20, 30, 41], vec![0, 20, 10, 30, 40]] {
-        refuse(&machine, 0, next(1, false, Some(plan)), Refusal::Range);
+    let names = |rank| Refusal::Names(Rank(rank));
+    for (from, to, part, why) in [
+        (1, 1, 10..11, names(1)),
+        (4, 1, 10..11, names(4)),
+        (1, 4, 10..11, names(4)),
+        (0, 3, 0..1, names(0)),
+        (1, 0, 10..10, Refusal::Range),
+        (0, 1, 40..41, Refusal::Range),
+        (1, 0, 9..11, Refusal::Iterations),
+        (2, 1, 10..11, Refusal::Iterations),
+    ] {
+        let (from, to) = (Rank(from), Rank(to));
+        let plan = vec![Move { from, to, part }];
+        refuse(&machine, 0, next(1, false, Some(plan)), why);
     }
 }

@@ -40,6 +40,22 @@ thread_local! {
 }
 
 thread_local! {
+    /// What the calling thread has spent, in nanoseconds, and how often it has read the clock.
+    static SPENT: Cell<u64> = const { Cell::new(0) };
+    static READS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Advances the calling thread's clock, on a crew of [`Crew::spending`].
+pub(crate) fn spend(ns: u64) {
+    SPENT.set(SPENT.get() + ns);
+}
+
+/// Returns how often the calling thread has read the clock.
+pub(crate) fn reads() -> u64 {
+    READS.get()
+}
+
+thread_local! {
     static ON_RELAX: RefCell<Option<OnRelax>> = const { RefCell::new(None) };
 }
 
@@ -87,7 +103,7 @@ fn may_fail_at(fault: Fault) {
 pub(crate) struct Crew {
     permits: Box<[Permit]>,
     origin: Instant,
-    /// Nanoseconds of a tick.
+    /// Nanoseconds of a tick; 0 if each thread has a clock that shows what it has [spent](spend).
     tick: u32,
 }
 
@@ -105,6 +121,11 @@ impl Crew {
         }
     }
 
+    /// As [`new`](Self::new), with clocks that only [`spend`] advances. Idle workers do not park.
+    pub(crate) fn spending(workers: usize) -> Self {
+        Self::ticking(workers, 0)
+    }
+
     /// Returns whether the worker is parked, without a permit that would end that.
     pub(crate) fn is_parked(&self, worker: WorkerId) -> bool {
         let Permit { given, parked, .. } = &self.permits[worker.index()];
@@ -113,35 +134,16 @@ impl Crew {
     }
 }
 
-thread_local! {
-    /// How often this thread has read a clock.
-    static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
-    /// The nanoseconds that the clocks of this thread show, if it has a time of its own.
-    static OWN_TIME: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-/// Advances the clocks of this thread, which have a time of their own from then on.
-#[allow(dead_code, reason = "for the tests of loops")]
-pub(crate) fn advance(ns: u64) {
-    OWN_TIME.set(Some(OWN_TIME.get().unwrap_or(0) + ns));
-}
-
-/// Returns how often the calling thread has read a clock.
-#[allow(dead_code, reason = "for the tests of loops")]
-pub(crate) fn clock_reads() -> u64 {
-    CLOCK_READS.get()
-}
-
 impl Clock for Crew {
     fn now(&self) -> u64 {
-        CLOCK_READS.set(CLOCK_READS.get() + 1);
         may_fail_at(Fault::Clock);
-        let elapsed = || self.origin.elapsed().as_nanos() as u64;
-        OWN_TIME.get().unwrap_or_else(elapsed) / u64::from(self.tick)
+        READS.set(READS.get() + 1);
+        let elapsed = self.origin.elapsed().as_nanos() as u64;
+        elapsed.checked_div(self.tick.into()).unwrap_or(SPENT.get())
     }
 
     fn ticks_per_second(&self) -> f64 {
-        1e9 / f64::from(self.tick)
+        1e9 / f64::from(self.tick.max(1))
     }
 }
 
@@ -247,7 +249,12 @@ pub(crate) fn attend(pool: &Pool<Crew>, worker: u32) {
 
 /// Calls `body` with a pool in which the seats from 1 on are held.
 pub(crate) fn within<R>(workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
-    let pool = &Pool::new(Crew::new(workers), workers);
+    within_crew(Crew::new(workers), workers, body)
+}
+
+/// As [`within`], with this crew.
+pub(crate) fn within_crew<R>(crew: Crew, workers: usize, body: impl FnOnce(&Pool<Crew>) -> R) -> R {
+    let pool = &Pool::new(crew, workers);
     thread::scope(|threads| {
         let _closing = Closing(pool);
         for worker in 1..workers {

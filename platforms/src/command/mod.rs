@@ -1,7 +1,7 @@
 //! The command: one file or folder a subcommand; `app` has what the applications share.
 //!
 //! Results go to stdout, diagnostics to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
-//! request that cannot be carried out, 101 for a panic, 130 for an interrupt. A run that ends early by
+//! request that cannot be carried out, 3 for a result that cannot be written, 101 for a panic, 130 for an interrupt. A run that ends early by
 //! its own finding or at its deadline does what was requested: 0, and the result is marked as partial.
 
 mod app;
@@ -39,7 +39,8 @@ EXAMPLES:
   tautline bench barrier             what barriers cost on it
   tautline loops exponential         how evenly chunk policies divide a loop
 
-EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 101 panic, 130 interrupted.
+EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 3 unwritten result, 101 panic,
+130 interrupted (also by SIGTERM and SIGHUP).
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.";
 
 /// Every application, on threads and in virtual time.
@@ -87,8 +88,10 @@ enum Command {
 enum Failure {
     /// The request cannot be carried out.
     Usage(String),
-    /// An answer is wrong, or could not be delivered.
+    /// An answer is wrong, or there is none.
     Check(String),
+    /// An answer could not be written.
+    Undelivered(String),
     /// The user interrupted the run. The partial result has been printed.
     Interrupted,
 }
@@ -139,6 +142,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(line)) => complain(&line, 2),
         Err(Failure::Check(line)) => complain(&line, 1),
+        Err(Failure::Undelivered(line)) => complain(&line, 3),
         Err(Failure::Interrupted) => ExitCode::from(130),
     }
 }
@@ -166,9 +170,9 @@ fn complain(line: &str, code: u8) -> ExitCode {
 fn deliver(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Check(format!("cannot write the result: {error}")))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Undelivered(
+            format!("cannot write the result: {error}"),
+        )),
         _ => Ok(()),
     }
 }

@@ -39,10 +39,10 @@
 //! jitter_percent = 20
 //! ordered = true       # no message overtakes another of the same two processes; false unless given
 //!
-//! [ranks]              # processes; without this section all places share one, and nothing is encoded
-//! places = 1           # of one process
+//! [ranks]              # processes; without this section nothing is encoded
+//! places = 1           # of one process; without this key all share one, unless `--rank-places` splits them
 //! message_ns = 300     # of each message, on either side
-//! encode_mb_per_s = 2000 # unlimited unless given
+//! encode_mb_per_s = 2000 # of its bytes; unlimited unless given
 //! decode_mb_per_s = 1000
 //! worker = true        # a thread for that alone encodes and decodes; false unless given
 //! ```

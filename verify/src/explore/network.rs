@@ -194,6 +194,11 @@ impl<A: Actors> Network<A> {
         self
     }
 
+    /// Returns the actors, with what they have recorded.
+    pub fn actors(&self) -> &A {
+        &self.actors
+    }
+
     fn mail_at(&self) -> usize {
         SITES + self.actors.places() as usize
     }

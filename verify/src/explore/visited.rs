@@ -38,7 +38,7 @@ impl Visited {
         if (self.len() + 1) * 2 > self.table.len() {
             self.grow();
         }
-        let slot = self.slot(state)?;
+        let slot = self.slot(state).ok()?;
         let number = u32::try_from(self.len()).expect("fewer than 2^32 states");
         self.table[slot] = number + 1;
         self.words.extend_from_slice(state);
@@ -47,14 +47,19 @@ impl Visited {
         Some(number)
     }
 
-    /// Where `state` belongs; `None` if it is there already.
-    fn slot(&self, state: &[u32]) -> Option<usize> {
+    /// The number of `state`, if it is there.
+    pub(super) fn find(&self, state: &[u32]) -> Option<u32> {
+        self.slot(state).err()
+    }
+
+    /// Where `state` belongs, or its number if it is there already.
+    fn slot(&self, state: &[u32]) -> Result<usize, u32> {
         let mask = self.table.len() - 1;
         let mut slot = hash(state) as usize & mask;
         loop {
             match self.table[slot] {
-                0 => return Some(slot),
-                taken if self.get(taken - 1) == state => return None,
+                0 => return Ok(slot),
+                taken if self.get(taken - 1) == state => return Err(taken - 1),
                 _ => slot = (slot + 1) & mask,
             }
         }

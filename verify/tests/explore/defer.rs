@@ -2,14 +2,20 @@
 //!
 //! | fact | where |
 //! |---|---|
-//! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once` |
-//! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of every configuration |
+//! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once`, `baselines_of_neighbours_begin_each_iteration_once`, `baselines_of_a_tree_begin_each_iteration_once`, `baselines_of_halving_begin_each_iteration_once` |
+//! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of `epochs_begin_each_iteration_once` |
+//! | Lucco, acceptance facts 30 and 31: a transfer takes effect once it is acknowledged, at one instance; until then the sender executes, and each instance executes each iteration once | `transfers_take_effect_at_one_instance`, `transfers_of_paced_ranks_take_effect_at_one_instance` |
+//! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is under way than the bandwidth permits | every state of the same |
+//!
+//! In every state, garbled messages are delivered too: those that are refused change nothing.
 
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
+use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
 use tautline_core::taper::{Policy, Taper};
 use tautline_verify::explore::{
-    Delivery::Multiset, EpochSlip, Flaw, Network, SelfScheduled, explore,
+    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw, Forecast,
+    Network, SelfScheduled, explore, explore_to_end,
 };
 
 /// The policies whose chunks differ for a few iterations.
@@ -20,6 +26,11 @@ fn policies() -> [Policy; 4] {
         Policy::Guided,
         Policy::Taper(Taper::default()),
     ]
+}
+
+/// No prediction, or times of which the first is as long as several others.
+fn forecasts(iterations: u64) -> [Vec<u64>; 2] {
+    [vec![], (0..iterations).map(|at| if at == 0 { 9 } else { 2 }).collect()]
 }
 
 #[test]
@@ -40,6 +51,30 @@ fn epochs_begin_each_iteration_once() {
                 ranks,
                 iterations,
                 policy,
+                forecast: Forecast::default(),
+                slip: None,
+            };
+            states += flawless(
+                &format!("{name} {policy:?}"),
+                &mut Network::new(system, Multiset),
+            );
+        }
+        report(&name, states, floor, began);
+    }
+}
+
+#[test]
+fn epochs_of_predicted_work_begin_each_iteration_once() {
+    for (ranks, iterations, floor) in [(2, 3, 1_320), (2, 5, 20_000), (3, 3, 39_000)] {
+        let began = Instant::now();
+        let name = format!("cached-epochs-p{ranks}-n{iterations}");
+        let mut states = 0;
+        for policy in policies() {
+            let system = SelfScheduled {
+                ranks,
+                iterations,
+                policy,
+                forecast: Forecast::new(&forecasts(iterations)[1]),
                 slip: None,
             };
             states += flawless(
@@ -63,8 +98,181 @@ fn slips_in_epochs_are_found() {
             ranks: 2,
             iterations: 5,
             policy: Policy::SelfScheduling,
+            forecast: Forecast::default(),
             slip: Some(slip),
         };
+        let explored = explore(&mut Network::new(system, Multiset), LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{slip:?}");
+    }
+}
+
+const TUNING: Tuning = Tuning { sync: 1, min: 0 };
+const COARSE: Tuning = Tuning { sync: 2, min: 1 };
+
+/// Ranks, iterations, the tuning, and the least number of states.
+type Size = (u32, u64, Tuning, usize);
+
+/// Loops of one rule, without and with predicted work. Ranks without iterations that request from each other in vain are not
+/// stuck; so an end must be reachable from every state.
+fn baselines(rule: Rule, sizes: &[Size]) {
+    let mut transfers = [0, 0];
+    for &(ranks, iterations, tuning, floor) in sizes {
+        let began = Instant::now();
+        let name = format!("{rule:?}-p{ranks}-n{iterations}-k{}", tuning.sync);
+        let mut states = 0;
+        for (times, transfers) in forecasts(iterations).iter().zip(&mut transfers) {
+            let system = Compared::new(ranks, iterations, rule, tuning, times);
+            let mut network = Network::new(system, Multiset);
+            let explored = explore_to_end(&mut network, LIMIT);
+            if let Some((flaw, story)) = explored.found {
+                panic!("{name} {times:?}: {flaw:?}\n{story}");
+            }
+            *transfers += network.actors().transfers();
+            states += explored.states;
+        }
+        report(&name, states, floor, began);
+    }
+    assert!(!transfers.contains(&0), "some histories move iterations: {transfers:?}");
+}
+
+#[test]
+fn baselines_of_neighbours_begin_each_iteration_once() {
+    let sizes = [
+        (1, 3, TUNING, 9),
+        (2, 0, TUNING, 12),
+        (2, 7, TUNING, 50_000),
+        (2, 8, COARSE, 1_500),
+        (3, 2, TUNING, 190),
+        (3, 6, TUNING, 211_000),
+    ];
+    baselines(Rule::Neighbours, &sizes);
+}
+
+#[test]
+fn baselines_of_a_tree_begin_each_iteration_once() {
+    let sizes = [
+        (1, 3, TUNING, 9),
+        (2, 0, TUNING, 12),
+        (2, 8, TUNING, 7_000),
+        (2, 12, COARSE, 600),
+        (3, 2, TUNING, 190),
+        (3, 9, TUNING, 144_000),
+    ];
+    baselines(Rule::Tree, &sizes);
+}
+
+#[test]
+fn baselines_of_halving_begin_each_iteration_once() {
+    let sizes = [
+        (1, 3, TUNING, 9),
+        (2, 0, TUNING, 12),
+        (2, 8, TUNING, 1_380),
+        (2, 9, COARSE, 1_120),
+        (3, 2, TUNING, 71_000),
+        (3, 3, TUNING, 168_000),
+    ];
+    baselines(Rule::Halving, &sizes);
+}
+
+#[test]
+fn slips_in_baselines_are_found() {
+    for (rule, slip, flaw) in [
+        (Rule::Neighbours, ComparedSlip::KeepWhatIsSent, Flaw::Count),
+        (Rule::Neighbours, ComparedSlip::DropWhatArrives, Flaw::Stuck),
+        (Rule::Tree, ComparedSlip::EndWithFirst, Flaw::Refused),
+        (Rule::Tree, ComparedSlip::ReportNothing, Flaw::Stuck),
+        (Rule::Halving, ComparedSlip::KeepWhatIsSent, Flaw::Count),
+        (Rule::Halving, ComparedSlip::DropWhatArrives, Flaw::Endless),
+        (Rule::Halving, ComparedSlip::ReportNothing, Flaw::Endless),
+        (Rule::Halving, ComparedSlip::EndWithFirst, Flaw::Early),
+    ] {
+        let system = Compared::new(2, 8, rule, TUNING, &[]).with_slip(slip);
+        let explored = explore_to_end(&mut Network::new(system, Multiset), LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{rule:?} {slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{rule:?} {slip:?}");
+    }
+}
+
+/// Every plan counts, whatever was before.
+fn eager(geometry: Geometry, capacity: u64) -> Conditions {
+    Conditions {
+        coherence: 0,
+        capacity,
+        geometry,
+        ..Conditions::default()
+    }
+}
+
+#[test]
+fn transfers_take_effect_at_one_instance() {
+    let mut all = Effects::default();
+    // Transfers take effect at the instances whose bits are given.
+    for (ranks, iterations, instances, capacity, effective, floors) in [
+        (1, 3, 3, 1, 0, [8, 8]),
+        (2, 1, 3, 1, 0, [66, 66]),
+        (2, 6, 4, 8, 0b11100, [3_700, 7_200]),
+        (2, 8, 4, 1, 0b11100, [3_000, 740]),
+        (3, 6, 3, 2, 0b1100, [40_000, 79_000]),
+        (4, 8, 2, 8, 0b100, [41_000, 45_000]),
+    ] {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+            let name = format!("deferred-{geometry:?}-p{ranks}-n{iterations}-c{capacity}");
+            let system = Deferring::new(ranks, iterations, instances, eager(geometry, capacity));
+            let effects = deferred(&name, system, floor);
+            assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+            all.late += effects.late;
+            all.chained += effects.chained;
+        }
+    }
+    // Transfers that span instances, and plans announced with the effect of the one before.
+    assert!(all.late > 0 && all.chained > 0, "{all:?}");
+}
+
+/// Ranks report after each chunk, and plans are made in the course of an instance.
+#[test]
+fn transfers_of_paced_ranks_take_effect_at_one_instance() {
+    for (ranks, iterations, instances, effective, floors) in [
+        (1, 3, 3, 0, [8, 8]),
+        (2, 4, 3, 0b1100, [1, 1]),
+        (2, 6, 2, 0b100, [1, 1]),
+        (3, 3, 2, 0, [1, 1]),
+    ] {
+        for (geometry, floor) in [Geometry::Contiguous, Geometry::Free].into_iter().zip(floors) {
+            let conditions = Conditions {
+                pace: Some(Taper::default()),
+                ..eager(geometry, 8)
+            };
+            let name = format!("paced-{geometry:?}-p{ranks}-n{iterations}");
+            let system = Deferring::new(ranks, iterations, instances, conditions);
+            let effects = deferred(&name, system.varying(1), floor);
+            println!("{name}: {effects:?}");
+            assert_eq!(effects.instances, effective, "{name}: {effects:?}");
+            assert_eq!(effects.early > 0, effective != 0, "{name}: {effects:?}");
+        }
+    }
+}
+
+/// Explores a loop; returns what has occurred.
+fn deferred(name: &str, system: Deferring, floor: usize) -> Effects {
+    let began = Instant::now();
+    let mut network = Network::new(system, Multiset);
+    let states = flawless(name, &mut network);
+    report(name, states, floor, began);
+    network.actors().effects()
+}
+
+#[test]
+fn slips_in_deferred_loops_are_found() {
+    for (slip, flaw) in [
+        (DeferSlip::DropWhatArrives, Flaw::Late),
+        (DeferSlip::ExecuteWhatArrives, Flaw::Count),
+        (DeferSlip::AcknowledgeEarly, Flaw::Early),
+        (DeferSlip::ReportNothing, Flaw::Stuck),
+    ] {
+        let system = Deferring::new(2, 6, 4, eager(Geometry::Contiguous, 8)).with_slip(slip);
         let explored = explore(&mut Network::new(system, Multiset), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{slip:?}: {found:?}\n{story}");

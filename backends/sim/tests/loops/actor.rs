@@ -1,7 +1,7 @@
 //! Machines of `defer` as actors: a chunk takes as long as its iterations, iterations that are sent take time each.
 
 use std::ops::Range;
-use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick};
+use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict};
 use tautline_core::taper::Summary;
 use tautline_core::{PlaceId, Rank};
 use tautline_sim::Cluster;
@@ -52,7 +52,7 @@ fn len(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-impl Part for Epochs {
+impl<W: Predict> Part for Epochs<W> {
     type Sent = Message;
 
     fn begin(&mut self, out: &mut Required<Message>) {
@@ -77,7 +77,7 @@ impl Part for Epochs {
     }
 }
 
-impl Part for Baseline {
+impl<W: Predict> Part for Baseline<W> {
     type Sent = Call;
 
     fn begin(&mut self, out: &mut Required<Call>) {
@@ -159,7 +159,10 @@ pub(crate) struct Member<'a, P: Part> {
     has_begun: bool,
     /// The times of the chunk being executed.
     running: Option<Vec<u64>>,
-    /// By instance, when the last chunk ended.
+    /// The iterations executed in the last instance.
+    executed: Vec<u64>,
+    /// By instance, when the first chunk began, and the last one ended.
+    began: Vec<u64>,
     ended: Vec<u64>,
 }
 
@@ -194,7 +197,11 @@ impl<P: Part> Actor for Member<'_, P> {
         let Some(chunk) = self.required.chunk.take() else {
             return Turn::Parked;
         };
-        let chunk = chunk.into_iter().flatten();
+        let began = &mut self.began[self.part.instance() as usize];
+        *began = here.world().now().min(*began);
+        let chunk: Vec<u64> = chunk.into_iter().flatten().collect();
+        self.executed.extend(&chunk);
+        let chunk = chunk.into_iter();
         let times: Vec<u64> = chunk.map(|at| now[at as usize]).collect();
         let ns = self.costs.chunk_ns + times.iter().sum::<u64>();
         self.running = Some(times);
@@ -208,13 +215,21 @@ impl<P: Part> Actor for Member<'_, P> {
     }
 }
 
-/// Runs the instances with these times; returns when each has ended.
+/// The time of an instance.
+pub(crate) struct Span {
+    /// When its last chunk ended.
+    pub(crate) ended: u64,
+    /// The longest time that a rank took: that of the instance if all ranks had begun it together.
+    pub(crate) took: u64,
+}
+
+/// Runs the instances with these times.
 pub(crate) fn run<P: Part>(
     parts: Vec<P>,
     times: &[Vec<u64>],
     costs: Costs,
     cluster: Cluster,
-) -> Vec<u64> {
+) -> (Vec<Span>, Vec<Vec<u64>>) {
     let p = parts.len() as u32;
     let world = World::new(cluster, p, 1, 1);
     let member = |(part, random)| Member {
@@ -226,8 +241,10 @@ pub(crate) fn run<P: Part>(
         },
         costs,
         times,
+        executed: Vec::new(),
         has_begun: false,
         running: None,
+        began: vec![u64::MAX; times.len()],
         ended: vec![0; times.len()],
     };
     let members = parts.into_iter().zip(0..).map(member).collect();
@@ -237,6 +254,11 @@ pub(crate) fn run<P: Part>(
     }
     engine.run(u64::MAX, || ());
     let members = engine.into_actors();
-    let last = |at: usize| members.iter().map(|m| m.ended[at]).max().unwrap_or(0);
-    (0..times.len()).map(last).collect()
+    let span = |at: usize| {
+        let ended = members.iter().map(|m| m.ended[at]).max().unwrap_or(0);
+        let took = members.iter().map(|m| m.ended[at].saturating_sub(m.began[at]));
+        Span { ended, took: took.max().unwrap_or(0) }
+    };
+    let spans = (0..times.len()).map(span).collect();
+    (spans, members.into_iter().map(|m| m.executed).collect())
 }

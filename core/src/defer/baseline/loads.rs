@@ -1,6 +1,7 @@
 //! The loads of a subtree, as GL1 compares them.
 
 use crate::id::Rank;
+use crate::taper::is_admitted;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -35,14 +36,20 @@ impl Loads {
         }
     }
 
-    /// Returns an exchange of half the disparity, if it exceeds twice `min` between two ranks that have reported.
-    pub(super) fn exchange(&mut self, min: u64) -> Option<Exchange> {
+    /// Returns an exchange of half the disparity, if it exceeds twice `min` between two ranks that have reported; of predicted
+    /// work, if it also is worthwhile by what is left in the subtree.
+    pub(super) fn exchange(&mut self, min: u64, is_predicted: bool) -> Option<Exchange> {
         let known = |at: &usize| self.left[*at].0 > 0;
         let ranks = || (0..self.left.len()).filter(known);
         let most = ranks().max_by_key(|at| self.left[*at].1)?;
         let least = ranks().min_by_key(|at| self.left[*at].1)?;
         let amount = (self.left[most].1 - self.left[least].1) / 2;
         if amount == 0 || amount <= min {
+            return None;
+        }
+        let left = ranks().fold(0, |sum: u64, at| sum.saturating_add(self.left[at].1));
+        let p = ranks().count() as u32;
+        if is_predicted && !is_admitted(amount, left, p) {
             return None;
         }
         self.left[most].1 -= amount;

@@ -14,10 +14,12 @@
 mod loads;
 mod tally;
 
-use super::{Actions, Refusal, Refused, Stock};
+use super::phase::Phase;
+use super::predict::scale;
+use super::{Actions, Count, Predict, Refusal, Refused, Stock};
 use crate::collective::Branch;
 use crate::id::Rank;
-use crate::taper::blocked;
+use crate::taper::{blocked, is_admitted};
 use alloc::vec::Vec;
 use core::ops::Range;
 use loads::Loads;
@@ -47,13 +49,13 @@ pub struct Tuning {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Call {
-    /// The number of iterations that a neighbour has begun.
+    /// The number of iterations that a neighbour has begun; of predicted work, all but what is left there.
     Begun(u64),
     /// The same number, as the answer of a neighbour that is ahead.
     Ahead(u64),
-    /// A rank, the number of its report, and the iterations left there; for the parent.
+    /// A rank, the number of its report, and the iterations or the work left there; for the parent.
     Left(Rank, u64, u64),
-    /// An exchange that a node above orders: the receiver, and how many iterations.
+    /// An exchange that a node above orders: the receiver, and how many iterations or how much work.
     Give(Rank, u64),
     /// A request for half of the iterations.
     Request,
@@ -73,21 +75,17 @@ pub trait Pick: Actions<Call> {
     fn pick(&mut self, n: u32) -> u32;
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Phase {
-    New,
-    Busy,
-    Waiting,
-    Ended,
-}
-
 /// One rank's part in a loop that is balanced by one of the [`Rule`]s.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Baseline {
+pub struct Baseline<W = Count> {
     rule: Rule,
     tuning: Tuning,
     n: u64,
     p: u32,
+    predict: W,
+    /// The work of all iterations, and of those that have begun here.
+    whole: u64,
+    spent: u64,
     phase: Phase,
     is_over: bool,
     stock: Stock,
@@ -105,12 +103,39 @@ impl Baseline {
     /// # Panics
     /// If `here` is not one of the ranks, or `n` exceeds `2^63`.
     pub fn new(here: Rank, n: u64, p: u32, rule: Rule, tuning: Tuning) -> Self {
+        Self::predicted(here, (n, p), rule, tuning, Count)
+    }
+}
+
+impl<W: Predict> Baseline<W> {
+    /// Creates the machine of the cached variant, which exchanges and compares predicted work: rank `here` in a loop of `n`
+    /// iterations on `p` ranks. The parameters of the tuning are in iterations of the mean work. All ranks give the same
+    /// prediction.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks, or `n` exceeds `2^63`.
+    pub fn predicted(
+        here: Rank,
+        (n, p): (u64, u32),
+        rule: Rule,
+        tuning: Tuning,
+        predict: W,
+    ) -> Self {
+        let whole = predict.work(0..n);
+        let scaled = |count| scale(count, whole, n);
+        let tuning = Tuning {
+            sync: scaled(tuning.sync),
+            min: scaled(tuning.min),
+        };
         let branch = Branch::new(here, p, 2);
         Self {
             rule,
             tuning,
             n,
             p,
+            whole,
+            predict,
+            spent: 0,
             phase: Phase::New,
             is_over: false,
             stock: Stock::new(blocked(here.0, n, p)),
@@ -131,8 +156,7 @@ impl Baseline {
     /// # Panics
     /// If it has begun before.
     pub fn begin(&mut self, out: &mut impl Pick) {
-        assert_eq!(self.phase, Phase::New, "a rank begins a loop once");
-        self.phase = Phase::Waiting;
+        self.phase.begin();
         self.go_on(out);
     }
 
@@ -141,8 +165,7 @@ impl Baseline {
     /// # Panics
     /// If no chunk is being executed.
     pub fn free(&mut self, out: &mut impl Pick) {
-        assert_eq!(self.phase, Phase::Busy, "a chunk must have begun");
-        self.phase = Phase::Waiting;
+        self.phase.free();
         self.compare(out);
         self.go_on(out);
     }
@@ -156,23 +179,23 @@ impl Baseline {
             .map_err(|why| Refused { from, why })?;
         match call {
             Call::Begun(theirs) => {
-                let mine = self.tally.own();
+                let mine = self.done();
                 if mine > self.limit(theirs) {
                     out.send(from, Call::Ahead(mine));
-                } else if theirs > self.limit(mine) {
-                    self.give(from, self.stock.len() / 2, out);
+                } else {
+                    self.compare_with(from, theirs, out);
                 }
             }
-            Call::Ahead(theirs) => {
-                if theirs > self.limit(self.tally.own()) {
-                    self.give(from, self.stock.len() / 2, out);
-                }
-            }
+            Call::Ahead(theirs) => self.compare_with(from, theirs, out),
             Call::Left(rank, number, left) => self.report(rank, number, left, out),
             Call::Give(receiver, amount) => self.give(receiver, amount, out),
             Call::Request => {
-                let half = self.stock.len().div_ceil(2);
-                out.send(from, Call::Answer(self.stock.take_back(half)));
+                let half = self.stock.work(&self.predict).div_ceil(2);
+                let parts = match self.admits(half) {
+                    true => self.take(half),
+                    false => Vec::new(),
+                };
+                out.send(from, Call::Answer(parts));
             }
             Call::Answer(parts) => {
                 self.asked = None;
@@ -189,9 +212,46 @@ impl Baseline {
         Ok(())
     }
 
-    /// Returns the number of iterations from which on a rank is ahead of one that has begun `begun`.
-    fn limit(&self, begun: u64) -> u64 {
-        begun.saturating_add(self.tuning.min.saturating_mul(2))
+    /// Returns what neighbours compare: the iterations begun; of predicted work, what is not left at this rank.
+    fn done(&self) -> u64 {
+        match self.predict.estimate() {
+            None => self.tally.own(),
+            Some(_) => self.whole.saturating_sub(self.stock.work(&self.predict)),
+        }
+    }
+
+    /// Returns the number from which on a rank is ahead of one that has done `done`.
+    fn limit(&self, done: u64) -> u64 {
+        done.saturating_add(self.tuning.min.saturating_mul(2))
+    }
+
+    /// Gives a half to a neighbour that is ahead: of the iterations, or of the difference in predicted work.
+    fn compare_with(&mut self, neighbour: Rank, theirs: u64, out: &mut impl Pick) {
+        let mine = self.done();
+        if theirs <= self.limit(mine) {
+            return;
+        }
+        let half = match self.predict.estimate() {
+            None => self.stock.len() / 2,
+            Some(_) => (theirs - mine) / 2,
+        };
+        if self.admits(half) {
+            self.give(neighbour, half, out);
+        }
+    }
+
+    /// Returns whether a transfer is worthwhile, where work is predicted. This rank has executed without a pause since the loop
+    /// began, so the others have done about as much: that is the estimate of what remains.
+    fn admits(&self, work: u64) -> bool {
+        let done = self.spent.saturating_mul(u64::from(self.p));
+        let remaining = self.whole.saturating_sub(done);
+        self.predict.estimate().is_none() || is_admitted(work, remaining, self.p)
+    }
+
+    /// Takes iterations with about this work from the back.
+    fn take(&mut self, work: u64) -> Vec<Range<u64>> {
+        let count = self.stock.fit_back(work, &self.predict);
+        self.stock.take_back(count)
     }
 
     fn receive(&mut self, parts: Vec<Range<u64>>, out: &mut impl Pick) {
@@ -202,7 +262,7 @@ impl Baseline {
     }
 
     fn give(&mut self, receiver: Rank, amount: u64, out: &mut impl Pick) {
-        let parts = self.stock.take_back(amount);
+        let parts = self.take(amount);
         if !parts.is_empty() {
             out.send(receiver, Call::Data(parts));
         }
@@ -217,14 +277,15 @@ impl Baseline {
         match self.rule {
             Rule::Neighbours => {
                 let p = self.p;
-                let begun = self.tally.own();
+                let done = self.done();
                 for to in (0..32).map(|bit| here.0 ^ 1 << bit).filter(|to| *to < p) {
-                    out.send(Rank(to), Call::Begun(begun));
+                    out.send(Rank(to), Call::Begun(done));
                 }
             }
             Rule::Tree => {
                 self.reports += 1;
-                self.report(here, self.reports, self.stock.len(), out);
+                let left = self.stock.work(&self.predict);
+                self.report(here, self.reports, left, out);
             }
             Rule::Halving => {}
         }
@@ -236,7 +297,8 @@ impl Baseline {
         if let Some(parent) = self.tally.branch().parent() {
             out.send(parent, Call::Left(rank, number, left));
         }
-        let Some(exchange) = self.loads.exchange(self.tuning.min) else {
+        let is_predicted = self.predict.estimate().is_some();
+        let Some(exchange) = self.loads.exchange(self.tuning.min, is_predicted) else {
             return;
         };
         if exchange.donor == self.tally.branch().here() {
@@ -253,11 +315,13 @@ impl Baseline {
             self.phase = Phase::Ended;
             return out.end();
         }
-        let chunk = self.stock.take_front(self.tuning.sync.max(1));
-        if !chunk.is_empty() {
+        if !self.stock.is_empty() {
             self.phase = Phase::Busy;
-            self.tally
-                .begin(chunk.iter().map(|part| part.end - part.start).sum());
+            let fitting = self.stock.fit_front(self.tuning.sync, &self.predict);
+            let before = self.stock.work(&self.predict);
+            let chunk = self.stock.take_front(fitting.max(1));
+            self.spent = self.spent.saturating_add(before - self.stock.work(&self.predict));
+            self.tally.begin(fitting.max(1));
             return out.run(chunk);
         }
         self.add_up(out);
@@ -307,14 +371,14 @@ impl Baseline {
                 let is_neighbour = (from.0 ^ here.0).is_power_of_two();
                 let fits = self.rule == Rule::Neighbours && is_neighbour;
                 require(fits, Refusal::Path)?;
-                require(*begun <= self.n, Refusal::Count)
+                require(*begun <= self.whole, Refusal::Count)
             }
             Call::Left(rank, _, left) => {
                 let is_child = branch.children().any(|child| child == from);
                 require(self.rule == Rule::Tree && is_child, Refusal::Path)?;
                 let below = subtree(&Branch::new(from, self.p, 2));
                 require(below.contains(&rank.0), Refusal::Names(*rank))?;
-                require(*left <= self.n, Refusal::Range)
+                require(*left <= self.whole, Refusal::Range)
             }
             Call::Give(receiver, amount) => {
                 let above = subtree(&Branch::new(from, self.p, 2));
@@ -322,7 +386,7 @@ impl Baseline {
                 require(is_above, Refusal::Path)?;
                 let fits = above.contains(&receiver.0) && *receiver != here;
                 require(fits, Refusal::Names(*receiver))?;
-                require((1..=self.n).contains(amount), Refusal::Range)
+                require((1..=self.whole).contains(amount), Refusal::Range)
             }
             Call::Request => require(self.rule == Rule::Halving, Refusal::Path),
             Call::Answer(parts) => {

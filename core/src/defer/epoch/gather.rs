@@ -50,13 +50,13 @@ impl Gather {
         self.known.iter().zip(&self.passed)
     }
 
-    /// Checks reports about the ranks of `child`'s subtree.
+    /// Checks reports about the ranks of `child`'s subtree; no number exceeds that of the epoch, of the iterations, and the
+    /// work.
     pub(super) fn check(
         &self,
         tokens: &[(Rank, Progress)],
         child: &Range<u32>,
-        epoch: u64,
-        n: u64,
+        (epoch, n, whole): (u64, u64, u64),
     ) -> Result<(), Refusal> {
         let mut next = child.start;
         let mut started = self.started;
@@ -66,7 +66,7 @@ impl Gather {
             }
             next = rank.0 + 1;
             let known = &self.known[self.at(*rank)];
-            if progress.check(*rank, known, epoch, n)? {
+            if progress.check(*rank, known, (epoch, n, whole))? {
                 started += progress.started - known.started;
             }
             if started > n {

@@ -33,7 +33,7 @@ pub struct Progress {
     pub hungry: u64,
     /// The epoch of the rank.
     pub epoch: u64,
-    /// Iterations left at the rank.
+    /// Work left at the rank: iterations, unless another work is predicted.
     pub left: u64,
     /// The times of its iterations.
     pub times: Summary,
@@ -45,10 +45,9 @@ impl Progress {
         &self,
         rank: Rank,
         known: &Self,
-        epoch: u64,
-        n: u64,
+        (epoch, n, whole): (u64, u64, u64),
     ) -> Result<bool, Refusal> {
-        let counts = self.chunks <= self.started && self.started <= n && self.left <= n;
+        let counts = self.chunks <= self.started && self.started <= n && self.left <= whole;
         let epochs = self.epoch <= epoch && self.hungry <= self.epoch + 1;
         let grown = |a: &Self, b: &Self| {
             a.chunks <= b.chunks
@@ -71,7 +70,7 @@ impl Progress {
 pub struct Epoch {
     /// Its number.
     pub number: u64,
-    /// Iterations of a chunk.
+    /// The work of a chunk: iterations, unless another work is predicted.
     pub chunk: u64,
     /// The transfers of the subtree's ranks.
     pub orders: Vec<Order>,
@@ -85,6 +84,6 @@ pub struct Order {
     pub donor: Rank,
     /// The rank that receives.
     pub receiver: Rank,
-    /// Iterations; fewer if fewer are left.
+    /// The work, or iterations; less if less is left.
     pub amount: u64,
 }

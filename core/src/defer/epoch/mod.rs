@@ -11,6 +11,10 @@
 //! message up and one down an edge. A token of an old epoch counts for the present one (003:395). What a token carries are sums
 //! since the beginning, not differences: messages may overtake each other.
 //!
+//! # Prediction
+//! The cached variants (003:534-548; spec 2.11) have chunks of equal predicted work, and level predicted work between ranks. See
+//! `root`.
+//!
 //! The iterations' data travels with [`Message::Data`], in the same envelope; what it consists of is the driver's business.
 //!
 //! # Proved
@@ -23,29 +27,26 @@ mod root;
 
 pub use message::{Epoch, Message, Order, Progress};
 
-use super::{Actions, Refusal, Refused, Stock};
+use super::phase::Phase;
+use super::{Actions, Count, Predict, Refusal, Refused, Stock};
 use crate::collective::Branch;
 use crate::id::Rank;
-use crate::taper::{Estimate, Instance, Policy, Summary, blocked};
+use crate::taper::{Instance, Policy, Summary, blocked};
 use alloc::vec::Vec;
 use core::ops::Range;
 use gather::Gather;
 use root::Root;
 
-/// The phase of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Phase {
-    New,
-    Busy,
-    Waiting,
-    Ended,
-}
-
 /// One rank's part in a self-scheduled loop: it executes chunks, combines the tokens of its subtree, and at rank 0 ends epochs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Epochs {
+pub struct Epochs<W = Count> {
     branch: Branch,
     n: u64,
+    predict: W,
+    /// The work of all iterations.
+    whole: u64,
+    /// Whether iterations are where they were before, and move one by one.
+    is_placed: bool,
     p: u32,
     phase: Phase,
     /// Whether all iterations of the loop have begun.
@@ -65,24 +66,73 @@ impl Epochs {
     /// # Panics
     /// If `here` is not one of the ranks.
     pub fn new(here: Rank, instance: Instance, policy: Policy) -> Self {
+        Self::predicted(here, instance, policy, Count)
+    }
+}
+
+impl<W: Predict> Epochs<W> {
+    /// Creates the machine of the cached variant of the policy, which schedules predicted work. All ranks give the same
+    /// prediction.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn predicted(here: Rank, instance: Instance, policy: Policy, predict: W) -> Self {
         let (n, p) = (instance.n(), instance.p());
+        let share = |rank| blocked(rank, n, p);
+        let left = |predict: &W, rank| predict.work(share(rank));
+        Self::start(here, instance, policy, predict, Stock::new(share(here.0)), left)
+    }
+
+    /// Creates the same machine for a rank that begins with the iterations of `stock`, in the order of their predicted work,
+    /// longest first: those that it executed in the instance before, so that only what has changed since has to move. Iterations
+    /// move one by one, so they must not communicate. The stocks of all ranks are the loop.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn placed(
+        here: Rank,
+        instance: Instance,
+        policy: Policy,
+        predict: W,
+        stock: Stock,
+    ) -> Self {
+        let p = u64::from(instance.p());
+        // Until a rank reports, it is taken to have its share.
+        let share = |predict: &W, _| predict.work(0..instance.n()) / p;
+        Self {
+            is_placed: true,
+            ..Self::start(here, instance, policy, predict, stock, share)
+        }
+    }
+
+    fn start(
+        here: Rank,
+        instance: Instance,
+        policy: Policy,
+        predict: W,
+        stock: Stock,
+        left: impl Fn(&W, u32) -> u64,
+    ) -> Self {
+        let (n, p) = (instance.n(), instance.p());
+        let whole = predict.work(0..n);
         let branch = Branch::new(here, p, 2);
         let size = 1 + branch.sizes().sum::<usize>() as u32;
-        let share = |rank| blocked(rank, n, p);
-        let len = |rank| share(rank).end - share(rank).start;
-        let root = Root::new(policy, instance);
+        let root = Root::new(policy, instance, whole, predict.estimate());
         Self {
             n,
             p,
             phase: Phase::New,
             is_over: false,
             epoch: 0,
-            chunk: root.chunk(n, Estimate::START),
-            stock: Stock::new(share(here.0)),
+            chunk: root.first(),
+            stock,
             own: Progress::default(),
-            gather: Gather::new(here.0..here.0 + size, len),
+            gather: Gather::new(here.0..here.0 + size, |rank| left(&predict, rank)),
             root: branch.parent().is_none().then_some(root),
             branch,
+            whole,
+            is_placed: false,
+            predict,
         }
     }
 
@@ -91,7 +141,7 @@ impl Epochs {
         self.epoch
     }
 
-    /// Returns the number of iterations of a chunk in this epoch.
+    /// Returns the work of a chunk in this epoch: the number of its iterations, unless another work is predicted.
     pub fn chunk(&self) -> u64 {
         self.chunk
     }
@@ -106,8 +156,7 @@ impl Epochs {
     /// # Panics
     /// If it has begun before.
     pub fn begin(&mut self, out: &mut impl Actions<Message>) {
-        assert_eq!(self.phase, Phase::New, "a rank begins a loop once");
-        self.phase = Phase::Waiting;
+        self.phase.begin();
         self.go_on(out);
     }
 
@@ -116,8 +165,7 @@ impl Epochs {
     /// # Panics
     /// If no chunk is being executed.
     pub fn free(&mut self, times: &Summary, out: &mut impl Actions<Message>) {
-        assert_eq!(self.phase, Phase::Busy, "a chunk must have begun");
-        self.phase = Phase::Waiting;
+        self.phase.free();
         self.own.times.merge(times);
         self.go_on(out);
     }
@@ -135,8 +183,10 @@ impl Epochs {
         let refused = |why| Refused { from, why };
         match message {
             Message::Tokens(tokens) => {
-                let child = self.child(from).ok_or(refused(Refusal::Path))?;
-                let checked = self.gather.check(&tokens, &child, self.epoch, self.n);
+                let child = children(&self.branch).find(|(child, _)| *child == from);
+                let (_, child) = child.ok_or(refused(Refusal::Path))?;
+                let bounds = (self.epoch, self.n, self.whole);
+                let checked = self.gather.check(&tokens, &child, bounds);
                 checked.map_err(refused)?;
                 for (rank, progress) in tokens {
                     self.gather.record(rank, progress);
@@ -158,7 +208,10 @@ impl Epochs {
                 if is_stranger || !self.stock.admits(&parts, self.n) {
                     return Err(refused(Refusal::Iterations));
                 }
-                self.stock.put(parts);
+                match self.is_placed {
+                    true => self.stock.put_first(parts),
+                    false => self.stock.put(parts),
+                }
                 if self.phase == Phase::Waiting {
                     self.go_on(out);
                 }
@@ -182,8 +235,8 @@ impl Epochs {
             self.phase = Phase::Ended;
             return out.end();
         }
-        let len = self.chunk.min(self.stock.len());
-        if len > 0 {
+        if !self.stock.is_empty() {
+            let len = self.stock.fit_front(self.chunk, &self.predict).max(1);
             self.phase = Phase::Busy;
             self.own.chunks += 1;
             self.own.started += len;
@@ -193,7 +246,7 @@ impl Epochs {
         } else {
             self.own.hungry = self.epoch + 1;
         }
-        self.own.left = self.stock.len();
+        self.own.left = self.stock.work(&self.predict);
         self.own.epoch = self.epoch;
         self.gather.record(self.branch.here(), self.own);
         self.pass_on(out);
@@ -225,7 +278,7 @@ impl Epochs {
     /// Enters an epoch, and sends what the orders for this rank demand. A late message has orders only.
     fn enter(&mut self, epoch: Epoch, out: &mut impl Actions<Message>) {
         let is_new = epoch.number > self.epoch;
-        for (child, ranks) in self.children() {
+        for (child, ranks) in children(&self.branch) {
             let orders = epoch.orders.iter().copied();
             let below: Vec<_> = orders
                 .filter(|order| ranks.contains(&order.donor.0))
@@ -240,8 +293,15 @@ impl Epochs {
         }
         for order in &epoch.orders {
             let is_mine = order.donor == self.branch.here();
-            if is_mine && !self.stock.is_empty() {
-                let parts = self.stock.take_back(order.amount);
+            let parts = match (is_mine, self.is_placed) {
+                (false, _) => continue,
+                (true, false) => {
+                    let fitting = self.stock.fit_back(order.amount, &self.predict);
+                    self.stock.take_back(fitting)
+                }
+                (true, true) => self.stock.take_fitting(order.amount, &self.predict),
+            };
+            if !parts.is_empty() {
                 out.send(order.receiver, Message::Data(parts));
             }
         }
@@ -259,7 +319,7 @@ impl Epochs {
     /// Ends the loop in the subtree: all iterations have begun.
     fn finish(&mut self, out: &mut impl Actions<Message>) {
         self.is_over = true;
-        for (child, _) in self.children() {
+        for (child, _) in children(&self.branch) {
             out.send(child, Message::End);
         }
         if self.phase == Phase::Waiting {
@@ -272,8 +332,8 @@ impl Epochs {
         if self.branch.parent() != Some(from) {
             return Err(Refusal::Path);
         }
-        let in_loop = |number| (1..=self.n).contains(&number);
-        if !in_loop(epoch.number) || !in_loop(epoch.chunk) {
+        let in_loop = |work| (1..=self.whole.max(1)).contains(&work);
+        if !(1..=self.n).contains(&epoch.number) || !in_loop(epoch.chunk) {
             return Err(Refusal::Range);
         }
         let subtree = self.gather.ranks();
@@ -290,18 +350,10 @@ impl Epochs {
         }
         Ok(())
     }
+}
 
-    /// Returns the children, each with the ranks of its subtree.
-    fn children(&self) -> impl Iterator<Item = (Rank, Range<u32>)> + use<> {
-        let children: Vec<Rank> = self.branch.children().collect();
-        let sizes: Vec<usize> = self.branch.sizes().collect();
-        let subtree = |(child, size): (Rank, usize)| (child, child.0..child.0 + size as u32);
-        children.into_iter().zip(sizes).map(subtree)
-    }
-
-    /// Returns the ranks of the subtree of `child`, if it is one.
-    fn child(&self, child: Rank) -> Option<Range<u32>> {
-        let mut children = self.children();
-        children.find(|(rank, _)| *rank == child).map(|(_, r)| r)
-    }
+/// Returns the children, each with the ranks of its subtree.
+fn children(branch: &Branch) -> impl Iterator<Item = (Rank, Range<u32>)> {
+    let subtree = |(child, size): (Rank, usize)| (child, child.0..child.0 + size as u32);
+    branch.children().zip(branch.sizes()).map(subtree)
 }

@@ -8,8 +8,9 @@
 
 use super::message::{Epoch, Order, Progress};
 use crate::id::Rank;
-use crate::taper::{Estimate, Instance, Policy, Summary};
-use alloc::collections::BinaryHeap;
+use crate::defer::predict::scale;
+use crate::taper::{Estimate, Instance, Policy, Summary, is_admitted};
+use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -20,21 +21,44 @@ pub(super) struct Root {
     instance: Instance,
     /// By rank: what it was ordered to give, and the last epoch that ordered it to.
     ordered: Vec<(u64, u64)>,
+    /// The work of all iterations.
+    whole: u64,
+    /// Measured before, if work is predicted.
+    prior: Option<Estimate>,
+    /// By rank, if work is predicted: what it was ordered to receive, and the last epoch that ordered it to.
+    expected: Vec<(u64, u64)>,
 }
 
 impl Root {
-    pub(super) fn new(policy: Policy, instance: Instance) -> Self {
+    pub(super) fn new(
+        policy: Policy,
+        instance: Instance,
+        whole: u64,
+        prior: Option<Estimate>,
+    ) -> Self {
         Self {
             policy,
             instance,
+            whole,
+            prior,
+            expected: vec![(0, 0); instance.p() as usize],
             ordered: vec![(0, 0); instance.p() as usize],
         }
     }
 
-    /// Returns the chunk size while `left` iterations have not begun.
-    pub(super) fn chunk(&self, left: u64, estimate: Estimate) -> u64 {
-        let chunk = self.policy.epoch_chunk(left, estimate, &self.instance);
-        chunk.max(1)
+    /// Returns the chunk size of the first epoch.
+    pub(super) fn first(&self) -> u64 {
+        self.chunk(self.whole, Estimate::START)
+    }
+
+    /// Returns the work of a chunk while the work `left` has not begun: that of as many iterations of the mean work as the policy
+    /// takes.
+    fn chunk(&self, left: u64, estimate: Estimate) -> u64 {
+        let n = self.instance.n();
+        let count = scale(left, n, self.whole).max(1);
+        let estimate = self.prior.unwrap_or(estimate);
+        let chunk = self.policy.epoch_chunk(count, estimate, &self.instance);
+        scale(chunk, self.whole, n).max(1)
     }
 
     /// Ends the epoch `number`, whose chunks had `chunk` iterations; `started` iterations have begun.
@@ -45,6 +69,9 @@ impl Root {
         started: u64,
         reports: impl Iterator<Item = (&'a Progress, &'a Progress)>,
     ) -> Epoch {
+        if self.prior.is_some() {
+            return self.level(number, reports);
+        }
         let mut times = Summary::default();
         let mut needy = Needy::default();
         let mut rich = BinaryHeap::new();
@@ -71,6 +98,54 @@ impl Root {
         Epoch {
             number: number + 1,
             chunk: self.chunk(self.instance.n() - started, times.estimate()),
+            orders,
+        }
+    }
+
+    /// Ends the epoch `number` of a loop whose work is predicted.
+    fn level<'a>(
+        &mut self,
+        number: u64,
+        reports: impl Iterator<Item = (&'a Progress, &'a Progress)>,
+    ) -> Epoch {
+        let (mut rich, mut poor) = (BTreeSet::new(), BTreeSet::new());
+        let mut whole = 0_u64;
+        let ranks = (0..).map(Rank).zip(&mut self.ordered).zip(&mut self.expected);
+        for (((rank, ordered), expected), (known, _)) in ranks.zip(reports) {
+            whole = whole.saturating_add(known.left);
+            let left = left(known, ordered);
+            if known.epoch >= expected.0 {
+                *expected = (0, 0);
+            }
+            let left = left.saturating_add(expected.1);
+            rich.insert((left, Reverse(rank)));
+            poor.insert((left, rank));
+        }
+        let p = self.instance.p();
+        let mut orders = Vec::new();
+        while let (Some(&(most, Reverse(donor))), Some(&(least, receiver))) = (rich.last(), poor.first()) {
+            let amount = most.saturating_sub(least) / 2;
+            if !is_admitted(amount, whole, p) {
+                break;
+            }
+            rich.pop_last();
+            poor.pop_first();
+            poor.remove(&(most, donor));
+            rich.remove(&(least, Reverse(receiver)));
+            rich.insert((most - amount, Reverse(donor)));
+            poor.insert((least + amount, receiver));
+            orders.push(Order { donor, receiver, amount });
+        }
+        orders.sort_unstable_by_key(|order| (order.donor, order.receiver));
+        for order in &orders {
+            let (epoch, amount) = &mut self.ordered[order.donor.index()];
+            (*epoch, *amount) = (number + 1, *amount + order.amount);
+            let (epoch, amount) = &mut self.expected[order.receiver.index()];
+            (*epoch, *amount) = (number + 1, *amount + order.amount);
+        }
+        Epoch {
+            number: number + 1,
+            chunk: self.chunk(whole, Estimate::START),
             orders,
         }
     }

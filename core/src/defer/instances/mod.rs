@@ -1,120 +1,92 @@
 //! Deferred load balancing: what one instance of a loop measures decides which iterations move for later ones.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:550-649 (spec 2.12), for loops whose iterations form a line. Each rank owns a block; blocks stay contiguous, so iterations move
-//! along the lines of communication only. After its block a rank reports the work of its sections up the tree of ranks. The root
-//! moves the split points so that each rank has equal work (geometry c of the spec), if the loads differ by more than 3 % of the
-//! loop, and if what that gains exceeds the threshold and the cost of moving, which the next instances share.
+//! Lucco 1995, 003:550-649 (spec 2.12). Each rank begins with a block. After its iterations a rank reports the work of its sections up the tree of
+//! ranks. The root decides which iterations move, if the loads differ by more than 3 % of the loop, and if what that gains exceeds
+//! the threshold and the cost of moving, which the next instances share.
+//!
+//! | geometry | which iterations move |
+//! |---|---|
+//! | [`Geometry::Contiguous`] (c of the spec) | blocks stay contiguous: split points move, so iterations move along the lines of communication only |
+//! | [`Geometry::Free`] (b of the spec) | any, from the ranks with most work to those with least |
 //!
 //! - *Transfers span instances.* The donor sends the data and still executes these iterations. A rank that has all it is
 //!   to receive acknowledges that with its next report. The root announces with the end of an instance that all ranks have; then
 //!   all switch at the same instance. So each iteration has one executor in each instance.
-//! - *Bandwidth.* What crosses a split point is how far it moves: at most [`Conditions::capacity`] in one plan. There is one plan
+//! - *A plan an instance.* The next plan is announced with the switch to the one before, from what was measured until then: so no
+//!   plan is older than two instances when it takes effect.
+//! - *Bandwidth.* At most [`Conditions::capacity`] iterations cross a split point, or leave or reach a rank, in one plan. There is one plan
 //!   at a time, so nothing is reserved twice.
 //! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances, Σmin/Σmax of the times of each
 //!   iteration, is below [`Conditions::coherence`].
 
+mod check;
+mod message;
+mod pairs;
+mod parts;
 mod plan;
+mod profile;
+mod splits;
 
-use super::{Actions, Refusal, Refused};
+pub use message::{Account, Move, Notice};
+pub use plan::{Conditions, Geometry};
+
+use super::{Actions, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
-use crate::taper::blocked;
+use crate::taper::{Instance, Policy, Summary};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
-use plan::{SECTIONS, decide, section};
+use message::Plan;
+use parts::{dealt, len, slice};
+use plan::decide;
+use profile::{Profile, sections};
 
-/// When a transfer is worth it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Conditions {
-    /// The range of the loads that is tolerated, and the least gain, in thousandths of the most loaded rank's time.
-    pub threshold: u32,
-    /// The least coherence of successive instances, in thousandths.
-    pub coherence: u32,
-    /// The iterations that may cross a split point in one plan.
-    pub capacity: u64,
-    /// The time to move an iteration; 0 if communication overlaps with computation.
-    pub migrate_ns: u64,
-}
+/// The iterations of a rank.
+type Owned = Vec<Range<u64>>;
 
-impl Default for Conditions {
-    /// 3 %, 0.8, no bound on the bandwidth, and overlap.
-    fn default() -> Self {
-        Self {
-            threshold: 30,
-            coherence: 800,
-            capacity: u64::MAX,
-            migrate_ns: 0,
-        }
-    }
-}
+/// The strips of a rank where iterations may be anywhere. Neighbours are often long at the same time, so they begin at
+/// different ranks.
+const STRIPS: u32 = 64;
 
-/// What a rank reports after an instance.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
-pub struct Account {
-    /// The work of the sections of its block, which have equally many iterations, give or take one.
-    pub sections: Vec<u64>,
-    /// The sum over its iterations of the shorter time of this instance and the last.
-    pub same: u64,
-    /// The sum of the longer times.
-    pub all: u64,
-    /// Whether all iterations that it is to receive have arrived.
-    pub is_ready: bool,
-}
-
-impl Account {
-    fn work(&self) -> u128 {
-        self.sections.iter().map(|work| u128::from(*work)).sum()
-    }
-}
-
-/// A message between the [`Deferred`]s of two ranks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
-pub enum Notice {
-    /// The accounts of the ranks of a subtree after this instance, in order; for the parent.
-    Accounts(u64, Vec<Account>),
-    /// This instance begins; for the children.
-    Next {
-        /// Its number.
-        instance: u64,
-        /// Whether the plan takes effect: all data has arrived.
-        switch: bool,
-        /// A new plan: the bounds of all blocks.
-        plan: Option<Vec<u64>>,
-    },
-    /// The data of these iterations, for the plan that was announced with this instance.
-    Data(u64, Range<u64>),
-}
-
-/// Bounds of blocks that take effect once all data has arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Plan {
-    /// The instance with which it was announced.
-    number: u64,
-    bounds: Vec<u64>,
-}
+/// A plan is made in an instance once all but this part of the iterations were executed: late enough to know them, early enough for
+/// the data to arrive before the next one.
+const MEASURED: u64 = 4;
 
 /// One rank's part in a loop that is executed again and again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Deferred {
     branch: Branch,
     conditions: Conditions,
+    n: u64,
+    p: u32,
     instance: u64,
-    /// The block of rank q is between bounds q and q + 1.
-    bounds: Vec<u64>,
+    /// By rank of the subtree, its iterations.
+    owned: Vec<Owned>,
     plan: Option<Plan>,
+    /// The number of plans so far.
+    plans: u64,
     /// Data that has arrived: its sender, plan and iterations.
     arrived: Vec<(Rank, u64, Range<u64>)>,
-    /// The times of the instance before, and its first iteration.
-    last: (u64, Vec<u64>),
-    is_busy: bool,
+    /// The iterations of the instance before, and their times.
+    last: (Owned, Vec<u64>),
+    /// The times of the iterations executed in this instance.
+    times: Vec<u64>,
+    /// The iterations of the chunk being executed.
+    running: Option<u64>,
     own: Option<Account>,
-    /// By child, the accounts of its subtree.
+    /// By child, the newest accounts of its subtree.
     below: Vec<Option<Vec<Account>>>,
+    /// For this rank and each child, whether its accounts were not passed on yet.
+    is_new: Vec<bool>,
+    /// Whether the instance has ended in the subtree, and the next one has yet to begin.
+    waits: bool,
+    /// At rank 0: what was measured so far.
+    profile: Option<Profile>,
+    /// At rank 0: whether a plan could be made in the course of this instance.
+    has_decided: bool,
 }
 
 impl Deferred {
@@ -125,26 +97,43 @@ impl Deferred {
     pub fn new(here: Rank, n: u64, p: u32, conditions: Conditions) -> Self {
         let branch = Branch::new(here, p, 2);
         let children = branch.children().len();
+        let size = 1 + branch.sizes().sum::<usize>() as u32;
+        let begins = |rank| match conditions.geometry {
+            Geometry::Contiguous => dealt(rank, n, p, 1),
+            Geometry::Free => dealt(rank, n, p, STRIPS),
+        };
         Self {
+            owned: (here.0..here.0 + size).map(begins).collect(),
             branch,
             conditions,
+            n,
+            p,
             instance: 0,
-            bounds: (0..p)
-                .map(|rank| blocked(rank, n, p).start)
-                .chain([n])
-                .collect(),
             plan: None,
             arrived: Vec::new(),
-            last: (0, Vec::new()),
-            is_busy: false,
+            plans: 0,
+            last: (Vec::new(), Vec::new()),
+            times: Vec::new(),
+            running: None,
             own: None,
             below: vec![None; children],
+            is_new: vec![false; children + 1],
+            waits: false,
+            profile: None,
+            has_decided: false,
         }
     }
 
-    /// Returns the iterations that this rank executes in this instance.
+    /// Returns the iterations that this rank executes in this instance, in order.
+    pub fn parts(&self) -> &[Range<u64>] {
+        &self.owned[0]
+    }
+
+    /// Returns the range from the first to the last iteration that this rank executes in this instance: all of them, if blocks are
+    /// contiguous.
     pub fn block(&self) -> Range<u64> {
-        block(&self.bounds, self.branch.here())
+        let ends = |first: &Range<u64>| first.start..self.parts().last().map_or(0, |last| last.end);
+        self.parts().first().map_or(0..0, ends)
     }
 
     /// Returns the number of the instance.
@@ -155,42 +144,69 @@ impl Deferred {
     /// Begins the first instance. The others begin by themselves, with a call of [`Actions::run`], whose chunk may be
     /// empty; a driver that wants no more of them does not execute it. [`Actions::end`] is not called.
     pub fn begin(&mut self, out: &mut impl Actions<Notice>) {
-        self.is_busy = true;
-        out.run(core::iter::once(self.block()).collect());
+        self.times.clear();
+        self.run(out);
     }
 
-    /// Processes the end of the block, whose iterations took `times`.
+    /// Executes the next chunk of the instance.
+    fn run(&mut self, out: &mut impl Actions<Notice>) {
+        let done = self.times.len() as u64;
+        let left = len(self.parts()) - done;
+        let chunk = match self.conditions.pace {
+            None => left,
+            Some(taper) => {
+                let mut times = Summary::NONE;
+                self.last.1.iter().for_each(|time| times.record(*time));
+                // As if all ranks had as much left.
+                let left = left.saturating_mul(u64::from(self.p)).min(self.n);
+                let instance = Instance::new(self.n, self.p);
+                let chunk = Policy::Taper(taper).chunk(left, times.estimate(), &instance);
+                chunk.min(len(self.parts()) - done)
+            }
+        };
+        self.running = Some(chunk);
+        out.run(slice(self.parts(), done..done + chunk).collect());
+    }
+
+    /// Processes the end of a chunk, whose iterations took `times`.
     ///
     /// # Panics
-    /// If no instance is being executed, or `times` are not those of the block.
+    /// If no chunk is being executed, or `times` are not those of its iterations.
     pub fn free(&mut self, times: &[u64], out: &mut impl Actions<Notice>) {
-        let block = self.block();
-        assert!(self.is_busy, "an instance must have begun");
-        let len = block.end - block.start;
-        assert_eq!(times.len() as u64, len, "one time for each iteration");
-        self.is_busy = false;
-        let (start, last) = mem::replace(&mut self.last, (block.start, times.to_vec()));
-        let (mut same, mut all) = (0_u64, 0_u64);
-        for (iteration, time) in block.zip(times) {
-            let before = iteration.checked_sub(start);
-            let before = before.and_then(|at| last.get(usize::try_from(at).ok()?));
-            let before = before.unwrap_or(time);
+        let chunk = self.running.take().expect("a chunk must have begun");
+        assert_eq!(times.len() as u64, chunk, "one time for each iteration");
+        self.times.extend(times);
+        let left = len(self.parts()) - self.times.len() as u64;
+        self.own = Some(self.account(left));
+        self.is_new[0] = true;
+        if left == 0 {
+            self.last = (self.owned[0].clone(), mem::take(&mut self.times));
+        }
+        self.go_up(out);
+        if left > 0 {
+            self.run(out);
+        }
+    }
+
+    /// Returns the account of what was executed so far.
+    fn account(&self, left: u64) -> Account {
+        let (parts, last) = &self.last;
+        let known = parts.iter().cloned().flatten().zip(last);
+        let (mut known, mut same, mut all) = (known.peekable(), 0_u64, 0_u64);
+        for (iteration, time) in self.parts().iter().cloned().flatten().zip(&self.times) {
+            while known.next_if(|(before, _)| *before < iteration).is_some() {}
+            let before = known.next_if(|(before, _)| *before == iteration);
+            let before = before.map_or(time, |(_, before)| before);
             same = same.saturating_add(*before.min(time));
             all = all.saturating_add(*before.max(time));
         }
-        let count = SECTIONS.min(times.len());
-        let bound = |at| section(at, count, len) as usize;
-        let work = |at| {
-            let times = times[bound(at)..bound(at + 1)].iter();
-            times.fold(0, |sum: u64, time| sum.saturating_add(*time))
-        };
-        self.own = Some(Account {
-            sections: (0..count).map(work).collect(),
+        Account {
+            sections: sections(&self.times),
             same,
             all,
-            is_ready: self.is_ready(),
-        });
-        self.go_up(out);
+            left,
+            ready: self.ready(),
+        }
     }
 
     /// Processes a message.
@@ -206,147 +222,171 @@ impl Deferred {
         let checked = self.check(from, &notice);
         checked.map_err(|why| Refused { from, why })?;
         match notice {
-            Notice::Accounts(_, accounts) => {
+            Notice::Accounts(instance, accounts) => {
                 let child = self.branch.children().position(|child| child == from);
-                if let Some(child) = child {
+                let fresh = child.filter(|child| !self.is_stale(*child, instance, &accounts));
+                if let Some(child) = fresh {
                     self.below[child] = Some(accounts);
+                    self.is_new[child + 1] = true;
+                    self.go_up(out);
                 }
-                self.go_up(out);
             }
             Notice::Next { switch, plan, .. } => self.next(switch, plan, out),
-            Notice::Data(number, part) => self.arrived.push((from, number, part)),
+            Notice::Plan(moves) => self.announce(moves, out),
+            Notice::Data(number, part) => {
+                self.arrived.push((from, number, part));
+                self.acknowledge(out);
+            }
         }
         Ok(())
     }
 
-    /// Passes the accounts of the subtree on, once they are complete; at the root, decides.
+    /// Returns whether accounts are not newer than those that are known.
+    fn is_stale(&self, child: usize, instance: u64, accounts: &[Account]) -> bool {
+        let left = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.left)).sum::<u128>();
+        let ready = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.ready)).sum::<u128>();
+        let is_newer = |known: &Vec<Account>| {
+            (left(accounts), ready(known)) < (left(known), ready(accounts))
+        };
+        instance < self.instance || !self.below[child].as_ref().is_none_or(is_newer)
+    }
+
+    /// Reports that all data is here, if it arrives after the end of the instance at this rank.
+    fn acknowledge(&mut self, out: &mut impl Actions<Notice>) {
+        let (ready, is_paced) = (self.ready(), self.conditions.pace.is_some());
+        let own = self.own.as_mut().filter(|own| own.left == 0 && own.ready < ready);
+        if let Some(own) = own.filter(|_| is_paced) {
+            own.ready = ready;
+            self.is_new[0] = true;
+            self.go_up(out);
+        }
+    }
+
+    /// Passes the accounts of the subtree on, once each rank has reported something new or has ended the instance; at the root,
+    /// decides.
     fn go_up(&mut self, out: &mut impl Actions<Notice>) {
-        if self.own.is_none() || self.below.iter().any(Option::is_none) {
+        let own = self.own.as_ref().map(core::slice::from_ref);
+        let below = self.below.iter().map(|accounts| accounts.as_deref());
+        let known: Option<Vec<&[Account]>> = core::iter::once(own).chain(below).collect();
+        let Some(known) = known else {
+            return;
+        };
+        let has_ended = |accounts: &&[Account]| accounts.iter().all(|account| account.left == 0);
+        let mut units = known.iter().zip(&self.is_new);
+        let is_due = units.all(|(accounts, is_new)| *is_new || has_ended(accounts));
+        if !is_due || !self.is_new.contains(&true) {
             return;
         }
-        let below = self.below.iter_mut().filter_map(Option::take).flatten();
-        let accounts: Vec<Account> = self.own.take().into_iter().chain(below).collect();
-        if let Some(parent) = self.branch.parent() {
-            return out.send(parent, Notice::Accounts(self.instance, accounts));
+        let accounts = known.concat();
+        self.is_new.fill(false);
+        self.waits = accounts.iter().all(|account| account.left == 0);
+        match self.branch.parent() {
+            Some(parent) => out.send(parent, Notice::Accounts(self.instance, accounts)),
+            None if self.waits => self.conclude(&accounts, out),
+            None => self.reconsider(&accounts, out),
         }
-        let is_ready = accounts.iter().all(|account| account.is_ready);
-        let switch = self.plan.is_some() && is_ready;
-        // What was measured is the work of the present blocks: the next plan comes with the instance after the switch.
-        let plan = match self.plan {
-            Some(_) => None,
-            None => decide(&self.bounds, &accounts, &self.conditions, self.instance),
+    }
+
+    /// At the root, ends an instance.
+    fn conclude(&mut self, accounts: &[Account], out: &mut impl Actions<Notice>) {
+        let is_ready = |plan: &Plan| accounts.iter().all(|a| a.ready == plan.number);
+        let switch = self.plan.as_ref().is_some_and(is_ready);
+        let profile = Profile::new(&self.owned, accounts, self.profile.as_ref());
+        let plan = match (&self.plan, switch) {
+            (Some(_), false) => None,
+            _ if self.has_decided => None,
+            (plan, _) => {
+                let mut owned = self.owned.clone();
+                plan.iter().for_each(|plan| plan.apply(Rank(0), &mut owned));
+                decide(&owned, accounts, &profile, &self.conditions, self.instance)
+            }
         };
+        self.profile = Some(profile);
+        self.has_decided = false;
         self.next(switch, plan, out);
     }
 
+    /// At the root, makes a plan in the course of an instance, so that it can take effect with the next one.
+    fn reconsider(&mut self, accounts: &[Account], out: &mut impl Actions<Notice>) {
+        let left: u64 = accounts.iter().map(|account| account.left).sum();
+        let Some(before) = self.profile.as_ref().filter(|_| left <= self.n / MEASURED) else {
+            return;
+        };
+        let is_first = !mem::replace(&mut self.has_decided, true);
+        if !is_first || self.plan.is_some() {
+            return;
+        }
+        let profile = Profile::new(&self.owned, accounts, Some(before));
+        let (conditions, instance) = (&self.conditions, self.instance);
+        if let Some(moves) = decide(&self.owned, accounts, &profile, conditions, instance) {
+            self.announce(moves, out);
+        }
+    }
+
+    /// Announces a plan in the subtree, and sends what it demands.
+    fn announce(&mut self, moves: Vec<Move>, out: &mut impl Actions<Notice>) {
+        for (child, moves) in self.below(&moves) {
+            out.send(child, Notice::Plan(moves));
+        }
+        self.adopt(moves, out);
+    }
+
+    /// Returns the children, each with the moves that concern its subtree.
+    fn below(&self, moves: &[Move]) -> Vec<(Rank, Vec<Move>)> {
+        let children = self.branch.children().zip(self.branch.sizes());
+        let concerning = |(child, size): (Rank, usize)| {
+            let below = child.0..child.0 + size as u32;
+            let concerns = |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
+            (child, moves.iter().filter(concerns).cloned().collect())
+        };
+        children.map(concerning).collect()
+    }
+
+    /// Begins to carry out a plan.
+    fn adopt(&mut self, moves: Vec<Move>, out: &mut impl Actions<Notice>) {
+        self.plans += 1;
+        let number = self.plans;
+        for step in moves.iter().filter(|step| step.from == self.branch.here()) {
+            out.send(step.to, Notice::Data(number, step.part.clone()));
+        }
+        self.plan = Some(Plan { number, moves });
+        self.acknowledge(out);
+    }
+
     /// Begins the next instance.
-    fn next(&mut self, switch: bool, plan: Option<Vec<u64>>, out: &mut impl Actions<Notice>) {
+    fn next(&mut self, switch: bool, plan: Option<Vec<Move>>, out: &mut impl Actions<Notice>) {
         self.instance += 1;
-        for child in self.branch.children() {
-            let (instance, plan) = (self.instance, plan.clone());
-            out.send(
-                child,
-                Notice::Next {
-                    instance,
-                    switch,
-                    plan,
-                },
-            );
+        let instance = self.instance;
+        let moves = self.below(plan.as_deref().unwrap_or_default());
+        for (child, moves) in moves {
+            let plan = plan.is_some().then_some(moves);
+            let next = Notice::Next { instance, switch, plan };
+            out.send(child, next);
         }
         if let Some(plan) = self.plan.take_if(|_| switch) {
-            self.bounds = plan.bounds;
-            self.arrived.clear();
+            plan.apply(self.branch.here(), &mut self.owned);
+            self.arrived.retain(|(_, number, _)| *number != plan.number);
         }
-        if let Some(bounds) = plan {
-            let number = self.instance;
-            for (receiver, part) in parts(&self.block(), &bounds) {
-                if receiver != self.branch.here() {
-                    out.send(receiver, Notice::Data(number, part));
-                }
-            }
-            self.plan = Some(Plan { number, bounds });
+        self.own = None;
+        self.below.fill(None);
+        self.waits = false;
+        if let Some(moves) = plan {
+            self.adopt(moves, out);
         }
         self.begin(out);
     }
 
-    /// Returns whether everything that this rank receives by the plan has arrived.
-    fn is_ready(&self) -> bool {
+    /// Returns the number of the newest plan of which everything that this rank receives has arrived.
+    fn ready(&self) -> u64 {
         let Some(plan) = &self.plan else {
-            return true;
+            return self.plans;
         };
-        let mine = block(&plan.bounds, self.branch.here());
-        let mut expected = parts(&mine, &self.bounds);
-        expected.all(|(donor, part)| {
-            donor == self.branch.here() || self.arrived.contains(&(donor, plan.number, part))
-        })
-    }
-
-    fn check(&self, from: Rank, notice: &Notice) -> Result<(), Refusal> {
-        let require = |holds: bool, why| if holds { Ok(()) } else { Err(why) };
-        let p = self.bounds.len() - 1;
-        match notice {
-            Notice::Accounts(instance, accounts) => {
-                let mut children = self.branch.children().zip(self.branch.sizes()).zip(0..);
-                let child = children.find(|((child, _), _)| *child == from);
-                let ((_, size), at) = child.ok_or(Refusal::Path)?;
-                require(self.below[at].is_none(), Refusal::Unasked)?;
-                require(*instance == self.instance, Refusal::Range)?;
-                require(accounts.len() == size, Refusal::Count)?;
-                for (rank, account) in (from.0..).map(Rank).zip(accounts) {
-                    let block = block(&self.bounds, rank);
-                    let count = (SECTIONS as u64).min(block.end - block.start);
-                    let is_whole = account.sections.len() as u64 == count;
-                    let is_sound = is_whole && account.same <= account.all;
-                    require(is_sound, Refusal::Progress(rank))?;
-                }
-                Ok(())
-            }
-            Notice::Next {
-                instance,
-                switch,
-                plan,
-            } => {
-                require(self.branch.parent() == Some(from), Refusal::Path)?;
-                let is_due = !self.is_busy && self.own.is_none();
-                require(is_due && *instance == self.instance + 1, Refusal::Range)?;
-                let may_switch = self.plan.is_some() && plan.is_none() && self.is_ready();
-                require(!*switch || may_switch, Refusal::Unasked)?;
-                require(plan.is_none() || self.plan.is_none(), Refusal::Unasked)?;
-                let fits = |plan: &Vec<u64>| {
-                    let ends = (plan.first(), plan.last()) == (Some(&0), self.bounds.last());
-                    plan.len() == p + 1 && ends && plan.is_sorted()
-                };
-                require(plan.as_ref().is_none_or(fits), Refusal::Range)
-            }
-            Notice::Data(number, part) => {
-                require(
-                    from.index() < p && from != self.branch.here(),
-                    Refusal::Path,
-                )?;
-                // The data may overtake the plan, which then is that of the next instance.
-                let is_known = self.plan.as_ref().map(|plan| plan.number) == Some(*number);
-                let is_early = self.plan.is_none() && *number == self.instance + 1;
-                require(is_known || is_early, Refusal::Range)?;
-                let theirs = block(&self.bounds, from);
-                let is_theirs = theirs.start <= part.start && part.end <= theirs.end;
-                let is_new = self.arrived.iter().all(|(donor, ..)| *donor != from);
-                let fits = is_theirs && part.start < part.end && is_new;
-                require(fits, Refusal::Iterations)
-            }
+        let mine = |step: &&Move| step.to == self.branch.here();
+        let data = |step: &Move| (step.from, plan.number, step.part.clone());
+        let mut expected = plan.moves.iter().filter(mine).map(data);
+        match expected.all(|data| self.arrived.contains(&data)) {
+            true => plan.number,
+            false => plan.number - 1,
         }
     }
-}
-
-/// Returns the block of a rank.
-fn block(bounds: &[u64], rank: Rank) -> Range<u64> {
-    bounds[rank.index()]..bounds[rank.index() + 1]
-}
-
-/// Divides a range by the blocks: the parts that are not empty, with the ranks of their blocks.
-fn parts(range: &Range<u64>, bounds: &[u64]) -> impl Iterator<Item = (Rank, Range<u64>)> {
-    let (start, end) = (range.start, range.end);
-    let parts = (0..).map(Rank).zip(bounds.windows(2));
-    parts
-        .map(move |(rank, block)| (rank, start.max(block[0])..end.min(block[1])))
-        .filter(|(_, part)| part.start < part.end)
 }

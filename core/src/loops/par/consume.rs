@@ -1,6 +1,6 @@
 //! What a loop computes: its consumers.
 
-use super::super::raw::{Consumer, Driven, Source, collect, collect_some};
+use super::super::raw::{Consumer, Driven, Source, collect, try_collect};
 use super::Par;
 use super::accumulate::{Folding, Reducing, Summing};
 use crate::port::Host;
@@ -236,9 +236,14 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         S::Item: Send,
     {
         if S::IS_INDEXED {
-            collect(self.cx, &self.settings, self.source)
-        } else {
-            collect_some(self.cx, &self.settings, self.source)
+            return collect(self.cx, &self.settings, self.source);
+        }
+        match try_collect(self.cx, &self.settings, self.source) {
+            Ok(items) => items,
+            Err(source) => {
+                let pieces = Driven::run(self.cx, &self.settings, source, Pieces(PhantomData));
+                concatenate(pieces)
+            }
         }
     }
 }
@@ -294,4 +299,62 @@ impl<'s, 'e, P: Host, I: Send, F: Fn(&I) -> bool + Sync> Consumer<'s, 'e, P, I> 
     fn combine(&self, left: Option<I>, right: Option<I>) -> Option<I> {
         left.or(right)
     }
+}
+
+/// The items of consecutive indices.
+struct Piece<T> {
+    start: usize,
+    end: usize,
+    items: Vec<T>,
+}
+
+/// Collects items of so many indices that there is no memory for an item of each.
+struct Pieces<T>(PhantomData<fn() -> T>);
+
+impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Pieces<T> {
+    type Part = Vec<Piece<T>>;
+
+    fn begin(&self) -> Vec<Piece<T>> {
+        Vec::new()
+    }
+
+    #[inline]
+    fn take(
+        &self,
+        _: &mut Cx<'s, 'e, P>,
+        part: &mut Vec<Piece<T>>,
+        indices: Range<usize>,
+        items: impl Iterator<Item = T>,
+    ) -> ControlFlow<()> {
+        match part.last_mut().filter(|piece| piece.end == indices.start) {
+            Some(piece) => {
+                piece.items.extend(items);
+                piece.end = indices.end;
+            }
+            None => part.push(Piece {
+                start: indices.start,
+                end: indices.end,
+                items: items.collect(),
+            }),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn combine(&self, mut left: Vec<Piece<T>>, mut right: Vec<Piece<T>>) -> Vec<Piece<T>> {
+        left.append(&mut right);
+        left
+    }
+}
+
+/// Returns the items of all pieces in the order of their indices.
+fn concatenate<T>(mut pieces: Vec<Piece<T>>) -> Vec<T> {
+    pieces.sort_unstable_by_key(|piece| piece.start);
+    let len: usize = pieces.iter().map(|piece| piece.items.len()).sum();
+    let mut pieces = pieces.into_iter();
+    let mut all = pieces.next().map_or_else(Vec::new, |piece| piece.items);
+    all.reserve_exact(len - all.len());
+    for mut piece in pieces {
+        all.append(&mut piece.items);
+    }
+    all
 }

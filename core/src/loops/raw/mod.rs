@@ -6,7 +6,8 @@
 //! | [`Source`], [`Driven`] | what is iterated over; a source and a consumer as the body of a loop |
 //! | `slice`, `tile`, `owned` | disjoint parts of a mutable slice; tiles of a grid; items moved out of a vector |
 //! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
-//! | `output`, `pieces` | a vector that is written in place; one that is put together |
+//! | `columns` | arrays that several loops share, with the columns that each declares |
+//! | `output` | a vector that is written in place |
 //!
 //! # Algorithm
 //! A source hands out the items of an index once: a mutable reference, or an item that is moved out. What makes this sound is
@@ -23,17 +24,18 @@
 //! claims that it receives, unchanged.
 
 mod blocks;
+mod columns;
 mod output;
 mod owned;
-mod pieces;
 mod slice;
 mod tile;
 mod zip;
 
 pub(super) use blocks::{Blocks, Fold};
-pub(super) use output::collect;
+pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
+pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
+pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
-pub(super) use pieces::collect_some;
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::TileMut;
 pub(super) use tile::Tiles;
@@ -131,7 +133,7 @@ impl<S: Source, C> Driven<S, C> {
         C: Consumer<'s, 'e, P, S::Item>,
     {
         let len = source.len();
-        super::engine(cx, len, settings, &Self { source, consumer }).0
+        super::engine(cx, len, settings, &Self { source, consumer })
     }
 }
 

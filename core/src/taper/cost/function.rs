@@ -245,8 +245,9 @@ impl CostFunction {
         while section < self.len && self.len + PARTS - 1 <= SECTIONS {
             let (Range { start, end }, _) = self.bounds(section);
             let samples = self.history[section];
-            let is_divisible = limit > 0 && end - start >= PARTS as u64 * self.block.max(1);
-            if !is_divisible || moment(&samples) <= limit {
+            let is_coarse =
+                moment(&samples) > limit && end - start >= PARTS as u64 * self.block.max(1);
+            if !is_coarse || limit == 0 {
                 section += 1;
                 continue;
             }
@@ -280,10 +281,11 @@ impl CostFunction {
             let units = (work / (u128::from(self.block.max(1)) * (65_536 / UNITS))).min(1 << 58);
             done = done.saturating_add(units as u64);
             self.work[section] = done;
-            around = around.saturating_add(samples.spread());
+            let deviation = u128::from(samples.deviation_ns().unwrap_or(Q16::ZERO).to_bits() >> 8);
+            around = around.saturating_add(u128::from(samples.count()) * deviation * deviation);
             count += samples.count();
         }
-        let deviation = per_sample(around, count).isqrt() as u64;
+        let deviation = (around / u128::from(count.max(1))).isqrt() as u64;
         let cv = match mean.to_bits() >> 8 {
             0 => Estimate::START.cv,
             mean => Q16::ratio(deviation, mean),
@@ -301,22 +303,15 @@ fn sum(sections: &[Summary]) -> Summary {
 
 /// Returns mean · variance.
 fn moment(samples: &Summary) -> u128 {
-    let mean = samples.mean_ns().map_or(0, |mean| mean.to_bits() >> 16);
-    per_sample(samples.spread(), samples.count()).saturating_mul(u128::from(mean))
-}
-
-/// Returns `spread / count` with 16 fraction bits: a variance.
-fn per_sample(spread: u128, count: u64) -> u128 {
-    let count = u128::from(count.max(1));
-    match spread.checked_mul(1 << 16) {
-        Some(scaled) => scaled / count,
-        None => (spread / count).saturating_mul(1 << 16),
-    }
+    let (mean, deviation) = (samples.mean_ns(), samples.deviation_ns());
+    let bits = |number: Option<Q16>| number.map_or(0, |q| u128::from(q.to_bits() >> 8));
+    let variance = bits(deviation) * bits(deviation);
+    (bits(mean) >> 8).saturating_mul(variance)
 }
 
 /// Returns `a b / c`, 0 if `c` is.
 #[inline]
-pub(crate) fn scale(a: u64, b: u64, c: u64) -> u64 {
+pub(super) fn scale(a: u64, b: u64, c: u64) -> u64 {
     match a.checked_mul(b) {
         Some(product) => product.checked_div(c).unwrap_or(0),
         None => (u128::from(a) * u128::from(b))

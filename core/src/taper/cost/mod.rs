@@ -18,7 +18,6 @@ mod sites;
 mod trail;
 
 pub use coherence::{Class, Coherence};
-pub(crate) use function::scale;
 pub use function::{CostFunction, Samples};
 pub use scaled::is_admitted;
 pub use sites::{Site, Sites, Slot};

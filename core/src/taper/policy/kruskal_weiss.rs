@@ -5,10 +5,8 @@
 //! Nh/(pK) + σ √(2K ln p). It is computed as the cube root of the square of N/p · h/μ · μ/σ ·
 //! √(2/ln p).
 
+use super::super::fixed::ln;
 use super::super::summary::Estimate;
-
-/// ln 2 in Q16.
-const LN_2: u64 = 45_426;
 
 /// Returns the chunk for `n` iterations on `p` processors if a chunk costs `chunk_ns`: within 1 and
 /// ⌈N/p⌉, which it is for p = 1 and for σ = 0. It is 1 if μ is not known.
@@ -34,20 +32,6 @@ pub(super) fn chunk(n: u64, p: u32, chunk_ns: u64, estimate: Estimate) -> u64 {
         Err(_) => cube_root((root >> 16).min(u128::from(u64::MAX)).pow(2)),
     };
     k.clamp(1, block)
-}
-
-/// Returns the natural logarithm of `p`, at least 2, in Q16, by squaring once for each bit.
-fn ln(p: u32) -> u64 {
-    let whole = p.ilog2();
-    let mut mantissa = u64::from(p) << (31 - whole);
-    let mut log2 = u64::from(whole);
-    for _ in 0..16 {
-        mantissa = (mantissa * mantissa) >> 31;
-        let bit = mantissa >> 32;
-        mantissa >>= bit;
-        log2 = (log2 << 1) | bit;
-    }
-    (log2 * LN_2) >> 16
 }
 
 /// Returns the integer cube root of `x`.

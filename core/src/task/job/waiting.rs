@@ -88,8 +88,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         let this = header.cast::<Self>().as_ptr();
         // SAFETY: a claimed task is alive until it is marked as empty, and its body belongs to the claimer. A put may own the
         // node, but accesses neither. This is no fork.
-        let (scope, body) =
-            unsafe { ((*this).waiter.header.own_scope(), &mut (*this).body) };
+        let (scope, body) = unsafe { ((*this).waiter.header.own_scope(), &mut (*this).body) };
         // SAFETY: the share of the task is held until the end of this function.
         let scope_ref = unsafe { scope.as_ref() };
         // SAFETY: the body is dropped once.

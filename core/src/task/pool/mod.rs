@@ -44,7 +44,7 @@ use victims::Victims;
 const SITES: usize = if cfg!(any(tautline_loom, tautline_shuttle)) {
     0
 } else {
-    16
+    32
 };
 
 /// A scope of tasks that run in a pool.

@@ -68,6 +68,10 @@ impl<S: ScopePool> Scope<S> {
     #[inline(always)]
     pub(in crate::task) fn around(&self) -> NonNull<Around<S>> {
         // SAFETY: the offset is that of a field. The pointer is one to the scope, so that the scope can be reached from it.
-        unsafe { NonNull::from(self).byte_add(offset_of!(Self, around)).cast() }
+        unsafe {
+            NonNull::from(self)
+                .byte_add(offset_of!(Self, around))
+                .cast()
+        }
     }
 }

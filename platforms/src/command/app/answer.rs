@@ -217,6 +217,7 @@ mod tests {
                 Err(Failure::Check(line)) => u8::from(line == "no"),
                 Err(Failure::Interrupted) => 130,
                 Err(Failure::Usage(_)) => 2,
+                Err(Failure::Undelivered(_)) => 3,
             };
             assert_eq!(ended, code, "{stopped:?}");
         }

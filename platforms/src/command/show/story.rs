@@ -113,7 +113,7 @@ impl Pending {
         let (option, path) = (self.option, self.output.path().to_owned());
         self.output.fill(write).map_err(|error| {
             let path = path.display();
-            Failure::Check(format!("{option} {path}: cannot write it: {error}"))
+            Failure::Undelivered(format!("{option} {path}: cannot write it: {error}"))
         })
     }
 }

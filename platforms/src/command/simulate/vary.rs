@@ -61,6 +61,11 @@ const SPEEDS: [&str; 3] = [
     "speed.uts_geometric_nodes_per_s",
 ];
 
+/// Whether a cost with these keys is one of messages between processes.
+fn key_of_ranks(keys: &[&str]) -> bool {
+    keys.iter().all(|key| key.starts_with("ranks."))
+}
+
 /// The efficiencies with one cost halved, and with it doubled.
 struct Row {
     name: &'static str,
@@ -84,7 +89,8 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
     for (key, of, cost) in COSTS {
         let mut varied = [on; 2];
         let value = *cost(&mut varied[0].machine);
-        if value == 0 {
+        let is_unused = key_of_ranks(of) && on.machine.cluster.ranks.places == 0;
+        if value == 0 || is_unused {
             continue;
         }
         *cost(&mut varied[0].machine) = value.div_ceil(2);

@@ -46,7 +46,7 @@ pub(super) struct Network {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Processes {
-    places: Number,
+    places: Option<Number>,
     message_ns: Number,
     encode_mb_per_s: Option<Number>,
     decode_mb_per_s: Option<Number>,
@@ -140,9 +140,9 @@ fn cluster(
 }
 
 fn ranks(processes: Processes, judge: &mut Judge) -> Result<Ranks, Mistake> {
-    let places = judge.small("ranks.places", processes.places, RANK_PLACES_MAX)?;
+    let small = |number| judge.small("ranks.places", number, RANK_PLACES_MAX);
     Ok(Ranks {
-        places,
+        places: processes.places.map_or(Ok(0), small)?,
         message_ns: judge.cost("ranks.message_ns", processes.message_ns)?,
         encode_mb_per_s: judge.rate("ranks.encode_mb_per_s", processes.encode_mb_per_s)?,
         decode_mb_per_s: judge.rate("ranks.decode_mb_per_s", processes.decode_mb_per_s)?,

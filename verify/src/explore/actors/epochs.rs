@@ -1,5 +1,6 @@
 //! Self-scheduled loops: ranks that begin and finish chunks at any time, while tokens, epochs and iterations are under way.
 
+use super::begun::{Begun, Forecast, len};
 use crate::explore::{Actors, Flaw, Out, View};
 use std::ops::Range;
 use tautline_core::defer::{Actions, Epochs, Message, Refused};
@@ -7,7 +8,7 @@ use tautline_core::taper::{Instance, Policy, Summary};
 use tautline_core::{PlaceId, Rank};
 
 /// A loop over ranks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SelfScheduled {
     /// The number of ranks.
     pub ranks: u32,
@@ -15,6 +16,8 @@ pub struct SelfScheduled {
     pub iterations: u64,
     /// The chunk sizes.
     pub policy: Policy,
+    /// What the iterations are predicted to take, in the cached variant.
+    pub forecast: Forecast,
     /// An error of the ranks.
     pub slip: Option<EpochSlip>,
 }
@@ -35,7 +38,7 @@ pub enum EpochSlip {
 /// One rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
-    machine: Epochs,
+    machine: Epochs<Forecast>,
     has_begun: bool,
     is_busy: bool,
 }
@@ -49,41 +52,21 @@ pub enum Act {
     Free,
 }
 
-/// What the checks remember.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Ghost {
-    /// Iterations begun, as bits.
-    begun: u32,
-    /// Ranks that have ended, as bits.
-    ended: u32,
-    flaw: Option<Flaw>,
-}
-
 /// The driver of a rank.
 struct Driver<'a> {
     here: PlaceId,
     slip: Option<EpochSlip>,
     is_busy: &'a mut bool,
-    kept: Vec<Range<u64>>,
     out: &'a mut Out<SelfScheduled>,
-}
-
-impl Driver<'_> {
-    fn begin(&mut self, chunk: &[Range<u64>]) {
-        for iteration in chunk.iter().cloned().flatten() {
-            let bit = 1 << iteration;
-            if self.out.ghost.begun & bit != 0 {
-                self.out.ghost.flaw = Some(Flaw::Count);
-            }
-            self.out.ghost.begun |= bit;
-        }
-    }
 }
 
 impl Actions<Message> for Driver<'_> {
     fn send(&mut self, to: Rank, message: Message) {
-        if let (Message::Data(parts), Some(EpochSlip::KeepWhatIsSent)) = (&message, self.slip) {
-            self.kept.extend(parts.iter().cloned());
+        if let Message::Data(parts) = &message {
+            self.out.ghost.send(parts);
+            if self.slip == Some(EpochSlip::KeepWhatIsSent) {
+                self.out.ghost.begin(parts);
+            }
         }
         let is_hungry = |message: &Message| matches!(message, Message::Tokens(t) if t.iter().any(|(_, p)| p.hungry > 0));
         if self.slip == Some(EpochSlip::StarveInSilence) && is_hungry(&message) {
@@ -93,48 +76,36 @@ impl Actions<Message> for Driver<'_> {
     }
 
     fn run(&mut self, chunk: Vec<Range<u64>>) {
-        self.begin(&chunk);
+        self.out.ghost.begin(&chunk);
         *self.is_busy = true;
     }
 
     fn end(&mut self) {
-        let bit = 1 << self.here.0;
-        if self.out.ghost.ended & bit != 0 {
-            self.out.ghost.flaw = Some(Flaw::Repeated);
-        }
-        self.out.ghost.ended |= bit;
+        self.out.ghost.end(self.here);
     }
 }
 
 impl SelfScheduled {
-    fn all(&self) -> u32 {
-        (1 << self.iterations) - 1
-    }
-
     /// Lets the machine of a rank process something.
     fn step(
         &self,
         here: PlaceId,
         site: &mut Site,
         out: &mut Out<Self>,
-        step: impl FnOnce(&mut Epochs, &mut Driver<'_>) -> Result<(), Refused>,
+        step: impl FnOnce(&mut Epochs<Forecast>, &mut Driver<'_>) -> Result<(), Refused>,
     ) {
         let epoch = site.machine.epoch();
         let mut driver = Driver {
             here,
             slip: self.slip,
             is_busy: &mut site.is_busy,
-            kept: Vec::new(),
             out,
         };
-        let done = step(&mut site.machine, &mut driver);
-        let kept = std::mem::take(&mut driver.kept);
-        driver.begin(&kept);
-        if done.is_err() {
-            out.ghost.flaw = Some(Flaw::Refused);
+        if step(&mut site.machine, &mut driver).is_err() {
+            out.ghost.find(Flaw::Refused);
         }
         if site.machine.epoch() < epoch {
-            out.ghost.flaw = Some(Flaw::Activity);
+            out.ghost.find(Flaw::Activity);
         }
     }
 }
@@ -143,7 +114,7 @@ impl Actors for SelfScheduled {
     type Site = Site;
     type Message = Message;
     type Act = Act;
-    type Ghost = Ghost;
+    type Ghost = Begun;
 
     fn places(&self) -> u32 {
         self.ranks
@@ -152,13 +123,13 @@ impl Actors for SelfScheduled {
     fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Site {
         let instance = Instance::new(self.iterations, self.ranks);
         Site {
-            machine: Epochs::new(Rank(here.0), instance, self.policy),
+            machine: Epochs::predicted(Rank(here.0), instance, self.policy, self.forecast.clone()),
             has_begun: false,
             is_busy: false,
         }
     }
 
-    fn acts(&self, _: PlaceId, site: &Site, _: &Ghost) -> Vec<Act> {
+    fn acts(&self, _: PlaceId, site: &Site, _: &Begun) -> Vec<Act> {
         let begin = (!site.has_begun).then_some(Act::Begin);
         let free = site.is_busy.then_some(Act::Free);
         begin.into_iter().chain(free).collect()
@@ -195,11 +166,14 @@ impl Actors for SelfScheduled {
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let is_early = view.ghost.ended != 0 && view.ghost.begun != self.all();
-        view.ghost.flaw.or(is_early.then_some(Flaw::Early))
+        let moving = view.parcels.iter().map(|parcel| match &parcel.message {
+            Some(Message::Data(parts)) => len(parts),
+            _ => 0,
+        });
+        view.ghost.judge(self.iterations, moving.sum())
     }
 
     fn is_final(&self, view: &View<Self>) -> bool {
-        view.ghost.ended == (1 << self.ranks) - 1 && view.ghost.begun == self.all()
+        view.ghost.is_final(self.iterations, self.ranks)
     }
 }

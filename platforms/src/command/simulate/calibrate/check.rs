@@ -3,7 +3,8 @@
 //! # Algorithm
 //! Rounds, so that a drift of the machine affects all alike: in each, the tree is searched without a balancer by one thread and by
 //! two at once, which is what a task takes, and then by every arrangement. Medians are compared. What a task takes is
-//! measured with as many threads as the arrangement has, since processors may share a core, a cache or a clock.
+//! measured with as many threads as the arrangement has, since processors may share a core, a cache or a clock. Ranks are
+//! simulated with several costs of encoding, to show how much depends on them.
 
 use crate::command::show::object;
 use crate::command::{Failure, Outcome, deliver};
@@ -73,6 +74,31 @@ struct Row {
     alone: f64,
     real: Spread,
     model: f64,
+    /// Of ranks: by the cost of encoding, what the model takes and the messages in it.
+    encoded: Vec<(&'static str, f64, u64)>,
+}
+
+/// The costs of encoding that are tried: a name, and the multiple of the measured ones, as a fraction.
+const ENCODINGS: [(&str, [u64; 2]); 4] = [
+    ("none", [0, 1]),
+    ("halved", [1, 2]),
+    (MEASURED, [1, 1]),
+    ("doubled", [2, 1]),
+];
+const MEASURED: &str = "as measured";
+
+/// Returns a multiple of the costs of encoding.
+fn scaled(ranks: Ranks, [times, parts]: [u64; 2]) -> Ranks {
+    let rate = |mb_per_s: u64| match times {
+        0 => 0,
+        times => (mb_per_s * parts / times).max(1),
+    };
+    Ranks {
+        message_ns: ranks.message_ns * times / parts,
+        encode_mb_per_s: rate(ranks.encode_mb_per_s),
+        decode_mb_per_s: rate(ranks.decode_mb_per_s),
+        ..ranks
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -117,14 +143,22 @@ pub(super) fn run(name: &str, machine: &Description, as_json: bool) -> Outcome {
     let rows = here.into_iter().zip(real).map(|(of, real)| {
         let threads = of.places as usize * of.workers;
         let each = Spread::of(alone[threads - 1].clone()).median / threads as f64;
-        let real = Spread::of(real);
-        let model = each / search.efficiency(of, machine, each * threads as f64);
-        let (name, alone) = (of.name, each);
+        let model = |multiple| {
+            let run = search.simulate(of, machine, multiple, each * threads as f64);
+            (each / run.efficiency, run.messages)
+        };
+        let encodings = ENCODINGS.iter().filter(|_| of.ranks);
         Row {
-            name,
-            alone,
-            real,
-            model,
+            name: of.name,
+            alone: each,
+            real: Spread::of(real),
+            model: model([1, 1]).0,
+            encoded: encodings
+                .map(|&(name, multiple)| {
+                    let (seconds, messages) = model(multiple);
+                    (name, seconds, messages)
+                })
+                .collect(),
         }
     });
     let rows: Vec<Row> = rows.collect();
@@ -191,8 +225,14 @@ impl Search {
         }
     }
 
-    /// Returns the efficiency of a simulated run, whose tasks take `seconds` in all.
-    fn efficiency(&self, of: &Arrangement, machine: &Description, seconds: f64) -> f64 {
+    /// Simulates a run whose tasks take `seconds` in all, with this multiple of the cost of encoding.
+    fn simulate(
+        &self,
+        of: &Arrangement,
+        machine: &Description,
+        encoding: [u64; 2],
+        seconds: f64,
+    ) -> tautline_sim::Outcome<Counts> {
         let mut config = of.balancer().config().expect("an arrangement that ran");
         config.places = of.places;
         config.workers = of.workers;
@@ -204,19 +244,14 @@ impl Search {
             machine.cluster.near_ns += 2 * machine.cluster.wake_ns;
             machine.cluster.ranks = Ranks {
                 places: 1,
-                message_ns: RANK_MESSAGE_NS,
-                ..Ranks::default()
+                ..scaled(machine.cluster.ranks, encoding)
             };
         }
         let bag = Uts::root(&self.tree());
         let shared = |_: PlaceId| self.tree();
-        let run = Simulation::new(config, machine).run(bag, shared, Counts::default(), |_, _| ());
-        run.efficiency
+        Simulation::new(config, machine).run(bag, shared, Counts::default(), |_, _| ())
     }
 }
-
-/// Assumed: half a microsecond to encode or decode a message of some dozen bytes.
-const RANK_MESSAGE_NS: u64 = 500;
 
 impl Row {
     fn json(&self) -> Value {
@@ -224,6 +259,9 @@ impl Row {
             "arrangement": self.name, "alone_s": self.alone, "model_s": self.model,
             "real_s": {"min": self.real.least, "median": self.real.median, "max": self.real.most},
             "model_real": self.model / self.real.median,
+            "encoding": self.encoded.iter().map(|(name, model, messages)| json!({
+                "cost": name, "model_s": model, "messages": messages,
+            })).collect::<Vec<_>>(),
         })
     }
 }
@@ -249,6 +287,17 @@ fn table(search: &Search, processors: usize, rows: &[Row]) -> String {
             "| {} | {alone} | {real} | {least} | {most} | {model} | {ratio:.3} |\n",
             row.name
         );
+    }
+    for row in rows.iter().filter(|row| !row.encoded.is_empty()) {
+        text += &format!(
+            "\n{}, by the cost of encoding and decoding messages:\n\n\
+             | encoding | model | model / real | messages |\n|---|---|---|---|\n",
+            row.name
+        );
+        for (name, model, messages) in &row.encoded {
+            let (ms, ratio) = (model * 1e3, model / row.real.median);
+            text += &format!("| {name} | {ms:.3} ms | {ratio:.4} | {messages} |\n");
+        }
     }
     text
 }

@@ -2,12 +2,14 @@
 
 mod bench;
 mod check;
+mod encoding;
 
 use crate::command::app::Speed;
 use crate::command::show::object;
 use crate::command::{APPLICATIONS, Failure, Outcome, deliver};
 use bench::Spread;
 use clap::Args;
+use encoding::Encoding;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::machines;
@@ -42,6 +44,7 @@ struct Measured {
     costs: Vec<(&'static str, &'static str, Spread)>,
     /// By application.
     speeds: Vec<(&'static str, &'static str, Spread)>,
+    encoding: Encoding,
 }
 
 impl Calibrate {
@@ -103,7 +106,12 @@ impl Measured {
             let spread = Spread::of(runs.iter().map(|run| run.task_ns).collect());
             speeds.push((application.name(), first.unit, spread));
         }
-        Ok(Self { costs, speeds })
+        let encoding = Encoding::measure();
+        Ok(Self {
+            costs,
+            speeds,
+            encoding,
+        })
     }
 
     /// Returns nodes a second of tree search.
@@ -151,6 +159,7 @@ impl Measured {
             let _ = writeln!(text, "{key} = {{ value = {value}, source = \"{source}\" }}");
         }
         text.push_str(ASSUMED);
+        text.push_str(&self.encoding.toml());
         text
     }
 
@@ -166,6 +175,11 @@ impl Measured {
         };
         json!({
             "costs": spreads(&self.costs),
+            "encoding": {
+                "message_ns": spread(&self.encoding.message), "encode_loot_ns": spread(&self.encoding.loot[0]),
+                "decode_loot_ns": spread(&self.encoding.loot[1]), "request_bytes": self.encoding.request_bytes,
+                "loot_bytes": self.encoding.loot_bytes, "loot_tasks": self.encoding.tasks,
+            },
             "task_ns": spreads(&self.speeds),
             "machine_file": self.toml(),
         })

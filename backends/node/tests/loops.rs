@@ -1,0 +1,373 @@
+//! Loops over ranks on threads that exchange bytes: the machines of `defer` as they are simulated and explored.
+//!
+//! Lucco, acceptance fact 50: the state machines run unchanged over links (here), simulated (`backends/sim/tests/loops.rs`), and in
+//! every order of events (`verify/tests/explore/defer.rs`). Each iteration is executed once, in each instance of a loop.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::mpsc;
+use std::{mem, thread};
+use tautline_core::defer::{
+    Actions, Baseline, Call, Conditions, Deferred, Epochs, Geometry, Message, Notice, Pick,
+    Refused, Rule, Tuning,
+};
+use tautline_core::port::Link;
+use tautline_core::taper::{Instance, Policy, Summary, Taper};
+use tautline_core::wire::{Channel, Exchange, unpack};
+use tautline_core::{PlaceId, Rank};
+use tautline_node::{Loopback, SpinThenYield};
+use tautline_verify::link::Delayed;
+
+const RANKS: [u32; 5] = [1, 2, 3, 5, 8];
+const SIZES: [u64; 3] = [0, 3, 200];
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        let multiplier = 6_364_136_223_846_793_005_u64;
+        self.0 = self.0.wrapping_mul(multiplier).wrapping_add(1);
+        (self.0 >> 33) % n
+    }
+}
+
+/// What a machine has required and its rank has yet to do.
+struct Required<M> {
+    /// Messages that wait, each for this many turns: so they overtake each other.
+    held: Vec<(u64, Rank, M)>,
+    chunk: Option<Vec<Range<u64>>>,
+    has_ended: bool,
+    random: Random,
+}
+
+impl<M> Actions<M> for Required<M> {
+    fn send(&mut self, to: Rank, message: M) {
+        self.held.push((self.random.below(8), to, message));
+    }
+
+    fn run(&mut self, chunk: Vec<Range<u64>>) {
+        assert!(self.chunk.replace(chunk).is_none(), "two chunks at once");
+    }
+
+    fn end(&mut self) {
+        assert!(!mem::replace(&mut self.has_ended, true), "a second end");
+    }
+}
+
+impl Pick for Required<Call> {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.random.below(u64::from(n)) as u32
+    }
+}
+
+/// The machine of a rank.
+trait Machine: Send {
+    type Sent: Serialize + DeserializeOwned + Send + 'static;
+    fn begin(&mut self, out: &mut Required<Self::Sent>);
+    fn free(&mut self, times: &[u64], out: &mut Required<Self::Sent>);
+    fn on(
+        &mut self,
+        from: Rank,
+        sent: Self::Sent,
+        out: &mut Required<Self::Sent>,
+    ) -> Result<(), Refused>;
+    fn instance(&self) -> u64 {
+        0
+    }
+    /// Returns the iterations that a message moves.
+    fn load(sent: &Self::Sent) -> u64;
+}
+
+fn len(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+impl Machine for Epochs {
+    type Sent = Message;
+
+    fn begin(&mut self, out: &mut Required<Message>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, times: &[u64], out: &mut Required<Message>) {
+        let mut summary = Summary::NONE;
+        times.iter().for_each(|time| summary.record(*time));
+        self.free(&summary, out);
+    }
+
+    fn on(&mut self, from: Rank, sent: Message, out: &mut Required<Message>) -> Result<(), Refused> {
+        self.on(from, sent, out)
+    }
+
+    fn load(sent: &Message) -> u64 {
+        match sent {
+            Message::Data(parts) => len(parts),
+            _ => 0,
+        }
+    }
+}
+
+impl Machine for Baseline {
+    type Sent = Call;
+
+    fn begin(&mut self, out: &mut Required<Call>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, _: &[u64], out: &mut Required<Call>) {
+        self.free(out);
+    }
+
+    fn on(&mut self, from: Rank, sent: Call, out: &mut Required<Call>) -> Result<(), Refused> {
+        self.on(from, sent, out)
+    }
+
+    fn load(sent: &Call) -> u64 {
+        match sent {
+            Call::Data(parts) | Call::Answer(parts) => len(parts),
+            _ => 0,
+        }
+    }
+}
+
+impl Machine for Deferred {
+    type Sent = Notice;
+
+    fn begin(&mut self, out: &mut Required<Notice>) {
+        self.begin(out);
+    }
+
+    fn free(&mut self, times: &[u64], out: &mut Required<Notice>) {
+        self.free(times, out);
+    }
+
+    fn on(&mut self, from: Rank, sent: Notice, out: &mut Required<Notice>) -> Result<(), Refused> {
+        self.on(from, sent, out)
+    }
+
+    fn instance(&self) -> u64 {
+        self.instance()
+    }
+
+    fn load(sent: &Notice) -> u64 {
+        match sent {
+            Notice::Data(_, part) => part.end - part.start,
+            _ => 0,
+        }
+    }
+}
+
+/// What is done in a loop.
+struct Counts {
+    /// By instance, how often each iteration was executed.
+    executed: Vec<Vec<AtomicU32>>,
+    /// Iterations that were sent.
+    moved: AtomicU64,
+}
+
+impl Counts {
+    fn new(instances: usize, n: u64) -> Self {
+        let row = |_| (0..n).map(|_| AtomicU32::new(0)).collect();
+        Self {
+            executed: (0..instances).map(row).collect(),
+            moved: AtomicU64::new(0),
+        }
+    }
+
+    fn check(&self, what: &str) {
+        for (instance, row) in self.executed.iter().enumerate() {
+            let counts = row.iter().map(|count| count.load(SeqCst));
+            let wrong: Vec<_> = counts.enumerate().filter(|(_, count)| *count != 1).collect();
+            assert!(wrong.is_empty(), "{what}, instance {instance}: {wrong:?}");
+        }
+    }
+}
+
+/// A rank of a loop.
+struct Part<'a, L: Link, M: Machine> {
+    here: Rank,
+    machine: M,
+    exchange: Exchange<L>,
+    messages: Channel<M::Sent>,
+    arrived: mpsc::Receiver<(Rank, M::Sent)>,
+    required: Required<M::Sent>,
+    counts: &'a Counts,
+}
+
+impl<L: Link, M: Machine> Part<'_, L, M> {
+    /// Executes this rank's part, until all ranks have ended.
+    fn run(mut self) {
+        let (put, ends) = mpsc::channel();
+        let end = self.exchange.open::<()>("ends", 1, move |_, _, body: &[u8]| {
+            unpack::<()>(body)?;
+            // The receiver is dropped once all ranks have ended.
+            _ = put.send(());
+            Ok(())
+        });
+        self.machine.begin(&mut self.required);
+        let (mut is_told, mut awaited) = (false, self.exchange.ranks());
+        while awaited > 0 {
+            self.execute();
+            let moved = self.turn();
+            if self.has_ended() && self.required.held.is_empty() && !is_told {
+                is_told = true;
+                let ranks = (0..self.exchange.ranks()).map(PlaceId);
+                ranks.for_each(|to| end.send(PlaceId(self.here.0), to, ()));
+            }
+            awaited -= ends.try_iter().count() as u32;
+            if !moved {
+                thread::yield_now();
+            }
+        }
+        while !self.exchange.leave().expect("all ranks are there") {
+            thread::yield_now();
+        }
+    }
+
+    /// Returns whether no iteration comes any more. A loop that is executed again and again ends before an instance that is not counted.
+    fn has_ended(&self) -> bool {
+        let last = self.counts.executed.len() as u64;
+        self.required.has_ended || self.machine.instance() == last
+    }
+
+    /// Executes a chunk. Messages arrive meanwhile.
+    fn execute(&mut self) {
+        let instance = self.machine.instance() as usize;
+        let Some(counts) = self.counts.executed.get(instance) else {
+            return;
+        };
+        let Some(chunk) = self.required.chunk.take() else {
+            return;
+        };
+        let mut times = Vec::new();
+        for iteration in chunk.into_iter().flatten() {
+            counts[iteration as usize].fetch_add(1, SeqCst);
+            // The first are long. An iteration takes this many turns, so that its length does not depend on the machine.
+            let time = if iteration < 30 { 30 } else { 1 } + self.required.random.below(2);
+            for _ in 0..time {
+                self.turn();
+            }
+            times.push(time);
+        }
+        self.machine.free(&times, &mut self.required);
+    }
+
+    /// Sends what has waited long enough, and processes what has arrived. Returns whether anything moved.
+    fn turn(&mut self) -> bool {
+        let held = mem::take(&mut self.required.held);
+        for (turns, to, message) in held {
+            match turns.checked_sub(1) {
+                Some(turns) => self.required.held.push((turns, to, message)),
+                None => {
+                    self.counts.moved.fetch_add(M::load(&message), SeqCst);
+                    self.messages.send(PlaceId(self.here.0), PlaceId(to.0), message);
+                }
+            }
+        }
+        let moved = self.exchange.turn().expect("all ranks are there");
+        for (from, sent) in self.arrived.try_iter() {
+            let taken = self.machine.on(from, sent, &mut self.required);
+            taken.expect("it is expected");
+        }
+        moved
+    }
+}
+
+/// Executes a loop on threads, one for each rank. Returns how many iterations were sent.
+fn run<M: Machine>(
+    what: &str,
+    ranks: u32,
+    (instances, n): (usize, u64),
+    machine: impl Fn(Rank) -> M,
+) -> u64 {
+    let counts = &Counts::new(instances, n);
+    thread::scope(|scope| {
+        for link in Loopback::new(ranks) {
+            let here = link.here();
+            let machine = machine(here);
+            scope.spawn(move || {
+                let link = Delayed::new(link, 3, 7 + u64::from(here.0));
+                let exchange = Exchange::new(link, SpinThenYield::default());
+                let (put, arrived) = mpsc::channel();
+                let messages = exchange.open("loop", 1, move |from: PlaceId, _, body: &[u8]| {
+                    let sent = unpack::<M::Sent>(body)?;
+                    // The receiver is dropped once all ranks have ended.
+                    _ = put.send((Rank(from.0), sent));
+                    Ok(())
+                });
+                let required = Required {
+                    held: Vec::new(),
+                    chunk: None,
+                    has_ended: false,
+                    random: Random(u64::from(here.0) << 8 | u64::from(ranks)),
+                };
+                let part = Part {
+                    here,
+                    machine,
+                    exchange,
+                    messages,
+                    arrived,
+                    required,
+                    counts,
+                };
+                part.run();
+            });
+        }
+    });
+    counts.check(what);
+    counts.moved.load(SeqCst)
+}
+
+#[test]
+fn epochs_execute_each_iteration_once_over_links() {
+    let mut moved = 0;
+    for policy in [
+        Policy::SelfScheduling,
+        Policy::Factoring,
+        Policy::Guided,
+        Policy::Taper(Taper::default()),
+    ] {
+        for (ranks, n) in RANKS.into_iter().flat_map(|p| SIZES.map(|n| (p, n))) {
+            let instance = Instance::new(n, ranks);
+            let machine = |here| Epochs::new(here, instance, policy);
+            let what = format!("{policy:?}, {n} on {ranks}");
+            moved += run(&what, ranks, (1, n), machine);
+        }
+    }
+    assert!(moved > 0, "no iteration was sent");
+}
+
+#[test]
+fn baselines_execute_each_iteration_once_over_links() {
+    let tuning = Tuning { sync: 3, min: 1 };
+    let mut moved = 0;
+    for rule in [Rule::Neighbours, Rule::Tree, Rule::Halving] {
+        for (ranks, n) in RANKS.into_iter().flat_map(|p| SIZES.map(|n| (p, n))) {
+            let machine = |here| Baseline::new(here, n, ranks, rule, tuning);
+            let what = format!("{rule:?}, {n} on {ranks}");
+            moved += run(&what, ranks, (1, n), machine);
+        }
+    }
+    assert!(moved > 0, "no iteration was sent");
+}
+
+#[test]
+fn deferred_loops_execute_each_iteration_once_an_instance_over_links() {
+    let mut moved = 0;
+    for geometry in [Geometry::Contiguous, Geometry::Free] {
+        for (ranks, n) in RANKS.into_iter().flat_map(|p| SIZES.map(|n| (p, n))) {
+            let conditions = Conditions {
+                geometry,
+                capacity: 10,
+                ..Conditions::default()
+            };
+            let machine = |here| Deferred::new(here, n, ranks, conditions);
+            let what = format!("{geometry:?}, {n} on {ranks}");
+            moved += run(&what, ranks, (6, n), machine);
+        }
+    }
+    assert!(moved > 0, "no iteration was sent");
+}

@@ -1,0 +1,65 @@
+//! Scheduling by predicted work beside scheduling by number, on the loops of table M2 of the specification (5.4).
+
+use super::{once, policies};
+use tautline_core::Rank;
+use tautline_core::defer::{Baseline, Epochs, Rule, Table, Tuning};
+use tautline_core::taper::Instance;
+
+/// A number of 53 bits, as a fraction: splitmix64 (Steele, Lea and Flood 2014).
+fn unit(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+const KINDS: [&str; 3] = ["exponential", "bimodal", "hot spot"];
+
+fn times(kind: &str, n: u64, random: &mut u64) -> Vec<u64> {
+    let mut time = |at: u64| match kind {
+        "exponential" => -(1.0 - unit(random)).ln(),
+        "bimodal" if unit(random) < 0.1 => 9.7,
+        "bimodal" => 0.03,
+        _ => 0.2 + 4.5 * (-((at as f64 / n as f64 - 0.4) / 0.1).powi(2)).exp(),
+    };
+    (0..n).map(|at| (100_000.0 * time(at)) as u64).collect()
+}
+
+#[test]
+fn prediction_improves_self_scheduling() {
+    let mut random = 1;
+    let mut worse = Vec::new();
+    for (p, share) in [(512, 16), (512, 64), (64, 64)] {
+        for kind in KINDS {
+            let n = u64::from(p) * share;
+            let times = times(kind, n, &mut random);
+            let noisy = |time: &u64| (*time as f64 * (0.9 + 0.2 * unit(&mut random))) as u64;
+            let table = Table::new(times.iter().map(noisy).collect::<Vec<_>>());
+            let instance = Instance::new(n, p);
+            print!("{p:4} {share:3} {kind:<12}");
+            for (name, policy) in policies() {
+                let plain = once(p, |rank| Epochs::new(rank, instance, policy), &times);
+                let cached = |rank: Rank| Epochs::predicted(rank, instance, policy, &table);
+                let cached = once(p, cached, &times);
+                print!("  {name} {plain:.3} → {cached:.3}");
+                if cached < plain {
+                    worse.push((p, share, kind, name));
+                }
+            }
+            for rule in [Rule::Neighbours, Rule::Tree, Rule::Halving] {
+                print!(" {rule:?}");
+                for (sync, min) in [(1,1),(2, 1), (4,2),(8, 4),(16,8)] {
+                    let tuning = Tuning { sync, min };
+                    let plain = once(p, |rank| Baseline::new(rank, n, p, rule, tuning), &times);
+                    let cached = |rank: Rank| Baseline::predicted(rank, (n, p), rule, tuning, &table);
+                    let cached = once(p, cached, &times);
+                    print!("  {plain:.3} → {cached:.3}");
+                }
+                println!();
+            }
+            println!();
+        }
+    }
+    assert!(worse.is_empty(), "{worse:?}");
+}

@@ -1,0 +1,97 @@
+//! What the checks of loops over ranks remember: which iterations have begun, and which ranks have ended.
+
+use crate::explore::Flaw;
+use std::ops::Range;
+use tautline_core::PlaceId;
+use tautline_core::defer::{Predict, Table};
+use tautline_core::taper::Estimate;
+
+/// The history of a loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Begun {
+    /// Iterations begun, as bits.
+    begun: u32,
+    /// Ranks that have ended, as bits.
+    ended: u32,
+    flaw: Option<Flaw>,
+}
+
+impl Begun {
+    /// Records that a chunk begins.
+    pub(super) fn begin(&mut self, chunk: &[Range<u64>]) {
+        for bit in bits(chunk) {
+            if self.begun & bit != 0 {
+                self.flaw = Some(Flaw::Count);
+            }
+            self.begun |= bit;
+        }
+    }
+
+    /// Records that iterations are sent: none of them has begun.
+    pub(super) fn send(&mut self, parts: &[Range<u64>]) {
+        if bits(parts).any(|bit| self.begun & bit != 0) {
+            self.flaw = Some(Flaw::Count);
+        }
+    }
+
+    /// Records that a rank ends.
+    pub(super) fn end(&mut self, here: PlaceId) {
+        let bit = 1 << here.0;
+        if self.ended & bit != 0 {
+            self.flaw = Some(Flaw::Repeated);
+        }
+        self.ended |= bit;
+    }
+
+    /// Records a flaw.
+    pub(super) fn find(&mut self, flaw: Flaw) {
+        self.flaw = Some(flaw);
+    }
+
+    /// Returns what is wrong with a loop of `n` iterations, of which `moving` are under way.
+    pub(super) fn judge(&self, n: u64, moving: u64) -> Option<Flaw> {
+        let is_early = self.ended != 0 && (self.begun != all(n) || moving > 0);
+        self.flaw.or(is_early.then_some(Flaw::Early))
+    }
+
+    /// Returns whether the loop has ended at all ranks.
+    pub(super) fn is_final(&self, n: u64, ranks: u32) -> bool {
+        self.ended == all(u64::from(ranks)) && self.begun == all(n)
+    }
+}
+
+/// Returns the number of iterations.
+pub(super) fn len(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+fn bits(parts: &[Range<u64>]) -> impl Iterator<Item = u32> {
+    parts.iter().cloned().flatten().map(|at| 1 << at)
+}
+
+fn all(n: u64) -> u32 {
+    (1 << n) - 1
+}
+
+/// The predicted times of the iterations; without any, each counts as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Forecast(Option<Table>);
+
+impl Forecast {
+    /// Creates the forecast of these times, if there are any.
+    pub fn new(times: &[u64]) -> Self {
+        let is_known = !times.is_empty();
+        Self(is_known.then(|| Table::new(times.iter().copied())))
+    }
+}
+
+impl Predict for Forecast {
+    fn work(&self, range: Range<u64>) -> u64 {
+        let count = range.end - range.start;
+        self.0.as_ref().map_or(count, |table| table.work(range))
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.0.as_ref().and_then(Table::estimate)
+    }
+}
