@@ -1,13 +1,14 @@
 //! Parallel loops and iteration beside a static division and rayon, on the same iterations, with two workers.
 #![allow(missing_docs)]
 
-#[path = "common/kernels.rs"]
-mod kernels;
+#[allow(dead_code, reason = "the table of schedules uses all of it")]
+#[path = "common/iterations.rs"]
+mod iterations;
 #[path = "common/pinning.rs"]
 mod pinning;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use kernels::{geometric, mandelbrot, steps};
+use iterations::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;

@@ -10,16 +10,15 @@
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
-# OpenMP is that of $CC; its barriers and loops are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. LB4OMP is
-# a libomp: LB4OMP= names the folder of its library, which then takes the place of clang's. Java is that of javac. forte,
-# fork_union and paralight come from crates.io; forte requires a newer compiler than it needs. CARGO= leaves them out.
+# OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
+# of javac. forte comes from crates.io, and requires a newer compiler than it needs: CARGO= leaves it out.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used. The n-th worker stays on the n-th processor. Paths must have no spaces.
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -311,6 +310,105 @@ for compiler in ${OPENMP:-$CC clang-19 clang}; do
         done
 done
 
+# Parallel loops. A program is called with the name of a loop, its length, a number of executions and one of threads, and prints the
+# nanoseconds of the median execution. The iterations are those of common/iterations.rs; without contraction, since a chain of
+# fused operations has another latency.
+cat >"$out/omp_loops.c" <<'C'
+#include "barrier.h"
+#include <math.h>
+#include <omp.h>
+#include <stdint.h>
+#include <string.h>
+
+static double steps(long n) {
+    volatile double one = 1.0;
+    double x = one;
+    for (long i = 0; i < n; i++) x = x * 0.999 + 0.001;
+    return x;
+}
+
+static long mandelbrot(long row) {
+    double y = row / 512.0 - 1.0;
+    long sum = 0;
+    for (long column = 0; column < 512; column++) {
+        double x = column / 256.0 - 1.5, a = 0, b = 0;
+        long turns = 0;
+        for (; turns < 200; turns++) {
+            double next = a * a - b * b + x;
+            b = 2 * a * b + y, a = next;
+            if (a * a + b * b > 4) break;
+        }
+        sum += turns;
+    }
+    return sum;
+}
+
+static const char *const names[] = {"even",     "rising",  "falling", "geometric", "bimodal", "hot spot",
+                                    "hot end", "waves", "mandel",  "fine",      "short"};
+
+static long cost(int loop, long i, long n) {
+    switch (loop) {
+    case 0: return 1000;
+    case 1: return 2000 * i / n;
+    case 2: return 2000 - 2000 * i / n;
+    case 3: return 4 * (long)(-256 * log(1 - (double)((uint64_t)(i + 1) * 0x9e3779b97f4a7c15u >> 11) / (1L << 53)));
+    case 4: return i * 7919 % 10 == 0 ? 8000 : 200;
+    case 5: return i * 10 / n == 3 ? 8000 : 200;
+    case 6: return i * 20 / n == 19 ? 15000 : 250;
+    default: return 1000 + (long)(900 * sin(i / (double)n * 40));
+    }
+}
+
+#define USE(value)                           \
+    do {                                     \
+        __typeof__(value) it = (value);      \
+        __asm__ volatile("" : : "r,m"(it)); \
+    } while (0)
+#define LOOP(body) _Pragma("omp parallel for schedule(runtime)") for (long i = 0; i < n; i++) body
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv) {
+    const char *name = argv[argc - 4];
+    long n = atol(argv[argc - 3]), rounds = atol(argv[argc - 2]);
+    int threads = atoi(argv[argc - 1]), loop = 0;
+    while (loop < 11 && strcmp(names[loop], name)) loop++;
+    double *times = malloc(sizeof *times * rounds);
+    if (loop == 11 || rounds < 1 || !times) return 1;
+    find_processors();
+    omp_set_dynamic(0);
+    omp_set_num_threads(threads);
+#pragma omp parallel
+    pin(omp_get_thread_num());
+    double used = seconds(CLOCK_PROCESS_CPUTIME_ID), began = seconds(CLOCK_MONOTONIC);
+    for (long round = 0; round < rounds; round++) {
+        double start = seconds(CLOCK_MONOTONIC);
+        switch (loop) {
+        case 8: LOOP(USE(mandelbrot(2 * i))); break;
+        case 9: LOOP(USE(i * i)); break;
+        case 10: LOOP(USE(i)); break;
+        default: LOOP(USE(steps(cost(loop, i, n))));
+        }
+        times[round] = seconds(CLOCK_MONOTONIC) - start;
+    }
+    double wall = seconds(CLOCK_MONOTONIC) - began;
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    qsort(times, rounds, sizeof *times, ascending);
+    printf("%.0f %.3f\n", 1e9 * times[rounds / 2], used / wall);
+}
+C
+for compiler in ${OPENMP:-$CC clang-19 clang}; do
+    command -v "$compiler" >/dev/null || { without "OpenMP loops of $compiler" 'no such compiler'; continue; }
+    build "loops-$compiler" "$compiler" $flags -ffp-contract=off -fopenmp "$out/omp_loops.c" -lm -o "$out/loops-$compiler" &&
+        for schedule in static dynamic,1 dynamic,16 guided; do
+            list loops "OpenMP ($("$compiler" --version | head -1)), $schedule" \
+                "env OMP_SCHEDULE=$schedule OMP_WAIT_POLICY=active $out/loops-$compiler"
+        done
+done
+
 cat >"$out/std_barrier.cpp" <<'C'
 #include "barrier.h"
 #include <barrier>
@@ -398,127 +496,19 @@ else
     without 'Java Phaser' 'no javac'
 fi
 
-# Loops. A program is called with a loop's name, a number of iterations and one of threads, and prints the nanoseconds of an
-# execution, the median of 60. The arithmetic is that of benches/common/kernels.rs, without fused operations.
-cat >"$out/loops.c" <<'C'
-#include "timed.h"
-#include <math.h>
-#include <omp.h>
-#include <stdint.h>
-#include <string.h>
-
-static const char *const names[] = {"even", "rising", "falling", "geometric", "bimodal", "hot-spot", "hot-end", "waves", "mandel", "fine"};
-
-static void steps(long n) {
-    volatile double start = 1.0;
-    double x = start;
-    for (long i = 0; i < n; i++) x = x * 0.999 + 0.001;
-    __asm__ volatile("" : : "x"(x));
-}
-
-static long geometric(long i) {
-    uint64_t hash = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u >> 11;
-    return (long)(-256.0 * log(1.0 - (double)hash / 9007199254740992.0));
-}
-
-static void mandelbrot(long row) {
-    double y = row / 512.0 - 1.0;
-    unsigned sum = 0;
-    for (long column = 0; column < 512; column++) {
-        double x = column / 256.0 - 1.5, a = 0, b = 0;
-        unsigned k = 0;
-        for (; k < 200; k++) {
-            double next = a * a - b * b + x;
-            b = 2.0 * a * b + y, a = next;
-            if (a * a + b * b > 4.0) break;
-        }
-        sum += k;
-    }
-    __asm__ volatile("" : : "r"(sum));
-}
-
-static inline void body(int which, long i, long n) {
-    switch (which) {
-    case 0: steps(1000); break;
-    case 1: steps(2000 * i / n); break;
-    case 2: steps(2000 - 2000 * i / n); break;
-    case 3: steps(4 * geometric(i)); break;
-    case 4: steps(i * 7919 % 10 == 0 ? 8000 : 200); break;
-    case 5: steps(i * 10 / n == 3 ? 8000 : 200); break;
-    case 6: steps(i * 20 / n == 19 ? 15000 : 250); break;
-    case 7: steps(1000 + (long)(900.0 * sin((double)i / n * 40.0))); break;
-    case 8: mandelbrot(2 * i); break;
-    default: {
-        long square = i * i;
-        __asm__ volatile("" : : "r"(square));
-    }
-    }
-}
-
-static int order(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-int main(int argc, char **argv) {
-    int which = 0;
-    while (strcmp(names[which], argv[1])) which++;
-    long n = atol(argv[argc - 2]);
-    omp_set_num_threads(atoi(argv[argc - 1]));
-    enum { WARM_UP = 5, ROUNDS = 60 };
-    double times[ROUNDS], used = 0, wall = 0;
-    /* All threads are there after the first region. */
-#pragma omp parallel
-    __asm__ volatile("");
-    pin_threads(0);
-    for (int round = -WARM_UP; round < ROUNDS; round++) {
-        double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), start = seconds(CLOCK_MONOTONIC);
-#pragma omp parallel for schedule(runtime)
-        for (long i = 0; i < n; i++) body(which, i, n);
-        double took = seconds(CLOCK_MONOTONIC) - start;
-        if (round < 0) continue;
-        times[round] = took, wall += took, used += seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    }
-    qsort(times, ROUNDS, sizeof *times, order);
-    printf("%.1f %.3f\n", 1e9 * times[ROUNDS / 2], used / wall);
-}
-C
-kernels='even rising falling geometric bimodal hot-spot hot-end waves mandel fine'
-loops() { for kernel in $kernels; do list "loop/$kernel" "$1" "$2 $kernel"; done; }
-openmp_loops() {
-    library=$1 environment=$2 program=$3
-    shift 3
-    for schedule in "$@"; do
-        loops "$library, $schedule" "env $environment OMP_SCHEDULE=$schedule $program"
-    done
-}
-for compiler in ${OPENMP:-$CC clang-19 clang}; do
-    command -v "$compiler" >/dev/null || { without "OpenMP loops of $compiler" 'no such compiler'; continue; }
-    build "loops-$compiler" "$compiler" $flags -ffp-contract=off -fopenmp "$out/loops.c" -lm -o "$out/loops-$compiler" || continue
-    openmp_loops "OpenMP ($("$compiler" --version | head -1))" "OMP_WAIT_POLICY=active" "$out/loops-$compiler" \
-        static dynamic,1 dynamic,64 guided
-    # For OpenMP 4.5, since later versions let the library replace the schedule.
-    [ -n "${LB4OMP:-}" ] && case $compiler in clang*)
-        build "loops-lb4omp" "$compiler" $flags -ffp-contract=off -fopenmp -fopenmp-version=45 "$out/loops.c" -lm -o "$out/loops-lb4omp" &&
-            openmp_loops LB4OMP "LD_LIBRARY_PATH=$LB4OMP OMP_WAIT_POLICY=active" "$out/loops-lb4omp" \
-                fac2 tfss mfsc awf_b awf_c awf_d awf_e af af_a
-    esac
-done
-[ -n "${LB4OMP:-}" ] || without LB4OMP 'no $LB4OMP'
-
-# A crate of its own, of the same loops as in the table.
-[ -n "$CARGO" ] || { without 'fork_union, paralight and forte' 'no $CARGO'; exit 0; }
+# Crates of their own, of the same bodies as in the tables.
+[ -n "$CARGO" ] && {
 mkdir -p "$out/loops/src"
 cat >"$out/loops/Cargo.toml" <<TOML
 [package]
-name = "loops-peer"
+name = "loop-peers"
 version = "0.0.0"
 edition = "2024"
 
 [dependencies]
-core_affinity = "0.8"
 fork_union = "=2.3.1"
 paralight = "=0.0.12"
+core_affinity = "0.8"
 rustix = { version = "1", features = ["time"] }
 
 [profile.release]
@@ -528,88 +518,82 @@ codegen-units = 1
 [workspace]
 TOML
 cat >"$out/loops/src/main.rs" <<RUST
-#[path = "$here/common/costs.rs"]
-mod costs;
-#[path = "$here/common/kernels.rs"]
-mod kernels;
+#[path = "$here/common/iterations.rs"]
+#[allow(dead_code)]
+mod iterations;
 
-use costs::{Loop, by_name};
+use iterations::Way;
 use paralight::prelude::*;
-use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
 
-const WARM_UP: usize = 5;
-const ROUNDS: usize = 60;
-
-fn seconds(clock: ClockId) -> f64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+enum Pool {
+    Paralight(ThreadPool),
+    ForkUnion { pool: fork_union::ThreadPool, dynamic: bool },
 }
 
-/// Prints the nanoseconds of a call, and the number of processors that were used.
-fn measure(mut run: impl FnMut()) {
-    let (mut times, mut used, mut wall) = (Vec::new(), 0.0, 0.0);
-    for round in 0..WARM_UP + ROUNDS {
-        let (cpu, start) = (seconds(ClockId::ProcessCPUTime), seconds(ClockId::Monotonic));
-        run();
-        let took = seconds(ClockId::Monotonic) - start;
-        if round >= WARM_UP {
-            times.push(took);
-            wall += took;
-            used += seconds(ClockId::ProcessCPUTime) - cpu;
+struct Timed {
+    pool: Pool,
+    times: Vec<Duration>,
+}
+
+impl Way for Timed {
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync)) {
+        let began = Instant::now();
+        match &mut self.pool {
+            Pool::Paralight(pool) => (0..len).into_par_iter().with_thread_pool(pool).for_each(body),
+            Pool::ForkUnion { pool, dynamic: true } => _ = pool.for_n_dynamic(len, |prong| body(prong.task_index)),
+            Pool::ForkUnion { pool, .. } => _ = pool.for_n(len, |prong| body(prong.task_index)),
         }
+        self.times.push(began.elapsed());
     }
-    times.sort_by(f64::total_cmp);
-    println!("{:.1} {:.3}", 1e9 * times[ROUNDS / 2], used / wall);
 }
 
-struct Peer {
-    way: String,
-    len: usize,
-    workers: usize,
-}
-
-impl Loop for Peer {
-    type Out = ();
-
-    fn with(self, body: impl Fn(usize) + Sync) {
-        let Self { way, len, workers } = self;
-        if way == "paralight" {
-            let mut pool = ThreadPoolBuilder {
-                num_threads: ThreadCount::Count(workers.try_into().expect("a thread")),
-                range_strategy: RangeStrategy::WorkStealing,
-                cpu_pinning: CpuPinningPolicy::IfSupported,
-            }
-            .build();
-            measure(|| (0..len).into_par_iter().with_thread_pool(&mut pool).for_each(&body));
-            return;
-        }
-        let mut pool = fork_union::spawn(workers);
-        pool.for_n(workers, |prong: fork_union::Prong| {
-            core_affinity::set_for_current(core_affinity::CoreId { id: prong.thread_index });
-        });
-        let call = |prong: fork_union::Prong| body(prong.task_index);
-        match &*way {
-            "static" => measure(|| _ = pool.for_n(len, call)),
-            _ => measure(|| _ = pool.for_n_dynamic(len, call)),
-        }
-    }
+/// The processor time of this process.
+fn used() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
-    let number = |at: usize| words[at].parse().expect("a number");
-    let peer = Peer { way: words[1].clone(), len: number(3), workers: number(4) };
-    by_name(&words[2], number(3), peer).expect("the name of a loop");
+    let [len, rounds, threads] = [3, 4, 5].map(|at| words[at].parse::<usize>().expect("a number"));
+    let paralight = |range_strategy| {
+        let num_threads = ThreadCount::Count(threads.try_into().expect("a thread"));
+        let cpu_pinning = CpuPinningPolicy::Always;
+        Pool::Paralight(ThreadPoolBuilder { num_threads, range_strategy, cpu_pinning }.build())
+    };
+    let pool = match &*words[1] {
+        "paralight" => paralight(RangeStrategy::WorkStealing),
+        "paralight-fixed" => paralight(RangeStrategy::Fixed),
+        kind => {
+            let mut pool = fork_union::spawn(threads);
+            let cores = core_affinity::get_core_ids().unwrap_or_default();
+            pool.for_threads(|thread, _| _ = core_affinity::set_for_current(cores[thread % cores.len()]));
+            Pool::ForkUnion { pool, dynamic: kind == "fork-union" }
+        }
+    };
+    let mut timed = Timed { pool, times: Vec::new() };
+    let (began, before) = (Instant::now(), used());
+    for _ in 0..rounds.max(1) {
+        assert!(iterations::run(&words[2], len, &mut timed), "no loop {}", words[2]);
+    }
+    let processors = (used() - before).as_secs_f64() / began.elapsed().as_secs_f64();
+    timed.times.sort();
+    println!("{} {processors}", timed.times[timed.times.len() / 2].as_nanos());
+    std::process::exit(0)
 }
 RUST
-build loops-peer env CARGO_TARGET_DIR="$out/target" "$CARGO" build --release --manifest-path "$out/loops/Cargo.toml" && {
-    program=$out/target/release/loops-peer
-    loops 'paralight 0.0.12, work stealing' "$program paralight"
-    loops 'fork_union 2.3.1, static' "$program static"
-    loops 'fork_union 2.3.1, dynamic' "$program dynamic"
+build loop-peers env CARGO_TARGET_DIR="$out/target" "$CARGO" build --release --ignore-rust-version \
+    --manifest-path "$out/loops/Cargo.toml" && {
+    program=$out/target/release/loop-peers
+    list loops 'paralight 0.0.12, work stealing' "$program paralight"
+    list loops 'paralight 0.0.12, fixed' "$program paralight-fixed"
+    list loops 'fork_union 2.3.1, dynamic' "$program fork-union"
+    list loops 'fork_union 2.3.1, static' "$program fork-union-static"
+}
 }
 
-# A crate of its own, of the same bodies as in the table.
+[ -n "$CARGO" ] || { without forte 'no $CARGO'; exit 0; }
 mkdir -p "$out/forte/src"
 cat >"$out/forte/Cargo.toml" <<TOML
 [package]

@@ -1,28 +1,28 @@
 //! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers.
 //!
 //! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
-//! over that of the best one in parentheses, and the median of the static division in microseconds.
+//! over that of the best one in parentheses, and the median of the static division in microseconds. `--peers FILE` adds programs
+//! that `benches/peers.sh` has built, one line a program: the median of as many executions in a process of its own.
 #![allow(missing_docs)]
 
-#[path = "../common/costs.rs"]
-mod costs;
-#[path = "../common/kernels.rs"]
-mod kernels;
+#[path = "../common/iterations.rs"]
+mod iterations;
 #[path = "../common/pinning.rs"]
 mod pinning;
 #[path = "../common/programs.rs"]
 mod programs;
 
-use costs::{LOOPS, Loop, by_name};
-use programs::{Program, listed};
+use iterations::{COSTS, Way};
+use programs::Program;
 use rayon::prelude::*;
-use std::hint::black_box;
-use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 use tautline::prelude::*;
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
+
+/// Loops of the fewest and of many iterations.
+const SIZES: [usize; 2] = [64, 2000];
 
 const WAYS: [&str; 9] = [
     "static",
@@ -36,13 +36,36 @@ const WAYS: [&str; 9] = [
     "rayon",
 ];
 
-/// The index of `auto`.
-const AUTO: usize = 2;
-
 struct Rivals {
     runtime: Runtime,
     pool: rayon::ThreadPool,
     fresh: usize,
+    peers: Vec<Program>,
+}
+
+/// The nanoseconds of one execution in a way of `WAYS`.
+struct Timed<'r> {
+    rivals: &'r mut Rivals,
+    way: usize,
+    name: &'static str,
+    ns: f64,
+}
+
+impl Way for Timed<'_> {
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync)) {
+        self.ns = self.rivals.time(self.way, len, self.name, body);
+    }
+}
+
+/// The nanoseconds of a sequential loop.
+struct Sequential(f64);
+
+impl Way for Sequential {
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync)) {
+        let began = Instant::now();
+        (0..len).for_each(body);
+        self.0 = began.elapsed().as_nanos() as f64;
+    }
 }
 
 impl Rivals {
@@ -85,26 +108,27 @@ impl Rivals {
         began.elapsed().as_nanos() as f64
     }
 
-    /// Runs all ways in turns and prints a row of the table. Returns the nanoseconds of `auto`.
-    fn compare(
-        &mut self,
-        name: &'static str,
-        len: usize,
-        rounds: usize,
-        body: impl Fn(usize) + Sync,
-    ) -> f64 {
+    /// Runs all ways in turns and prints a row of the table.
+    fn compare(&mut self, name: &'static str, len: usize, rounds: usize) {
         let mut times = vec![Vec::new(); WAYS.len()];
         for round in 0..rounds {
             for turn in 0..WAYS.len() {
                 let way = (turn + round) % WAYS.len();
-                times[way].push(self.time(way, len, name, &body));
+                let mut timed = Timed {
+                    rivals: self,
+                    way,
+                    name,
+                    ns: 0.0,
+                };
+                iterations::run(name, len, &mut timed);
+                times[way].push(timed.ns);
             }
         }
         let mut sequential: Vec<_> = (0..rounds / 8 + 1)
             .map(|_| {
-                let began = Instant::now();
-                (0..len).for_each(&body);
-                began.elapsed().as_nanos() as f64
+                let mut sequential = Sequential(0.0);
+                iterations::run(name, len, &mut sequential);
+                sequential.0
             })
             .collect();
         let half = median(&mut sequential) / 2.0;
@@ -119,42 +143,40 @@ impl Rivals {
             .iter()
             .for_each(|median| print!(" {:>9.3}", median / best));
         println!();
-        medians[AUTO]
-    }
-}
-
-/// Compares all ways to run a loop.
-struct Comparison<'r> {
-    rivals: &'r mut Rivals,
-    name: &'static str,
-    len: usize,
-    rounds: usize,
-}
-
-impl Loop for Comparison<'_> {
-    type Out = f64;
-
-    fn with(self, body: impl Fn(usize) + Sync) -> f64 {
-        self.rivals.compare(self.name, self.len, self.rounds, body)
-    }
-}
-
-/// Runs the program of a peer, and prints its time over `auto`, with the number of processors that it used.
-fn run_peer(peer: &Program, len: usize, auto: f64) {
-    let mut words = peer.path.split(' ');
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).args([&len.to_string(), "2"]);
-    let output = command.output().map(|output| output.stdout);
-    let text = output.map(|output| String::from_utf8_lossy(&output).into_owned());
-    let figures = text.unwrap_or_default();
-    let mut figures = figures.split_whitespace().map(str::parse::<f64>);
-    let name = &peer.contender;
-    match (figures.next(), figures.next()) {
-        (Some(Ok(ns)), Some(Ok(used))) => {
-            println!("    {:>7.3} of auto, {used:.2} processors: {name}", ns / auto);
+        for peer in &self.peers {
+            match measured(peer, name, len, rounds) {
+                Ok([ns, processors]) => println!(
+                    "    {:<50} {:>9.3} on {processors:.2} processors",
+                    peer.contender,
+                    ns / best
+                ),
+                Err(complaint) => println!("    {:<50} {complaint}", peer.contender),
+            }
         }
-        _ => println!("    no figures: {name}"),
     }
+}
+
+/// Returns the nanoseconds of a peer's median execution, and the processors that it used.
+fn measured(peer: &Program, name: &str, len: usize, rounds: usize) -> Result<[f64; 2], String> {
+    let mut words = peer.path.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    let numbers = [len, rounds, 2].map(|n| n.to_string());
+    let output = command.args(words).arg(name).args(numbers).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
+    match figures[..] {
+        [ns, processors] if output.status.success() => Ok([ns, processors]),
+        _ => Err(format!("{}: {text:?}, not two numbers", output.status)),
+    }
+}
+
+/// Returns the programs of the list that `--peers` names.
+fn peers(file: Option<&String>) -> Vec<Program> {
+    let listed = file.map_or(Ok(Vec::new()), |file| programs::listed(file.as_ref()));
+    let mut peers = listed.unwrap_or_else(|complaint| panic!("{complaint}"));
+    peers.retain(|peer| peer.row == "loops");
+    peers
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -162,26 +184,19 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// Options: `--quick`, `--peers FILE`; other words select loops by their names.
-fn main() -> Result<(), String> {
-    let (mut rounds, mut peers, mut names) = (60, Vec::new(), Vec::new());
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        match &*word {
-            "--quick" => rounds = 1,
-            "--peers" => {
-                let file = words.next().ok_or("--peers: a file is missing")?;
-                peers = listed(Path::new(&file))?;
-            }
-            name if LOOPS.iter().any(|(known, _)| *known == name) => names.push(word),
-            // cargo's own.
-            "--bench" | "--test" => {}
-            _ => {
-                let known = LOOPS.map(|(name, _)| name).join(", ");
-                return Err(format!("{word}: --quick, --peers FILE, or of {known}"));
-            }
-        }
-    }
+fn main() {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let file = words.iter().position(|word| word == "--peers");
+    let file: Vec<_> = file.map_or(Vec::new(), |at| {
+        words.drain(at..words.len().min(at + 2)).skip(1).collect()
+    });
+    let rounds = match words.iter().any(|word| word == "--quick") {
+        true => 1,
+        false => 60,
+    };
+    // Names on the command line select loops.
+    words.retain(|word| !word.starts_with("--"));
+    let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .start_handler(pinning::pin);
@@ -189,6 +204,7 @@ fn main() -> Result<(), String> {
         runtime: Runtime::builder().workers(2).build().expect("two threads"),
         pool: pool.build().expect("two threads"),
         fresh: 0,
+        peers: peers(file.first()),
     };
     print!(
         "{:<10} {:>8} {:>9} {:>7}",
@@ -196,23 +212,14 @@ fn main() -> Result<(), String> {
     );
     WAYS.iter().for_each(|way| print!(" {way:>9}"));
     println!();
-    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
-    for (name, sizes) in LOOPS.into_iter().filter(|(name, _)| is_wanted(name)) {
-        for &len in sizes {
-            let comparison = Comparison {
-                rivals: &mut rivals,
-                name,
-                len,
-                rounds,
-            };
-            let auto = by_name(name, len, comparison).expect("a loop of the list");
-            let row = format!("loop/{name}");
-            let peers = peers.iter().filter(|peer| peer.row == row);
-            peers.for_each(|peer| run_peer(peer, len, auto));
-        }
+    let costs = COSTS.iter();
+    let sized = costs.flat_map(|(name, _)| SIZES.map(|len| (*name, len, rounds)));
+    let others = [
+        ("mandel", 512, rounds),
+        ("fine", 1_000_000, rounds),
+        ("short", 2, 40 * rounds),
+    ];
+    for (name, len, rounds) in sized.chain(others).filter(|(name, ..)| is_wanted(name)) {
+        rivals.compare(name, len, rounds);
     }
-    if names.is_empty() {
-        rivals.compare("short", 2, 40 * rounds, |i| _ = black_box(i));
-    }
-    Ok(())
 }

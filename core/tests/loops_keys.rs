@@ -231,6 +231,12 @@ fn sampling_takes_one_percent_at_most() {
                 let work: u64 = (0..len as u64).map(|i| mean + i % 7 * mean / 20).sum();
                 let case = format!("{len} iterations of {mean} ns: {executions:?} of {work} ns");
                 assert!(executions[0] > 0, "{case}: nothing was measured");
+                assert_eq!(executions[4], 0, "{case}: nothing was learnt");
+                // A sample takes two reads at most; there are 512 in about half as many blocks or more.
+                assert!(
+                    executions[0] / READ_NS < 4 * 512,
+                    "{case}: too many samples"
+                );
                 let all: u64 = executions.iter().sum();
                 assert!(all * 100 < 16 * work, "{case}");
                 let worst = executions.iter().max().expect("16 executions");
