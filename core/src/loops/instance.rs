@@ -1,7 +1,7 @@
 //! One execution of a loop.
 
 use super::body::Body;
-use super::plan::Plan;
+use super::plan::{BLOCK_NS, Plan, grain};
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
@@ -9,9 +9,6 @@ use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Su
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
-
-/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
-const BLOCK_NS: u64 = 2_500;
 
 /// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
@@ -203,8 +200,8 @@ impl<'l, B> Instance<'l, B> {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
-        let mut pace = Pace { tried: 1, pause: 0 };
-        while let Some(chunk) = self.take(estimate, pace.tried) {
+        let mut pace = Pace::START;
+        while let Some(chunk) = self.take(estimate, &pace) {
             let mut timing = self.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
             if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
@@ -268,12 +265,16 @@ impl<'l, B> Instance<'l, B> {
                 pace.pause -= (at - from).div_ceil(block);
                 continue;
             }
-            if at - from < block {
+            let count = at - from;
+            if count < block && (known == 0 || from > chunk.start) {
                 // The end of the chunk.
                 continue;
             }
             let took = timing.lap(cx.pool().port());
             if known > 0 {
+                // A chunk below the size of a block counts as a block that would have continued so.
+                let took = took.saturating_mul(block as u64) / count as u64;
+                pace.grain = grain(block, took);
                 timing.blocks.record(took);
                 self.keep(from, took);
                 pace.pause = self.pause(at, block);
@@ -301,13 +302,14 @@ impl<'l, B> Instance<'l, B> {
 
     /// Takes the next chunk; one with a block of the size that is to be tried, as long as none is known.
     #[inline]
-    fn take(&self, estimate: Estimate, tried: usize) -> Option<Range<usize>> {
+    fn take(&self, estimate: Estimate, pace: &Pace) -> Option<Range<usize>> {
         let block = match self.block() {
-            0 => tried,
+            0 => pace.tried,
             known => known,
         };
+        let least = pace.grain.min(block) as u64;
         self.claim
-            .take_with(|left| self.plan.chunk(left, block, estimate))
+            .take_with(|left| self.plan.chunk(left, block, least, estimate))
     }
 
     /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
@@ -364,6 +366,16 @@ struct Pace {
     tried: usize,
     /// Blocks that run before one is timed.
     pause: usize,
+    /// The least chunk, by the last block that was timed; more than a block counts as a block.
+    grain: usize,
+}
+
+impl Pace {
+    const START: Self = Self {
+        tried: 1,
+        pause: 0,
+        grain: usize::MAX,
+    };
 }
 
 /// The durations of the blocks of a chunk.
