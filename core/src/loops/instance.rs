@@ -238,6 +238,7 @@ impl<'l, B> Instance<'l, B> {
         let mut known = self.block();
         let mut block = if known > 0 { known } else { pace.tried };
         let mut at = chunk.start;
+        pace.from = at;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
             if self.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
@@ -258,38 +259,52 @@ impl<'l, B> Instance<'l, B> {
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            let Some(timing) = timing.as_deref_mut() else {
-                continue;
-            };
-            if !timing.is_running() {
-                pace.pause -= (at - from).div_ceil(block);
-                continue;
-            }
-            let count = at - from;
-            if count < block && (known == 0 || from > chunk.start) {
-                // The end of the chunk.
-                continue;
-            }
-            let took = timing.lap(cx.pool().port());
-            if known > 0 {
-                // A chunk below the size of a block counts as a block that would have continued so.
-                let took = took.saturating_mul(block as u64) / count as u64;
-                pace.grain = grain(block, took);
-                timing.blocks.record(took);
-                self.keep(from, took);
-                pace.pause = self.pause(at, block);
-                if pace.pause > 0 {
-                    timing.stop();
-                }
-            } else if took < BLOCK_NS {
-                block = block.saturating_mul(2);
-                pace.tried = block;
-            } else {
-                known = self.agree(block);
-                block = known;
+            if let Some(timing) = timing.as_deref_mut() {
+                known = self.time(from..at, known, pace, timing, cx.pool().port());
+                block = if known > 0 { known } else { pace.tried };
             }
         }
         true
+    }
+
+    /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of less than a block. Returns the iterations of a block, 0 as long as
+    /// they are not known.
+    fn time(
+        &self,
+        ran: Range<usize>,
+        known: usize,
+        pace: &mut Pace,
+        timing: &mut Timing,
+        clock: &impl Clock,
+    ) -> usize {
+        let block = if known > 0 { known } else { pace.tried };
+        if !timing.is_running() {
+            pace.pause -= ran.len().div_ceil(block);
+            return known;
+        }
+        if ran.len() < block && (known == 0 || ran.start > pace.from) {
+            // The end of the chunk.
+            return known;
+        }
+        let took = timing.lap(clock);
+        match known {
+            0 if took < BLOCK_NS => {
+                pace.tried = block.saturating_mul(2);
+                return 0;
+            }
+            0 => return self.agree(block),
+            _ => {}
+        }
+        // A chunk of less than a block counts as a block that would have continued so.
+        let took = took.saturating_mul(block as u64) / ran.len() as u64;
+        pace.grain = grain(block, took);
+        timing.blocks.record(took);
+        self.keep(ran.start, took);
+        pace.pause = self.pause(ran.end, block);
+        if pace.pause > 0 {
+            timing.stop();
+        }
+        known
     }
 
     /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the loop are.
@@ -297,7 +312,7 @@ impl<'l, B> Instance<'l, B> {
         // Random, so that no pattern of the costs is missed: Fibonacci hashing (Knuth 1973, 6.4).
         let most = 2 * (self.len / block / SAMPLES_MOST);
         let random = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (random * most.min(PAUSE_MOST) as u64 >> 32) as usize
+        ((random * most.min(PAUSE_MOST) as u64) >> 32) as usize
     }
 
     /// Takes the next chunk; one with a block of the size that is to be tried, as long as none is known.
@@ -366,6 +381,8 @@ struct Pace {
     tried: usize,
     /// Blocks that run before one is timed.
     pause: usize,
+    /// The first iteration of the chunk.
+    from: usize,
     /// The least chunk, by the last block that was timed; more than a block counts as a block.
     grain: usize,
 }
@@ -374,6 +391,7 @@ impl Pace {
     const START: Self = Self {
         tried: 1,
         pause: 0,
+        from: 0,
         grain: usize::MAX,
     };
 }
