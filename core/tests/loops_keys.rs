@@ -206,6 +206,31 @@ fn both_loops_of_a_prefix_sum_learn() {
     });
 }
 
+/// A loop shorter than a block is not worth a fork, nor a clock, until its iterations take longer.
+#[test]
+fn a_short_loop_is_one_chunk_until_it_is_long() {
+    alone(|cx| {
+        let mut execute = |ns, is_explained| {
+            let (before, rows) = (reads(), cx.loop_over(0..100));
+            let chunks = match is_explained {
+                true => rows.explain(|_| spend(ns)).chunks,
+                false => {
+                    rows.for_each(|_| spend(ns));
+                    0
+                }
+            };
+            (chunks, reads() - before)
+        };
+        (0..3).for_each(|_| _ = execute(10, false));
+        assert_eq!(execute(10, false), (0, 0), "no clock");
+        assert_eq!(execute(10, true).0, 1, "one chunk");
+        // Measured, once in eight executions.
+        (0..8).for_each(|_| _ = execute(10_000, false));
+        let (chunks, _) = execute(10_000, true);
+        assert!(chunks > 8, "{chunks} chunks of a long loop");
+    });
+}
+
 /// Spec 2.9: the cache is bounded, by 4 KiB for each call site.
 #[test]
 fn a_call_site_takes_four_kib_at_most() {

@@ -90,13 +90,23 @@ where
     if let Some(site) = &mut site {
         site.cost.prepare(len as u64);
     }
+    let tried = site.as_deref().map_or(1, |site| site.tried.max(1) as usize);
+    // What took less than a block is not shared: that would take longer.
+    let parts = if tried < len { parts } else { 1 };
     let instance = Instance {
         trail: around.enter(id),
+        tried: tried.min(len),
         is_explained: report.is_some(),
         ..Instance::new(len, parts, settings, site.as_deref(), body)
     };
     let part = instance.run(cx, parts);
     let outcome = instance.into_outcome();
+    if let Some(site) = &mut site {
+        site.tried = match outcome.block {
+            0 => outcome.progress.tried as u64,
+            block => block as u64,
+        };
+    }
     if let Some(site) = &mut site
         && outcome.is_measured
     {
@@ -121,6 +131,8 @@ struct Instance<'l, B> {
     trail: Trail,
     /// Whether times are wanted that the plan does not need.
     is_explained: bool,
+    /// Iterations with which each part begins to look for the size of a block; all if they are known to take less than one.
+    tried: usize,
     /// Where the samples of this execution are kept.
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
@@ -136,6 +148,8 @@ struct Progress {
     /// The durations of blocks.
     blocks: Summary,
     chunks: usize,
+    /// The largest number of iterations of which it is not known that they take as long as a block.
+    tried: usize,
 }
 
 /// How a loop ran, as far as one execution knows.
@@ -170,6 +184,7 @@ impl<'l, B> Instance<'l, B> {
             len,
             trail: Trail::NONE,
             is_explained: false,
+            tried: 1,
             block: AtomicUsize::new(block),
             progress: Lock::new(Progress::default()),
             is_stopped: AtomicBool::new(false),
@@ -200,7 +215,10 @@ impl<'l, B> Instance<'l, B> {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
-        let mut pace = Pace::START;
+        let mut pace = Pace {
+            tried: self.tried,
+            ..Pace::START
+        };
         while let Some(chunk) = self.take(estimate, &pace) {
             let mut timing = self.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
@@ -217,7 +235,9 @@ impl<'l, B> Instance<'l, B> {
             }
         }
         if chunks > 0 {
-            self.progress.lock(cx.pool().port()).chunks += chunks;
+            let mut progress = self.progress.lock(cx.pool().port());
+            progress.chunks += chunks;
+            progress.tried = progress.tried.max(pace.tried);
         }
         mem::forget(stop);
         part
@@ -292,7 +312,11 @@ impl<'l, B> Instance<'l, B> {
                 pace.tried = block.saturating_mul(2);
                 return 0;
             }
-            0 => return self.agree(block),
+            0 => {
+                // The first iterations may take less than others, or than in earlier executions.
+                let size = (block >> (took / BLOCK_NS).ilog2()).max(1);
+                return self.agree(1 << size.ilog2());
+            }
             _ => {}
         }
         // A chunk of less than a block counts as a block that would have continued so.
@@ -334,7 +358,8 @@ impl<'l, B> Instance<'l, B> {
             return true;
         }
         // So few iterations end before their times are known.
-        let is_needed = self.plan.needs_estimate() && self.len >= SAMPLES_MIN as usize;
+        let is_long = self.len >= SAMPLES_MIN as usize && self.len > self.tried;
+        let is_needed = self.plan.needs_estimate() && is_long;
         let is_sought = self.plan.is_auto || chunks < SAMPLES as usize;
         (is_needed || self.is_explained) && count < SAMPLES && is_sought && !self.plan.is_cached()
     }
