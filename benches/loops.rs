@@ -269,10 +269,7 @@ fn pairs(c: &mut Criterion) {
                 });
             });
         });
-        for (name, sharing) in [
-            ("fill", Sharing::Fill),
-            ("partition", Sharing::Partition),
-        ] {
+        for (name, sharing) in [("fill", Sharing::Fill), ("partition", Sharing::Partition)] {
             group.bench_function(name, |b| {
                 b.iter(|| {
                     runtime.run(|cx| {

@@ -1,11 +1,12 @@
 //! The command, from outside: what it prints, where, and how it ends.
 
+mod scratch;
+
+use scratch::Scratch;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn tautline(args: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
@@ -38,28 +39,6 @@ fn json(args: &str) -> Value {
     assert!(output.status.success(), "{args}: {}", stderr(&output));
     assert_eq!(stderr(&output), "", "{args}");
     serde_json::from_slice(&output.stdout).expect("one JSON object")
-}
-
-/// A file that is gone at the end of the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("tautline-{}-{number}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-
-    fn text(&self) -> String {
-        std::fs::read_to_string(&self.0).expect("the file was written")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `tautline loops`, from outside.
 
+mod scratch;
+
+use scratch::Scratch;
 use serde_json::Value;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 fn run(args: &str) -> Output {
@@ -31,26 +33,6 @@ fn efficiency(result: &Value, policy: &str) -> f64 {
         .expect("a number")
 }
 
-/// A file that is gone at the end of the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("tautline-loops-{}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-
-    fn text(&self) -> String {
-        std::fs::read_to_string(&self.0).expect("the file was written")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// Every policy, in the order in which long times rank them (spec 5.4 of Lucco 1995, first rows).
 #[test]
 fn simulated_policies_rank_as_in_the_source() {
@@ -78,11 +60,46 @@ fn a_recorded_loop_is_simulated_again() {
 fn all_processors_are_drawn() {
     let (plot, life) = (Scratch::new("plot.html"), Scratch::new("life.html"));
     let (plot_path, life_path) = (plot.0.display(), life.0.display());
-    let args =
-        format!("hot-spot -n 500 -p 4,16 --policy taper,gss --plot {plot_path} --life {life_path}");
+    let args = format!("hot-spot -n 500 -p 4,16 --policy taper,gss --plot {plot_path}");
     assert!(run(&args).status.success());
     assert!(plot.text().contains("<svg") && plot.text().contains("taper"));
+    let args = format!("hot-spot -n 500 -p 16 --policy taper --life {life_path}");
+    assert!(run(&args).status.success());
     assert!(life.text().contains("hot-spot by taper, simulated"));
+}
+
+/// Over ranks: all methods; those that know the execution before are better on a loop that changes slowly.
+#[test]
+fn methods_over_ranks_are_compared() {
+    let plot = Scratch::new("ranks.html");
+    let result = json(&format!(
+        "climate -n 1024 -p 16 --ranks --plot {}",
+        plot.0.display()
+    ));
+    assert_eq!(result["rows"].as_array().map(Vec::len), Some(21));
+    for (method, better) in [
+        ("blocked", "ss"),
+        ("fac", "fac-cached"),
+        ("gl2", "dlb"),
+        ("fac", "auto"),
+    ] {
+        let [a, b] = [method, better].map(|method| efficiency(&result, method));
+        assert!(a < b, "{method} {a}, {better} {b}");
+    }
+    assert!(plot.text().contains("dlb-free"));
+    for source in ["emu", "amr", "psirrfan", "exponential"] {
+        let result = json(&format!(
+            "{source} -n 256 -p 4,8 --ranks --repeat 1 --policy fac,auto"
+        ));
+        let rows = result["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), 4, "{result}");
+        assert!(
+            rows.iter().all(|row| row["time_us"].as_f64() > Some(0.0)),
+            "{result}"
+        );
+    }
+    let queue = json("emu -n 256 -p 4 --policy taper");
+    assert!(efficiency(&queue, "taper") > 0.8, "{queue}");
 }
 
 /// On threads: all policies, and `par_for`.
@@ -134,6 +151,19 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uniform --mean -1", ["-1", "1 to"]),
         ("uniform --threads -p 4", ["--threads", "--processors"]),
         ("uniform --threads --policy hand", ["hand", "auto"]),
+        ("uniform --ranks --policy tss", ["--policy tss", "dlb-free"]),
+        ("uniform --ranks -p 4000", ["--processors 4000", "2048"]),
+        ("uniform --ranks --threads", ["--ranks", "--threads"]),
+        ("uniform --ranks --life l.html", ["--ranks", "--life"]),
+        (
+            "uniform --policy gss,fac --life l.html",
+            ["--life l.html: 2 runs", "--policy"],
+        ),
+        (
+            "uniform --policy gss -p 2,4,8 --trace t.json",
+            ["--trace t.json: 3 runs", "--processors"],
+        ),
+        ("climat", ["climat", "a program: climate"]),
         ("uniform --calibrate", ["--calibrate", "LOOP"]),
         (
             "uniform --plot /no/dir/p.html",

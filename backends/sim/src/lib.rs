@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`engine`] | discrete events: any [`Actor`](engine::Actor)s on a [`Cluster`] |
 //! | [`Simulation`] | balanced computations: the workers that ship, as actors on a [`Machine`] |
+//! | [`loops`] | loops over ranks: the machines of `defer`, as actors |
 //! | [`Program`] | loops with the shapes of applications |
 //! | [`memory`] | hardware threads that share memory, one level below |
 #![forbid(unsafe_code)]
 
 pub mod engine;
 mod glb;
+pub mod loops;
 mod machine;
 pub mod memory;
 mod programs;

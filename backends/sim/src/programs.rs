@@ -34,6 +34,21 @@ impl Program {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Climate, Self::Emu, Self::Amr, Self::Psirrfan];
 
+    /// Returns the name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Climate => "climate",
+            Self::Emu => "emu",
+            Self::Amr => "amr",
+            Self::Psirrfan => "psirrfan",
+        }
+    }
+
+    /// Returns whether iterations communicate with their neighbours.
+    pub fn communicates(self) -> bool {
+        self == Self::Climate
+    }
+
     /// Returns the times of all `n` iterations in an instance.
     pub fn times(self, n: u64, instance: u64) -> Vec<u64> {
         (0..n).map(|at| self.time(n, at, instance)).collect()

@@ -80,7 +80,14 @@ impl<W: Predict> Epochs<W> {
         let (n, p) = (instance.n(), instance.p());
         let share = |rank| blocked(rank, n, p);
         let left = |predict: &W, rank| predict.work(share(rank));
-        Self::start(here, instance, policy, predict, Stock::new(share(here.0)), left)
+        Self::start(
+            here,
+            instance,
+            policy,
+            predict,
+            Stock::new(share(here.0)),
+            left,
+        )
     }
 
     /// Creates the same machine for a rank that begins with the iterations of `stock`, in the order of their predicted work,

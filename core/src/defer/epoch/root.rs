@@ -7,8 +7,8 @@
 //! chunk is left there. Else such ranks would starve as soon as each of the others begins one chunk an epoch.
 
 use super::message::{Epoch, Order, Progress};
-use crate::id::Rank;
 use crate::defer::predict::scale;
+use crate::id::Rank;
 use crate::taper::{Estimate, Instance, Policy, Summary, is_admitted};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::vec;
@@ -110,7 +110,10 @@ impl Root {
     ) -> Epoch {
         let (mut rich, mut poor) = (BTreeSet::new(), BTreeSet::new());
         let mut whole = 0_u64;
-        let ranks = (0..).map(Rank).zip(&mut self.ordered).zip(&mut self.expected);
+        let ranks = (0..)
+            .map(Rank)
+            .zip(&mut self.ordered)
+            .zip(&mut self.expected);
         for (((rank, ordered), expected), (known, _)) in ranks.zip(reports) {
             whole = whole.saturating_add(known.left);
             let left = left(known, ordered);
@@ -123,7 +126,9 @@ impl Root {
         }
         let p = self.instance.p();
         let mut orders = Vec::new();
-        while let (Some(&(most, Reverse(donor))), Some(&(least, receiver))) = (rich.last(), poor.first()) {
+        while let (Some(&(most, Reverse(donor))), Some(&(least, receiver))) =
+            (rich.last(), poor.first())
+        {
             let amount = most.saturating_sub(least) / 2;
             if !is_admitted(amount, whole, p) {
                 break;
@@ -134,7 +139,11 @@ impl Root {
             rich.remove(&(least, Reverse(receiver)));
             rich.insert((most - amount, Reverse(donor)));
             poor.insert((least + amount, receiver));
-            orders.push(Order { donor, receiver, amount });
+            orders.push(Order {
+                donor,
+                receiver,
+                amount,
+            });
         }
         orders.sort_unstable_by_key(|order| (order.donor, order.receiver));
         for order in &orders {

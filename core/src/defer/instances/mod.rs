@@ -18,7 +18,12 @@
 //! - *Bandwidth.* At most [`Conditions::capacity`] iterations cross a split point, or leave or reach a rank, in one plan. There is one plan
 //!   at a time, so nothing is reserved twice.
 //! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances, Σmin/Σmax of the times of each
-//!   iteration, is below [`Conditions::coherence`].
+//!   iteration, is below [`Conditions::coherence`], or not known: a plan made from the first instance of a loop without coherence
+//!   would stay.
+//!
+//! # Proved
+//! Over every order of deliveries for up to 4 ranks and instances (`verify/tests/explore/defer.rs`): each iteration is executed once in
+//! each instance, and a transfer takes effect at one instance, once its data has arrived and was acknowledged.
 
 mod check;
 mod message;
@@ -29,9 +34,8 @@ mod profile;
 mod splits;
 
 pub use message::{Account, Move, Notice};
-pub use plan::{Conditions, Geometry};
 
-use super::{Actions, Refused};
+use super::{Actions, Conditions, Geometry, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
 use crate::taper::{Instance, Policy, Summary};
@@ -195,8 +199,9 @@ impl Deferred {
         let (mut known, mut same, mut all) = (known.peekable(), 0_u64, 0_u64);
         for (iteration, time) in self.parts().iter().cloned().flatten().zip(&self.times) {
             while known.next_if(|(before, _)| *before < iteration).is_some() {}
-            let before = known.next_if(|(before, _)| *before == iteration);
-            let before = before.map_or(time, |(_, before)| before);
+            let Some((_, before)) = known.next_if(|(before, _)| *before == iteration) else {
+                continue;
+            };
             same = same.saturating_add(*before.min(time));
             all = all.saturating_add(*before.max(time));
         }
@@ -244,17 +249,20 @@ impl Deferred {
     /// Returns whether accounts are not newer than those that are known.
     fn is_stale(&self, child: usize, instance: u64, accounts: &[Account]) -> bool {
         let left = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.left)).sum::<u128>();
-        let ready = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.ready)).sum::<u128>();
-        let is_newer = |known: &Vec<Account>| {
-            (left(accounts), ready(known)) < (left(known), ready(accounts))
-        };
+        let ready =
+            |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.ready)).sum::<u128>();
+        let is_newer =
+            |known: &Vec<Account>| (left(accounts), ready(known)) < (left(known), ready(accounts));
         instance < self.instance || !self.below[child].as_ref().is_none_or(is_newer)
     }
 
     /// Reports that all data is here, if it arrives after the end of the instance at this rank.
     fn acknowledge(&mut self, out: &mut impl Actions<Notice>) {
         let (ready, is_paced) = (self.ready(), self.conditions.pace.is_some());
-        let own = self.own.as_mut().filter(|own| own.left == 0 && own.ready < ready);
+        let own = self
+            .own
+            .as_mut()
+            .filter(|own| own.left == 0 && own.ready < ready);
         if let Some(own) = own.filter(|_| is_paced) {
             own.ready = ready;
             self.is_new[0] = true;
@@ -336,7 +344,8 @@ impl Deferred {
         let children = self.branch.children().zip(self.branch.sizes());
         let concerning = |(child, size): (Rank, usize)| {
             let below = child.0..child.0 + size as u32;
-            let concerns = |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
+            let concerns =
+                |step: &&Move| below.contains(&step.from.0) || below.contains(&step.to.0);
             (child, moves.iter().filter(concerns).cloned().collect())
         };
         children.map(concerning).collect()
@@ -360,7 +369,11 @@ impl Deferred {
         let moves = self.below(plan.as_deref().unwrap_or_default());
         for (child, moves) in moves {
             let plan = plan.is_some().then_some(moves);
-            let next = Notice::Next { instance, switch, plan };
+            let next = Notice::Next {
+                instance,
+                switch,
+                plan,
+            };
             out.send(child, next);
         }
         if let Some(plan) = self.plan.take_if(|_| switch) {

@@ -4,11 +4,10 @@
 //! Free pairing (spec 2.12 of Lucco 1995, b, with as many decisions as there are ranks off balance): the rank with most work gives
 //! to the one with least what comes closest to half of their difference, until the rest is not worth it.
 
-use super::plan::Proposal;
-use super::profile::Profile;
-use super::message::Move;
-use super::plan::Conditions;
 use super::Owned;
+use super::message::{Move, Proposal};
+use super::profile::Profile;
+use crate::defer::Conditions;
 use crate::id::Rank;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -86,12 +85,7 @@ fn take(pieces: &mut Vec<Piece>, difference: u64) -> Option<Piece> {
 }
 
 /// Joins adjacent moves, and keeps those for which ranks have the bandwidth: `capacity` iterations out and in.
-fn limited(
-    sorted: Vec<(usize, usize, u64, u64)>,
-    most: u64,
-    p: usize,
-    capacity: u64,
-) -> Proposal {
+fn limited(sorted: Vec<(usize, usize, u64, u64)>, most: u64, p: usize, capacity: u64) -> Proposal {
     let mut used = alloc::vec![(0_u64, 0_u64); p];
     let mut shift = 0;
     let mut moves: Vec<Move> = Vec::new();
@@ -106,8 +100,14 @@ fn limited(
         used[to].1 += end - start;
         let (from, to) = (Rank(from as u32), Rank(to as u32));
         match moves.last_mut() {
-            Some(last) if (last.from, last.to, last.part.end) == (from, to, start) => last.part.end = end,
-            _ => moves.push(Move { from, to, part: start..end }),
+            Some(last) if (last.from, last.to, last.part.end) == (from, to, start) => {
+                last.part.end = end
+            }
+            _ => moves.push(Move {
+                from,
+                to,
+                part: start..end,
+            }),
         }
     }
     Proposal { most, shift, moves }

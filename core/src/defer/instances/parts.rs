@@ -43,10 +43,7 @@ pub(super) fn slice(
     let cut = move |part: &Range<u64>| {
         let own = before..before + part.end - part.start;
         before = own.end;
-        let (start, end) = (
-            own.start.max(positions.start),
-            own.end.min(positions.end),
-        );
+        let (start, end) = (own.start.max(positions.start), own.end.min(positions.end));
         (start < end).then(|| part.start + start - own.start..part.start + end - own.start)
     };
     parts.iter().filter_map(cut)

@@ -1,8 +1,8 @@
 //! The work of all iterations, as the accounts of an instance report it.
 
-use super::parts::slice;
 use super::Owned;
 use super::message::Account;
+use super::parts::slice;
 use alloc::vec::Vec;
 use core::ops::Range;
 

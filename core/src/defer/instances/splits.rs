@@ -5,10 +5,9 @@
 //! to it from the first rank on suffice for all iterations; the least feasible one is found by bisection (Nicol 1994, "probe").
 //! Among the divisions within this bound, each split point is as near as possible to where all blocks would have equal work.
 
-use super::plan::Proposal;
-use super::profile::Profile;
-use super::message::Move;
 use super::Owned;
+use super::message::{Move, Proposal};
+use super::profile::Profile;
 use crate::id::Rank;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,7 +18,10 @@ pub(super) fn propose(owned: &[Owned], profile: &Profile, capacity: u64) -> Prop
     let work = |bounds: &[u64]| profile.work(&(bounds[0]..bounds[1]));
     let shifts = bounds.iter().zip(&targets).map(|(a, b)| a.abs_diff(*b));
     let step = |(bound, target): (&u64, &u64)| {
-        let (least, most) = (bound.saturating_sub(capacity), bound.saturating_add(capacity));
+        let (least, most) = (
+            bound.saturating_sub(capacity),
+            bound.saturating_add(capacity),
+        );
         (*target).clamp(least, most)
     };
     let steps: Vec<u64> = bounds.iter().zip(&targets).map(step).collect();

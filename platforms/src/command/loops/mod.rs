@@ -1,6 +1,7 @@
 //! `tautline loops`: chunk policies on the times of a loop, in virtual time or on threads.
 
 mod calibrate;
+mod ranks;
 mod report;
 mod simulated;
 mod source;
@@ -10,7 +11,7 @@ use super::balancer::{whole, within};
 use super::story::{Pending, Stories};
 use super::{Failure, Outcome, deliver};
 use clap::Args;
-use report::Report;
+use report::{On, Report};
 use source::Source;
 use std::path::PathBuf;
 use tautline::iterations::{Scheme, Times};
@@ -28,13 +29,21 @@ EXAMPLES:
   tautline loops rows.csv --policy gss,taper     a recorded loop under two policies
   tautline loops hot-spot --policy taper --life life.html
                                                  what every processor did
+  tautline loops climate --ranks -p 64,512 --policy fac,fac-cached,dlb,auto
+                                                 loops over ranks that know the instance before
   tautline loops --calibrate                     TAPER's α on normally distributed times
 
 LOOP is a distribution (constant, uniform, exponential, normal:CV, long, short, bimodal, rising, falling,
-hot-spot, head), a kernel (mandelbrot, sparse), or a file with the times of iterations: CSV, a number of
-nanoseconds a line below the head `ns`, or a JSON array. Policies are blocked, cyclic, random (static);
+hot-spot, head), the shape of an application (climate, emu, amr, psirrfan), a kernel (mandelbrot, sparse),
+or a file with the times of iterations: CSV, a number of nanoseconds a line below the head `ns`, or a JSON
+array. Policies are blocked, cyclic, random (static);
 ss, sso, fixed:K, gss, fac, tss; taper, taper-exact, taper-chebyshev, taper-3, distance, evenstart; and, on
 threads, auto: `cx.par_for`. They know the mean and the variation of the times; auto measures them.
+With --ranks, a loop is executed 12 times by ranks that have its data and send each other messages, of a fifth
+of the mean time of an iteration, and a twentieth for each iteration that moves; results are of the last four.
+Policies are blocked; ss, fac, gss, taper (by epochs); llb, gl1, gl2 (the best of four settings); these with
+-cached, by the times of the execution before; placed (fac-cached from where iterations were executed before);
+dlb, dlb-free (deferred balancing of contiguous blocks, of any iterations), also with -paced; and auto.
 An efficiency is the time of all iterations by that of all processors until the last has ended.";
 
 /// Compare chunk policies on a loop, simulated or on threads
@@ -63,7 +72,7 @@ pub(super) struct Loops {
     )]
     #[arg(value_parser = processors, allow_negative_numbers = true)]
     processors: Vec<u64>,
-    /// Nanoseconds that a chunk costs beside its iterations [default: a twentieth of the mean]
+    /// Nanoseconds that a chunk costs beside its iterations [default: a twentieth of the mean, of ranks a tenth]
     #[arg(long, value_name = "NS", value_parser = whole::<u64, NS_MAX>(), allow_negative_numbers = true)]
     overhead: Option<u64>,
     /// Repetitions: other times of a distribution, or other measurements on threads; results are means or medians
@@ -72,8 +81,11 @@ pub(super) struct Loops {
     /// Run on this machine's processors instead of simulated ones
     #[arg(long, conflicts_with_all = ["processors", "plot", "life", "trace"])]
     threads: bool,
+    /// Simulate ranks that exchange messages, instead of a queue
+    #[arg(long, conflicts_with_all = ["threads", "life", "trace"])]
+    ranks: bool,
     /// Print how the efficiency of TAPER depends on α
-    #[arg(long, conflicts_with_all = ["source", "threads", "policy", "record", "plot", "life", "trace"])]
+    #[arg(long, conflicts_with_all = ["source", "threads", "ranks", "policy", "record", "plot", "life", "trace"])]
     calibrate: bool,
     /// Write the times of the iterations, as CSV
     #[arg(long, value_name = "FILE.csv")]
@@ -117,23 +129,37 @@ impl Loops {
         if let Some(record) = record {
             record.write(|out| times.write(out))?;
         }
-        let rows = match self.threads {
-            true => threads::run(self, &source, &times)?,
-            false => simulated::run(self, name, &source, &times)?,
+        let (on, rows) = match (self.threads, self.ranks) {
+            (true, _) => (On::Threads, threads::run(self, &source, &times)?),
+            (_, true) => (On::Ranks, ranks::run(self, name, &source)?),
+            _ => (On::Queue, simulated::run(self, name, &source, &times)?),
         };
         self.deliver(&Report {
             name,
             times: &times,
             chunk_ns: self.chunk_ns(&times),
-            is_real: self.threads,
+            on,
             rows,
         })
     }
 
     /// Returns what a chunk costs beside its iterations.
     fn chunk_ns(&self, times: &Times) -> u64 {
-        let twentieth = times.moments().0 / 20.0;
-        self.overhead.unwrap_or(twentieth as u64)
+        let part = if self.ranks { 10.0 } else { 20.0 };
+        self.overhead.unwrap_or((times.moments().0 / part) as u64)
+    }
+
+    /// Checks that the life of one run is requested, of those by `policies` policies.
+    fn one_life(&self, policies: usize) -> Outcome {
+        let (option, runs) = (self.stories.requested(), policies * self.processors.len());
+        match option {
+            Some(option) if runs > 1 => Err(Failure::Usage(format!(
+                "{option}: {runs} runs, {policies} policies on {} numbers of processors: one can be written; \
+                 choose it by --policy and --processors",
+                self.processors.len()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn deliver(&self, report: &Report) -> Outcome {

@@ -16,12 +16,20 @@ pub(super) struct Row {
     pub chunks: Option<f64>,
 }
 
+/// What a loop runs on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum On {
+    Threads,
+    Queue,
+    Ranks,
+}
+
 /// All results of a loop.
 pub(super) struct Report<'a> {
     pub name: &'a str,
     pub times: &'a Times,
     pub chunk_ns: u64,
-    pub is_real: bool,
+    pub on: On,
     pub rows: Vec<Row>,
 }
 
@@ -29,9 +37,10 @@ impl Report<'_> {
     /// Returns the facts and a line for each row.
     pub(super) fn table(&self) -> String {
         let (mean, cv) = self.times.moments();
-        let on = match self.is_real {
-            true => "on threads of this machine",
-            false => "simulated, a queue without contention",
+        let on = match self.on {
+            On::Threads => "on threads of this machine",
+            On::Queue => "simulated, a queue without contention",
+            On::Ranks => "simulated, ranks that exchange messages",
         };
         let mut text = format!(
             "{}: {} iterations, mean {mean:.0} ns, σ/μ {cv:.2}; a chunk costs {} ns; {on}\n\n",
@@ -78,7 +87,7 @@ impl Report<'_> {
             "mean_ns": mean,
             "cv": cv,
             "chunk_ns": self.chunk_ns,
-            "simulated": !self.is_real,
+            "simulated": self.on != On::Threads,
             "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
         })
     }

@@ -18,10 +18,13 @@ pub(super) fn run(
     first: &Times,
 ) -> Result<Vec<Row>, Failure> {
     let schemes = args.schemes()?;
+    args.one_life(schemes.len())?;
     let files = args.stories.open()?;
     let plot = Pending::open("--plot", args.plot.as_deref())?;
     let all: Vec<Times> = match source {
-        Source::Drawn(..) => (1..=args.repeat).map(|seed| source.times(seed)).collect(),
+        Source::Drawn(..) | Source::Shaped(..) => {
+            (1..=args.repeat).map(|seed| source.times(seed)).collect()
+        }
         // Another measurement would be noise, and a file has one.
         Source::Measured(_) | Source::Recorded(_) => vec![first.clone()],
     };
@@ -40,7 +43,7 @@ pub(super) fn run(
         }
     }
     if let Some(file) = plot {
-        draw(name, &rows, &schemes, file)?;
+        draw(name, &rows, file)?;
     }
     let queue = Queue {
         processors: args.processors[0] as u32,
@@ -71,17 +74,19 @@ fn mean(scheme: Scheme, queue: Queue, all: &[Times]) -> Row {
 }
 
 /// Draws the efficiency over the number of processors, a line for each policy.
-fn draw(name: &str, rows: &[Row], schemes: &[Scheme], file: Pending) -> Outcome {
-    let line = |scheme: &Scheme| {
-        let name = scheme.to_string();
-        let own = rows.iter().filter(|row| row.policy == name);
+pub(super) fn draw(name: &str, rows: &[Row], file: Pending) -> Outcome {
+    let mut policies: Vec<&str> = rows.iter().map(|row| row.policy.as_str()).collect();
+    // The rows are grouped by the number of processors.
+    policies.truncate(rows.partition_point(|row| row.processors == rows[0].processors));
+    let line = |name: &&str| {
+        let own = rows.iter().filter(|row| row.policy == **name);
         let points = own.map(|row| (f64::from(row.processors), row.efficiency * 100.0));
         Series {
             points: points.collect(),
-            name,
+            name: (*name).to_owned(),
         }
     };
-    let series: Vec<Series> = schemes.iter().map(line).collect();
+    let series: Vec<Series> = policies.iter().map(line).collect();
     let plot = Plot {
         title: &format!("Chunk policies on {name}, simulated"),
         facts: &[],

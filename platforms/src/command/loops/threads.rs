@@ -40,7 +40,7 @@ pub(super) fn run(args: &Loops, source: &Source, times: &Times) -> Result<Vec<Ro
     };
     let body = |i: usize| match source {
         Source::Measured(kernel) => _ = black_box(kernel.run(i)),
-        Source::Drawn(..) | Source::Recorded(_) => spin(times.ns(i)),
+        Source::Drawn(..) | Source::Shaped(..) | Source::Recorded(_) => spin(times.ns(i)),
     };
     let mut samples = vec![Vec::new(); ways.len()];
     // In turn, so that all see the same noise.

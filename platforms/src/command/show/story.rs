@@ -46,6 +46,13 @@ pub(crate) struct Story<'a> {
 }
 
 impl Stories {
+    /// Returns the first option that is present, with its file.
+    pub(crate) fn requested(&self) -> Option<String> {
+        let life = self.life.as_ref().map(|file| ("--life", file));
+        let requested = life.or(self.trace.as_ref().map(|file| ("--trace", file)));
+        requested.map(|(option, file)| format!("{option} {}", file.display()))
+    }
+
     /// Opens the requested files.
     pub(crate) fn open(&self) -> Result<Files, Failure> {
         if self.life.is_some() && self.life == self.trace {

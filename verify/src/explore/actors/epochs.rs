@@ -3,7 +3,7 @@
 use super::begun::{Begun, Forecast, len};
 use crate::explore::{Actors, Flaw, Out, View};
 use std::ops::Range;
-use tautline_core::defer::{Actions, Epochs, Message, Refused};
+use tautline_core::defer::{Actions, Epochs, Message, Refused, Stock};
 use tautline_core::taper::{Instance, Policy, Summary};
 use tautline_core::{PlaceId, Rank};
 
@@ -18,6 +18,8 @@ pub struct SelfScheduled {
     pub policy: Policy,
     /// What the iterations are predicted to take, in the cached variant.
     pub forecast: Forecast,
+    /// Whether iterations begin anywhere, and move one by one.
+    pub is_placed: bool,
     /// An error of the ranks.
     pub slip: Option<EpochSlip>,
 }
@@ -122,8 +124,16 @@ impl Actors for SelfScheduled {
 
     fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Site {
         let instance = Instance::new(self.iterations, self.ranks);
+        let (rank, forecast) = (Rank(here.0), self.forecast.clone());
+        // Dealt from the last on, so that neighbours are at different ranks and in no order.
+        let own = |at: &u64| at % u64::from(self.ranks) == u64::from(here.0);
+        let mut stock = Stock::default();
+        stock.put((0..self.iterations).rev().filter(own).map(|at| at..at + 1));
         Site {
-            machine: Epochs::predicted(Rank(here.0), instance, self.policy, self.forecast.clone()),
+            machine: match self.is_placed {
+                true => Epochs::placed(rank, instance, self.policy, forecast, stock),
+                false => Epochs::predicted(rank, instance, self.policy, forecast),
+            },
             has_begun: false,
             is_busy: false,
         }

@@ -1,14 +1,17 @@
 //! Machines of `defer` as actors: a chunk takes as long as its iterations, iterations that are sent take time each.
 
+use crate::engine::{Actor, Engine, Here, Turn, Weigh, World};
+use crate::{Cluster, Machine};
 use std::ops::Range;
-use tautline_core::defer::{Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict};
+use tautline_core::defer::{
+    Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict,
+};
 use tautline_core::taper::Summary;
 use tautline_core::{PlaceId, Rank};
-use tautline_sim::Cluster;
-use tautline_sim::engine::{Actor, Engine, Here, Turn, Weigh, World};
 
 /// What a machine requires in a step.
-pub(crate) struct Required<M> {
+#[derive(Debug)]
+pub struct Required<M> {
     sent: Vec<(Rank, M)>,
     chunk: Option<Vec<Range<u64>>>,
     random: u64,
@@ -35,16 +38,20 @@ impl Pick for Required<Call> {
 }
 
 /// The machine of a rank.
-pub(crate) trait Part {
+pub trait Part {
+    /// Its messages.
     type Sent;
+    /// Begins the loop.
     fn begin(&mut self, out: &mut Required<Self::Sent>);
+    /// Processes the end of a chunk whose iterations took `times`.
     fn free(&mut self, times: &[u64], out: &mut Required<Self::Sent>);
+    /// Processes a message of a rank that follows the protocol.
     fn on(&mut self, from: Rank, sent: Self::Sent, out: &mut Required<Self::Sent>);
-    /// The instance that its chunk belongs to.
+    /// Returns the instance that its chunk belongs to.
     fn instance(&self) -> u64 {
         0
     }
-    /// The iterations that a message moves.
+    /// Returns the number of iterations that a message moves.
     fn load(sent: &Self::Sent) -> u64;
 }
 
@@ -128,7 +135,7 @@ impl Part for Deferred {
 }
 
 /// A message, and the iterations that it moves.
-pub(crate) struct Parcel<M>(M, u64);
+struct Parcel<M>(M, u64);
 
 impl<M> Weigh for Parcel<M> {
     const KINDS: usize = 2;
@@ -142,15 +149,45 @@ impl<M> Weigh for Parcel<M> {
     }
 }
 
-/// What a run costs besides iterations.
-#[derive(Clone, Copy)]
-pub(crate) struct Costs {
-    pub(crate) chunk_ns: u64,
-    pub(crate) moved_ns: u64,
+/// What things cost beside iterations, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// A chunk.
+    pub chunk_ns: u64,
+    /// A message.
+    pub message_ns: u64,
+    /// An iteration that is sent, beside its message.
+    pub moved_ns: u64,
+}
+
+impl Costs {
+    /// Returns those of a loop whose iterations take `mean_ns` on average: a tenth for a chunk, a fifth for a message, a twentieth
+    /// for an iteration (spec 5.4 of Lucco 1995, model M2).
+    pub fn of(mean_ns: u64) -> Self {
+        Self {
+            chunk_ns: mean_ns / 10,
+            message_ns: mean_ns / 5,
+            moved_ns: mean_ns / 20,
+        }
+    }
+
+    fn cluster(&self) -> Cluster {
+        Cluster {
+            wake_ns: 0,
+            spin_ns: 0,
+            node_places: 1,
+            far_ns: self.message_ns,
+            near_ns: self.message_ns,
+            hop_ns: 0,
+            gap_ns: 0,
+            mb_per_s: 0,
+            ..Machine::default().cluster
+        }
+    }
 }
 
 /// A rank in virtual time.
-pub(crate) struct Member<'a, P: Part> {
+struct Member<'a, P: Part> {
     part: P,
     required: Required<P::Sent>,
     costs: Costs,
@@ -159,7 +196,7 @@ pub(crate) struct Member<'a, P: Part> {
     has_begun: bool,
     /// The times of the chunk being executed.
     running: Option<Vec<u64>>,
-    /// The iterations executed in the last instance.
+    /// The iterations executed.
     executed: Vec<u64>,
     /// By instance, when the first chunk began, and the last one ended.
     began: Vec<u64>,
@@ -215,23 +252,14 @@ impl<P: Part> Actor for Member<'_, P> {
     }
 }
 
-/// The time of an instance.
-pub(crate) struct Span {
-    /// When its last chunk ended.
-    pub(crate) ended: u64,
-    /// The longest time that a rank took: that of the instance if all ranks had begun it together.
-    pub(crate) took: u64,
-}
-
-/// Runs the instances with these times.
-pub(crate) fn run<P: Part>(
-    parts: Vec<P>,
-    times: &[Vec<u64>],
-    costs: Costs,
-    cluster: Cluster,
-) -> (Vec<Span>, Vec<Vec<u64>>) {
+/// Runs the instances with these times. Returns for each the longest time that a rank took, which is that of the instance if all ranks
+/// begin it together; and by rank, the iterations that it executed, those of all instances.
+///
+/// # Panics
+/// If there is no rank.
+pub fn run<P: Part>(parts: Vec<P>, times: &[Vec<u64>], costs: Costs) -> (Vec<u64>, Vec<Vec<u64>>) {
     let p = parts.len() as u32;
-    let world = World::new(cluster, p, 1, 1);
+    let world = World::new(costs.cluster(), p, 1, 1);
     let member = |(part, random)| Member {
         part,
         required: Required {
@@ -255,9 +283,10 @@ pub(crate) fn run<P: Part>(
     engine.run(u64::MAX, || ());
     let members = engine.into_actors();
     let span = |at: usize| {
-        let ended = members.iter().map(|m| m.ended[at]).max().unwrap_or(0);
-        let took = members.iter().map(|m| m.ended[at].saturating_sub(m.began[at]));
-        Span { ended, took: took.max().unwrap_or(0) }
+        let took = members
+            .iter()
+            .map(|m| m.ended[at].saturating_sub(m.began[at]));
+        took.max().unwrap_or(0)
     };
     let spans = (0..times.len()).map(span).collect();
     (spans, members.into_iter().map(|m| m.executed).collect())
