@@ -79,7 +79,7 @@ impl Rivals {
     ) -> f64 {
         // A loop with another name has no earlier execution.
         self.fresh += 1;
-        let fresh = self.fresh.to_string().leak();
+        let fresh: &str = self.fresh.to_string().leak();
         let (name, schedule) = match WAYS[way] {
             "first" => (fresh, Schedule::Auto),
             "guided" => (name, Schedule::Guided),
