@@ -255,8 +255,23 @@ impl Deferring {
 
     /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
     fn probe(&self, machine: &Deferred) {
-        let (p, n, now) = (self.ranks, self.iterations, machine.instance());
-        let ranks = || (0..=p).chain([u32::MAX]).map(Rank);
+        let notices = self.garbled(machine.instance());
+        let ranks = (0..=self.ranks).chain([u32::MAX]).map(Rank);
+        for (from, notice) in ranks.flat_map(|from| notices.iter().map(move |n| (from, n))) {
+            let (mut after, mut witness) = (machine.clone(), Witness::default());
+            if after.on(from, notice.clone(), &mut witness).is_err() {
+                let is_same = after == *machine && !witness.0;
+                assert!(
+                    is_same,
+                    "{notice:?} from {from} was refused, and changed {machine:?}"
+                );
+            }
+        }
+    }
+
+    /// Returns messages that a sound rank does not send in instance `now`.
+    fn garbled(&self, now: u64) -> Vec<Notice> {
+        let (p, n) = (self.ranks, self.iterations);
         let reversed = Range {
             start: u64::MAX,
             end: 0,
@@ -304,16 +319,7 @@ impl Deferring {
                 plan: None,
             });
         }
-        for (from, notice) in ranks().flat_map(|from| notices.iter().map(move |n| (from, n))) {
-            let (mut after, mut witness) = (machine.clone(), Witness::default());
-            if after.on(from, notice.clone(), &mut witness).is_err() {
-                let is_same = after == *machine && !witness.0;
-                assert!(
-                    is_same,
-                    "{notice:?} from {from} was refused, and changed {machine:?}"
-                );
-            }
-        }
+        notices
     }
 }
 
