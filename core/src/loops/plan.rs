@@ -76,7 +76,8 @@ impl<'l> Plan<'l> {
         let count = self.tapered(cost.left(at).max(1), block, cost.residual(), KNOWN);
         // Never more than guided self-scheduling's, since the prediction may fail.
         let most = left.div_ceil(u64::from(self.instance.p()));
-        cost.take(at, count.max(self.least)).min(most.max(self.least))
+        cost.take(at, count.max(self.least))
+            .min(most.max(self.least))
     }
 
     /// Returns TAPER's number of blocks, but no more than ⌈R/dp⌉ iterations for the given d.
