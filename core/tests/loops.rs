@@ -4,14 +4,14 @@
 #[allow(dead_code, reason = "shared with the tests of tasks")]
 mod crew;
 
-use crew::on;
+use crew::{Crew, on, run_on, spend};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use tautline_core::finish::Reason;
 use tautline_core::loops::{Report, Schedule};
 use tautline_core::port::Host;
 use tautline_core::taper::{Q16, Taper};
-use tautline_core::task::Cx;
+use tautline_core::task::{Cx, Pool};
 
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
@@ -220,5 +220,22 @@ fn a_loop_runs_as_before_after_a_panic() {
             assert_eq!(ended.is_ok(), execution % 2 == 0);
             assert!(ended.is_err() || calls.into_inner() == 200);
         }
+    });
+}
+
+/// Blocks have as many iterations as last some microseconds at the begin of a loop. Where they last longer, so that few remain
+/// for the other workers, chunks have fewer.
+#[test]
+fn chunks_shrink_below_a_block_where_costs_rise() {
+    // The other worker never comes, and the clock shows what this thread spends.
+    run_on(&Pool::new(Crew::spending(2), 2), |cx| {
+        let mut execute = |name, last_ns| {
+            let named = cx.loop_over(0..2000).named(name);
+            let report = named.explain(|i| spend(if i < 1900 { 700 } else { last_ns }));
+            assert_eq!(report.block, 4, "{report}");
+            report.chunks
+        };
+        let (even, first) = (execute("even", 700), execute("hot", 40_000));
+        assert!(first >= even + 30, "{first} chunks, {even} if even");
     });
 }

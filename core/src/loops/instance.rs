@@ -1,7 +1,7 @@
 //! One execution of a loop.
 
 use super::body::Body;
-use super::plan::Plan;
+use super::plan::{BLOCK_NS, Plan, grain};
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
@@ -9,9 +9,6 @@ use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Su
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
-
-/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
-const BLOCK_NS: u64 = 2_500;
 
 /// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
@@ -220,9 +217,9 @@ impl<'l, B> Instance<'l, B> {
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
         let mut pace = Pace {
             tried: self.tried,
-            pause: 0,
+            ..Pace::START
         };
-        while let Some(chunk) = self.take(estimate, pace.tried) {
+        while let Some(chunk) = self.take(estimate, &pace) {
             let mut timing = self.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
             if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
@@ -261,6 +258,7 @@ impl<'l, B> Instance<'l, B> {
         let mut known = self.block();
         let mut block = if known > 0 { known } else { pace.tried };
         let mut at = chunk.start;
+        pace.from = at;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
             if self.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
@@ -289,7 +287,7 @@ impl<'l, B> Instance<'l, B> {
         true
     }
 
-    /// Takes the time of what has just run, if it was a whole block that is timed. Returns the iterations of a block, 0 as long as
+    /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of less than a block. Returns the iterations of a block, 0 as long as
     /// they are not known.
     fn time(
         &self,
@@ -304,7 +302,7 @@ impl<'l, B> Instance<'l, B> {
             pace.pause -= ran.len().div_ceil(block);
             return known;
         }
-        if ran.len() < block {
+        if ran.len() < block && (known == 0 || ran.start > pace.from) {
             // The end of the chunk.
             return known;
         }
@@ -321,6 +319,9 @@ impl<'l, B> Instance<'l, B> {
             }
             _ => {}
         }
+        // A chunk of less than a block counts as a block that would have continued so.
+        let took = took.saturating_mul(block as u64) / ran.len() as u64;
+        pace.grain = grain(block, took);
         timing.blocks.record(took);
         self.keep(ran.start, took);
         pace.pause = self.pause(ran.end, block);
@@ -340,13 +341,14 @@ impl<'l, B> Instance<'l, B> {
 
     /// Takes the next chunk; one with a block of the size that is to be tried, as long as none is known.
     #[inline]
-    fn take(&self, estimate: Estimate, tried: usize) -> Option<Range<usize>> {
+    fn take(&self, estimate: Estimate, pace: &Pace) -> Option<Range<usize>> {
         let block = match self.block() {
-            0 => tried,
+            0 => pace.tried,
             known => known,
         };
+        let least = pace.grain.min(block) as u64;
         self.claim
-            .take_with(|left| self.plan.chunk(left, block, estimate))
+            .take_with(|left| self.plan.chunk(left, block, least, estimate))
     }
 
     /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
@@ -404,6 +406,19 @@ struct Pace {
     tried: usize,
     /// Blocks that run before one is timed.
     pause: usize,
+    /// The first iteration of the chunk.
+    from: usize,
+    /// The least chunk, by the last block that was timed; more than a block counts as a block.
+    grain: usize,
+}
+
+impl Pace {
+    const START: Self = Self {
+        tried: 1,
+        pause: 0,
+        from: 0,
+        grain: usize::MAX,
+    };
 }
 
 /// The durations of the blocks of a chunk.

@@ -3,6 +3,9 @@
 use super::settings::Schedule;
 use crate::taper::{CostFunction, Estimate, Instance, Policy};
 
+/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
+pub(super) const BLOCK_NS: u64 = 2_500;
+
 /// The most iterations that a policy takes; more are as many to it.
 const MOST: u64 = 1 << 63;
 
@@ -23,6 +26,8 @@ pub(super) struct Plan<'l> {
     instance: Instance,
     /// The times of earlier executions, if they predict anything.
     cost: Option<&'l CostFunction>,
+    /// The least chunk if `cost` is known, in iterations of mean cost.
+    least: u64,
 }
 
 impl<'l> Plan<'l> {
@@ -32,11 +37,17 @@ impl<'l> Plan<'l> {
         parts: usize,
         cost: Option<&'l CostFunction>,
     ) -> Self {
+        let cost = cost.filter(|cost| cost.is_known());
+        let least = cost.map_or(1, |cost| {
+            let mean_ns = cost.residual().mean_ns.to_bits() >> 16;
+            grain(cost.block() as usize, mean_ns)
+        });
         Self {
             policy: schedule.policy(len, parts),
             is_auto: schedule == Schedule::Auto,
             instance: Instance::new((len as u64).min(MOST), parts as u32),
-            cost: cost.filter(|cost| cost.is_known()),
+            cost,
+            least: least as u64,
         }
     }
 
@@ -50,21 +61,23 @@ impl<'l> Plan<'l> {
         matches!(self.policy, Policy::Taper(_)) && !self.is_cached()
     }
 
-    /// Returns the next chunk if `left` iterations are left, for `estimate` of blocks of `block` iterations, a power of two.
+    /// Returns the next chunk if `left` iterations are left, for `estimate` of blocks of `block` iterations, a power of two. In an
+    /// execution that predicts nothing, `least` is the least chunk.
     #[inline]
-    pub(super) fn chunk(&self, left: u64, block: usize, estimate: Estimate) -> u64 {
+    pub(super) fn chunk(&self, left: u64, block: usize, least: u64, estimate: Estimate) -> u64 {
         let left = left.min(MOST);
         if !self.is_auto {
             return self.policy.chunk(left, estimate, &self.instance);
         }
         let Some(cost) = self.cost else {
-            return self.tapered(left, block, estimate, UNKNOWN);
+            return self.tapered(left, block, estimate, UNKNOWN).max(least);
         };
         let at = self.instance.n() - left;
         let count = self.tapered(cost.left(at).max(1), block, cost.residual(), KNOWN);
         // Never more than guided self-scheduling's, since the prediction may fail.
         let most = left.div_ceil(u64::from(self.instance.p()));
-        cost.take(at, count).min(most.max(block as u64))
+        cost.take(at, count.max(self.least))
+            .min(most.max(self.least))
     }
 
     /// Returns TAPER's number of blocks, but no more than ⌈R/dp⌉ iterations for the given d.
@@ -74,6 +87,17 @@ impl<'l> Plan<'l> {
         let most = left.div_ceil(divisor * u64::from(self.instance.p()));
         let blocks = (left >> shift).max(1);
         let chunk = self.policy.chunk(blocks, estimate, &self.instance) << shift;
-        chunk.min(most.max(block as u64))
+        chunk.min(most)
+    }
+}
+
+/// Returns the least chunk after a block of `block` iterations has taken `ns`: a block, or fewer iterations that last as long as the
+/// longest block should if it took more than twice that. The size of blocks follows from the first iterations: where later ones
+/// cost more, a block may last as long as all that is left.
+pub(super) fn grain(block: usize, ns: u64) -> usize {
+    const LONGEST_NS: u64 = 2 * BLOCK_NS;
+    match ns > 2 * LONGEST_NS {
+        true => ((block as u64).saturating_mul(LONGEST_NS) / ns).max(1) as usize,
+        false => block.max(1),
     }
 }
