@@ -195,8 +195,15 @@ fn no_iteration_moves_in_a_uniform_loop_with_latencies() {
             most = most.max((all, latency));
         }
         let (moved, latency) = most;
-        println!("{policy:?}: at most {moved} of {} move, at latency {latency}", of / 10);
-        assert_eq!(moved > 0, !is_decreasing, "{policy:?}: {moved} at {latency}");
+        println!(
+            "{policy:?}: at most {moved} of {} move, at latency {latency}",
+            of / 10
+        );
+        assert_eq!(
+            moved > 0,
+            !is_decreasing,
+            "{policy:?}: {moved} at {latency}"
+        );
     }
 }
 
