@@ -2,7 +2,7 @@
 //!
 //! | fact | where |
 //! |---|---|
-//! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once`, `baselines_of_neighbours_begin_each_iteration_once`, `baselines_of_a_tree_begin_each_iteration_once`, `baselines_of_halving_begin_each_iteration_once` |
+//! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once`, `baselines_of_neighbours_begin_each_iteration_once`, `baselines_of_a_tree_begin_each_iteration_once`, `baselines_of_halving_begin_each_iteration_once`, `baselines_of_four_ranks_begin_each_iteration_once` |
 //! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of `epochs_begin_each_iteration_once` |
 //! | Lucco, acceptance facts 30 and 31: a transfer takes effect once it is acknowledged, at one instance; until then the sender executes, and each instance executes each iteration once | `transfers_take_effect_at_one_instance`, `transfers_of_paced_ranks_take_effect_at_one_instance` |
 //! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is under way than the bandwidth permits | every state of the same |
@@ -129,8 +129,7 @@ const COARSE: Tuning = Tuning { sync: 2, min: 1 };
 /// Ranks, iterations, the tuning, and the least number of states.
 type Size = (u32, u64, Tuning, usize);
 
-/// Loops of one rule, without and with predicted work. Ranks without iterations that decline each other's requests are not
-/// stuck; so an end must be reachable from every state.
+/// Loops of one rule, without and with predicted work.
 fn baselines(rule: Rule, sizes: &[Size]) {
     let mut transfers = [0, 0];
     for &(ranks, iterations, tuning, floor) in sizes {
@@ -139,13 +138,9 @@ fn baselines(rule: Rule, sizes: &[Size]) {
         let mut states = 0;
         for (times, transfers) in forecasts(iterations).iter().zip(&mut transfers) {
             let system = Compared::new(ranks, iterations, rule, tuning, times);
-            let mut network = Network::new(system, Multiset);
-            let explored = explore_to_end(&mut network, LIMIT);
-            if let Some((flaw, story)) = explored.found {
-                panic!("{name} {times:?}: {flaw:?}\n{story}");
-            }
-            *transfers += network.actors().transfers();
-            states += explored.states;
+            let (all, moved) = compared(&format!("{name} {times:?}"), system);
+            *transfers += moved;
+            states += all;
         }
         report(&name, states, floor, began);
     }
@@ -153,6 +148,39 @@ fn baselines(rule: Rule, sizes: &[Size]) {
         !transfers.contains(&0),
         "some histories move iterations: {transfers:?}"
     );
+}
+
+/// Explores a loop; returns the numbers of states and of transfers. Ranks without iterations that decline each other's requests
+/// are not stuck; so an end must be reachable from every state.
+fn compared(name: &str, system: Compared) -> (usize, u64) {
+    let mut network = Network::new(system, Multiset);
+    let explored = explore_to_end(&mut network, LIMIT);
+    if let Some((flaw, story)) = explored.found {
+        panic!("{name}: {flaw:?}\n{story}");
+    }
+    (explored.states, network.actors().transfers())
+}
+
+/// Of 4 ranks, rank 1 passes on the sums, reports and the end of rank 2; ranks 0 and 3 are no neighbours, nor are 1 and 2.
+#[test]
+fn baselines_of_four_ranks_begin_each_iteration_once() {
+    let mut transfers = 0;
+    for (rule, iterations, floor) in [
+        (Rule::Neighbours, 4, 12_200),
+        (Rule::Neighbours, 5, 343_000),
+        (Rule::Tree, 8, 23_300),
+        (Rule::Tree, 9, 152_000),
+        (Rule::Halving, 0, 233_000),
+    ] {
+        let began = Instant::now();
+        let name = format!("{rule:?}-p4-n{iterations}");
+        let system = Compared::new(4, iterations, rule, TUNING, &[]);
+        let (states, moved) = compared(&name, system);
+        transfers += moved;
+        println!("{name}: {moved} transfers");
+        report(&name, states, floor, began);
+    }
+    assert!(transfers > 0, "some histories move iterations");
 }
 
 #[test]
