@@ -102,7 +102,7 @@ fn random_loops_with_predictions_end_with_each_iteration_done_once() {
         let is_placed = seed % 2 == 1;
         let mut stocks = vec![Stock::default(); p as usize];
         for at in 0..n {
-            stocks[random.below(u64::from(p)) as usize].put([at..at + 1]);
+            stocks[random.below(u64::from(p)) as usize].put(std::iter::once(at..at + 1));
         }
         let instance = Instance::new(n, p);
         let machine = |(rank, stock)| match is_placed {
