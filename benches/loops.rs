@@ -1,6 +1,7 @@
 //! Parallel loops and iteration beside a static division and rayon, on the same iterations, with two workers.
 #![allow(missing_docs)]
 
+#[allow(dead_code, reason = "the table of schedules uses all of it")]
 #[path = "common/iterations.rs"]
 mod iterations;
 #[path = "common/pinning.rs"]
@@ -268,10 +269,7 @@ fn pairs(c: &mut Criterion) {
                 });
             });
         });
-        for (name, sharing) in [
-            ("fill", Sharing::Fill),
-            ("partition", Sharing::Partition),
-        ] {
+        for (name, sharing) in [("fill", Sharing::Fill), ("partition", Sharing::Partition)] {
             group.bench_function(name, |b| {
                 b.iter(|| {
                     runtime.run(|cx| {

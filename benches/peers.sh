@@ -2,6 +2,7 @@
 # Builds peers that are no Rust crates of this workspace, out of the tree, and lists their programs for
 #   cargo run --release -p tautline-bench --example tasks -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --example schedules -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #
@@ -17,7 +18,7 @@
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -309,6 +310,105 @@ for compiler in ${OPENMP:-$CC clang-19 clang}; do
         done
 done
 
+# Parallel loops. A program is called with the name of a loop, its length, a number of executions and one of threads, and prints the
+# nanoseconds of the median execution. The iterations are those of common/iterations.rs; without contraction, since a chain of
+# fused operations has another latency.
+cat >"$out/omp_loops.c" <<'C'
+#include "barrier.h"
+#include <math.h>
+#include <omp.h>
+#include <stdint.h>
+#include <string.h>
+
+static double steps(long n) {
+    volatile double one = 1.0;
+    double x = one;
+    for (long i = 0; i < n; i++) x = x * 0.999 + 0.001;
+    return x;
+}
+
+static long mandelbrot(long row) {
+    double y = row / 512.0 - 1.0;
+    long sum = 0;
+    for (long column = 0; column < 512; column++) {
+        double x = column / 256.0 - 1.5, a = 0, b = 0;
+        long turns = 0;
+        for (; turns < 200; turns++) {
+            double next = a * a - b * b + x;
+            b = 2 * a * b + y, a = next;
+            if (a * a + b * b > 4) break;
+        }
+        sum += turns;
+    }
+    return sum;
+}
+
+static const char *const names[] = {"even",     "rising",  "falling", "geometric", "bimodal", "hot spot",
+                                    "hot end", "waves", "mandel",  "fine",      "short"};
+
+static long cost(int loop, long i, long n) {
+    switch (loop) {
+    case 0: return 1000;
+    case 1: return 2000 * i / n;
+    case 2: return 2000 - 2000 * i / n;
+    case 3: return 4 * (long)(-256 * log(1 - (double)((uint64_t)(i + 1) * 0x9e3779b97f4a7c15u >> 11) / (1L << 53)));
+    case 4: return i * 7919 % 10 == 0 ? 8000 : 200;
+    case 5: return i * 10 / n == 3 ? 8000 : 200;
+    case 6: return i * 20 / n == 19 ? 15000 : 250;
+    default: return 1000 + (long)(900 * sin(i / (double)n * 40));
+    }
+}
+
+#define USE(value)                           \
+    do {                                     \
+        __typeof__(value) it = (value);      \
+        __asm__ volatile("" : : "r,m"(it)); \
+    } while (0)
+#define LOOP(body) _Pragma("omp parallel for schedule(runtime)") for (long i = 0; i < n; i++) body
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv) {
+    const char *name = argv[argc - 4];
+    long n = atol(argv[argc - 3]), rounds = atol(argv[argc - 2]);
+    int threads = atoi(argv[argc - 1]), loop = 0;
+    while (loop < 11 && strcmp(names[loop], name)) loop++;
+    double *times = malloc(sizeof *times * rounds);
+    if (loop == 11 || rounds < 1 || !times) return 1;
+    find_processors();
+    omp_set_dynamic(0);
+    omp_set_num_threads(threads);
+#pragma omp parallel
+    pin(omp_get_thread_num());
+    double used = seconds(CLOCK_PROCESS_CPUTIME_ID), began = seconds(CLOCK_MONOTONIC);
+    for (long round = 0; round < rounds; round++) {
+        double start = seconds(CLOCK_MONOTONIC);
+        switch (loop) {
+        case 8: LOOP(USE(mandelbrot(2 * i))); break;
+        case 9: LOOP(USE(i * i)); break;
+        case 10: LOOP(USE(i)); break;
+        default: LOOP(USE(steps(cost(loop, i, n))));
+        }
+        times[round] = seconds(CLOCK_MONOTONIC) - start;
+    }
+    double wall = seconds(CLOCK_MONOTONIC) - began;
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    qsort(times, rounds, sizeof *times, ascending);
+    printf("%.0f %.3f\n", 1e9 * times[rounds / 2], used / wall);
+}
+C
+for compiler in ${OPENMP:-$CC clang-19 clang}; do
+    command -v "$compiler" >/dev/null || { without "OpenMP loops of $compiler" 'no such compiler'; continue; }
+    build "loops-$compiler" "$compiler" $flags -ffp-contract=off -fopenmp "$out/omp_loops.c" -lm -o "$out/loops-$compiler" &&
+        for schedule in static dynamic,1 dynamic,16 guided; do
+            list loops "OpenMP ($("$compiler" --version | head -1)), $schedule" \
+                "env OMP_SCHEDULE=$schedule OMP_WAIT_POLICY=active $out/loops-$compiler"
+        done
+done
+
 cat >"$out/std_barrier.cpp" <<'C'
 #include "barrier.h"
 #include <barrier>
@@ -396,7 +496,103 @@ else
     without 'Java Phaser' 'no javac'
 fi
 
-# A crate of its own, of the same bodies as in the table.
+# Crates of their own, of the same bodies as in the tables.
+[ -n "$CARGO" ] && {
+mkdir -p "$out/loops/src"
+cat >"$out/loops/Cargo.toml" <<TOML
+[package]
+name = "loop-peers"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+fork_union = "=2.3.1"
+paralight = "=0.0.12"
+core_affinity = "0.8"
+rustix = { version = "1", features = ["time"] }
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+TOML
+cat >"$out/loops/src/main.rs" <<RUST
+#[path = "$here/common/iterations.rs"]
+#[allow(dead_code)]
+mod iterations;
+
+use iterations::Way;
+use paralight::prelude::*;
+use std::time::{Duration, Instant};
+
+enum Pool {
+    Paralight(ThreadPool),
+    ForkUnion { pool: fork_union::ThreadPool, dynamic: bool },
+}
+
+struct Timed {
+    pool: Pool,
+    times: Vec<Duration>,
+}
+
+impl Way for Timed {
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync)) {
+        let began = Instant::now();
+        match &mut self.pool {
+            Pool::Paralight(pool) => (0..len).into_par_iter().with_thread_pool(pool).for_each(body),
+            Pool::ForkUnion { pool, dynamic: true } => _ = pool.for_n_dynamic(len, |prong| body(prong.task_index)),
+            Pool::ForkUnion { pool, .. } => _ = pool.for_n(len, |prong| body(prong.task_index)),
+        }
+        self.times.push(began.elapsed());
+    }
+}
+
+/// The processor time of this process.
+fn used() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let [len, rounds, threads] = [3, 4, 5].map(|at| words[at].parse::<usize>().expect("a number"));
+    let paralight = |range_strategy| {
+        let num_threads = ThreadCount::Count(threads.try_into().expect("a thread"));
+        let cpu_pinning = CpuPinningPolicy::Always;
+        Pool::Paralight(ThreadPoolBuilder { num_threads, range_strategy, cpu_pinning }.build())
+    };
+    let pool = match &*words[1] {
+        "paralight" => paralight(RangeStrategy::WorkStealing),
+        "paralight-fixed" => paralight(RangeStrategy::Fixed),
+        kind => {
+            let mut pool = fork_union::spawn(threads);
+            let cores = core_affinity::get_core_ids().unwrap_or_default();
+            pool.for_threads(|thread, _| _ = core_affinity::set_for_current(cores[thread % cores.len()]));
+            Pool::ForkUnion { pool, dynamic: kind == "fork-union" }
+        }
+    };
+    let mut timed = Timed { pool, times: Vec::new() };
+    let (began, before) = (Instant::now(), used());
+    for _ in 0..rounds.max(1) {
+        assert!(iterations::run(&words[2], len, &mut timed), "no loop {}", words[2]);
+    }
+    let processors = (used() - before).as_secs_f64() / began.elapsed().as_secs_f64();
+    timed.times.sort();
+    println!("{} {processors}", timed.times[timed.times.len() / 2].as_nanos());
+    std::process::exit(0)
+}
+RUST
+build loop-peers env CARGO_TARGET_DIR="$out/target" "$CARGO" build --release --ignore-rust-version \
+    --manifest-path "$out/loops/Cargo.toml" && {
+    program=$out/target/release/loop-peers
+    list loops 'paralight 0.0.12, work stealing' "$program paralight"
+    list loops 'paralight 0.0.12, fixed' "$program paralight-fixed"
+    list loops 'fork_union 2.3.1, dynamic' "$program fork-union"
+    list loops 'fork_union 2.3.1, static' "$program fork-union-static"
+}
+}
+
 [ -n "$CARGO" ] || { without forte 'no $CARGO'; exit 0; }
 mkdir -p "$out/forte/src"
 cat >"$out/forte/Cargo.toml" <<TOML

@@ -1,4 +1,4 @@
-//! Iterations of parallel loops.
+//! Iterations of the loops that schedules and other runtimes are compared on.
 
 use std::hint::black_box;
 
@@ -26,4 +26,47 @@ pub(crate) fn mandelbrot(row: usize) -> u32 {
 pub(crate) fn geometric(i: usize) -> usize {
     let hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
     (-256.0 * (1.0 - hash as f64 / (1u64 << 53) as f64).ln()) as usize
+}
+
+/// The steps of iteration `i` of `n`.
+pub(crate) type Cost = fn(usize, usize) -> usize;
+
+/// About 1000 steps a large iteration, on average.
+pub(crate) const COSTS: [(&str, Cost); 8] = [
+    ("even", |_, _| 1000),
+    ("rising", |i, n| 2000 * i / n),
+    ("falling", |i, n| 2000 - 2000 * i / n),
+    ("geometric", |i, _| 4 * geometric(i)),
+    (
+        "bimodal",
+        |i, _| if i * 7919 % 10 == 0 { 8000 } else { 200 },
+    ),
+    ("hot spot", |i, n| if i * 10 / n == 3 { 8000 } else { 200 }),
+    (
+        "hot end",
+        |i, n| if i * 20 / n == 19 { 15_000 } else { 250 },
+    ),
+    ("waves", |i, n| {
+        1000 + (900.0 * (i as f64 / n as f64 * 40.0).sin()) as usize
+    }),
+];
+
+/// A way to run a loop.
+pub(crate) trait Way {
+    /// Calls `body` with each index below `len`.
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync));
+}
+
+/// Runs the loop `name` of `len` iterations. Returns false if there is no such loop.
+pub(crate) fn run(name: &str, len: usize, way: &mut impl Way) -> bool {
+    match name {
+        "mandel" => way.run(len, &|i| _ = black_box(mandelbrot(2 * i))),
+        "fine" => way.run(len, &|i| _ = black_box(i * i)),
+        "short" => way.run(len, &|i| _ = black_box(i)),
+        _ => match COSTS.iter().find(|(cost, _)| *cost == name) {
+            Some((_, cost)) => way.run(len, &|i| _ = black_box(steps(cost(i, len)))),
+            None => return false,
+        },
+    }
+    true
 }

@@ -1,44 +1,25 @@
 //! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers.
 //!
 //! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
-//! over that of the best one in parentheses, and the median of the static division in microseconds.
+//! over that of the best one in parentheses, and the median of the static division in microseconds. `--peers FILE` adds programs
+//! that `benches/peers.sh` has built, one line a program: the median of as many executions in a process of its own.
 #![allow(missing_docs)]
 
 #[path = "../common/iterations.rs"]
 mod iterations;
 #[path = "../common/pinning.rs"]
 mod pinning;
+#[path = "../common/programs.rs"]
+mod programs;
 
-use iterations::{geometric, mandelbrot, steps};
+use iterations::{COSTS, Way};
+use programs::Program;
 use rayon::prelude::*;
-use std::hint::black_box;
+use std::process::Command;
 use std::time::Instant;
 use tautline::prelude::*;
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
-
-/// The steps of iteration `i` of `n`.
-type Cost = fn(usize, usize) -> usize;
-
-/// About 1000 steps a large iteration, on average; `fine` and `rows` are loops of their own.
-const COSTS: [(&str, Cost); 8] = [
-    ("even", |_, _| 1000),
-    ("rising", |i, n| 2000 * i / n),
-    ("falling", |i, n| 2000 - 2000 * i / n),
-    ("geometric", |i, _| 4 * geometric(i)),
-    (
-        "bimodal",
-        |i, _| if i * 7919 % 10 == 0 { 8000 } else { 200 },
-    ),
-    ("hot spot", |i, n| if i * 10 / n == 3 { 8000 } else { 200 }),
-    (
-        "hot end",
-        |i, n| if i * 20 / n == 19 { 15_000 } else { 250 },
-    ),
-    ("waves", |i, n| {
-        1000 + (900.0 * (i as f64 / n as f64 * 40.0).sin()) as usize
-    }),
-];
 
 /// Loops of the fewest and of many iterations.
 const SIZES: [usize; 2] = [64, 2000];
@@ -59,6 +40,32 @@ struct Rivals {
     runtime: Runtime,
     pool: rayon::ThreadPool,
     fresh: usize,
+    peers: Vec<Program>,
+}
+
+/// The nanoseconds of one execution in a way of `WAYS`.
+struct Timed<'r> {
+    rivals: &'r mut Rivals,
+    way: usize,
+    name: &'static str,
+    ns: f64,
+}
+
+impl Way for Timed<'_> {
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync)) {
+        self.ns = self.rivals.time(self.way, len, self.name, body);
+    }
+}
+
+/// The nanoseconds of a sequential loop.
+struct Sequential(f64);
+
+impl Way for Sequential {
+    fn run(&mut self, len: usize, body: &(impl Fn(usize) + Sync)) {
+        let began = Instant::now();
+        (0..len).for_each(body);
+        self.0 = began.elapsed().as_nanos() as f64;
+    }
 }
 
 impl Rivals {
@@ -74,7 +81,7 @@ impl Rivals {
         self.fresh += 1;
         let fresh = self.fresh.to_string().leak();
         let (name, schedule) = match WAYS[way] {
-            "first" => (fresh, Schedule::Auto),
+            "first" => (&*fresh, Schedule::Auto),
             "guided" => (name, Schedule::Guided),
             "factoring" => (name, Schedule::Factoring),
             "trapezoid" => (name, Schedule::Trapezoid),
@@ -102,33 +109,26 @@ impl Rivals {
     }
 
     /// Runs all ways in turns and prints a row of the table.
-    fn compare(
-        &mut self,
-        name: &'static str,
-        len: usize,
-        rounds: usize,
-        body: impl Fn(usize) + Sync,
-    ) {
-        // Names on the command line select loops.
-        let mut wanted = std::env::args()
-            .skip(1)
-            .filter(|arg| !arg.starts_with("--"))
-            .peekable();
-        if wanted.peek().is_some() && !wanted.any(|wanted| wanted == name) {
-            return;
-        }
+    fn compare(&mut self, name: &'static str, len: usize, rounds: usize) {
         let mut times = vec![Vec::new(); WAYS.len()];
         for round in 0..rounds {
             for turn in 0..WAYS.len() {
                 let way = (turn + round) % WAYS.len();
-                times[way].push(self.time(way, len, name, &body));
+                let mut timed = Timed {
+                    rivals: self,
+                    way,
+                    name,
+                    ns: 0.0,
+                };
+                iterations::run(name, len, &mut timed);
+                times[way].push(timed.ns);
             }
         }
         let mut sequential: Vec<_> = (0..rounds / 8 + 1)
             .map(|_| {
-                let began = Instant::now();
-                (0..len).for_each(&body);
-                began.elapsed().as_nanos() as f64
+                let mut sequential = Sequential(0.0);
+                iterations::run(name, len, &mut sequential);
+                sequential.0
             })
             .collect();
         let half = median(&mut sequential) / 2.0;
@@ -143,7 +143,40 @@ impl Rivals {
             .iter()
             .for_each(|median| print!(" {:>9.3}", median / best));
         println!();
+        for peer in &self.peers {
+            match measured(peer, name, len, rounds) {
+                Ok([ns, processors]) => println!(
+                    "    {:<50} {:>9.3} on {processors:.2} processors",
+                    peer.contender,
+                    ns / best
+                ),
+                Err(complaint) => println!("    {:<50} {complaint}", peer.contender),
+            }
+        }
     }
+}
+
+/// Returns the nanoseconds of a peer's median execution, and the processors that it used.
+fn measured(peer: &Program, name: &str, len: usize, rounds: usize) -> Result<[f64; 2], String> {
+    let mut words = peer.path.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    let numbers = [len, rounds, 2].map(|n| n.to_string());
+    let output = command.args(words).arg(name).args(numbers).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
+    match figures[..] {
+        [ns, processors] if output.status.success() => Ok([ns, processors]),
+        _ => Err(format!("{}: {text:?}, not two numbers", output.status)),
+    }
+}
+
+/// Returns the programs of the list that `--peers` names.
+fn peers(file: Option<&String>) -> Vec<Program> {
+    let listed = file.map_or(Ok(Vec::new()), |file| programs::listed(file.as_ref()));
+    let mut peers = listed.unwrap_or_else(|complaint| panic!("{complaint}"));
+    peers.retain(|peer| peer.row == "loops");
+    peers
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -152,10 +185,18 @@ fn median(times: &mut [f64]) -> f64 {
 }
 
 fn main() {
-    let rounds = match std::env::args().any(|arg| arg == "--quick") {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let file = words.iter().position(|word| word == "--peers");
+    let file: Vec<_> = file.map_or(Vec::new(), |at| {
+        words.drain(at..words.len().min(at + 2)).skip(1).collect()
+    });
+    let rounds = match words.iter().any(|word| word == "--quick") {
         true => 1,
         false => 60,
     };
+    // Names on the command line select loops.
+    words.retain(|word| !word.starts_with("--"));
+    let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .start_handler(pinning::pin);
@@ -163,6 +204,7 @@ fn main() {
         runtime: Runtime::builder().workers(2).build().expect("two threads"),
         pool: pool.build().expect("two threads"),
         fresh: 0,
+        peers: peers(file.first()),
     };
     print!(
         "{:<10} {:>8} {:>9} {:>7}",
@@ -170,12 +212,14 @@ fn main() {
     );
     WAYS.iter().for_each(|way| print!(" {way:>9}"));
     println!();
-    for (name, cost) in COSTS {
-        for len in SIZES {
-            rivals.compare(name, len, rounds, |i| _ = black_box(steps(cost(i, len))));
-        }
+    let costs = COSTS.iter();
+    let sized = costs.flat_map(|(name, _)| SIZES.map(|len| (*name, len, rounds)));
+    let others = [
+        ("mandel", 512, rounds),
+        ("fine", 1_000_000, rounds),
+        ("short", 2, 40 * rounds),
+    ];
+    for (name, len, rounds) in sized.chain(others).filter(|(name, ..)| is_wanted(name)) {
+        rivals.compare(name, len, rounds);
     }
-    rivals.compare("mandel", 512, rounds, |i| _ = black_box(mandelbrot(2 * i)));
-    rivals.compare("fine", 1_000_000, rounds, |i| _ = black_box(i * i));
-    rivals.compare("short", 2, 40 * rounds, |i| _ = black_box(i));
 }

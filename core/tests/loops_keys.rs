@@ -206,6 +206,31 @@ fn both_loops_of_a_prefix_sum_learn() {
     });
 }
 
+/// A loop shorter than a block is not worth a fork, nor a clock, until its iterations take longer.
+#[test]
+fn a_short_loop_is_one_chunk_until_it_is_long() {
+    alone(|cx| {
+        let mut execute = |ns, is_explained| {
+            let (before, rows) = (reads(), cx.loop_over(0..100));
+            let chunks = match is_explained {
+                true => rows.explain(|_| spend(ns)).chunks,
+                false => {
+                    rows.for_each(|_| spend(ns));
+                    0
+                }
+            };
+            (chunks, reads() - before)
+        };
+        (0..3).for_each(|_| _ = execute(10, false));
+        assert_eq!(execute(10, false), (0, 0), "no clock");
+        assert_eq!(execute(10, true).0, 1, "one chunk");
+        // Measured, once in eight executions.
+        (0..8).for_each(|_| _ = execute(10_000, false));
+        let (chunks, _) = execute(10_000, true);
+        assert!(chunks > 8, "{chunks} chunks of a long loop");
+    });
+}
+
 /// Spec 2.9: the cache is bounded, by 4 KiB for each call site.
 #[test]
 fn a_call_site_takes_four_kib_at_most() {
@@ -231,6 +256,12 @@ fn sampling_takes_one_percent_at_most() {
                 let work: u64 = (0..len as u64).map(|i| mean + i % 7 * mean / 20).sum();
                 let case = format!("{len} iterations of {mean} ns: {executions:?} of {work} ns");
                 assert!(executions[0] > 0, "{case}: nothing was measured");
+                assert_eq!(executions[4], 0, "{case}: nothing was learnt");
+                // A sample takes two reads at most; there are 512 in about half as many blocks or more.
+                assert!(
+                    executions[0] / READ_NS < 4 * 512,
+                    "{case}: too many samples"
+                );
                 let all: u64 = executions.iter().sum();
                 assert!(all * 100 < 16 * work, "{case}");
                 let worst = executions.iter().max().expect("16 executions");

@@ -12,6 +12,7 @@ mod blocks;
 #[path = "task/broken.rs"]
 mod broken;
 #[path = "task/crew.rs"]
+#[allow(dead_code, reason = "shared with the tests of loops")]
 mod crew;
 #[path = "task/data_driven.rs"]
 mod data_driven;

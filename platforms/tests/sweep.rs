@@ -286,7 +286,7 @@ fn a_calibrated_machine_can_be_simulated() {
     let path = file("calibrated.toml");
     std::fs::write(&path, &text).expect("a file");
     let output = run(&format!(
-        "simulate uts D7 --json --places 8 --rank-places 1 --machine {}",
+        "simulate uts D7 --json --rank-places 1 --machine {}",
         path.display()
     ));
     let _ = std::fs::remove_file(&path);

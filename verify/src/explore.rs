@@ -24,8 +24,8 @@ mod world;
 
 pub use actors::{
     Activities, Break, ClosingSlip, Closings, Collective, Compared, ComparedSlip, DeferSlip,
-    Deferring, Effects, EpochSlip, Forecast, Kind, Ledgers, Mistake, Opening, OpeningSlip, SelfScheduled,
-    Tokens,
+    Deferring, Effects, EpochSlip, Forecast, Kind, Ledgers, Mistake, Opening, OpeningSlip,
+    SelfScheduled, Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;
@@ -128,7 +128,7 @@ pub fn explore<S: System>(system: &mut S, limit: usize) -> Explored {
 }
 
 /// As [`explore`], and checks that from every state a final one can be reached: for protocols that may repeat a state, such as
-/// ranks that request in vain.
+/// ranks whose requests are declined, one after the other.
 ///
 /// # Panics
 /// As [`explore`].
@@ -147,7 +147,9 @@ pub fn explore_to_end<S: System>(system: &mut S, limit: usize) -> Explored {
         });
     }
     back.sort_unstable();
-    let mut ends: Vec<bool> = numbers().map(|at| system.is_final(visited.get(at))).collect();
+    let mut ends: Vec<bool> = numbers()
+        .map(|at| system.is_final(visited.get(at)))
+        .collect();
     let mut open: Vec<u32> = numbers().filter(|at| ends[*at as usize]).collect();
     while let Some(number) = open.pop() {
         let first = back.partition_point(|(to, _)| *to < number);

@@ -98,7 +98,12 @@ impl Machine for Epochs {
         self.free(&summary, out);
     }
 
-    fn on(&mut self, from: Rank, sent: Message, out: &mut Required<Message>) -> Result<(), Refused> {
+    fn on(
+        &mut self,
+        from: Rank,
+        sent: Message,
+        out: &mut Required<Message>,
+    ) -> Result<(), Refused> {
         self.on(from, sent, out)
     }
 
@@ -180,7 +185,10 @@ impl Counts {
     fn check(&self, what: &str) {
         for (instance, row) in self.executed.iter().enumerate() {
             let counts = row.iter().map(|count| count.load(SeqCst));
-            let wrong: Vec<_> = counts.enumerate().filter(|(_, count)| *count != 1).collect();
+            let wrong: Vec<_> = counts
+                .enumerate()
+                .filter(|(_, count)| *count != 1)
+                .collect();
             assert!(wrong.is_empty(), "{what}, instance {instance}: {wrong:?}");
         }
     }
@@ -201,12 +209,14 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
     /// Executes this rank's part, until all ranks have ended.
     fn run(mut self) {
         let (put, ends) = mpsc::channel();
-        let end = self.exchange.open::<()>("ends", 1, move |_, _, body: &[u8]| {
-            unpack::<()>(body)?;
-            // The receiver is dropped once all ranks have ended.
-            _ = put.send(());
-            Ok(())
-        });
+        let end = self
+            .exchange
+            .open::<()>("ends", 1, move |_, _, body: &[u8]| {
+                unpack::<()>(body)?;
+                // The receiver is dropped once all ranks have ended.
+                _ = put.send(());
+                Ok(())
+            });
         self.machine.begin(&mut self.required);
         let (mut is_told, mut awaited) = (false, self.exchange.ranks());
         while awaited > 0 {
@@ -263,7 +273,8 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
                 Some(turns) => self.required.held.push((turns, to, message)),
                 None => {
                     self.counts.moved.fetch_add(M::load(&message), SeqCst);
-                    self.messages.send(PlaceId(self.here.0), PlaceId(to.0), message);
+                    self.messages
+                        .send(PlaceId(self.here.0), PlaceId(to.0), message);
                 }
             }
         }

@@ -41,7 +41,7 @@ fn row(program: Program, share: u64) -> (Vec<f64>, Vec<f64>, f64, f64) {
     };
     let with = |method: Method, steady| repeated.efficiency(method, steady);
     let named = |name: &str| name.parse().expect("a method");
-    // They begin anew in each instance: one is enough.
+    // They begin again in each instance: one is enough.
     let others: Vec<f64> = OTHERS
         .iter()
         .map(|name| with(named(name), STEADY..STEADY + 1))

@@ -15,6 +15,7 @@
 
 mod baseline;
 mod choice;
+mod conditions;
 mod epoch;
 mod error;
 mod instances;
@@ -24,9 +25,10 @@ mod stock;
 
 pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
 pub use choice::Choice;
+pub use conditions::{Conditions, Geometry};
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};
 pub use error::{Refusal, Refused};
-pub use instances::{Account, Conditions, Deferred, Geometry, Move, Notice};
+pub use instances::{Account, Deferred, Move, Notice};
 pub use predict::{Count, Predict, Table};
 pub use stock::Stock;
 

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
-use crate::taper::{Claim, CostFunction, Estimate, Samples, Site, Summary, Trail};
+use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Summary, Trail};
 use crate::task::Cx;
 use core::mem;
 use core::ops::Range;
@@ -15,6 +15,12 @@ const BLOCK_NS: u64 = 2_500;
 
 /// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
+
+/// The blocks of an execution that are timed, on average, if there are more: 16 for each section of the cost function.
+const SAMPLES_MOST: usize = 512;
+
+/// The most blocks that run without a poll of whether the loop was stopped: those of about a tenth of a millisecond.
+const PAUSE_MOST: usize = 64;
 
 /// The iterations for each worker from which on the times of a loop are kept: fewer are divided as well without.
 const KEPT: usize = 4;
@@ -33,7 +39,14 @@ pub(super) fn engine<'s, 'e, P: Host, B>(
 where
     B: Body<'s, 'e, P>,
 {
-    execute(cx, len, settings, body, |_, _| ()).0
+    execute(
+        cx,
+        len,
+        settings,
+        body,
+        None::<fn(&Outcome, Option<&CostFunction>)>,
+    )
+    .0
 }
 
 /// As [`engine`]; also returns how the loop ran.
@@ -46,7 +59,7 @@ pub(super) fn explained<'s, 'e, P: Host, B>(
 where
     B: Body<'s, 'e, P>,
 {
-    execute(cx, len, settings, body, |outcome, cost| Report {
+    let report = |outcome: &Outcome, cost: Option<&CostFunction>| Report {
         name: settings.name,
         schedule: settings.schedule,
         chunks: outcome.progress.chunks,
@@ -57,7 +70,9 @@ where
         },
         class: cost.and_then(CostFunction::class),
         is_cached: outcome.is_cached,
-    })
+    };
+    let (part, report) = execute(cx, len, settings, body, Some(report));
+    (part, report.expect("a report is made where one is wanted"))
 }
 
 /// Runs a loop, and keeps its times. Also returns what `report` makes of the outcome and of what is then known of the loop.
@@ -66,8 +81,8 @@ fn execute<'s, 'e, P: Host, B, R>(
     len: usize,
     settings: &Settings,
     body: &B,
-    report: impl FnOnce(&Outcome, Option<&CostFunction>) -> R,
-) -> (B::Part, R)
+    report: Option<impl FnOnce(&Outcome, Option<&CostFunction>) -> R>,
+) -> (B::Part, Option<R>)
 where
     B: Body<'s, 'e, P>,
 {
@@ -78,10 +93,23 @@ where
     if let Some(site) = &mut site {
         site.cost.prepare(len as u64);
     }
-    let trail = around.enter(id);
-    let instance = Instance::new(len, parts, settings, site.as_deref(), trail, body);
+    let tried = site.as_deref().map_or(1, |site| site.tried.max(1) as usize);
+    // What took less than a block is not shared: that would take longer.
+    let parts = if tried < len { parts } else { 1 };
+    let instance = Instance {
+        trail: around.enter(id),
+        tried: tried.min(len),
+        is_explained: report.is_some(),
+        ..Instance::new(len, parts, settings, site.as_deref(), body)
+    };
     let part = instance.run(cx, parts);
     let outcome = instance.into_outcome();
+    if let Some(site) = &mut site {
+        site.tried = match outcome.block {
+            0 => outcome.progress.tried as u64,
+            block => block as u64,
+        };
+    }
     if let Some(site) = &mut site
         && outcome.is_measured
     {
@@ -92,8 +120,8 @@ where
             *samples = Samples::default();
         }
     }
-    let report = report(&outcome, site.as_deref().map(|site| &site.cost));
-    (part, report)
+    let cost = || site.as_deref().map(|site| &site.cost);
+    (part, report.map(|report| report(&outcome, cost())))
 }
 
 /// A loop that runs, as all its workers share it.
@@ -101,8 +129,13 @@ struct Instance<'l, B> {
     body: &'l B,
     claim: Claim,
     plan: Plan<'l>,
+    len: usize,
     /// This loop and those around it.
     trail: Trail,
+    /// Whether times are wanted that the plan does not need.
+    is_explained: bool,
+    /// Iterations with which each part begins to look for the size of a block; all if they are known to take less than one.
+    tried: usize,
     /// Where the samples of this execution are kept.
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
@@ -118,6 +151,8 @@ struct Progress {
     /// The durations of blocks.
     blocks: Summary,
     chunks: usize,
+    /// The largest number of iterations of which it is not known that they take as long as a block.
+    tried: usize,
 }
 
 /// How a loop ran, as far as one execution knows.
@@ -137,7 +172,6 @@ impl<'l, B> Instance<'l, B> {
         parts: usize,
         settings: &Settings,
         site: Option<&'l Site>,
-        trail: Trail,
         body: &'l B,
     ) -> Self {
         let cost = site.map(|site| &site.cost);
@@ -150,7 +184,10 @@ impl<'l, B> Instance<'l, B> {
             claim: Claim::new(0..len),
             site: site.filter(is_measured),
             plan,
-            trail,
+            len,
+            trail: Trail::NONE,
+            is_explained: false,
+            tried: 1,
             block: AtomicUsize::new(block),
             progress: Lock::new(Progress::default()),
             is_stopped: AtomicBool::new(false),
@@ -181,77 +218,133 @@ impl<'l, B> Instance<'l, B> {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
-        let mut tried = 1;
-        while let Some(chunk) = self.take(estimate) {
-            let is_timed = self.is_timed(count, chunks);
+        let mut pace = Pace {
+            tried: self.tried,
+            pause: 0,
+        };
+        while let Some(chunk) = self.take(estimate, pace.tried) {
+            let mut timing = self.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
-            let mut timing = is_timed.then(|| Timing::begin(cx.pool().port()));
-            if !self.chunk(chunk, cx, &mut part, &mut tried, timing.as_mut()) {
+            if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
                 break;
             }
             if let Some(timing) = timing {
                 let mut progress = self.progress.lock(cx.pool().port());
                 progress.blocks.merge(&timing.blocks);
-                (estimate, count) = (progress.blocks.estimate(), progress.blocks.count());
+                count = progress.blocks.count();
+                if self.plan.needs_estimate() {
+                    estimate = progress.blocks.estimate();
+                }
             }
         }
         if chunks > 0 {
-            self.progress.lock(cx.pool().port()).chunks += chunks;
+            let mut progress = self.progress.lock(cx.pool().port());
+            progress.chunks += chunks;
+            progress.tried = progress.tried.max(pace.tried);
         }
         mem::forget(stop);
         part
     }
 
-    /// Runs a chunk, block by block, of `tried` iterations as long as no size is known. Returns false if the rest is left out.
+    /// Runs a chunk, block by block, of `pace.tried` iterations as long as no size is known. Returns false if the rest is left out.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
         cx: &mut Cx<'s, 'e, P>,
         part: &mut B::Part,
-        tried: &mut usize,
+        pace: &mut Pace,
         mut timing: Option<&mut Timing>,
     ) -> bool
     where
         B: Body<'s, 'e, P>,
     {
         let mut known = self.block();
-        let mut block = if known > 0 { known } else { *tried };
+        let mut block = if known > 0 { known } else { pace.tried };
         let mut at = chunk.start;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
             if self.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
                 return false;
             }
-            let (from, to) = (at, chunk.end.min(at.saturating_add(block)));
-            if self.body.run(cx, part, from..to).is_break() {
+            let blocks = match timing.as_deref_mut() {
+                Some(_) if known > 0 && pace.pause > 0 => pace.pause,
+                Some(timing) => {
+                    timing.start(cx.pool().port());
+                    1
+                }
+                None => 1,
+            };
+            let (from, most) = (at, block.saturating_mul(blocks));
+            at = chunk.end.min(at.saturating_add(most));
+            if self.body.run(cx, part, from..at).is_break() {
                 // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            let is_whole = to - from == block;
-            at = to;
-            let Some(timing) = timing.as_deref_mut().filter(|_| is_whole) else {
-                continue;
-            };
-            let took = timing.lap(cx.pool().port());
-            if known > 0 {
-                timing.blocks.record(took);
-                self.keep(from, took);
-            } else if took < BLOCK_NS {
-                block = block.saturating_mul(2);
-                *tried = block;
-            } else {
-                known = self.agree(block);
-                block = known;
+            if let Some(timing) = timing.as_deref_mut() {
+                known = self.time(from..at, known, pace, timing, cx.pool().port());
+                block = if known > 0 { known } else { pace.tried };
             }
         }
         true
     }
 
-    /// Takes the next chunk.
+    /// Takes the time of what has just run, if it was a whole block that is timed. Returns the iterations of a block, 0 as long as
+    /// they are not known.
+    fn time(
+        &self,
+        ran: Range<usize>,
+        known: usize,
+        pace: &mut Pace,
+        timing: &mut Timing,
+        clock: &impl Clock,
+    ) -> usize {
+        let block = if known > 0 { known } else { pace.tried };
+        if !timing.is_running() {
+            pace.pause -= ran.len().div_ceil(block);
+            return known;
+        }
+        if ran.len() < block {
+            // The end of the chunk.
+            return known;
+        }
+        let took = timing.lap(clock);
+        match known {
+            0 if took < BLOCK_NS => {
+                pace.tried = block.saturating_mul(2);
+                return 0;
+            }
+            0 => {
+                // The first iterations may take less than others, or than in earlier executions.
+                let size = (block >> (took / BLOCK_NS).ilog2()).max(1);
+                return self.agree(1 << size.ilog2());
+            }
+            _ => {}
+        }
+        timing.blocks.record(took);
+        self.keep(ran.start, took);
+        pace.pause = self.pause(ran.end, block);
+        if pace.pause > 0 {
+            timing.stop();
+        }
+        known
+    }
+
+    /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the loop are.
+    fn pause(&self, at: usize, block: usize) -> usize {
+        // Random, so that no pattern of the costs is missed: Fibonacci hashing (Knuth 1973, 6.4).
+        let most = 2 * (self.len / block / SAMPLES_MOST);
+        let random = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((random * most.min(PAUSE_MOST) as u64) >> 32) as usize
+    }
+
+    /// Takes the next chunk; one with a block of the size that is to be tried, as long as none is known.
     #[inline]
-    fn take(&self, estimate: Estimate) -> Option<Range<usize>> {
-        let block = self.block().max(1);
+    fn take(&self, estimate: Estimate, tried: usize) -> Option<Range<usize>> {
+        let block = match self.block() {
+            0 => tried,
+            known => known,
+        };
         self.claim
             .take_with(|left| self.plan.chunk(left, block, estimate))
     }
@@ -259,8 +352,14 @@ impl<'l, B> Instance<'l, B> {
     /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
     /// `chunks`.
     fn is_timed(&self, count: u64, chunks: usize) -> bool {
+        if self.site.is_some() {
+            return true;
+        }
+        // So few iterations end before their times are known.
+        let is_long = self.len >= SAMPLES_MIN as usize && self.len > self.tried;
+        let is_needed = self.plan.needs_estimate() && is_long;
         let is_sought = self.plan.is_auto || chunks < SAMPLES as usize;
-        self.site.is_some() || (!self.plan.is_cached() && count < SAMPLES && is_sought)
+        (is_needed || self.is_explained) && count < SAMPLES && is_sought && !self.plan.is_cached()
     }
 
     /// Keeps the time of a block for the next execution, unless another part keeps one right now.
@@ -299,26 +398,42 @@ impl<'l, B> Instance<'l, B> {
     }
 }
 
+/// How a part times blocks.
+struct Pace {
+    /// Iterations of a block as long as no size is known.
+    tried: usize,
+    /// Blocks that run before one is timed.
+    pause: usize,
+}
+
 /// The durations of the blocks of a chunk.
+#[derive(Default)]
 struct Timing {
-    began: u64,
+    /// When the running block began, if it is timed.
+    began: Option<u64>,
     blocks: Summary,
 }
 
 impl Timing {
-    fn begin(clock: &impl Clock) -> Self {
-        Self {
-            began: clock.now(),
-            blocks: Summary::default(),
-        }
+    /// Begins to time a block, unless the end of the last one is its begin.
+    #[inline]
+    fn start(&mut self, clock: &impl Clock) {
+        self.began.get_or_insert_with(|| clock.now());
     }
 
-    /// Returns the ticks since the last call, or the begin.
+    fn stop(&mut self) {
+        self.began = None;
+    }
+
+    fn is_running(&self) -> bool {
+        self.began.is_some()
+    }
+
+    /// Returns the ticks since the last call, or the start.
     fn lap(&mut self, clock: &impl Clock) -> u64 {
         let now = clock.now();
-        let took = now.saturating_sub(self.began);
-        self.began = now;
-        took
+        let began = self.began.replace(now).unwrap_or(now);
+        now.saturating_sub(began)
     }
 }
 

@@ -23,7 +23,8 @@
 //! The times of blocks are kept by call site, name and the three innermost enclosing loops ([`taper::Trail`](crate::taper::Trail)),
 //! in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
 //! second execution on, chunks have equal *predicted work* (spec 2.11), and only one execution in eight is timed after the
-//! third. A call site that another execution uses at the time runs as the first time.
+//! third. A call site that another execution uses at the time runs as the first time. A loop that has taken less than a block runs
+//! on one worker, until it takes longer.
 #![deny(unsafe_code)]
 
 mod body;

@@ -29,10 +29,11 @@ fn predicted(iteration: &[u64], p: u32, rule: Rule, tuning: Tuning, random: &mut
     assert!(ranks.iter().all(Baseline::has_ended), "{rule:?}");
 }
 
+/// 10,000 loops for each rule, and as many of predicted work.
 #[test]
 fn random_baselines_end_with_each_iteration_done_once() {
     let mut moved = [0; 3];
-    for seed in 0..12_000 {
+    for seed in 0..60_000 {
         let mut random = Random(seed * 77 + 5);
         let p = 1 + random.below(33);
         let n = random.below(if seed % 8 == 0 { 433 } else { 100 });
@@ -56,7 +57,9 @@ fn random_baselines_end_with_each_iteration_done_once() {
         moved[rule] += run(&mut ranks, costs).moved;
         assert!(ranks.iter().all(Baseline::has_ended), "seed {seed}");
     }
-    assert!(moved.iter().all(|moved| *moved > 1000), "{moved:?}");
+    println!("iterations moved by rule: {moved:?}");
+    // Loops in which nothing moves show little: an iteration a loop is the least.
+    assert!(moved.iter().all(|moved| *moved > 10_000), "{moved:?}");
 }
 
 /// The first of 8 ranks has all the long iterations, 64,000 long together.
@@ -73,9 +76,14 @@ fn front(rule: Rule) -> Outcome {
 
 #[test]
 fn baselines_relieve_a_rank_with_long_iterations() {
-    for rule in RULES {
+    // Unrelieved, the first rank takes 64,640: half of that.
+    let half = 32_320;
+    // A neighbour is given half of the 60 iterations that are left, and at the end half of the last 8. By their number it is
+    // ahead of the other ranks, so none relieves it: 34,000, its own 640, and 25 chunks of 10.
+    let neighbour = 34_890;
+    for (rule, most) in RULES.into_iter().zip([neighbour, half, half]) {
         let outcome = front(rule);
-        assert!(outcome.makespan < 40_000, "{rule:?}: {outcome:?}");
+        assert!(outcome.makespan <= most, "{rule:?}: {outcome:?}");
     }
 }
 

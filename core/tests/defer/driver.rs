@@ -70,7 +70,11 @@ pub(crate) trait Machine {
         out: &mut Asked<Self::Message>,
     ) -> Result<(), Refused>;
     /// The iterations that a message moves.
-    fn load(message: &Self::Message) -> u64;
+    fn parts(message: &Self::Message) -> &[Range<u64>];
+    /// What never decreases.
+    fn epoch(&self) -> u64 {
+        0
+    }
 }
 
 impl<W: Predict> Machine for Epochs<W> {
@@ -93,11 +97,15 @@ impl<W: Predict> Machine for Epochs<W> {
         self.on(from, message, out)
     }
 
-    fn load(message: &Message) -> u64 {
+    fn parts(message: &Message) -> &[Range<u64>] {
         match message {
-            Message::Data(parts) => parts.iter().map(|part| part.end - part.start).sum(),
-            _ => 0,
+            Message::Data(parts) => parts,
+            _ => &[],
         }
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch()
     }
 }
 
@@ -116,12 +124,10 @@ impl<W: Predict> Machine for Baseline<W> {
         self.on(from, call, out)
     }
 
-    fn load(call: &Call) -> u64 {
+    fn parts(call: &Call) -> &[Range<u64>] {
         match call {
-            Call::Data(parts) | Call::Answer(parts) => {
-                parts.iter().map(|part| part.end - part.start).sum()
-            }
-            _ => 0,
+            Call::Data(parts) | Call::Answer(parts) => parts,
+            _ => &[],
         }
     }
 }
@@ -164,6 +170,7 @@ pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
         };
         mem::swap(&mut random, &mut asked.random);
         let machine = &mut ranks[here];
+        let epoch = machine.epoch();
         match event {
             Event::Begin => machine.begin(&mut asked),
             Event::Free(times) => machine.free(&times, &mut asked),
@@ -171,6 +178,10 @@ pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
                 .on(from, message, &mut asked)
                 .expect("it is expected"),
         }
+        assert!(
+            machine.epoch() >= epoch,
+            "the epoch of rank {here} decreases"
+        );
         ended[here] = asked.has_ended;
         random = asked.random;
         if let Some(chunk) = asked.chunk {
@@ -244,7 +255,12 @@ impl<'a, M: Machine> World<'a, M> {
     }
 
     fn send(&mut self, from: Rank, to: Rank, message: M::Message) {
-        let load = M::load(&message);
+        let mut load = 0;
+        for iteration in M::parts(&message).iter().cloned().flatten() {
+            let has_begun = self.begun[iteration as usize];
+            assert!(!has_begun, "iteration {iteration} has begun, and moves");
+            load += 1;
+        }
         self.outcome.moved += load;
         self.outcome.control += u64::from(load == 0);
         let time = (self.costs.message)(load);

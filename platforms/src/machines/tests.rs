@@ -288,15 +288,11 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
             "my.toml:22:11: invalid type: integer",
         ),
         (
-            "[network]",
-            "[ranks]\nplaces = 0\nmessage_ns = 1\n[network]",
-            "my.toml:22:10: ranks.places 0: a whole number from 1 to 131072",
+            "[ranks]",
+            "[ranks]\nplaces = 0",
+            "my.toml:29:10: ranks.places 0: a whole number from 1 to 131072",
         ),
-        (
-            "[network]",
-            "[ranks]\nplaces = 1\n[network]",
-            "missing key message_ns",
-        ),
+        ("message_ns =", "places =", "missing key message_ns"),
         (
             "value = 20, assumed",
             "value = 1001, assumed",

@@ -12,7 +12,7 @@ use core::ops::Range;
 pub struct Account {
     /// The sections of the iterations executed, in order: how many iterations, and their work.
     pub sections: Vec<(u64, u64)>,
-    /// The sum over these iterations of the shorter time of this instance and the last.
+    /// The sum, over those of these iterations that the rank executed in the last instance too, of the shorter of both times.
     pub same: u64,
     /// The sum of the longer times.
     pub all: u64,
@@ -78,4 +78,14 @@ impl Plan {
             }
         }
     }
+}
+
+/// What a geometry proposes.
+pub(super) struct Proposal {
+    /// The most work of a rank once all of it is done.
+    pub(super) most: u64,
+    /// The most iterations that one rank, or one split point, has to move for it.
+    pub(super) shift: u64,
+    /// The first step: what the bandwidth permits.
+    pub(super) moves: Vec<Move>,
 }

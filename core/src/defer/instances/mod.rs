@@ -18,7 +18,12 @@
 //! - *Bandwidth.* At most [`Conditions::capacity`] iterations cross a split point, or leave or reach a rank, in one plan. There is one plan
 //!   at a time, so nothing is reserved twice.
 //! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances, Σmin/Σmax of the times of each
-//!   iteration, is below [`Conditions::coherence`].
+//!   iteration, is below [`Conditions::coherence`], or not known: a plan made from the first instance of a loop without coherence
+//!   would stay.
+//!
+//! # Proved
+//! Over every order of deliveries for up to 4 ranks and instances (`verify/tests/explore/defer.rs`): each iteration is executed once in
+//! each instance, and a transfer takes effect at one instance, once its data has arrived and was acknowledged.
 
 mod check;
 mod message;
@@ -29,9 +34,8 @@ mod profile;
 mod splits;
 
 pub use message::{Account, Move, Notice};
-pub use plan::{Conditions, Geometry};
 
-use super::{Actions, Refused};
+use super::{Actions, Conditions, Geometry, Refused};
 use crate::collective::Branch;
 use crate::id::Rank;
 use crate::taper::{Instance, Policy, Summary};
@@ -195,8 +199,9 @@ impl Deferred {
         let (mut known, mut same, mut all) = (known.peekable(), 0_u64, 0_u64);
         for (iteration, time) in self.parts().iter().cloned().flatten().zip(&self.times) {
             while known.next_if(|(before, _)| *before < iteration).is_some() {}
-            let before = known.next_if(|(before, _)| *before == iteration);
-            let before = before.map_or(time, |(_, before)| before);
+            let Some((_, before)) = known.next_if(|(before, _)| *before == iteration) else {
+                continue;
+            };
             same = same.saturating_add(*before.min(time));
             all = all.saturating_add(*before.max(time));
         }

@@ -5,10 +5,9 @@
 //! to the one with least what comes closest to half of their difference, until the rest is not worth it.
 
 use super::Owned;
-use super::message::Move;
-use super::plan::Conditions;
-use super::plan::Proposal;
+use super::message::{Move, Proposal};
 use super::profile::Profile;
+use crate::defer::Conditions;
 use crate::id::Rank;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -75,7 +74,7 @@ pub(super) fn propose(
 fn take(pieces: &mut Vec<Piece>, difference: u64) -> Option<Piece> {
     let half = difference / 2;
     let at = pieces.partition_point(|piece| piece.work <= half);
-    let below = at.checked_sub(1).filter(|at| pieces[*at].work > 0);
+    let below = at.checked_sub(1).filter(|below| pieces[*below].work > 0);
     let above = pieces.get(at).filter(|piece| piece.work < difference);
     let at = match (below, above) {
         (Some(below), Some(above)) if half - pieces[below].work <= above.work - half => below,

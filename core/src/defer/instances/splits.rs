@@ -6,8 +6,7 @@
 //! Among the divisions within this bound, each split point is as near as possible to where all blocks would have equal work.
 
 use super::Owned;
-use super::message::Move;
-use super::plan::Proposal;
+use super::message::{Move, Proposal};
 use super::profile::Profile;
 use crate::id::Rank;
 use alloc::vec;

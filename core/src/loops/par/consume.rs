@@ -308,7 +308,7 @@ struct Piece<T> {
     items: Vec<T>,
 }
 
-/// Collects items of so many indices that there is no memory for an item of each.
+/// Collects items of more indices than there is memory for items.
 struct Pieces<T>(PhantomData<fn() -> T>);
 
 impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Pieces<T> {

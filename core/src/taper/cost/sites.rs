@@ -27,6 +27,8 @@ pub struct Site {
     pub samples: Lock<Samples>,
     /// The number of executions that were begun.
     pub runs: u32,
+    /// Iterations with which the next execution begins to look for the size of a block; 0 before there was one.
+    pub tried: u64,
 }
 
 impl Default for Site {
@@ -35,6 +37,7 @@ impl Default for Site {
             cost: CostFunction::default(),
             samples: Lock::new(Samples::default()),
             runs: 0,
+            tried: 0,
         }
     }
 }

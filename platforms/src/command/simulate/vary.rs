@@ -61,8 +61,8 @@ const SPEEDS: [&str; 3] = [
     "speed.uts_geometric_nodes_per_s",
 ];
 
-/// Whether a cost with these keys is one of messages between processes.
-fn key_of_ranks(keys: &[&str]) -> bool {
+/// Whether a cost with these keys is that of messages between processes.
+fn is_of_ranks(keys: &[&str]) -> bool {
     keys.iter().all(|key| key.starts_with("ranks."))
 }
 
@@ -89,8 +89,8 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
     for (key, of, cost) in COSTS {
         let mut varied = [on; 2];
         let value = *cost(&mut varied[0].machine);
-        let is_unused = key_of_ranks(of) && on.machine.cluster.ranks.places == 0;
-        if value == 0 || is_unused {
+        let is_one_process = on.machine.cluster.ranks.places == 0;
+        if value == 0 || is_one_process && is_of_ranks(of) {
             continue;
         }
         *cost(&mut varied[0].machine) = value.div_ceil(2);

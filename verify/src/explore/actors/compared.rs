@@ -69,7 +69,9 @@ struct Driver<'a> {
 impl Actions<Call> for Driver<'_> {
     fn send(&mut self, to: Rank, call: Call) {
         let (system, parts) = (self.system, parts(&call));
-        system.transfers.set(system.transfers.get() + u64::from(!parts.is_empty()));
+        system
+            .transfers
+            .set(system.transfers.get() + u64::from(!parts.is_empty()));
         self.out.ghost.send(parts);
         match (system.slip, &call) {
             (Some(ComparedSlip::KeepWhatIsSent), _) => self.out.ghost.begin(parts),
@@ -118,6 +120,10 @@ impl Pick for Witness {
     fn pick(&mut self, _: u32) -> u32 {
         0
     }
+}
+
+fn one(part: Range<u64>) -> Vec<Range<u64>> {
+    std::iter::once(part).collect()
 }
 
 /// Returns the iterations that a message moves.
@@ -187,7 +193,7 @@ impl Compared {
     fn probe(&self, machine: &Baseline<Forecast>) {
         let (p, n) = (self.ranks, self.iterations);
         let ranks = || (0..=p).chain([u32::MAX]).map(Rank);
-        let all = || Vec::from_iter([0..n]);
+        let all = || one(0..n);
         let mut calls = vec![
             Call::Request,
             Call::End,
@@ -196,7 +202,13 @@ impl Compared {
             Call::Data(Vec::new()),
             Call::Data(all()),
             Call::Data(vec![n..n + 1, 0..n]),
-            Call::Data(vec![u64::MAX..0, 1..1]),
+            Call::Data(vec![
+                1..1,
+                Range {
+                    start: u64::MAX,
+                    end: 0,
+                },
+            ]),
         ];
         for number in [0, n, n + 1, u64::MAX] {
             calls.extend([Call::Begun(number), Call::Ahead(number), Call::Sum(number)]);
@@ -207,7 +219,10 @@ impl Compared {
             let (mut after, mut witness) = (machine.clone(), Witness::default());
             if after.on(from, call.clone(), &mut witness).is_err() {
                 let is_same = after == *machine && !witness.0;
-                assert!(is_same, "{call:?} from {from} was refused, and changed {machine:?}");
+                assert!(
+                    is_same,
+                    "{call:?} from {from} was refused, and changed {machine:?}"
+                );
             }
         }
     }
@@ -279,7 +294,10 @@ impl Actors for Compared {
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let calls = view.parcels.iter().filter_map(|parcel| parcel.message.as_ref());
+        let calls = view
+            .parcels
+            .iter()
+            .filter_map(|parcel| parcel.message.as_ref());
         let moving = calls.map(|call| len(parts(call))).sum();
         view.ghost.judge(self.iterations, moving)
     }

@@ -9,7 +9,7 @@ use core::ops::Range;
 
 /// The arrays that a loop accesses, as a tuple of [`Reads`] and [`Writes`], in the order of the declarations.
 ///
-/// Sealed: the [`Granted`] iterations that it takes cannot be made outside.
+/// Sealed: the iterations that it takes can neither be named nor made outside.
 pub trait Accesses: Sync {
     /// What the body receives.
     type Views<'v>;

@@ -1,9 +1,9 @@
 //! Loops that are executed again and again: ranks that are slow or fast in each instance, while reports, plans and data are under way.
-//!
-//! The ghost is the specification (2.12 of Lucco 1995): which rank executes which iterations in the present instance, and when
-//! a plan must take effect. It sees messages only.
+
+mod ghost;
 
 use crate::explore::{Actors, Flaw, Out, View};
+use ghost::{Event, Ghost, Plan, Stage};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -36,6 +36,8 @@ pub struct Effects {
     pub late: u64,
     /// Plans announced together with the effect of the one before.
     pub chained: u64,
+    /// Plans announced later than the effect of the one before.
+    pub again: u64,
     /// Plans announced in the course of an instance.
     pub early: u64,
 }
@@ -71,60 +73,6 @@ pub enum Act {
     Free(u64),
 }
 
-/// How far a transfer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
-    Ordered,
-    Sending,
-    Arrived,
-}
-
-/// A plan that has yet to take effect.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Plan {
-    /// The instance in which it was announced.
-    since: u64,
-    moves: Vec<(Move, Stage)>,
-    /// Ranks that have received it, as bits.
-    known: u32,
-}
-
-impl Plan {
-    /// Returns whether all ranks have received it and its data.
-    fn has_arrived(&self, ranks: u32) -> bool {
-        let mut stages = self.moves.iter().map(|(_, stage)| *stage);
-        self.known == (1 << ranks) - 1 && stages.all(|stage| stage == Stage::Arrived)
-    }
-}
-
-/// What the checks remember.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Ghost {
-    instance: u64,
-    /// By rank, its iterations in this instance, as bits.
-    owned: Vec<u32>,
-    plan: Option<Plan>,
-    /// The number of plans.
-    plans: u64,
-    /// Iterations executed in this instance, as bits.
-    executed: u32,
-    /// Ranks that have executed all theirs in this instance, and those that had received all data by then, as bits.
-    reported: u32,
-    ready: u32,
-    flaw: Option<Flaw>,
-}
-
-/// What a rank does in a step, as far as it concerns the checks.
-enum Event {
-    /// Rank 0 announces the next instance.
-    Next(bool, Option<Vec<Move>>),
-    /// Rank 0 announces a plan in the course of an instance.
-    Plan(Vec<Move>),
-    Data(u64, Move),
-    Run(u32),
-    End,
-}
-
 /// The driver of a rank.
 struct Driver<'a> {
     here: Rank,
@@ -141,7 +89,9 @@ impl Actions<Notice> for Driver<'_> {
             Notice::Accounts(_, accounts) => match self.slip {
                 Some(DeferSlip::AcknowledgeEarly) => {
                     let plans = self.plans;
-                    accounts.iter_mut().for_each(|account| account.ready = plans);
+                    accounts
+                        .iter_mut()
+                        .for_each(|account| account.ready = plans);
                 }
                 Some(DeferSlip::ReportNothing) => return,
                 _ => {}
@@ -149,7 +99,9 @@ impl Actions<Notice> for Driver<'_> {
             Notice::Next { switch, plan, .. } if self.here == Rank(0) => {
                 // Each child is sent what concerns its subtree.
                 match self.events.last_mut() {
-                    Some(Event::Next(_, Some(known))) => join(known, plan.as_deref().unwrap_or_default()),
+                    Some(Event::Next(_, Some(known))) => {
+                        join(known, plan.as_deref().unwrap_or_default())
+                    }
                     Some(Event::Next(..)) => {}
                     _ => self.events.push(Event::Next(*switch, plan.clone())),
                 }
@@ -161,7 +113,8 @@ impl Actions<Notice> for Driver<'_> {
             Notice::Next { .. } | Notice::Plan(_) => {}
             Notice::Data(number, part) => {
                 let (from, part) = (self.here, part.clone());
-                self.events.push(Event::Data(*number, Move { from, to, part }));
+                self.events
+                    .push(Event::Data(*number, Move { from, to, part }));
             }
         }
         self.sent.push((PlaceId(to.0), notice));
@@ -182,124 +135,6 @@ fn join(known: &mut Vec<Move>, moves: &[Move]) {
         if !known.contains(step) {
             known.push(step.clone());
         }
-    }
-}
-
-impl Ghost {
-    fn new(system: &Deferring) -> Self {
-        let start = |rank| Deferred::new(Rank(rank), system.iterations, system.ranks, system.conditions);
-        Self {
-            owned: (0..system.ranks).map(|rank| bits(start(rank).parts())).collect(),
-            ..Self::default()
-        }
-    }
-
-    /// Records what a rank does.
-    fn record(&mut self, system: &Deferring, here: Rank, event: Event) {
-        match event {
-            Event::Next(switch, plan) => self.advance(system, switch, plan),
-            Event::Plan(moves) => {
-                system.note(|effects| effects.early += 1);
-                self.announce(system, moves);
-            }
-            Event::Data(number, step) => self.pass(number, &step, Stage::Ordered, Stage::Sending),
-            Event::Run(chunk) => {
-                // A rank that is alone announces nothing.
-                if system.ranks == 1 && self.reported != 0 {
-                    self.advance(system, false, None);
-                }
-                let foreign = !self.owned[here.index()] | self.executed;
-                if chunk & foreign != 0 {
-                    self.flaw = Some(Flaw::Count);
-                }
-            }
-            Event::End => self.flaw = Some(Flaw::Repeated),
-        }
-    }
-
-    /// Begins the next instance.
-    fn advance(&mut self, system: &Deferring, switch: bool, plan: Option<Vec<Move>>) {
-        let all = (1 << system.ranks) - 1;
-        if (self.executed, self.reported) != ((1 << system.iterations) - 1, all) {
-            self.flaw = Some(Flaw::Count);
-        }
-        let has_arrived = |plan: &Plan| plan.has_arrived(system.ranks);
-        if switch && !self.plan.as_ref().is_some_and(has_arrived) {
-            self.flaw = Some(Flaw::Early);
-        }
-        // What arrives after a rank's last report may be acknowledged or not.
-        if !switch && self.plan.is_some() && self.ready == all {
-            self.flaw = Some(Flaw::Late);
-        }
-        self.instance += 1;
-        if let Some(Plan { since, moves, .. }) = self.plan.take_if(|_| switch) {
-            system.note(|effects| {
-                effects.instances |= 1 << self.instance;
-                effects.late += u64::from(self.instance > since + 1);
-                effects.chained += u64::from(plan.is_some());
-            });
-            for (Move { from, to, part }, _) in moves {
-                let part = bits(&[part]);
-                if self.owned[from.index()] & part != part {
-                    self.flaw = Some(Flaw::Count);
-                }
-                self.owned[from.index()] &= !part;
-                self.owned[to.index()] |= part;
-            }
-        }
-        if !system.are_blocks(&self.owned) {
-            self.flaw = Some(Flaw::Misrouted);
-        }
-        if let Some(moves) = plan {
-            self.announce(system, moves);
-        }
-        (self.executed, self.reported, self.ready) = (0, 0, 0);
-    }
-
-    /// Begins a plan: what it reserves is free, as there is no other.
-    fn announce(&mut self, system: &Deferring, moves: Vec<Move>) {
-        if self.plan.is_some() || moves.is_empty() || system.exceeds(&moves) {
-            self.flaw = Some(Flaw::Activity);
-        }
-        self.plans += 1;
-        // What ranks have reported so far concerns plans before this one.
-        self.ready = 0;
-        self.plan = Some(Plan {
-            since: self.instance,
-            moves: moves.into_iter().map(|step| (step, Stage::Ordered)).collect(),
-            known: 1,
-        });
-    }
-
-    /// Changes the stage of a transfer.
-    fn pass(&mut self, number: u64, step: &Move, before: Stage, after: Stage) {
-        let plan = self.plan.as_mut().filter(|_| self.plans == number);
-        let mut moves = plan.into_iter().flat_map(|plan| &mut plan.moves);
-        match moves.find(|(known, stage)| known == step && *stage == before) {
-            Some((_, stage)) => *stage = after,
-            None => self.flaw = Some(Flaw::Count),
-        }
-    }
-
-    fn execute(&mut self, chunk: u32) {
-        if self.executed & chunk != 0 {
-            self.flaw = Some(Flaw::Count);
-        }
-        self.executed |= chunk;
-    }
-
-    /// Executes a chunk of a rank, and records what the rank can report.
-    fn report(&mut self, here: Rank, chunk: u32) {
-        self.execute(chunk);
-        if self.owned[here.index()] & !self.executed != 0 {
-            return;
-        }
-        self.reported |= 1 << here.0;
-        let has_all = |plan: &Plan| {
-            let mut mine = plan.moves.iter().filter(|(step, _)| step.to == here);
-            plan.known >> here.0 & 1 != 0 && mine.all(|(_, stage)| *stage == Stage::Arrived)
-        };
-        self.ready |= u32::from(self.plan.as_ref().is_none_or(has_all)) << here.0;
     }
 }
 
@@ -420,9 +255,28 @@ impl Deferring {
 
     /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
     fn probe(&self, machine: &Deferred) {
-        let (p, n, now) = (self.ranks, self.iterations, machine.instance());
-        let ranks = || (0..=p).chain([u32::MAX]).map(Rank);
-        let parts = [0..n, n - 1..n, n..n + 1, u64::MAX..0];
+        let notices = self.garbled(machine.instance());
+        let ranks = (0..=self.ranks).chain([u32::MAX]).map(Rank);
+        for (from, notice) in ranks.flat_map(|from| notices.iter().map(move |n| (from, n))) {
+            let (mut after, mut witness) = (machine.clone(), Witness::default());
+            if after.on(from, notice.clone(), &mut witness).is_err() {
+                let is_same = after == *machine && !witness.0;
+                assert!(
+                    is_same,
+                    "{notice:?} from {from} was refused, and changed {machine:?}"
+                );
+            }
+        }
+    }
+
+    /// Returns messages that a sound rank does not send in instance `now`.
+    fn garbled(&self, now: u64) -> Vec<Notice> {
+        let (p, n) = (self.ranks, self.iterations);
+        let reversed = Range {
+            start: u64::MAX,
+            end: 0,
+        };
+        let parts = [0..n, n - 1..n, n..n + 1, reversed];
         let pairs = [(0, 1), (1, 0), (1, 1), (p, 0), (0, p)];
         let mut notices = Vec::new();
         for instance in [now, now + 1] {
@@ -445,7 +299,11 @@ impl Deferring {
             for part in &parts {
                 notices.push(Notice::Data(instance, part.clone()));
                 for (from, to) in pairs.map(|(from, to)| (Rank(from), Rank(to))) {
-                    let step = Move { from, to, part: part.clone() };
+                    let step = Move {
+                        from,
+                        to,
+                        part: part.clone(),
+                    };
                     let next = |switch| Notice::Next {
                         instance,
                         switch,
@@ -455,15 +313,13 @@ impl Deferring {
                     notices.push(Notice::Plan(vec![step.clone(); 2]));
                 }
             }
-            notices.push(Notice::Next { instance, switch: true, plan: None });
+            notices.push(Notice::Next {
+                instance,
+                switch: true,
+                plan: None,
+            });
         }
-        for (from, notice) in ranks().flat_map(|from| notices.iter().map(move |n| (from, n))) {
-            let (mut after, mut witness) = (machine.clone(), Witness::default());
-            if after.on(from, notice.clone(), &mut witness).is_err() {
-                let is_same = after == *machine && !witness.0;
-                assert!(is_same, "{notice:?} from {from} was refused, and changed {machine:?}");
-            }
-        }
+        notices
     }
 }
 
@@ -506,7 +362,11 @@ impl Actors for Deferring {
 
     fn acts(&self, here: PlaceId, site: &Site, _: &Ghost) -> Vec<Act> {
         let begin = (!site.has_begun).then_some(Act::Begin);
-        let times = if here.0 < self.varying { &[1, 4][..] } else { &[1] };
+        let times = if here.0 < self.varying {
+            &[1, 4][..]
+        } else {
+            &[1]
+        };
         let times = times.iter().filter(|_| site.chunk.is_some());
         let free = times.map(|time| Act::Free(*time));
         begin.into_iter().chain(free).collect()
@@ -553,7 +413,8 @@ impl Actors for Deferring {
                 out.ghost.execute(bits(std::slice::from_ref(&part)));
             }
             let step = Move { from, to, part };
-            out.ghost.pass(*number, &step, Stage::Sending, Stage::Arrived);
+            out.ghost
+                .pass(*number, &step, Stage::Sending, Stage::Arrived);
             if self.slip == Some(DeferSlip::DropWhatArrives) {
                 return;
             }
@@ -564,14 +425,17 @@ impl Actors for Deferring {
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let moving = view.parcels.iter().filter_map(|parcel| match &parcel.message {
-            Some(Notice::Data(_, part)) => Some(Move {
-                from: Rank(parcel.from.0),
-                to: Rank(parcel.to.0),
-                part: part.clone(),
-            }),
-            _ => None,
-        });
+        let moving = view
+            .parcels
+            .iter()
+            .filter_map(|parcel| match &parcel.message {
+                Some(Notice::Data(_, part)) => Some(Move {
+                    from: Rank(parcel.from.0),
+                    to: Rank(parcel.to.0),
+                    part: part.clone(),
+                }),
+                _ => None,
+            });
         let moving: Vec<Move> = moving.collect();
         let exceeds = self.exceeds(&moving).then_some(Flaw::Activity);
         view.ghost.flaw.or(exceeds)
