@@ -81,7 +81,7 @@ impl Rivals {
         self.fresh += 1;
         let fresh: &str = self.fresh.to_string().leak();
         let (name, schedule) = match WAYS[way] {
-            "first" => (&*fresh, Schedule::Auto),
+            "first" => (fresh, Schedule::Auto),
             "guided" => (name, Schedule::Guided),
             "factoring" => (name, Schedule::Factoring),
             "trapezoid" => (name, Schedule::Trapezoid),

@@ -305,6 +305,24 @@ fn a_panic_of_one_loop_reaches_the_owner_and_leaves_out_the_rest() {
     }
 }
 
+/// Chunks that others are running then end too, and the number of iterations may be the largest.
+#[test]
+fn a_panic_ends_chunks_of_half_the_loop() {
+    for schedule in [Schedule::Static, Schedule::Guided, Schedule::Factoring] {
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            on(2, |cx| {
+                _ = cx.concurrent(|loops| {
+                    let endless = loops.par_for(0..usize::MAX).schedule(schedule);
+                    endless.for_each(|i| assert_ne!(i, 1000, "index 1000"));
+                });
+            });
+        }));
+        let payload = ended.expect_err("the panic of index 1000");
+        let message = payload.downcast_ref::<String>().expect("a message");
+        assert!(message.contains("index 1000"), "{message}");
+    }
+}
+
 #[test]
 fn cancelled_loops_leave_out_the_rest() {
     for workers in WORKERS {

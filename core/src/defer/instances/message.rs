@@ -22,7 +22,7 @@ pub struct Account {
     pub ready: u64,
 }
 
-/// A message between the [`Deferred`]s of two ranks.
+/// A message between the [`Deferred`](crate::defer::Deferred)s of two ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Notice {

@@ -5,6 +5,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+/// The most iterations that policies compute with.
+const MOST: u64 = 1 << 63;
+
 /// A loop of a dispatcher.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
@@ -179,8 +182,10 @@ impl Node {
         let left = self.unclaimed();
         let fits = |chunk: u64| usize::try_from(chunk).unwrap_or(usize::MAX);
         if !matches!(self.policy, Policy::Taper(_)) {
-            let cx = Instance::new(self.len as u64, p);
-            return fits(self.policy.chunk(left as u64, self.estimate, &cx));
+            let iterations = |count: usize| (count as u64).min(MOST);
+            let cx = Instance::new(iterations(self.len), p);
+            let chunk = self.policy.chunk(iterations(left), self.estimate, &cx);
+            return fits(chunk);
         }
         // As in single loops, no more than factoring's, in case that the costs fall; on all workers, since idle ones help.
         let most = left.div_ceil(2 * workers as usize);

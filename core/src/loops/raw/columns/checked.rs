@@ -4,7 +4,7 @@ use super::access::Run;
 use crate::loops::concurrent::{Dispatched, Dispatcher, LoopConflict, Outline, check};
 use crate::loops::raw::Array;
 use crate::port::{Clock, Relax};
-use crate::sync::Lock;
+use crate::sync::{AtomicBool, Lock, Ordering};
 use crate::taper::{Estimate, Summary};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -15,6 +15,8 @@ pub(crate) struct Checked<'s> {
     outlines: Vec<Outline>,
     bodies: Vec<Box<dyn Run + 's>>,
     dispatcher: Lock<Dispatcher>,
+    /// Whether the rest is left out: chunks that are being run end early.
+    is_stopped: AtomicBool,
 }
 
 /// A chunk that is to be run once.
@@ -38,6 +40,7 @@ impl<'s> Checked<'s> {
             outlines,
             bodies,
             dispatcher: Lock::new(dispatcher),
+            is_stopped: AtomicBool::new(false),
         })
     }
 
@@ -51,7 +54,8 @@ impl<'s> Checked<'s> {
         self.dispatcher.lock(relax).take(worker).map(Chunk)
     }
 
-    /// Runs a chunk; returns how many workers are to join. `None` if `is_cancelled` has returned true: the rest is left out.
+    /// Runs a chunk; returns how many workers are to join. `None` if the rest is left out, as another worker has found, or
+    /// `is_cancelled` has returned true.
     pub(crate) fn run<P: Clock + Relax>(
         &self,
         chunk: Chunk,
@@ -63,7 +67,8 @@ impl<'s> Checked<'s> {
         let mut times = Summary::NONE;
         let mut began = port.now();
         while start < end {
-            if is_cancelled() {
+            // ORDERING: Relaxed: a hint; the end of the scope publishes what its tasks have done.
+            if self.is_stopped.load(Ordering::Relaxed) || is_cancelled() {
                 return None;
             }
             let block = chunk.block.min(end - start);
@@ -84,6 +89,8 @@ impl<'s> Checked<'s> {
 
     /// Leaves out what was not taken yet.
     pub(crate) fn stop(&self, relax: &impl Relax) {
+        // ORDERING: Relaxed: a hint, as above.
+        self.is_stopped.store(true, Ordering::Relaxed);
         self.dispatcher.lock(relax).stop();
     }
 
