@@ -88,7 +88,7 @@ enum Command {
 enum Failure {
     /// The request cannot be carried out.
     Usage(String),
-    /// An answer is wrong, or there is none.
+    /// An answer is wrong or missing.
     Check(String),
     /// An answer could not be written.
     Undelivered(String),
