@@ -4,9 +4,10 @@
 #[allow(dead_code, reason = "shared with the tests of tasks")]
 mod crew;
 
-use crew::{Crew, on, run_on, spend};
+use crew::{Crew, on, reads, run_on, spend};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::loops::{Report, Schedule};
 use tautline_core::port::Host;
@@ -85,11 +86,15 @@ fn loops_nest() {
 
 #[test]
 fn a_panic_leaves_out_the_rest() {
-    for workers in WORKERS {
+    for (workers, schedule) in WORKERS
+        .into_iter()
+        .flat_map(|w| [Schedule::Auto, Schedule::Guided].map(|s| (w, s)))
+    {
         let ended = catch_unwind(AssertUnwindSafe(|| {
             // Without the stop, this loop would last for centuries.
             on(workers, |cx| {
-                cx.par_for(0..usize::MAX >> 1, |i| assert_ne!(i, 1000, "index 1000"));
+                let rows = cx.loop_over(0..usize::MAX >> 1).schedule(schedule);
+                rows.for_each(|i| assert_ne!(i, 1000, "index 1000"));
             });
         }));
         let payload = ended.expect_err("the panic of index 1000");
@@ -114,6 +119,30 @@ fn a_cancelled_loop_leaves_out_the_rest() {
         });
         assert!(!is_last.into_inner(), "cancelled before it began");
     }
+}
+
+/// A poll in each iteration would take several times as long as the iterations.
+#[test]
+fn a_schedule_without_times_polls_seldom() {
+    const LEN: usize = 100_000;
+    fn shortest(mut run: impl FnMut()) -> Duration {
+        let timed = (0..30).map(|_| {
+            let began = Instant::now();
+            run();
+            began.elapsed()
+        });
+        timed.min().expect("30 executions")
+    }
+    let body = |i| _ = std::hint::black_box(i);
+    on(1, |cx| {
+        let sequential = shortest(|| (0..LEN).for_each(body));
+        let guided = shortest(|| {
+            cx.loop_over(0..LEN)
+                .schedule(Schedule::Guided)
+                .for_each(body)
+        });
+        assert!(guided < 2 * sequential, "{guided:?}, {sequential:?}");
+    });
 }
 
 /// Each schedule, in the first execution and in later ones, with costs that the third execution does not expect.
@@ -237,5 +266,35 @@ fn chunks_shrink_below_a_block_where_costs_rise() {
         };
         let (even, first) = (execute("even", 700), execute("hot", 40_000));
         assert!(first >= even + 30, "{first} chunks, {even} if even");
+    });
+}
+
+/// As by a page fault or a preemption.
+#[test]
+fn one_slow_iteration_determines_no_block() {
+    run_on(&Pool::new(Crew::spending(2), 2), |cx| {
+        for (name, slow) in [("first", 0), ("second", 1), ("tenth", 9), ("late", 200)] {
+            let rows = cx.loop_over(0..100_000).named(name);
+            let report = rows.explain(|i| spend(if i == slow { 50_000 } else { 10 }));
+            assert_eq!(report.block, 256, "{report}");
+        }
+    });
+}
+
+/// The first iterations take longer than all others, so the first execution has blocks of one iteration.
+#[test]
+fn blocks_that_turn_out_short_are_timed_seldom_and_grow() {
+    const LEN: usize = 100_000;
+    run_on(&Pool::new(Crew::spending(2), 2), |cx| {
+        let mut execute = || {
+            let (before, rows) = (reads(), cx.loop_over(0..LEN));
+            let report = rows.explain(|i| spend(if i < 20 { 5000 } else { 10 }));
+            (report.block, reads() - before)
+        };
+        let (first, second, third) = (execute(), execute(), execute());
+        assert_eq!(first.0, 1);
+        assert!(first.1 < LEN as u64 / 100, "{first:?}");
+        assert!(second.0 >= 64, "{second:?}");
+        assert!(third.0 >= 64 && third.0 < LEN / 64, "{third:?}");
     });
 }

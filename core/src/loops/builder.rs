@@ -1,9 +1,10 @@
 //! A loop with settings: `cx.loop_over`.
 
-use super::instance::{engine, explained};
+use super::instance::engine;
 use super::settings::{Report, Schedule, Settings};
 use crate::port::Host;
 use crate::task::Cx;
+use core::cell::Cell;
 use core::ops::Range;
 
 /// A loop that has not begun. Made by [`Cx::loop_over`].
@@ -11,7 +12,7 @@ use core::ops::Range;
 pub struct Loop<'c, 's, 'e, P: Host> {
     cx: &'c mut Cx<'s, 'e, P>,
     range: Range<usize>,
-    settings: Settings,
+    settings: Settings<'c>,
 }
 
 impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
@@ -74,8 +75,11 @@ impl<P: Host> Loop<'_, '_, '_, P> {
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.
     pub fn explain(self, body: impl Fn(usize) + Sync) -> Report {
-        let body = from(self.range.start, body);
-        explained(self.cx, self.range.len(), &self.settings, &body).1
+        let (report, body) = (Cell::new(None), from(self.range.start, body));
+        let mut settings = self.settings;
+        settings.report = Some(&report);
+        engine(self.cx, self.range.len(), &settings, &body);
+        report.take().expect("a loop that has ended reports")
     }
 }
 

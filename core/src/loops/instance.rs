@@ -1,7 +1,7 @@
 //! One execution of a loop.
 
 use super::body::Body;
-use super::plan::{BLOCK_NS, Plan, grain};
+use super::plan::{BLOCK_NS, Plan, grain, regrown};
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
@@ -26,60 +26,14 @@ const KEPT: usize = 4;
 const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
-/// Runs `body` on the consecutive ranges of `0..len`, each index once. Returns what the parts have accumulated.
+/// Runs `body` on the consecutive ranges of `0..len`, each index once, and keeps their times. Returns what the parts have
+/// accumulated.
 pub(super) fn engine<'s, 'e, P: Host, B>(
     cx: &mut Cx<'s, 'e, P>,
     len: usize,
-    settings: &Settings,
+    settings: &Settings<'_>,
     body: &B,
 ) -> B::Part
-where
-    B: Body<'s, 'e, P>,
-{
-    execute(
-        cx,
-        len,
-        settings,
-        body,
-        None::<fn(&Outcome, Option<&CostFunction>)>,
-    )
-    .0
-}
-
-/// As [`engine`]; also returns how the loop ran.
-pub(super) fn explained<'s, 'e, P: Host, B>(
-    cx: &mut Cx<'s, 'e, P>,
-    len: usize,
-    settings: &Settings,
-    body: &B,
-) -> (B::Part, Report)
-where
-    B: Body<'s, 'e, P>,
-{
-    let report = |outcome: &Outcome, cost: Option<&CostFunction>| Report {
-        name: settings.name,
-        schedule: settings.schedule,
-        chunks: outcome.progress.chunks,
-        block: outcome.block,
-        estimate: match cost {
-            Some(cost) => cost.estimate(),
-            None => outcome.progress.blocks.estimate(),
-        },
-        class: cost.and_then(CostFunction::class),
-        is_cached: outcome.is_cached,
-    };
-    let (part, report) = execute(cx, len, settings, body, Some(report));
-    (part, report.expect("a report is made where one is wanted"))
-}
-
-/// Runs a loop, and keeps its times. Also returns what `report` makes of the outcome and of what is then known of the loop.
-fn execute<'s, 'e, P: Host, B, R>(
-    cx: &mut Cx<'s, 'e, P>,
-    len: usize,
-    settings: &Settings,
-    body: &B,
-    report: Option<impl FnOnce(&Outcome, Option<&CostFunction>) -> R>,
-) -> (B::Part, Option<R>)
 where
     B: Body<'s, 'e, P>,
 {
@@ -96,7 +50,7 @@ where
     let instance = Instance {
         trail: around.enter(id),
         tried: tried.min(len),
-        is_explained: report.is_some(),
+        is_explained: settings.report.is_some(),
         ..Instance::new(len, parts, settings, site.as_deref(), body)
     };
     let part = instance.run(cx, parts);
@@ -117,8 +71,10 @@ where
             *samples = Samples::default();
         }
     }
-    let cost = || site.as_deref().map(|site| &site.cost);
-    (part, report.map(|report| report(&outcome, cost())))
+    if let Some(report) = settings.report {
+        report.set(Some(outcome.report(settings, site.as_deref())));
+    }
+    part
 }
 
 /// A loop that runs, as all its workers share it.
@@ -163,23 +119,46 @@ struct Outcome {
     is_measured: bool,
 }
 
+impl Outcome {
+    fn report(&self, settings: &Settings<'_>, site: Option<&Site>) -> Report {
+        let cost = site.map(|site| &site.cost);
+        Report {
+            name: settings.name,
+            schedule: settings.schedule,
+            chunks: self.progress.chunks,
+            block: self.block,
+            estimate: match cost {
+                Some(cost) => cost.estimate(),
+                None => self.progress.blocks.estimate(),
+            },
+            class: cost.and_then(CostFunction::class),
+            is_cached: self.is_cached,
+        }
+    }
+}
+
 impl<'l, B> Instance<'l, B> {
     fn new(
         len: usize,
         parts: usize,
-        settings: &Settings,
+        settings: &Settings<'_>,
         site: Option<&'l Site>,
         body: &'l B,
     ) -> Self {
         let cost = site.map(|site| &site.cost);
         let plan = Plan::new(settings.schedule, len, parts, cost);
-        let block = cost.map_or(0, |cost| cost.block() as usize);
         let is_measured =
             |site: &&Site| site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL);
+        let measured = site.filter(is_measured);
+        let block = match (cost, measured) {
+            (None, _) => 0,
+            (Some(cost), None) => cost.block() as usize,
+            (Some(cost), Some(_)) => regrown(cost, len),
+        };
         Self {
             body,
             claim: Claim::new(0..len),
-            site: site.filter(is_measured),
+            site: measured,
             plan,
             len,
             trail: Trail::NONE,
@@ -243,7 +222,8 @@ impl<'l, B> Instance<'l, B> {
         part
     }
 
-    /// Runs a chunk, block by block, of `pace.tried` iterations as long as no size is known. Returns false if the rest is left out.
+    /// Runs a chunk, block by block. As long as no size is known, blocks have `pace.tried` iterations if they are timed, else each
+    /// has as many as ran before it. Returns false if the rest is left out.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
@@ -279,16 +259,21 @@ impl<'l, B> Instance<'l, B> {
                 self.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
-            if let Some(timing) = timing.as_deref_mut() {
-                known = self.time(from..at, known, pace, timing, cx.pool().port());
-                block = if known > 0 { known } else { pace.tried };
+            match timing.as_deref_mut() {
+                Some(timing) => {
+                    known = self.time(from..at, known, pace, timing, cx.pool().port());
+                    block = if known > 0 { known } else { pace.tried };
+                }
+                // So a poll costs little, and what runs after a stop takes no longer than what ran before it.
+                None if known == 0 => block = block.saturating_mul(2),
+                None => {}
             }
         }
         true
     }
 
-    /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of less than a block. Returns the iterations of a block, 0 as long as
-    /// they are not known.
+    /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of less than a block. Returns the
+    /// iterations of a block, 0 as long as they are not known.
     fn time(
         &self,
         ran: Range<usize>,
@@ -310,12 +295,19 @@ impl<'l, B> Instance<'l, B> {
         match known {
             0 if took < BLOCK_NS => {
                 pace.tried = block.saturating_mul(2);
+                pace.is_long = false;
                 return 0;
             }
             0 => {
                 // The first iterations may take less than others, or than in earlier executions.
                 let size = (block >> (took / BLOCK_NS).ilog2()).max(1);
-                return self.agree(1 << size.ilog2());
+                pace.tried = 1 << size.ilog2();
+                if pace.is_long {
+                    return self.agree(pace.tried);
+                }
+                // The cause was a page fault or a preemption, perhaps: another block decides.
+                pace.is_long = true;
+                return 0;
             }
             _ => {}
         }
@@ -324,7 +316,9 @@ impl<'l, B> Instance<'l, B> {
         pace.grain = grain(block, took);
         timing.blocks.record(took);
         self.keep(ran.start, took);
-        pace.pause = self.pause(ran.end, block);
+        // Blocks that turn out to be short are timed as seldom as others.
+        let spared = (BLOCK_NS / took.max(1)).saturating_sub(1) as usize;
+        pace.pause = self.pause(ran.end, block).max(spared);
         if pace.pause > 0 {
             timing.stop();
         }
@@ -404,6 +398,8 @@ impl<'l, B> Instance<'l, B> {
 struct Pace {
     /// Iterations of a block as long as no size is known.
     tried: usize,
+    /// Whether the last block that was tried took as long as a block should.
+    is_long: bool,
     /// Blocks that run before one is timed.
     pause: usize,
     /// The first iteration of the chunk.
@@ -415,6 +411,7 @@ struct Pace {
 impl Pace {
     const START: Self = Self {
         tried: 1,
+        is_long: false,
         pause: 0,
         from: 0,
         grain: usize::MAX,

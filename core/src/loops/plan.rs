@@ -101,3 +101,15 @@ pub(super) fn grain(block: usize, ns: u64) -> usize {
         false => block.max(1),
     }
 }
+
+/// Returns the iterations of a block of an execution that is measured, 0 if none is known: as many as in earlier executions, or more
+/// if these took less than half of the time of a block, as long as the loop has many blocks.
+pub(super) fn regrown(cost: &CostFunction, len: usize) -> usize {
+    const BLOCKS_MIN: usize = 64;
+    let block = cost.block() as usize;
+    let mean_ns = cost.estimate().mean_ns.to_bits() >> 16;
+    let by_time = BLOCK_NS.checked_div(mean_ns).unwrap_or(1);
+    let by_number = len / BLOCKS_MIN / block.max(1);
+    let factor = by_number.min(by_time as usize);
+    block << factor.checked_ilog2().unwrap_or(0)
+}

@@ -1,6 +1,7 @@
 //! How a loop is to run, and how it ran.
 
 use crate::taper::{Class, Estimate, Policy, Q16, Taper};
+use core::cell::Cell;
 use core::fmt;
 use core::panic::Location;
 
@@ -60,21 +61,24 @@ impl Schedule {
 
 /// How a loop is to run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct Settings<'r> {
     pub(super) schedule: Schedule,
     pub(super) name: Option<&'static str>,
+    /// Where to report how it ran.
+    pub(super) report: Option<&'r Cell<Option<Report>>>,
     site: &'static Location<'static>,
     /// The number of this loop among those of one call.
     pass: u8,
 }
 
-impl Settings {
+impl Settings<'_> {
     /// Returns the default settings of a loop at the caller's call site.
     #[track_caller]
     pub(super) fn here() -> Self {
         Self {
             schedule: Schedule::Auto,
             name: None,
+            report: None,
             site: Location::caller(),
             pass: 1,
         }

@@ -28,9 +28,10 @@ use source::{Enumerate, Filter, Map};
 pub use with_cx::WithCx;
 
 use super::raw::{Indexed, SliceMut, Source, Tiles, Zip};
-use super::settings::Settings;
+use super::settings::{Report, Schedule, Settings};
 use crate::port::Host;
 use crate::task::Cx;
+use core::cell::Cell;
 
 impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     /// Returns the items of a range, slice or vector, for a loop on the workers that are free. The verbs are those of rayon:
@@ -66,13 +67,13 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
 pub struct Par<'x, 's, 'e: 's, P: Host, S> {
     cx: &'x mut Cx<'s, 'e, P>,
     source: S,
-    settings: Settings,
+    settings: Settings<'x>,
     in_order: bool,
 }
 
 impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// Makes this a loop with the settings of another.
-    fn of(self, settings: Settings) -> Self {
+    fn of(self, settings: Settings<'x>) -> Self {
         Self { settings, ..self }
     }
 
@@ -98,6 +99,37 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// ```
     pub fn named(mut self, name: &'static str) -> Self {
         self.settings.name = Some(name);
+        self
+    }
+
+    /// Sets how the indices are divided among the workers.
+    ///
+    /// ```
+    /// # use tautline_core::{loops::Schedule, port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let halves = cx.par(&[0.5; 1000]).schedule(Schedule::Static);
+    /// assert_eq!(halves.sum::<f64>(), 500.0);
+    /// # }
+    /// ```
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.settings.schedule = schedule;
+        self
+    }
+
+    /// Reports how the loop ran. A call that runs several loops reports the last one; a sort, which runs forks, reports nothing.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut report = None;
+    /// let sum: u64 = cx.par(0..1_000_000u64).named("sum").explain(&mut report).sum();
+    /// assert_eq!(sum, 499_999_500_000);
+    /// // As "sum: auto, 41 chunks, mean 0.3 ns, cv 0.02, not classified, not cached".
+    /// println!("{}", report.expect("a loop that has ended reports"));
+    /// # }
+    /// ```
+    pub fn explain(mut self, report: &'x mut Option<Report>) -> Self {
+        self.settings.report = Some(Cell::from_mut(report));
         self
     }
 

@@ -125,7 +125,7 @@ impl<S: Source, C> Driven<S, C> {
     /// Runs the loop over all indices of `source`. Returns what its parts have accumulated.
     pub(crate) fn run<'s, 'e, P: Host>(
         cx: &mut Cx<'s, 'e, P>,
-        settings: &Settings,
+        settings: &Settings<'_>,
         source: S,
         consumer: C,
     ) -> C::Part

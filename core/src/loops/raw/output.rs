@@ -20,7 +20,7 @@ use core::{ptr, slice};
 /// cancelled.
 pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
-    settings: &Settings,
+    settings: &Settings<'_>,
     source: S,
 ) -> Vec<S::Item> {
     let memory = Vec::with_capacity(source.len());
@@ -30,7 +30,7 @@ pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
 /// As [`collect`], for a source that may omit most items. Returns the source if there is no memory for an item of each index.
 pub(crate) fn try_collect<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
-    settings: &Settings,
+    settings: &Settings<'_>,
     source: S,
 ) -> Result<Vec<S::Item>, S> {
     let mut memory = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn try_collect<P: Host, S: Source<Item: Send>>(
 /// Writes the items of `source` to `memory`, which is empty and has a place for each index.
 fn fill<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
-    settings: &Settings,
+    settings: &Settings<'_>,
     source: S,
     mut memory: Vec<S::Item>,
 ) -> Vec<S::Item> {
