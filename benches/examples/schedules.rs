@@ -1,8 +1,9 @@
 //! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers.
 //!
 //! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
-//! over that of the best one in parentheses, and the median of the static division in microseconds. `--peers FILE` adds programs
+//! over that of the best one in parentheses, and the median of the first way in microseconds. `--peers FILE` adds programs
 //! that `benches/peers.sh` has built, one line a program: the median of as many executions in a process of its own.
+//! `auto` alone, by that name, has the same: without other ways in turn, the workers of none fall asleep.
 #![allow(missing_docs)]
 
 #[path = "../common/iterations.rs"]
@@ -40,6 +41,8 @@ struct Rivals {
     runtime: Runtime,
     pool: rayon::ThreadPool,
     fresh: usize,
+    /// Those of `WAYS` that are compared.
+    ways: Vec<usize>,
     peers: Vec<Program>,
 }
 
@@ -111,9 +114,10 @@ impl Rivals {
     /// Runs all ways in turns and prints a row of the table.
     fn compare(&mut self, name: &'static str, len: usize, rounds: usize) {
         let mut times = vec![Vec::new(); WAYS.len()];
+        let ways = self.ways.clone();
         for round in 0..rounds {
-            for turn in 0..WAYS.len() {
-                let way = (turn + round) % WAYS.len();
+            for turn in 0..ways.len() {
+                let way = ways[(turn + round) % ways.len()];
                 let mut timed = Timed {
                     rivals: self,
                     way,
@@ -132,7 +136,7 @@ impl Rivals {
             })
             .collect();
         let half = median(&mut sequential) / 2.0;
-        let medians: Vec<_> = times.iter_mut().map(|times| median(times)).collect();
+        let medians: Vec<_> = ways.iter().map(|&way| median(&mut times[way])).collect();
         let best = medians.iter().copied().fold(f64::INFINITY, f64::min);
         print!(
             "{name:<10} {len:>8} {:>9.1} {:>7.3}",
@@ -194,9 +198,15 @@ fn main() {
         true => 1,
         false => 60,
     };
-    // Names on the command line select loops.
+    // Names on the command line select loops and ways.
     words.retain(|word| !word.starts_with("--"));
-    let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    let (mut ways, names): (Vec<_>, Vec<_>) = words
+        .into_iter()
+        .partition(|word| WAYS.contains(&word.as_str()));
+    if ways.is_empty() {
+        ways = WAYS.map(String::from).into();
+    }
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|word| word == name);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .start_handler(pinning::pin);
@@ -204,13 +214,19 @@ fn main() {
         runtime: Runtime::builder().workers(2).build().expect("two threads"),
         pool: pool.build().expect("two threads"),
         fresh: 0,
+        ways: (0..WAYS.len())
+            .filter(|&way| ways.iter().any(|name| name == WAYS[way]))
+            .collect(),
         peers: peers(file.first()),
     };
     print!(
         "{:<10} {:>8} {:>9} {:>7}",
-        "loop", "n", "static/us", "best/T1"
+        "loop", "n", "first/us", "best/T1"
     );
-    WAYS.iter().for_each(|way| print!(" {way:>9}"));
+    rivals
+        .ways
+        .iter()
+        .for_each(|&way| print!(" {:>9}", WAYS[way]));
     println!();
     let costs = COSTS.iter();
     let sized = costs.flat_map(|(name, _)| SIZES.map(|len| (*name, len, rounds)));
