@@ -1,7 +1,7 @@
 //! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers.
 //!
 //! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
-//! over that of the best one in parentheses, and the median of the first way in microseconds. `--peers FILE` adds programs
+//! over that of the best one, and the median of the first way in microseconds. `--peers FILE` adds programs
 //! that `benches/peers.sh` has built, one line a program: the median of as many executions in a process of its own.
 //! `auto` alone, by that name, has the same: without other ways in turn, the workers of none fall asleep.
 #![allow(missing_docs)]
@@ -219,10 +219,7 @@ fn main() {
             .collect(),
         peers: peers(file.first()),
     };
-    print!(
-        "{:<10} {:>8} {:>9} {:>7}",
-        "loop", "n", "first/us", "best/T1"
-    );
+    print!("{:<10} {:>8} {:>9} {:>7}", "loop", "n", "us", "best/T1");
     rivals
         .ways
         .iter()

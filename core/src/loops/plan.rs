@@ -7,7 +7,7 @@ use crate::taper::{CostFunction, Estimate, Instance, Policy};
 pub(super) const BLOCK_NS: u64 = 2_500;
 
 /// The most iterations that a policy takes; more are as many to it.
-const MOST: u64 = 1 << 63;
+pub(super) const MOST: u64 = 1 << 63;
 
 /// The part of a worker's share that a chunk has at most, of predicted work: factoring's, since TAPER's first chunk would last
 /// longer than all others together if the prediction fails and the costs fall.

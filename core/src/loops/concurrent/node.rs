@@ -1,12 +1,10 @@
 //! One of several loops: what of it may be taken, and what is known of its times.
 
+use crate::loops::plan::MOST;
 use crate::taper::{Estimate, Instance, Overhead, Policy, Q16, Summary};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
-
-/// The most iterations that policies compute with.
-const MOST: u64 = 1 << 63;
 
 /// A loop of a dispatcher.
 #[derive(Clone, Debug)]
