@@ -5,9 +5,9 @@
 mod crew;
 
 use crew::{Crew, on, reads, run_on, spend};
+use std::iter::Sum;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::loops::{Report, Schedule};
 use tautline_core::port::Host;
@@ -121,29 +121,34 @@ fn a_cancelled_loop_leaves_out_the_rest() {
     }
 }
 
-/// A poll in each iteration would take several times as long as the iterations.
+/// The number of times that a loop polled whether it was stopped: it adds up what runs between two polls.
+struct Polls(usize);
+
+impl Sum<usize> for Polls {
+    fn sum<I: Iterator<Item = usize>>(items: I) -> Self {
+        items.for_each(drop);
+        Self(1)
+    }
+}
+
+impl Sum for Polls {
+    fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+        Self(items.map(|polls| polls.0).sum())
+    }
+}
+
+/// A poll in each iteration would take several times as long as short iterations.
 #[test]
 fn a_schedule_without_times_polls_seldom() {
-    const LEN: usize = 100_000;
-    fn time(run: impl FnOnce()) -> Duration {
-        let began = Instant::now();
-        run();
-        began.elapsed()
+    for (workers, schedule) in WORKERS
+        .into_iter()
+        .flat_map(|w| [Schedule::Guided, Schedule::Factoring, Schedule::Trapezoid].map(|s| (w, s)))
+    {
+        on(workers, |cx| {
+            let Polls(polls) = cx.par(0..100_000_usize).schedule(schedule).sum();
+            assert!(polls <= 1000, "{polls} with {workers} workers");
+        });
     }
-    let body = |i| _ = std::hint::black_box(i);
-    let mut least = [Duration::MAX; 2];
-    on(1, |cx| {
-        for _ in 0..100 {
-            let sequential = time(|| (0..LEN).for_each(body));
-            let guided = time(|| {
-                let rows = cx.loop_over(0..LEN).schedule(Schedule::Guided);
-                rows.for_each(body);
-            });
-            least = [least[0].min(sequential), least[1].min(guided)];
-        }
-    });
-    let [sequential, guided] = least;
-    assert!(guided < 2 * sequential, "{guided:?}, {sequential:?}");
 }
 
 /// Each schedule, in the first execution and in later ones, with costs that the third execution does not expect.
