@@ -8,6 +8,7 @@ use crew::{Crew, on, reads, run_on, spend};
 use std::iter::Sum;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::loops::{Report, Schedule};
 use tautline_core::port::Host;
@@ -148,6 +149,25 @@ fn a_schedule_without_times_polls_seldom() {
             let Polls(polls) = cx.par(0..100_000_usize).schedule(schedule).sum();
             assert!(polls <= 1000, "{polls} with {workers} workers");
         });
+    }
+}
+
+/// The least duration of a block is a time, whatever a tick of the clock is.
+#[test]
+fn blocks_take_as_long_with_a_slow_clock() {
+    let long = |_| {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_micros(10) {}
+    };
+    for tick in [1, 100] {
+        let report = run_on(&Pool::new(Crew::ticking(2, tick), 2), |cx| {
+            cx.loop_over(0..200).explain(long)
+        });
+        assert_eq!(report.block, 1, "ticks of {tick} ns");
+        assert!(
+            report.mean_ns().to_bits() >> 16 >= 10_000,
+            "ticks of {tick} ns: {report}"
+        );
     }
 }
 

@@ -441,11 +441,11 @@ impl Timing {
         self.began.is_some()
     }
 
-    /// Returns the ticks since the last call, or the start.
+    /// Returns the nanoseconds since the last call, or the start.
     fn lap(&mut self, clock: &impl Clock) -> u64 {
         let now = clock.now();
         let began = self.began.replace(now).unwrap_or(now);
-        now.saturating_sub(began)
+        clock.nanoseconds(now.saturating_sub(began))
     }
 }
 

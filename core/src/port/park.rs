@@ -13,6 +13,14 @@ pub trait Clock {
     fn ticks_per_second(&self) -> f64 {
         1e9
     }
+
+    /// Returns how many nanoseconds so many ticks are.
+    fn nanoseconds(&self, ticks: u64) -> u64 {
+        match self.ticks_per_second() {
+            1e9 => ticks,
+            rate => (ticks as f64 * (1e9 / rate)) as u64,
+        }
+    }
 }
 
 /// Waking workers: the part that state machines need, which never block themselves.

@@ -79,7 +79,7 @@ impl<'s> Checked<'s> {
             start += block;
             let now = port.now();
             if block == chunk.block {
-                times.record(now.saturating_sub(began));
+                times.record(port.nanoseconds(now.saturating_sub(began)));
             }
             began = now;
         }
