@@ -14,7 +14,7 @@ pub trait Clock {
         1e9
     }
 
-    /// Returns how many nanoseconds so many ticks are.
+    /// Returns `ticks` in nanoseconds.
     fn nanoseconds(&self, ticks: u64) -> u64 {
         match self.ticks_per_second() {
             1e9 => ticks,
