@@ -1,7 +1,7 @@
 //! The latest stretches of every worker, as a trace that Perfetto and Chrome load.
 
 use super::{Clock, Watched};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, Write};
 use tautline_core::watch::{Observer, State};
@@ -76,7 +76,7 @@ impl Observer for Trace {
 }
 
 /// Writes the traces of a run in the trace event format: a process for each place, a thread for each
-/// worker.
+/// worker, and a counter of the workers of each place that compute.
 ///
 /// Process and thread numbers begin at 1, and no two threads share one: Perfetto takes 0 for the
 /// idle thread of a Linux processor, and mistakes threads of equal numbers for one. Starts and
@@ -125,7 +125,41 @@ pub fn write_trace(
             )?;
         }
     }
+    write_counters(out, clock, workers)?;
     writeln!(out, "\n]}}")
+}
+
+/// Writes how many workers of each place compute, at each change.
+fn write_counters(
+    out: &mut impl Write,
+    clock: Clock,
+    workers: &[Watched<&Trace>],
+) -> io::Result<()> {
+    let mut changes: BTreeMap<(u32, u64), i64> = BTreeMap::new();
+    for (place, _, trace) in workers {
+        let computing = |span: &&Span| span.state == State::Computing;
+        for span in trace.spans.iter().filter(computing) {
+            let at = |tick| (place.0 + 1, nanoseconds(clock, tick));
+            *changes.entry(at(span.from)).or_default() += 1;
+            *changes.entry(at(span.to)).or_default() -= 1;
+        }
+    }
+    let (mut of, mut count) = (0, 0);
+    for ((pid, at), change) in changes {
+        if pid != of {
+            (of, count) = (pid, 0);
+        }
+        count += change;
+        if change != 0 {
+            write!(
+                out,
+                ",\n{{\"ph\":\"C\",\"name\":\"computing\",\"pid\":{pid},\"ts\":{},\
+                 \"args\":{{\"workers\":{count}}}}}",
+                Micro(at)
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// Whole nanoseconds from the beginning of the run to `tick`.
@@ -229,6 +263,41 @@ mod tests {
                 end = ts + dur;
             }
         }
+    }
+
+    /// Two workers of a place compute at the same time, then one does; the other place counts its own.
+    #[test]
+    fn computing_workers_are_counted_by_place() {
+        let mut traces = [[1_000, 1_040], [1_010, 1_030], [1_020, 1_050]].map(|[from, to]| {
+            let mut trace = Trace::new(4);
+            trace.span(State::Computing, from, to);
+            trace.span(State::Idle, to, to + 5);
+            trace
+        });
+        traces[1].span(State::Computing, 1_035, 1_040);
+        let names = [(0, 0), (0, 1), (1, 0)];
+        let workers: Vec<_> = names
+            .iter()
+            .zip(&traces)
+            .map(|(&(place, worker), trace)| (PlaceId(place), WorkerId(worker), trace))
+            .collect();
+        let mut out = Vec::new();
+        write_trace(&mut out, "", CLOCK, &workers).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let events = json["traceEvents"].as_array().unwrap().iter();
+        let counts: Vec<_> = events
+            .filter(|event| event["ph"] == "C")
+            .map(|event| {
+                let ns = (event["ts"].as_f64().unwrap() * 1e3).round();
+                (
+                    event["pid"].as_u64().unwrap(),
+                    ns as u64,
+                    event["args"]["workers"].as_i64().unwrap(),
+                )
+            })
+            .collect();
+        let home = [(0, 1), (10, 2), (30, 1), (35, 2), (40, 0)].map(|(at, count)| (1, at, count));
+        assert_eq!(counts, [&home[..], &[(2, 20, 1), (2, 50, 0)]].concat());
     }
 
     #[test]
