@@ -610,6 +610,7 @@ crossbeam-deque = "0.8"
 core_affinity = "0.8"
 rustix = { version = "1", features = ["time"] }
 tautline = { path = "$here/../platforms" }
+tautline-cli = { path = "$here/../apps" }
 tautline-core = { path = "$here/../core", features = ["alloc"] }
 
 [profile.release]

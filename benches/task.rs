@@ -11,7 +11,7 @@ use criterion::{criterion_group, criterion_main};
 use forks::{Calls, Chili, Rayon, Runtime, Spawn, Task, Tautline};
 use std::hint::black_box;
 use std::time::Duration;
-use tautline::uts::{Tree, named};
+use tautline_cli::uts::{Tree, named};
 use work::{Empty, Fib, Nothing, Queens, Regions, Search};
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use tautline::uts::{Counts, Tree, named, sequential};
+use tautline_cli::uts::{Counts, Tree, named, sequential};
 
 #[path = "common/trees.rs"]
 mod trees;

@@ -1,6 +1,6 @@
 //! Peers of barriers, behind the trait that ours are measured by.
 
-use tautline::bench::{Barrier, Episodes, Kind, kinds};
+use tautline_cli::bench::{Barrier, Episodes, Kind, kinds};
 
 /// Degrees of the trees.
 pub(crate) const DEGREES: &[usize] = &[2, 4, 8];

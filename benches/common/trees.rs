@@ -9,7 +9,7 @@ pub(crate) use pinning::pin;
 use std::num::NonZero;
 use std::ops::Range;
 use tautline::glb::Glb;
-use tautline::uts::{Counts, Node, Tree, Uts};
+use tautline_cli::uts::{Counts, Node, Tree, Uts};
 
 /// Peers recurse, and binomial trees are deep.
 pub(crate) const STACK_BYTES: usize = 512 << 20;

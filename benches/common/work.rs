@@ -3,7 +3,7 @@
 use crate::forks::{Fork, Task};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tautline::uts::{Counts, Node, Tree};
+use tautline_cli::uts::{Counts, Node, Tree};
 
 /// The `n`th Fibonacci number, without a cutoff: nothing but forks.
 #[derive(Clone, Copy)]

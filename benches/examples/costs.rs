@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::glb::{Bag, Glb, Share};
-use tautline::uts::{Tree, Uts, named};
+use tautline_cli::uts::{Tree, Uts, named};
 use tautline_core::lifeline::Reserve;
 use tautline_core::port::Spin;
 

@@ -7,7 +7,7 @@
 //! trees, chili by `RUST_MIN_STACK`, with which the program restarts itself.
 
 use std::time::Instant;
-use tautline::uts::{Engine, Tree, named, sequential};
+use tautline_cli::uts::{Engine, Tree, named, sequential};
 
 #[path = "../common/trees.rs"]
 mod trees;

@@ -1,6 +1,6 @@
 //! Default settings of the balancer, and their reasons.
 //!
-//! The rules are derived from simulations, which `platforms/tables/defaults.md` shows with the commands that
+//! The rules are derived from simulations, which `apps/tables/defaults.md` shows with the commands that
 //! repeat them. A machine enters by its places and workers: the latency of its network, from a torus of
 //! microseconds to the 35 of Ethernet, changes the best settings less than the seed does.
 #![forbid(unsafe_code)]

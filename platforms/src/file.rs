@@ -41,6 +41,48 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// Returns the text of the file, which must have at most `most` bytes.
+    ///
+    /// # Errors
+    /// [`FileError::Unreadable`], also if the file is longer or not UTF-8.
+    pub fn read(path: &Path, most: u64) -> Result<String, Self> {
+        let unreadable = |source| Self::Unreadable {
+            file: path.display().to_string(),
+            source,
+        };
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(most + 1).read_to_string(&mut text))
+            .map_err(unreadable)?;
+        if text.len() as u64 > most {
+            let long = format!("longer than {most} bytes");
+            return Err(unreadable(std::io::Error::other(long)));
+        }
+        Ok(text)
+    }
+
+    /// Returns the error of a mistake at byte `at` of `text`, the content of `file`.
+    ///
+    /// ```
+    /// use tautline::FileError;
+    ///
+    /// let text = "one\n2\n";
+    /// let error = FileError::malformed("numbers.txt", text, 0, "expected a number");
+    /// assert_eq!(error.to_string(), "numbers.txt:1:1: expected a number");
+    /// ```
+    pub fn malformed(file: &str, text: &str, at: usize, message: impl Into<String>) -> Self {
+        let before = text.get(..at).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        Self::Malformed {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.into(),
+        }
+    }
+}
+
 impl From<FileError> for crate::Error {
     fn from(refusal: FileError) -> Self {
         Self::invalid(refusal)
@@ -61,33 +103,7 @@ impl Mistake {
     }
 }
 
-/// Returns the text of the file, which must have at most `most` bytes.
-pub(crate) fn text(path: &Path, most: u64) -> Result<String, FileError> {
-    let unreadable = |source| FileError::Unreadable {
-        file: path.display().to_string(),
-        source,
-    };
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(most + 1).read_to_string(&mut text))
-        .map_err(unreadable)?;
-    if text.len() as u64 > most {
-        let long = format!("longer than {most} bytes");
-        return Err(unreadable(std::io::Error::other(long)));
-    }
-    Ok(text)
-}
-
 /// Adds the file, the line and the column to a mistake in `text`.
 pub(crate) fn locate<T>(file: &str, text: &str, read: Result<T, Mistake>) -> Result<T, FileError> {
-    read.map_err(|Mistake { at, message }| {
-        let before = text.get(..at).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        FileError::Malformed {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            message,
-        }
-    })
+    read.map_err(|Mistake { at, message }| FileError::malformed(file, text, at, message))
 }

@@ -373,12 +373,30 @@ impl<'a, F> Glb<'a, F> {
     /// submit to `output`.
     ///
     /// ```
-    /// # use tautline::prelude::*;
-    /// use tautline::nqueens::{Queens, Size};
+    /// use tautline::glb::{Local, Task, Tasks};
+    /// use tautline::prelude::*;
     ///
-    /// let size = Size::new(8)?;
-    /// let run = Glb::new().run(Queens::new(&size), |_place| size, Default::default())?;
-    /// assert_eq!(run.output.sum, 92);
+    /// /// A node of a binary tree, by its height above the leaves, which are counted.
+    /// struct Node(u32);
+    ///
+    /// impl Task for Node {
+    ///     type Shared = ();
+    ///     type Sum = u64;
+    ///
+    ///     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+    ///         match self.0 {
+    ///             0 => *leaves += 1,
+    ///             height => todo.extend([Node(height - 1), Node(height - 1)]),
+    ///         }
+    ///     }
+    ///
+    ///     fn add(leaves: &mut u64, other: u64) {
+    ///         *leaves += other;
+    ///     }
+    /// }
+    ///
+    /// let run = Glb::new().run(Tasks::from_iter([Node(12)]), |_place| (), 0)?;
+    /// assert_eq!(run.output, 4096);
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///
@@ -448,13 +466,27 @@ impl<'a, F> Glb<'a, F> {
     /// that it would take there, given that it takes `task_ns` nanoseconds here.
     ///
     /// ```
+    /// # use tautline::glb::{Local, Task, Tasks};
     /// # use tautline::prelude::*;
-    /// use tautline::nqueens::{Queens, Size};
-    ///
-    /// let (size, cluster) = (Size::new(8)?, tautline::machines::find("cluster")?);
-    /// let glb = Glb::new().places(64);
-    /// let outcome = glb.simulate(&cluster, 100, Queens::new(&size), |_place| size, Default::default())?;
-    /// assert_eq!(outcome.output.sum, 92);
+    /// # struct Node(u32);
+    /// # impl Task for Node {
+    /// #     type Shared = ();
+    /// #     type Sum = u64;
+    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+    /// #         match self.0 {
+    /// #             0 => *leaves += 1,
+    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
+    /// #         }
+    /// #     }
+    /// #     fn add(leaves: &mut u64, other: u64) {
+    /// #         *leaves += other;
+    /// #     }
+    /// # }
+    /// // As in the example of `run`.
+    /// let tree = Tasks::from_iter([Node(12)]);
+    /// let cluster = tautline::machines::find("cluster")?;
+    /// let outcome = Glb::new().places(64).simulate(&cluster, 100, tree, |_place| (), 0)?;
+    /// assert_eq!(outcome.output, 4096);
     /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -533,13 +565,6 @@ fn checked(config: Config) -> Result<Config> {
         Ok(()) => Ok(config),
         Err((setting, value, allowed)) => refuse(setting, value, allowed),
     }
-}
-
-/// Splits a bag's deque: removes `share` of the tasks, the oldest ones, and returns them. `None` if
-/// none may be taken.
-pub(crate) fn split_oldest<T>(todo: &mut Local<T>, share: Share) -> Option<Local<T>> {
-    let taken = share.of(todo.len());
-    (taken > 0).then(|| todo.steal(taken).into())
 }
 
 #[cfg(test)]

@@ -292,17 +292,14 @@
 //!
 //! # Configuration
 //! [`Runtime::builder`] and the environment variables of [`plan`] set the number of workers, their
-//! processors and places. Feature `cli` (default) builds the command `tautline`.
+//! processors and places.
 //!
-//! # Applications
-//! [`uts`], [`nqueens`], [`pentomino`], [`tsp`], [`bc`], [`synthetic`] and [`recorded`] are the
-//! applications of the command; [`backtrack`] is a ready-made search for some of them.
+//! # The command
+//! The crate `tautline-cli` has the command `tautline`, which runs and simulates applications, and these as modules.
 #![forbid(unsafe_code)]
 
 mod across;
 pub mod backtrack;
-pub mod bc;
-pub mod bench;
 pub mod choice;
 pub mod division;
 mod environment;
@@ -310,24 +307,16 @@ mod error;
 mod explain;
 mod file;
 pub mod glb;
-pub mod iterations;
 pub mod machines;
-pub mod nqueens;
-pub mod pentomino;
 pub mod phaser;
 pub mod pinning;
 pub mod plan;
 pub mod platform;
-mod random;
-pub mod recorded;
 pub mod rules;
 pub mod runtime;
 pub mod spelling;
 pub mod story;
 mod sum;
-pub mod synthetic;
-pub mod tsp;
-pub mod uts;
 pub mod watch;
 pub mod world;
 

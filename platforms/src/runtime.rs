@@ -161,12 +161,25 @@ impl Runtime {
     /// use [`Cx::balance`](tautline_core::task::Cx::balance), which can be cancelled with it.
     ///
     /// ```
+    /// # use tautline::glb::{Local, Task, Tasks};
     /// # use tautline::prelude::*;
-    /// use tautline::nqueens::{Queens, Size};
-    ///
-    /// let size = Size::new(8)?;
-    /// let found = Runtime::new()?.balance(Queens::new(&size), |_place| size, Default::default());
-    /// assert_eq!(found.sum, 92);
+    /// # struct Node(u32);
+    /// # impl Task for Node {
+    /// #     type Shared = ();
+    /// #     type Sum = u64;
+    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+    /// #         match self.0 {
+    /// #             0 => *leaves += 1,
+    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
+    /// #         }
+    /// #     }
+    /// #     fn add(leaves: &mut u64, other: u64) {
+    /// #         *leaves += other;
+    /// #     }
+    /// # }
+    /// // A task of the program, as in the example of `Glb::run`.
+    /// let tree = Tasks::from_iter([Node(12)]);
+    /// assert_eq!(Runtime::new()?.balance(tree, |_place| (), 0), 4096);
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///

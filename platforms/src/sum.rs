@@ -1,7 +1,7 @@
 //! The shortest form of a balanced computation: a sum over tasks.
 
 use crate::Result;
-use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId, split_oldest};
+use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::ops::AddAssign;
@@ -88,7 +88,8 @@ where
     }
 
     fn split(&mut self, share: Share) -> Option<Self> {
-        split_oldest(&mut self.todo, share).map(Self::with)
+        let taken = share.of(self.todo.len());
+        (taken > 0).then(|| Self::with(self.todo.steal(taken).into()))
     }
 
     fn merge(&mut self, other: Self) {

@@ -165,3 +165,20 @@ fn a_bad_setting_runs_nothing() {
         })
     ));
 }
+
+/// Saraswat, acceptance fact 10: roots, expansion and reduction of the program's own in under 30 lines:
+/// a whole program by `sum`, a type of task by `Task`. `cargo ci examples` runs both.
+#[test]
+fn a_task_of_ones_own_needs_few_lines() {
+    let whole = include_str!("../examples/first.rs");
+    assert!(whole.contains(".sum(["), "the roots and their expansion");
+    assert!(whole.lines().count() < 30);
+    let text = include_str!("../examples/pentomino.rs");
+    assert!(text.contains("Tasks::from_iter"), "the roots");
+    let from = text
+        .lines()
+        .skip_while(|line| !line.starts_with("impl Task for Board"));
+    // With the type itself and the closing brace.
+    let lines = 2 + from.take_while(|line| *line != "}").count();
+    assert!((10..30).contains(&lines), "{lines} lines");
+}

@@ -125,13 +125,12 @@ fn a_program_of_forks_and_phasers_is_traced() {
 /// A balanced computation is recorded with its own states.
 #[test]
 fn a_balanced_computation_is_recorded() {
-    use tautline::uts::{Counts, Tree, Uts, named};
     let rt = runtime(2, Observe::new());
-    let known = named::find("T3").expect("a tree with a name");
-    let tree = |_| Tree::new(known.params).expect("named trees are valid");
-    let root = Uts::root(&tree(tautline::glb::PlaceId(0)));
-    let counts = rt.balance(root, tree, Counts::default());
-    assert_eq!(counts.nodes, known.nodes);
+    let run = rt.glb().sum([21u32], |height, todo| {
+        todo.extend((0..height.min(2)).map(|_| height - 1));
+        1u64
+    });
+    assert_eq!(run.expect("threads start").output, (1 << 22) - 1);
     let total = rt.times().expect("it is observed").total();
     assert!(total.of(State::Computing) > total.of(State::Distributing));
     assert!(total.of(State::Distributing) > 0);

@@ -2,8 +2,8 @@
 
 use crate::barriers::DEGREES;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tautline::bench::{Barrier, Central, Episodes, Kind, help_after};
 use tautline::phaser::{Accumulator, Config, Mode, Op, Registration, rule};
+use tautline_cli::bench::{Barrier, Central, Episodes, Kind, help_after};
 use tautline_core::sync::CachePadded;
 
 /// All ways, ours first.

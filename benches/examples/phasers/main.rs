@@ -2,7 +2,7 @@
 //! benches/PHASERS.md.
 //!
 //! Each section is a table: contenders by numbers of tasks. Everything is measured by
-//! `tautline::bench`, sample by sample in turn, beside the round trip of a cache line in the same
+//! `tautline_cli::bench`, sample by sample in turn, beside the round trip of a cache line in the same
 //! rounds; so a section whose figures do not justify a verdict shows the reason.
 //! `--peers FILE` takes in programs of other languages, as `benches/peers.sh` lists them. A new
 //! contender is a line in the list of its section: `bench::kinds` for barriers of threads, `kinds`
@@ -33,7 +33,7 @@ use clap::Parser;
 use programs::Program;
 use std::path::PathBuf;
 use tautline::Machine;
-use tautline::bench::{Kind, Setting};
+use tautline_cli::bench::{Kind, Setting};
 
 /// Threads of a section of threads.
 const THREADS: &[usize] = &[2, 4, 8];
@@ -159,7 +159,7 @@ fn sections(workers: usize) -> Vec<Section> {
     ]
 }
 
-fn measured(section: &Section, setting: &Setting) -> Vec<tautline::bench::Comparison> {
+fn measured(section: &Section, setting: &Setting) -> Vec<tautline_cli::bench::Comparison> {
     let mut setting = setting.clone();
     if !section.threads {
         setting.processors = usize::MAX;

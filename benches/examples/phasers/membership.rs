@@ -4,11 +4,11 @@ use crate::allocations;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
-use tautline::bench::{
+use tautline::phaser::Mode;
+use tautline_cli::bench::{
     AtMeeting, Barrier, Central, CombiningTree, Episodes, Kind, Meeting, Plan, Sample, Taken, flat,
     help_after, tiered, tree,
 };
-use tautline::phaser::Mode;
 use tautline_core::phaser::baseline::Member;
 
 use crate::barriers::{DEGREES, Hurdles};

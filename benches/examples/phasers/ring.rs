@@ -3,8 +3,8 @@
 use crate::barriers::DEGREES;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::yield_now;
-use tautline::bench::{Barrier, Episodes, Kind, help_after, tree};
 use tautline::phaser::{Mode, Registration};
+use tautline_cli::bench::{Barrier, Episodes, Kind, help_after, tree};
 use tautline_core::sync::CachePadded;
 
 /// As of the central counter.

@@ -4,7 +4,7 @@ use crate::Section;
 use crate::figures::{Figures, Record, Value, digits};
 use crate::membership::Bytes;
 use std::fmt::Write;
-use tautline::bench::{Comparison, Row, Spread};
+use tautline_cli::bench::{Comparison, Row, Spread};
 
 const HEAD: &str = "# Phasers beside what is used in their place
 

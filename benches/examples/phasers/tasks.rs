@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 use tautline::Runtime;
-use tautline::bench::{Kind, Plan, Sample, Taken};
 use tautline::phaser::{Config, Mode};
+use tautline_cli::bench::{Kind, Plan, Sample, Taken};
 
 use crate::barriers::DEGREES;
 

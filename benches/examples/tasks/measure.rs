@@ -8,8 +8,8 @@ use crate::work::{Empty, Fib, Nothing, Queens, Regions, Search};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use tautline::nqueens::Size;
-use tautline::uts::{Tree, named};
+use tautline_cli::nqueens::Size;
+use tautline_cli::uts::{Tree, named};
 
 /// What is measured.
 pub(crate) struct Case {

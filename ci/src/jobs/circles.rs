@@ -52,7 +52,7 @@ fn check(tree: &Tree) -> Result<Vec<String>> {
 
 /// The folders with the files of one crate each.
 fn folders(tree: &Tree) -> Vec<PathBuf> {
-    let mut out: Vec<PathBuf> = ["core", "platforms", "verify", "ci"]
+    let mut out: Vec<PathBuf> = ["core", "platforms", "apps", "verify", "ci"]
         .map(PathBuf::from)
         .into();
     for backend in tree.folders("backends") {

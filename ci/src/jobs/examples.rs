@@ -6,7 +6,7 @@ use crate::tree::Tree;
 use anyhow::Result;
 use std::process::Command;
 
-const FOLDER: &str = "platforms/examples";
+const FOLDERS: [&str; 2] = ["platforms/examples", "apps/examples"];
 /// What the READMEs show, word for word: the text, which of its programs, the example.
 const SHOWN: [(&str, usize, &str); 3] = [
     ("README.md", 1, "platforms/examples/first.rs"),
@@ -17,26 +17,35 @@ const LINES: usize = 60;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut findings = check(tree)?;
-    let names = tree.programs(FOLDER);
-    if !names.is_empty() {
+    let files = files(tree);
+    if !files.is_empty() {
         // With assertions, and with the features of the tests, which have built most of it.
         attached(&mut cargo(tree, ["build", "--workspace", "--examples"]))?;
     }
     let folder = target_dir(tree).join("debug/examples");
-    for name in &names {
+    for (file, name) in &files {
         let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         if let Err(error) = attached(Command::new(program).current_dir(&tree.root)) {
-            findings.push(format!("{FOLDER}/{name}.rs: {error:#}"));
+            findings.push(format!("{file}: {error:#}"));
         }
     }
-    judge(findings, format!("{} examples", names.len()))
+    judge(findings, format!("{} examples", files.len()))
+}
+
+/// The examples: the file and the name of each.
+fn files(tree: &Tree) -> Vec<(String, String)> {
+    let of = |folder: &str| {
+        let names = tree.programs(folder).into_iter();
+        let file = |name| (format!("{folder}/{name}.rs"), name);
+        names.map(file).collect::<Vec<_>>()
+    };
+    FOLDERS.into_iter().flat_map(of).collect()
 }
 
 /// What can be said without running anything.
 fn check(tree: &Tree) -> Result<Vec<String>> {
     let mut out = Vec::new();
-    for name in tree.programs(FOLDER) {
-        let file = format!("{FOLDER}/{name}.rs");
+    for (file, _) in files(tree) {
         let lines = tree.read(&file)?.lines().count();
         if lines >= LINES {
             out.push(format!(
@@ -120,9 +129,11 @@ mod tests {
     #[test]
     fn a_long_example_is_found() {
         let tree = sample(README, PROGRAM);
-        tree.write("platforms/examples/long.rs", &"\n".repeat(59));
-        assert_eq!(check(&tree).unwrap().len(), 0);
-        tree.write("platforms/examples/long.rs", &"\n".repeat(60));
-        assert_eq!(check(&tree).unwrap().len(), 1);
+        for (n, folder) in super::FOLDERS.into_iter().enumerate() {
+            tree.write(&format!("{folder}/long.rs"), &"\n".repeat(59));
+            assert_eq!(check(&tree).unwrap().len(), n);
+            tree.write(&format!("{folder}/long.rs"), &"\n".repeat(60));
+            assert_eq!(check(&tree).unwrap().len(), n + 1);
+        }
     }
 }

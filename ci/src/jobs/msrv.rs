@@ -14,6 +14,7 @@ use toml::{Table, Value};
 /// The crates that users depend on. Tests, benchmarks and this program may use newer compilers.
 const PACKAGES: &[&str] = &[
     "tautline",
+    "tautline-cli",
     "tautline-core",
     "tautline-node",
     "tautline-sim",

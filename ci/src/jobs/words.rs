@@ -19,6 +19,7 @@ const CHECKED: &[&str] = &[
     "core",
     "backends",
     "platforms",
+    "apps",
     "ci",
     "verify",
     "benches",

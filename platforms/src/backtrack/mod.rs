@@ -28,11 +28,40 @@ use crate::glb::{Bound, Reason};
 /// [`apply`](Self::apply), walks below, and calls [`undo`](Self::undo); then [`close`](Self::close).
 ///
 /// ```
-/// use tautline::backtrack::sequential;
-/// use tautline::nqueens::{Matrix, Size};
+/// use std::ops::Range;
+/// use tautline::backtrack::{Position, sequential};
 ///
-/// assert_eq!(sequential::<Matrix>(&Size::new(6)?).sum, 4);
-/// # Ok::<(), tautline::Error>(())
+/// /// The stairs climbed by steps of one and two, of a number that all share.
+/// struct Climbed(u32);
+///
+/// impl Position for Climbed {
+///     type Shared = u32;
+///     type Branches = Range<u32>;
+///     type Sum = u64;
+///
+///     fn root(_: &u32) -> Self {
+///         Self(0)
+///     }
+///
+///     fn branches(&mut self, ways: &mut u64, &stairs: &u32) -> Range<u32> {
+///         *ways += u64::from(self.0 == stairs);
+///         1..(stairs - self.0).min(2) + 1
+///     }
+///
+///     fn apply(&mut self, step: u32, _: &u32) {
+///         self.0 += step;
+///     }
+///
+///     fn undo(&mut self, step: u32, _: &u32) {
+///         self.0 -= step;
+///     }
+///
+///     fn add(ways: &mut u64, other: u64) {
+///         *ways += other;
+///     }
+/// }
+///
+/// assert_eq!(sequential::<Climbed>(&20).sum, 10_946);
 /// ```
 pub trait Position: Sized + Send {
     /// What all workers of a place share, one value a place.

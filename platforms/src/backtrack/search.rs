@@ -72,15 +72,7 @@ pub struct Search<P: Position> {
     found: Found<P::Sum>,
 }
 
-/// Does a whole search on the calling thread.
-///
-/// ```
-/// use tautline::backtrack::sequential;
-/// use tautline::nqueens::{Matrix, Size};
-///
-/// assert_eq!(sequential::<Matrix>(&Size::new(8)?).sum, 92);
-/// # Ok::<(), tautline::Error>(())
-/// ```
+/// Does a whole search on the calling thread. [`Position`] has an example.
 pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
     let mut search = Search::<P>::new(shared);
     search.process(usize::MAX, shared);

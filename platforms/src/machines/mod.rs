@@ -119,7 +119,7 @@ pub fn find(name_or_path: &str) -> Result<Description, FileError> {
             known: format!("the machines are {}", listed()),
         });
     }
-    let text = crate::file::text(path, BYTES_MAX)?;
+    let text = FileError::read(path, BYTES_MAX)?;
     parse(name_or_path, &text)
 }
 

@@ -107,7 +107,7 @@ impl Platform {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let file = path.display().to_string();
-        let text = crate::file::text(path, BYTES_MAX)?;
+        let text = FileError::read(path, BYTES_MAX)?;
         if path.extension().is_some_and(|end| end == "toml") {
             return Self::from_toml(&file, &text);
         }
@@ -199,7 +199,7 @@ pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, FileError> {
     let path = path.as_ref();
     machine_from_xml(
         &path.display().to_string(),
-        &crate::file::text(path, BYTES_MAX)?,
+        &FileError::read(path, BYTES_MAX)?,
     )
 }
 

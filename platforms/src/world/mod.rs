@@ -72,17 +72,18 @@ impl fmt::Debug for World {
 ///
 /// ```
 /// use tautline::prelude::*;
-/// use tautline::uts::{Counts, Tree, Uts, named};
 /// use tautline::world;
 ///
-/// let params = named::find("T3")?.params;
-/// let tree = || Tree::new(params).expect("a published tree");
 /// let runs = world::loopback(2, |world| {
 ///     let glb = Glb::new().workers(1).pinned(false);
-///     glb.across(world).run(Uts::root(&tree()), |_place| tree(), Counts::default())
+///     // The ways to climb 20 stairs by ones and twos.
+///     glb.across(world).sum([20u32], |stairs, todo| {
+///         todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
+///         u64::from(stairs == 0)
+///     })
 /// });
 /// for run in runs {
-///     assert_eq!(run?.output.nodes, 4_112_897);
+///     assert_eq!(run?.output, 10_946);
 /// }
 /// # Ok::<(), tautline::Error>(())
 /// ```

@@ -195,7 +195,7 @@ mod tests {
     fn an_ignored_test_without_a_job_is_a_finding() {
         let test = |target: &str, name: &str, reason: &str| Test {
             at: String::new(),
-            package: "tautline".to_owned(),
+            package: "tautline-cli".to_owned(),
             target: target.to_owned(),
             name: name.to_owned(),
             reason: reason.to_owned(),

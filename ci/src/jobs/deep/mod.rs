@@ -74,19 +74,19 @@ const fn job(name: &'static str, run: fn(&Tree, &[String]) -> Result<Verdict>) -
 }
 
 const STEPS: &[Step] = &[
-    tests("uts", "tautline", "uts_engines", "large_trees"),
+    tests("uts", "tautline-cli", "uts_engines", "large_trees"),
     tests(
         "uts-table",
-        "tautline",
+        "tautline-cli",
         "",
         "rule::tests::table_is_the_formula",
     ),
-    tests("counts", "tautline", "counts", "large_trees"),
-    tests("queens", "tautline", "nqueens", "large_boards"),
-    tests("boards", "tautline", "pentomino", "large_boards"),
-    tests("trees", "tautline", "counts", "long_trees"),
-    tests("p7", "tautline", "counts", "the_longest_tree"),
-    tests("combinations", "tautline", "counts", "every_combination"),
+    tests("counts", "tautline-cli", "counts", "large_trees"),
+    tests("queens", "tautline-cli", "nqueens", "large_boards"),
+    tests("boards", "tautline-cli", "pentomino", "large_boards"),
+    tests("trees", "tautline-cli", "counts", "long_trees"),
+    tests("p7", "tautline-cli", "counts", "the_longest_tree"),
+    tests("combinations", "tautline-cli", "counts", "every_combination"),
     tests("lifelines", "tautline-core", "lifeline", "every_radix"),
     tests(
         "chunks",
@@ -107,29 +107,29 @@ const STEPS: &[Step] = &[
         "hostile::many_spoilt_bodies",
     ),
     tests("fuzz", "tautline-core", "wire_fuzz", "ten_million_changed"),
-    tests("pentomino", "tautline", "pentomino", "longer_one_sided"),
+    tests("pentomino", "tautline-cli", "pentomino", "longer_one_sided"),
     tests(
         "frozen",
-        "tautline",
+        "tautline-cli",
         "tuner",
         "frozen::a_frozen_tuner_costs",
     ),
-    tests("curves", "tautline", "tuner", "curves::curves_of_a_large"),
-    tests("direct", "tautline", "tuner", "rules::direct_is_near"),
+    tests("curves", "tautline-cli", "tuner", "curves::curves_of_a_large"),
+    tests("direct", "tautline-cli", "tuner", "rules::direct_is_near"),
     tests(
         "merge-empty",
-        "tautline",
+        "tautline-cli",
         "tuner",
         "rules::merge_empty_is_near",
     ),
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
     tests("faults", "tautline-sim", "engine", "ten_thousand_seeds"),
-    tests("tables", "tautline", "tables", "the_papers_own_trees"),
-    tests("memory", "tautline", "memory", "a_hundred_thousand_places"),
-    tests("model", "tautline", "cost", "the_model_is_near"),
+    tests("tables", "tautline-cli", "tables", "the_papers_own_trees"),
+    tests("memory", "tautline-cli", "memory", "a_hundred_thousand_places"),
+    tests("model", "tautline-cli", "cost", "the_model_is_near"),
     Step {
         needs: Some("valgrind"),
-        ..tests("cost", "tautline", "cost", "the_balancer_adds_few")
+        ..tests("cost", "tautline-cli", "cost", "the_balancer_adds_few")
     },
     job("native", native::run_all),
     job("soak", soak::run_all),
@@ -143,7 +143,7 @@ const STEPS: &[Step] = &[
         hours: true,
         ..tests(
             "pentomino-9x10",
-            "tautline",
+            "tautline-cli",
             "pentomino",
             "longest_one_sided",
         )

@@ -48,6 +48,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline-mpi",
             "tautline-manycore",
         ],
+        "apps" => &[CORE, "tautline-node", "tautline-sim", "tautline"],
         "verify" if tests => &[CORE, "tautline-sim", "tautline-manycore"],
         "verify" => &[CORE, "tautline-sim", "tautline-stacks"],
         "verify/nostd" => &[CORE],
@@ -59,6 +60,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline-manycore",
             "tautline-verify",
             "tautline",
+            "tautline-cli",
         ],
         _ => return None,
     })

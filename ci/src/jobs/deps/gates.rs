@@ -12,7 +12,7 @@ const UNSAFE_FOLDERS: &[&str] = &["loops/raw"];
 /// The modules of the core that may declare unsafe traits and functions, but contain no unsafe code.
 const DECLARING: &[&str] = &["port"];
 /// Crates without unsafe code, which the compiler enforces.
-const SAFE_CRATES: &[&str] = &["platforms", "verify", "benches", "ci"];
+const SAFE_CRATES: &[&str] = &["platforms", "apps", "verify", "benches", "ci"];
 /// The modules of the core that may ask what it is compiled for.
 const HARDWARE: &[&str] = &["sync", "port"];
 const HARDWARE_CFG: &[&str] = &[
@@ -44,8 +44,10 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
             no_unsafe(&source, &mut out);
         }
     }
-    for source in tree.sources("platforms/examples")? {
-        no_unsafe(&source, &mut out);
+    for folder in ["platforms/examples", "apps/examples"] {
+        for source in tree.sources(folder)? {
+            no_unsafe(&source, &mut out);
+        }
     }
     Ok(out)
 }

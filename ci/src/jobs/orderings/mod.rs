@@ -56,7 +56,9 @@ pub(super) fn sources(tree: &Tree) -> Result<Vec<Source>> {
     for name in tree.folders("backends") {
         sources.extend(tree.sources(format!("backends/{name}/src"))?);
     }
-    sources.extend(tree.sources("platforms/src")?);
+    for folder in ["platforms/src", "apps/src"] {
+        sources.extend(tree.sources(folder)?);
+    }
     Ok(sources)
 }
 

@@ -1,0 +1,166 @@
+//! `tautline bench barrier`: barrier latency against a cache-line round trip.
+
+use super::report::Report;
+use crate::command::balancer::within;
+use crate::command::{Failure, Outcome, deliver};
+use clap::Args;
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use tautline::Machine;
+use tautline::pinning::{Bind, Pinning, PlaceList};
+use tautline_cli::bench::{Kind, Setting, kinds, pairs};
+
+/// The number of threads that an ordinary system starts.
+const TASKS: RangeInclusive<u64> = 2..=1024;
+/// A node of a tree with more children is a central counter.
+const DEGREES: RangeInclusive<u64> = 2..=1024;
+/// Fewer than 20 are insufficient to estimate the spread.
+const SAMPLES: RangeInclusive<u64> = 20..=100_000;
+const ITERATIONS: RangeInclusive<u64> = 1..=100_000_000;
+const DELAYS_NS: RangeInclusive<u64> = 0..=1_000_000_000;
+/// The maximum number of pairs of processors for each distance.
+const PAIRS: usize = 4;
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline bench barrier                              2, 4, ... tasks, up to one for each processor
+  tautline bench barrier --tasks 8,64 --degree 2,4,8  trees of three degrees
+  tautline bench barrier --tasks 2 --processors '{0},{16}'
+                                                      across two sockets
+  tautline bench barrier --delay 500                  half a microsecond of work between two episodes
+  tautline bench barrier --samples 100 --json         for programs
+  tautline bench barrier --program ./openmp           beside a program, called with episodes and threads,
+                                                      that prints the nanoseconds of an episode
+
+An overhead is the time of a loop with the barrier less that of the loop without, by its turns. Barriers
+take turns, sample by sample; a sample whose threads had to wait for others is repeated, up to 4 times.
+There is no verdict with more tasks than processors, if threads cannot be
+pinned, and if others used the processors meanwhile. A list of places is as for topo --pin.";
+
+/// Measure barrier latency against a cache-line round trip
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Barrier {
+    /// Numbers of tasks, with commas [default: 2, 4, 8, ... up to the number of processors]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(value_parser = |text: &str| within(text, TASKS), allow_negative_numbers = true)]
+    tasks: Vec<u64>,
+    /// Degrees of the trees, with commas
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "2,4"
+    )]
+    #[arg(value_parser = |text: &str| within(text, DEGREES), allow_negative_numbers = true)]
+    degree: Vec<u64>,
+    /// Samples of each barrier
+    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(value_parser = |text: &str| within(text, SAMPLES), allow_negative_numbers = true)]
+    samples: u64,
+    /// Episodes a sample [default: as many as take 4 ms, at least 100]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = |text: &str| within(text, ITERATIONS), allow_negative_numbers = true)]
+    iterations: Option<u64>,
+    /// Nanoseconds of work between two episodes
+    #[arg(long, value_name = "NS", default_value = "0")]
+    #[arg(value_parser = |text: &str| within(text, DELAYS_NS), allow_negative_numbers = true)]
+    delay: u64,
+    /// The processors, as in OMP_PLACES; the n-th task stays on the n-th of them, in turn
+    #[arg(long, value_name = "LIST", value_parser = list)]
+    processors: Option<PlaceList>,
+    /// Program to measure as well; may be repeated
+    #[arg(long, value_name = "PROGRAM")]
+    program: Vec<PathBuf>,
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+fn list(text: &str) -> Result<PlaceList, String> {
+    text.parse::<PlaceList>().map_err(|error| error.to_string())
+}
+
+impl Barrier {
+    /// Measures and prints the results.
+    pub(super) fn run(&self) -> Outcome {
+        let machine = Machine::discover();
+        let setting = self.setting(&machine)?;
+        let mut degrees: Vec<usize> = Vec::new();
+        for &degree in &self.degree {
+            if !degrees.contains(&(degree as usize)) {
+                degrees.push(degree as usize);
+            }
+        }
+        if let Some(path) = self.program.iter().find(|path| !path.is_file()) {
+            let line = format!("--program {}: the file of a program", path.display());
+            return Err(Failure::Usage(line));
+        }
+        let programs = self.program.iter().map(|path| {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            Kind::program(name.to_string_lossy(), [path])
+        });
+        let kinds: Vec<Kind> = kinds(&degrees).into_iter().chain(programs).collect();
+        let pairs = pairs(&machine, &setting.cpus, PAIRS);
+        let all: Vec<[usize; 2]> = pairs.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
+        let mut round_trips = setting.ping_pong(&all).map_err(failure)?.into_iter();
+        let distances = pairs.into_iter().map(|(distance, pairs)| {
+            let samples = round_trips.by_ref().take(pairs.len());
+            (distance, pairs.into_iter().zip(samples).collect())
+        });
+        let distances = distances.collect();
+        let tasks = self.numbers_of_tasks(setting.processors).into_iter();
+        let compared = tasks.map(|tasks| setting.compare(&kinds, tasks));
+        let report = Report {
+            machine: &machine,
+            setting: &setting,
+            distances,
+            comparisons: compared.collect::<io::Result<_>>().map_err(failure)?,
+        };
+        deliver(&match self.json {
+            true => format!("{:#}\n", report.json()),
+            false => report.table(),
+        })
+    }
+
+    fn setting(&self, machine: &Machine) -> Result<Setting, Failure> {
+        let pinning = match &self.processors {
+            Some(list) => Pinning::listed(machine, list, Bind::Close).map_err(|error| {
+                // For runs the setting is named `places`.
+                Failure::Usage(error.to_string().replacen("pin", "--processors", 1))
+            })?,
+            None => Pinning::from_environment(machine)?,
+        };
+        let mut cpus: Vec<usize> = Vec::new();
+        for &cpu in pinning.places().iter().flatten() {
+            if !cpus.contains(&cpu) {
+                cpus.push(cpu);
+            }
+        }
+        Ok(Setting {
+            samples: self.samples as usize,
+            iterations: self.iterations.map(|iterations| iterations as u32),
+            delay_ns: self.delay,
+            ..Setting::on(machine, cpus)
+        })
+    }
+
+    /// Returns the requested numbers, or powers of two up to the number of processors and that number itself.
+    fn numbers_of_tasks(&self, processors: usize) -> Vec<usize> {
+        if !self.tasks.is_empty() {
+            return self.tasks.iter().map(|&tasks| tasks as usize).collect();
+        }
+        let most = processors.clamp(*TASKS.start() as usize, *TASKS.end() as usize);
+        let mut tasks: Vec<usize> = (1..)
+            .map(|power| 1 << power)
+            .take_while(|&tasks| tasks < most)
+            .collect();
+        tasks.push(most);
+        tasks
+    }
+}
+
+fn failure(error: io::Error) -> Failure {
+    Failure::Usage(error.to_string())
+}

@@ -1,0 +1,191 @@
+//! `tautline pentomino`: count the tilings of a rectangle.
+
+use super::Failure;
+use super::app::{App, Findings, Problem};
+use super::nqueens::counted;
+use clap::Args;
+use std::str::FromStr;
+use tautline::backtrack::Found;
+use tautline::glb::PlaceId;
+use tautline_cli::pentomino::{Board, Pieces, Tilings};
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline pentomino                             6x10 with the twelve pieces, on all processors
+  tautline pentomino 5x12 --fundamental          turned and mirrored tilings count once
+  tautline pentomino --one-sided                 3x30 with the eighteen one-sided pieces
+  tautline pentomino 5x18 --one-sided            thousands of millions of nodes";
+
+/// Count the ways to fill a board with all pieces of five squares
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Pentomino {
+    /// Width and height: 60 squares, one-sided 90 [default: 6x10, one-sided 3x30]
+    #[arg(value_name = "BOARD")]
+    sides: Option<Sides>,
+    /// Pieces may be turned, but not turned over: eighteen of them instead of twelve
+    #[arg(long)]
+    one_sided: bool,
+    /// Tilings that turning and mirroring the board makes the same count once
+    #[arg(long)]
+    fundamental: bool,
+}
+
+/// A board in the form `6x10`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sides(u32, u32);
+
+impl FromStr for Sides {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (width, height) = text.split_once('x').ok_or("width x height, such as 6x10")?;
+        match (width.parse(), height.parse()) {
+            (Ok(width), Ok(height)) => Ok(Self(width, height)),
+            _ => Err("width x height, such as 6x10"),
+        }
+    }
+}
+
+/// A board and its name.
+#[derive(Debug)]
+pub(super) struct Puzzle {
+    sides: Sides,
+    pieces: Pieces,
+    board: Board,
+}
+
+impl Puzzle {
+    fn new(sides: Sides, pieces: Pieces, fundamental: bool) -> Result<Self, Failure> {
+        let board = Board::new(sides.0, sides.1, pieces, fundamental)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Self {
+            sides,
+            pieces,
+            board,
+        })
+    }
+}
+
+impl App for Pentomino {
+    type Problem = Puzzle;
+
+    const NAME: &'static str = "pentomino";
+
+    fn problem(&self, small: bool) -> Result<Puzzle, Failure> {
+        let (pieces, usual) = match self.one_sided {
+            true => (Pieces::OneSided, Sides(3, 30)),
+            false if small => (Pieces::TwoSided, Sides(5, 12)),
+            false => (Pieces::TwoSided, Sides(6, 10)),
+        };
+        Puzzle::new(self.sides.unwrap_or(usual), pieces, self.fundamental)
+    }
+}
+
+impl Problem for Puzzle {
+    type Bag = Tilings;
+
+    const TASKS: &'static str = "nodes";
+
+    fn title(&self) -> String {
+        let Sides(width, height) = self.sides;
+        match self.pieces {
+            Pieces::TwoSided => format!("pentominoes on {width}x{height}"),
+            Pieces::OneSided => format!("one-sided pentominoes on {width}x{height}"),
+        }
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let Sides(width, height) = self.sides;
+        let pieces = match self.pieces {
+            Pieces::TwoSided => "12, both sides up",
+            Pieces::OneSided => "18, one side up",
+        };
+        let counted = match self.board.is_fundamental() {
+            true => "each tiling once, however the board is turned or mirrored",
+            false => "all tilings",
+        };
+        vec![
+            ("board", format!("{width} x {height}")),
+            ("pieces", pieces.to_owned()),
+            ("counted", counted.to_owned()),
+        ]
+    }
+
+    fn task_ns(&self) -> u64 {
+        9
+    }
+
+    fn bag(&self) -> Tilings {
+        Tilings::new(&self.board)
+    }
+
+    fn shared(&self, _: PlaceId) -> Board {
+        self.board.clone()
+    }
+
+    fn output(&self) -> Found<u64> {
+        Found::default()
+    }
+
+    fn findings(&self, found: &Found<u64>, complete: bool) -> Findings {
+        counted(
+            &self.title(),
+            found,
+            self.board.known().filter(|_| complete),
+        )
+    }
+
+    /// One-sided boards from 5 squares up take minutes.
+    fn smaller(&self) -> Option<(String, Self)> {
+        let Sides(width, height) = self.sides;
+        let long = self.pieces == Pieces::OneSided && width.min(height) > 3;
+        let smaller = Self::new(Sides(3, 30), self.pieces, self.board.is_fundamental());
+        smaller
+            .ok()
+            .filter(|_| long)
+            .map(|smaller| (smaller.title(), smaller))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        puzzle: Pentomino,
+    }
+
+    fn title(args: &str) -> Result<String, String> {
+        let words = std::iter::once("pentomino").chain(args.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        match line.puzzle.problem(false) {
+            Ok(puzzle) => Ok(puzzle.title()),
+            Err(Failure::Usage(line)) => Err(line),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn boards_are_read_and_refused() {
+        for (args, expected) in [
+            ("", "pentominoes on 6x10"),
+            ("20x3 --fundamental", "pentominoes on 20x3"),
+            ("--one-sided", "one-sided pentominoes on 3x30"),
+        ] {
+            assert_eq!(title(args).as_deref(), Ok(expected), "{args}");
+        }
+        let line = "7x9: 12 pieces cover 60 squares, so one of 1x60 2x30 3x20 4x15 5x12 6x10";
+        assert_eq!(title("7x9"), Err(line.to_owned()));
+        let line = "6x10: 18 pieces cover 90 squares, so one of 1x90 2x45 3x30 5x18 6x15 9x10";
+        assert_eq!(title("6x10 --one-sided"), Err(line.to_owned()));
+        for args in ["6", "6x", "x", "-1x60", "6x10x1", "4294967296x1"] {
+            assert!(title(args).is_err(), "{args}");
+        }
+        // Their product is 60 more than the maximum of a word.
+        assert!(title("4294967292x1073741825").is_err());
+    }
+}

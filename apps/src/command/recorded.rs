@@ -1,0 +1,122 @@
+//! `tautline recorded`: process a recorded tree of tasks.
+
+use super::Failure;
+use super::app::{App, Findings, Problem};
+use super::number::grouped;
+use super::show::object;
+use clap::Args;
+use serde_json::json;
+use std::fs;
+use std::path::PathBuf;
+use tautline::glb::PlaceId;
+use tautline_cli::recorded::{Bag, Found, Tree, Work};
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline recorded tree.csv                             as many places and workers as there are processors
+  tautline simulate recorded tree.csv --places 256       on machines that you do not have
+  tautline simulate recorded tree.csv --sweep places=1,16,256
+
+FILE:
+  comma-separated values with the head `parent,ns`, a line a task: the number of the task that made it, counted
+  from 0, or nothing for a root; and its own nanoseconds. The library writes one from a program: tautline_cli::recorded.";
+
+/// Process a tree of tasks that was recorded from a program
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Recorded {
+    /// Recorded tree: the parent and the duration of each task
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl App for Recorded {
+    type Problem = Trace;
+
+    const NAME: &'static str = "recorded";
+
+    fn problem(&self, small: bool) -> Result<Trace, Failure> {
+        let name = self.file.display();
+        let text = fs::read_to_string(&self.file);
+        let text = text.map_err(|error| Failure::Usage(format!("recorded {name}: {error}")))?;
+        let tree = Tree::read(&text);
+        let tree = tree.map_err(|error| Failure::Usage(format!("recorded {name}: {error}")))?;
+        Ok(Trace {
+            name: name.to_string(),
+            work: Work {
+                tree: tree.into(),
+                spins: !small,
+            },
+        })
+    }
+}
+
+/// A recorded tree, and the name of its file.
+#[derive(Debug)]
+pub(super) struct Trace {
+    name: String,
+    work: Work,
+}
+
+impl Problem for Trace {
+    type Bag = Bag;
+
+    const TASKS: &'static str = "nanoseconds";
+    const KIND: &'static str = "tree";
+
+    fn title(&self) -> String {
+        format!("recorded {}", self.name)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let tree = &self.work.tree;
+        let chain = tree.longest_chain_ns();
+        let most = tree.ns() as f64 / chain.max(1) as f64;
+        vec![
+            ("tasks", grouped(tree.tasks())),
+            ("work", format!("{} ns", grouped(tree.ns()))),
+            (
+                "longest chain",
+                format!("{} ns, so a speedup of at most {most:.1}", grouped(chain)),
+            ),
+        ]
+    }
+
+    fn task_ns(&self) -> u64 {
+        1
+    }
+
+    fn bag(&self) -> Bag {
+        self.work.bag()
+    }
+
+    fn shared(&self, _: PlaceId) -> Work {
+        self.work.clone()
+    }
+
+    fn output(&self) -> Found {
+        Found::default()
+    }
+
+    fn findings(&self, found: &Found, complete: bool) -> Findings {
+        let known = self.work.tree.tasks();
+        let verdict = complete.then(|| match found.tasks {
+            tasks if tasks == known => Ok(()),
+            tasks => Err(format!(
+                "{}: {} tasks, the file has {}",
+                self.title(),
+                grouped(tasks),
+                grouped(known)
+            )),
+        });
+        let keys = [
+            ("tree_tasks", json!(found.tasks)),
+            ("longest_chain_ns", json!(self.work.tree.longest_chain_ns())),
+        ];
+        Findings {
+            rows: vec![("tasks", grouped(found.tasks))],
+            json: object(keys),
+            verdict,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The applications of the command `tautline`: bags of work with published or independently computed results.
+//!
+//! They are examples of the [balancer](tautline::glb) and measure it; programs depend on the crate [`tautline`], not on this one.
+//!
+//! | module | application |
+//! |---|---|
+//! | [`uts`] | counts the nodes of unbalanced trees |
+//! | [`nqueens`], [`pentomino`] | count the solutions of puzzles by [backtracking](tautline::backtrack) |
+//! | [`tsp`] | searches a shortest tour, with a bound that all workers share |
+//! | [`bc`] | computes the betweenness centrality of a graph |
+//! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
+//! | [`iterations`] | loops with given times, and the policies that divide them |
+//! | [`bench`] | measures barriers |
+#![forbid(unsafe_code)]
+
+pub mod bc;
+pub mod bench;
+pub mod iterations;
+pub mod nqueens;
+pub mod pentomino;
+mod random;
+pub mod recorded;
+pub mod synthetic;
+pub mod tsp;
+pub mod uts;
+
+#[cfg(test)]
+mod tests {
+    use tautline::{Error, Result};
+
+    /// Returns the message, once `?` has converted the error.
+    fn line<T>(of: impl FnOnce() -> Result<T>) -> String {
+        of().err().expect("a refusal").to_string()
+    }
+
+    #[test]
+    fn every_error_of_an_application_converts() {
+        assert!(line(|| Ok(crate::uts::named::find("T9Z")?)).contains("T9Z"));
+        assert!(line(|| Ok(crate::nqueens::Size::new(99)?)).contains("99"));
+        fn converts<E: Into<Error>>() {}
+        converts::<crate::bc::GraphError>();
+        converts::<crate::tsp::InstanceError>();
+        converts::<crate::pentomino::BoardError>();
+        converts::<crate::synthetic::FormError>();
+    }
+}

@@ -1,0 +1,349 @@
+//! Travelling salesman: optima, bags, files.
+
+use std::sync::Arc;
+use tautline::glb::Control;
+use tautline::glb::{Reason, Run};
+use tautline::prelude::*;
+use tautline_cli::tsp::{
+    Found, HELD_KARP_CITIES_MAX, Incumbent, Instance, Search, Tsp, held_karp, sequential, tsplib,
+};
+
+fn random(cities: usize, seed: u64) -> Instance {
+    Instance::random(cities, 1000, seed).unwrap()
+}
+
+fn searched(search: &Arc<Search>, glb: &Glb<'_>) -> Run<Found, ()> {
+    let shared = |_| Incumbent::new(search);
+    let bag = Tsp::root(search);
+    glb.run(bag, shared, Found::default()).unwrap()
+}
+
+/// The tour visits all cities, has the reported length, and that is the expected one.
+fn check(found: &Found, instance: &Instance, expected: usize) {
+    let best = found.best.as_ref().unwrap();
+    assert_eq!(best.length, expected, "{}", instance.name());
+    assert!(instance.is_tour(&best.cities), "{:?}", best.cities);
+    assert_eq!(instance.length(&best.cities), expected);
+}
+
+/// Finnerty, acceptance fact 14: twenty instances, with and without prices, alone and over places and workers.
+#[test]
+fn the_optimum_is_that_of_held_and_karp() {
+    let settings: Vec<_> = [(1, 1), (1, 3), (2, 1), (3, 2)]
+        .into_iter()
+        .flat_map(|shape| [1, 7, 511].map(|grain| (shape, grain)))
+        .collect();
+    for seed in 1..=20u64 {
+        let instance = random(8 + seed as usize % 6, seed);
+        let optimum = held_karp(&instance).unwrap();
+        for search in [Search::new, Search::plain] {
+            let search = Arc::new(search(instance.clone(), None));
+            check(&sequential(&search), &instance, optimum);
+            for ((places, workers), grain) in &settings {
+                let glb = Glb::new().places(*places).workers(*workers).grain(*grain);
+                let run = searched(&search, &glb.pinned(false).seed(seed));
+                assert!(run.complete);
+                check(&run.output, &instance, optimum);
+            }
+        }
+    }
+}
+
+#[test]
+fn prices_change_no_optimum() {
+    for seed in 21..=60 {
+        let instance = random(5 + seed as usize % 8, seed);
+        let optimum = held_karp(&instance).unwrap();
+        for search in [Search::new, Search::plain] {
+            check(
+                &sequential(&Arc::new(search(instance.clone(), None))),
+                &instance,
+                optimum,
+            );
+        }
+    }
+    // Distances that obey no triangle, with many ties and zeros.
+    for seed in 0..20u64 {
+        let rough = |a: usize, b: usize| {
+            let pair = (a.min(b) as u64) << 32 | a.max(b) as u64;
+            (pair ^ seed << 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61
+        };
+        let instance = Instance::new("rough", 9, rough).unwrap();
+        let optimum = held_karp(&instance).unwrap();
+        for search in [Search::new, Search::plain] {
+            check(
+                &sequential(&Arc::new(search(instance.clone(), None))),
+                &instance,
+                optimum,
+            );
+        }
+    }
+}
+
+#[test]
+fn the_longest_distances_do_not_overflow() {
+    let most = u64::from(Instance::DISTANCE_MAX);
+    let far = Instance::new("far", 9, |a, b| most - (a * b) as u64 % 7).unwrap();
+    let optimum = held_karp(&far).unwrap();
+    check(
+        &sequential(&Arc::new(Search::new(far.clone(), None))),
+        &far,
+        optimum,
+    );
+}
+
+#[test]
+fn a_handful_of_cities_has_an_answer() {
+    for (cities, optimum) in [(0, 0), (1, 0), (2, 14), (3, 21)] {
+        let instance = Instance::new("few", cities, |_, _| 7).unwrap();
+        assert_eq!(held_karp(&instance), Some(optimum));
+        let search = Arc::new(Search::new(instance.clone(), None));
+        check(&sequential(&search), &instance, optimum);
+        let run = searched(&search, &Glb::new().places(2).workers(2));
+        check(&run.output, &instance, optimum);
+        assert!(run.complete && run.output.nodes == 0);
+    }
+    let many = random(HELD_KARP_CITIES_MAX + 1, 1);
+    assert_eq!(held_karp(&many), None);
+}
+
+const FILES: [&str; 7] = [
+    include_str!("tsplib/burma14.tsp"),
+    include_str!("tsplib/ulysses16.tsp"),
+    include_str!("tsplib/ulysses22.tsp"),
+    include_str!("tsplib/gr17.tsp"),
+    include_str!("tsplib/gr21.tsp"),
+    include_str!("tsplib/bays29.tsp"),
+    include_str!("tsplib/att48.tsp"),
+];
+
+#[test]
+fn published_optima_are_found() {
+    for file in FILES {
+        let instance = tsplib::read(file).unwrap();
+        let optimum = tsplib::optimum(instance.name()).unwrap();
+        let search = Arc::new(Search::new(instance.clone(), None));
+        check(&sequential(&search), &instance, optimum);
+        let run = searched(&search, &Glb::new().places(2).workers(2).grain(5));
+        check(&run.output, &instance, optimum);
+    }
+}
+
+/// With the best length known from the start the tree does not depend on the order of the walk: the same
+/// number of nodes means that no branch was lost or taken twice.
+#[test]
+fn splits_and_merges_keep_every_branch() {
+    let instance = random(17, 1);
+    let optimum = sequential(&Arc::new(Search::new(instance.clone(), None)));
+    let target = optimum.length().unwrap() - 1;
+    let search = Arc::new(Search::plain(instance, Some(target)));
+    let shared = Incumbent::new(&search);
+    let expected = Tsp::root(&search).process(usize::MAX, &shared);
+    assert!(expected > 1000, "{expected} nodes are no test");
+    for seed in 0..30u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 32) as usize % below
+        };
+        let (mut bags, mut done) = (vec![Tsp::root(&search)], 0);
+        while !bags.is_empty() {
+            let at = draw(bags.len());
+            let before = bags[at].len();
+            match draw(4) {
+                0 => {
+                    let count = 1 + draw(9);
+                    let all = [
+                        Share::Half,
+                        Share::Refill,
+                        Share::Count(count),
+                        Share::Ration(count),
+                    ];
+                    let share = all[draw(4)];
+                    let due = share.of(before);
+                    assert!(due > 0 || share != Share::Half || !bags[at].is_splittable());
+                    let loot = bags[at].split(share);
+                    assert_eq!(loot.as_ref().map_or(0, Bag::len), due);
+                    assert_eq!(bags[at].len(), before - due);
+                    assert!(loot.is_none() || due < before);
+                    bags.extend(loot);
+                }
+                1 if bags.len() > 1 => {
+                    let other = bags.swap_remove(at);
+                    let into = draw(bags.len());
+                    let before = before + bags[into].len();
+                    bags[into].merge(other);
+                    assert_eq!(bags[into].len(), before);
+                }
+                _ => done += bags[at].process(1 + draw(400), &shared),
+            }
+            bags.retain(|bag| !bag.is_empty());
+        }
+        assert_eq!(done, expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_merged_bag_keeps_the_better_tour_and_all_counts() {
+    let search = Arc::new(Search::plain(random(12, 3), None));
+    let shared = Incumbent::new(&search);
+    let mut bag = Tsp::root(&search);
+    let mut loot = bag.split(Share::Half).unwrap();
+    assert_eq!(loot.found(), &Found::default());
+    while !loot.is_empty() {
+        loot.process(10, &shared);
+    }
+    bag.process(10, &shared);
+    let nodes = bag.found().nodes + loot.found().nodes;
+    let best = bag
+        .found()
+        .length()
+        .into_iter()
+        .chain(loot.found().length())
+        .min();
+    bag.merge(loot);
+    assert_eq!((bag.found().nodes, bag.found().length()), (nodes, best));
+}
+
+#[test]
+fn a_target_ends_the_search_when_it_is_met() {
+    let instance = random(14, 2);
+    let optimum = held_karp(&instance).unwrap();
+    let first = Search::new(instance.clone(), None).first().length;
+    assert!(optimum < first, "the instance is no test");
+    for (target, expected) in [(first, first), (first + 5, first), (optimum, optimum)] {
+        let search = Arc::new(Search::plain(instance.clone(), Some(target)));
+        check(&sequential(&search), &instance, expected);
+    }
+    // None is that short: the whole tree is searched, and the first tour stays.
+    let search = Arc::new(Search::plain(instance.clone(), Some(optimum - 1)));
+    check(&sequential(&search), &instance, first);
+    let run = searched(&search, &Glb::new().workers(2));
+    assert!(run.complete);
+    check(&run.output, &instance, first);
+}
+
+#[test]
+fn a_target_stops_all_places() {
+    let instance = random(17, 1);
+    let optimum = sequential(&Arc::new(Search::new(instance.clone(), None)));
+    let target = optimum.length().unwrap();
+    let search = Arc::new(Search::plain(instance.clone(), Some(target)));
+    assert!(target < search.first().length, "the instance is no test");
+    for (places, workers) in [(1, 1), (2, 2)] {
+        let control = Control::new();
+        let glb = Glb::new().places(places).workers(workers).grain(3);
+        let run = searched(&search, &glb.control(&control));
+        assert!(!run.complete, "{places} places");
+        assert_eq!(control.reason(), Some(Reason::Found));
+        check(&run.output, &instance, target);
+    }
+}
+
+/// What is said of a file.
+fn refusal(text: &str) -> String {
+    tsplib::read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_bad_file_is_refused_at_line_and_column() {
+    let square = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n";
+    let points = "DIMENSION : 2\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n";
+    for (text, expected) in [
+        (
+            "NAME: a\nTYPE: ATSP\n".to_owned(),
+            "line 2, column 7: expected TSP, found ATSP",
+        ),
+        (
+            "DIMENSION : many\n".to_owned(),
+            "line 1, column 13: expected a number of cities, at most 1024, found many",
+        ),
+        (
+            "DIMENSION: 1025".to_owned(),
+            "line 1, column 12: expected a number of cities, at most 1024, found 1025",
+        ),
+        (
+            "NAME: a\n  EDGE_WEIGHT_TYPE: EUC_3D".to_owned(),
+            "line 2, column 21: expected one of EUC_2D CEIL_2D MAN_2D MAX_2D ATT GEO EXPLICIT, found EUC_3D",
+        ),
+        (
+            "EDGE_WEIGHT_FORMAT: UPPER_COL".to_owned(),
+            "line 1, column 21: expected one of FULL_MATRIX UPPER_ROW LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW FUNCTION, found UPPER_COL",
+        ),
+        (
+            "NAME: a\nTOUR_SECTION\n".to_owned(),
+            "line 2, column 1: expected a keyword of TSPLIB, a section or EOF, found TOUR_SECTION",
+        ),
+        (
+            "NODE_COORD_SECTION".to_owned(),
+            "line 1, column 1: expected DIMENSION first, found NODE_COORD_SECTION",
+        ),
+        (
+            format!("{points}1 0 0\n2 x 0\n"),
+            "line 5, column 3: expected a coordinate, found x",
+        ),
+        (
+            format!("{points}1 0 0\n 1 0 0\n"),
+            "line 5, column 2: expected a city from 1 to 2 that has no coordinates yet, found 1",
+        ),
+        (
+            format!("{points}1 0 0\n2 1e30 0\n"),
+            "line 5, column 1: expected a city within 67108863 of that in line 4, found one at 1000000000000000000000000000000",
+        ),
+        (
+            format!("{points}1 0 0\n2 0\n"),
+            "line 6, column 1: expected a coordinate, found the end of the file",
+        ),
+        (
+            format!("{points}1 0 0\n2 0 0\n3 0 0\nEOF\n"),
+            "line 6, column 1: expected a keyword of TSPLIB, a section or EOF, found 3",
+        ),
+        (
+            format!("{square}0 1 2\n1 0 3\n2 4 0\n"),
+            "line 7, column 3: expected 3, the weight in the other direction, found 4",
+        ),
+        (
+            format!("{square}0 1 -2\n"),
+            "line 5, column 5: expected a whole weight from 0 to 67108863, found -2",
+        ),
+        (
+            "DIMENSION: 2\nEDGE_WEIGHT_TYPE: GEO\nEOF\n".to_owned(),
+            "line 3, column 1: expected NODE_COORD_SECTION first, found EOF",
+        ),
+        (
+            String::new(),
+            "line 1, column 1: expected DIMENSION first, found the end of the file",
+        ),
+        (
+            format!("{points}1 0 0\n2 0 0\nEDGE_WEIGHT_SECTION\n"),
+            "line 6, column 1: expected EDGE_WEIGHT_TYPE: EXPLICIT before this section, found EDGE_WEIGHT_SECTION",
+        ),
+    ] {
+        assert_eq!(refusal(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn every_matrix_format_gives_the_same_instance() {
+    let read = |format: &str, weights: &str| {
+        let text = format!(
+            "NAME: four\nTYPE: TSP (anonymous)\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EXPLICIT\n\
+             EDGE_WEIGHT_FORMAT: {format}\nEDGE_WEIGHT_SECTION\n{weights}\n\
+             DISPLAY_DATA_SECTION\n1 0 0\n2 0 1\n3 1 0\n4 1 1\nEOF\nanything"
+        );
+        tsplib::read(&text).unwrap()
+    };
+    let full = read("FULL_MATRIX", "0 1 2 3\n1 0 4 5\n2 4 0 6\n3 5 6 9999");
+    assert_eq!((full.name(), full.cities()), ("four", 4));
+    assert_eq!(full.distance(1, 3), 5);
+    for (format, weights) in [
+        ("UPPER_ROW", "1 2 3\n4 5\n6"),
+        ("LOWER_ROW", "1 2 4 3 5 6"),
+        ("UPPER_DIAG_ROW", "0 1 2 3 0 4 5 0 6 0"),
+        ("LOWER_DIAG_ROW", "0\r\n1 0\r\n2 4 0\r\n3 5 6 0"),
+    ] {
+        assert_eq!(read(format, weights), full, "{format}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Bags that divide badly count the same.
+
+mod law;
+mod sample;
+
+use law::Random;
+use sample::sample;
+use tautline::glb::{Bag, Share};
+use tautline_cli::uts::variant::{Fragments, Whole};
+use tautline_cli::uts::{Counts, Tree, Uts, named};
+
+fn tree(name: &str) -> Tree {
+    Tree::new(named::find(name).expect("a tree with a name").params).expect("named trees are valid")
+}
+
+/// Finnerty, acceptance fact 1, for the variants of his search.
+#[test]
+fn trees_count_exactly_everywhere() {
+    let points = sample(48);
+    sample::assert_covers(&points, 6);
+    for (i, point) in points.iter().enumerate() {
+        let name = ["D8", "D9", "D8", "T3", "D8", "D9", "D8", "D8"][i % 8];
+        let root = Uts::root(&tree(name));
+        let (shared, none) = (|_| tree(name), Counts::default());
+        let output = match i % 2 {
+            0 => {
+                point
+                    .glb()
+                    .run(Whole(root), shared, none)
+                    .expect("threads start")
+                    .output
+            }
+            _ => {
+                point
+                    .glb()
+                    .run(Fragments::from(root), shared, none)
+                    .expect("threads start")
+                    .output
+            }
+        };
+        assert_eq!(
+            output.nodes,
+            named::find(name).unwrap().nodes,
+            "{name} {point:?}"
+        );
+    }
+}
+
+#[test]
+fn random_splits_and_merges_keep_every_task() {
+    let tree = tree("D7");
+    for seed in 0..40 {
+        let (mut random, mut counts) = (Random::new(seed), Counts::default());
+        let root = Uts::root(&tree);
+        let tasks = match seed % 2 {
+            0 => law::scatter(
+                Whole(root),
+                || Whole(Uts::empty()),
+                &tree,
+                &mut counts,
+                &mut random,
+            ),
+            _ => {
+                let none = || Fragments::from(Uts::empty());
+                law::scatter(root.into(), none, &tree, &mut counts, &mut random)
+            }
+        };
+        assert_eq!(counts.nodes, 63_914, "{seed}");
+        assert_eq!(tasks, 63_913, "{seed}");
+    }
+}
+
+#[test]
+fn dividing_to_single_tasks_keeps_every_task() {
+    let tree = tree("D7");
+    let none = || Fragments::from(Uts::empty());
+    let root = Fragments::from(Uts::root(&tree));
+    let mut bag = law::shred(root, none);
+    for _ in 0..9 {
+        law::process(&mut bag, 700, &tree);
+        bag = law::shred(bag, none);
+    }
+    law::process(&mut bag, usize::MAX, &tree);
+    let mut counts = Counts::default();
+    bag.submit(&mut counts);
+    assert_eq!(counts.nodes, 63_914);
+}
+
+/// A bag with a few hundred tasks.
+fn begun(tree: &Tree) -> Uts {
+    let mut bag = Uts::root(tree);
+    bag.process(1000, tree);
+    bag
+}
+
+/// "The intra-bag gives away its entire contents": what is set aside refuses, so all of it is taken.
+#[test]
+fn split_1_hands_over_everything() {
+    let mut bag = Whole(begun(&tree("D8")));
+    assert!(bag.is_splittable());
+    assert!(bag.split(Share::Refill).is_none());
+    assert!(law::split(&mut bag, Share::Half).is_some());
+}
+
+/// "The number of split operations needed to empty the intra-bag is proportional to the number of times
+/// work was merged into it"; for the bag itself it is not.
+#[test]
+fn split_2_needs_splits_for_each_merge() {
+    fn splits<B: Bag>(merges: usize, of: impl Fn() -> B) -> usize {
+        let mut reserve = of();
+        (1..merges).for_each(|_| reserve.merge(of()));
+        (1..)
+            .find(|_| reserve.split(Share::Refill).is_none())
+            .expect("an end")
+    }
+    let tree = tree("D8");
+    let counts = |of: &dyn Fn(usize) -> usize| [1, 2, 4, 8, 16].map(of);
+    let plain = counts(&|merges| splits(merges, || begun(&tree)));
+    let fragments = counts(&|merges| splits(merges, || Fragments::from(begun(&tree))));
+    let one = fragments[0];
+    assert_eq!(fragments.map(|splits| splits / one), [1, 2, 4, 8, 16]);
+    assert!(plain[4] <= plain[0] + 4, "{plain:?}");
+}
