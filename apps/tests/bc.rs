@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tautline::glb::{Run, Steal};
 use tautline::prelude::*;
-use tautline_cli::bc::{Bc, Centrality, Graph, Rmat, brandes, sequential};
+use tautline_cli::bc::{Bc, Centrality, Form, Graph, Named, Rmat, brandes, read, sequential};
 
 fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
@@ -27,7 +27,7 @@ fn rmat(scale: u32, seed: u64) -> Arc<Graph> {
 
 fn of(vertices: usize, edges: &[(u32, u32)]) -> Vec<f64> {
     let graph = Arc::new(Graph::new(vertices, edges, 7).unwrap());
-    sequential(&graph).betweenness(vertices)
+    sequential(&graph).betweenness(&graph)
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn loops_and_parallel_edges_do_not_count() {
 fn a_graph_without_edges_or_vertices_has_an_answer() {
     for vertices in [0, 1, 5] {
         let graph = Arc::new(Graph::new(vertices, &[], 1).unwrap());
-        assert_eq!(graph.tasks(), 2 * vertices as u64);
+        assert_eq!(graph.tasks(), Some(2 * vertices as u64));
         let run: Run<_, ()> = Glb::new()
             .places(2)
             .workers(2)
@@ -68,7 +68,7 @@ fn a_graph_without_edges_or_vertices_has_an_answer() {
             )
             .unwrap();
         assert!(run.complete);
-        assert_eq!(run.output.betweenness(vertices), vec![0.0; vertices]);
+        assert_eq!(run.output.betweenness(&graph), vec![0.0; vertices]);
         assert_eq!(run.output.edges(), 0);
     }
     let one = Rmat {
@@ -84,7 +84,7 @@ fn a_graph_without_edges_or_vertices_has_an_answer() {
 fn sequential_sums_are_those_of_brandes() {
     for seed in 1..=4 {
         let graph = rmat(4 + 2 * seed as u32 % 7, seed);
-        let found = sequential(&graph).betweenness(graph.vertices());
+        let found = sequential(&graph).betweenness(&graph);
         assert_close(&found, &brandes(&graph));
     }
 }
@@ -94,7 +94,7 @@ fn sequential_sums_are_those_of_brandes() {
 fn every_setting_gives_the_same_sums() {
     let graph = rmat(8, 3);
     let expected = sequential(&graph);
-    assert_close(&expected.betweenness(graph.vertices()), &brandes(&graph));
+    assert_close(&expected.betweenness(&graph), &brandes(&graph));
     for (places, workers) in [(1, 1), (1, 4), (4, 1), (3, 2)] {
         for steal in [Steal::Half, Steal::Count(7)] {
             for grain in [1, 31, 5000] {
@@ -115,7 +115,7 @@ fn every_setting_gives_the_same_sums() {
                 );
                 assert_eq!(run.output.checksum(), expected.checksum());
                 let tasks: u64 = run.places.iter().map(|place| place.tally.tasks).sum();
-                assert_eq!(tasks, graph.tasks());
+                assert_eq!(Some(tasks), graph.tasks());
             }
         }
     }
@@ -175,7 +175,82 @@ fn splits_and_merges_keep_every_source() {
             }
         }
         assert!(output == expected, "seed {seed}");
-        assert_eq!(tasks as u64, graph.tasks());
+        assert_eq!(Some(tasks as u64), graph.tasks());
+    }
+}
+
+/// Reads a graph of the folder `graphs`.
+fn published(file: &str, is_directed: bool, is_weighted: bool) -> Named {
+    let text = std::fs::read_to_string(format!("{}/graphs/{file}", env!("CARGO_MANIFEST_DIR")));
+    let form = Form {
+        is_directed,
+        is_weighted,
+    };
+    read(file, &text.unwrap(), form, 1).unwrap()
+}
+
+/// The values of NetworkX 3.6.1, which are in `tests/graphs`, on graphs that many know.
+#[test]
+fn published_graphs_have_the_values_of_another_implementation() {
+    for (file, expected, is_directed, is_weighted) in [
+        ("karate.txt", "karate", false, false),
+        ("karate.txt", "karate-directed", true, false),
+        ("miserables.csv", "miserables", false, false),
+        ("miserables.csv", "miserables-weighted", false, true),
+        ("miserables.csv", "miserables-directed-weighted", true, true),
+    ] {
+        let Named { graph, names } = published(file, is_directed, is_weighted);
+        let graph = Arc::new(graph);
+        let found = sequential(&graph).betweenness(&graph);
+        assert_close(&found, &brandes(&graph));
+        let folder = format!("{}/tests/graphs", env!("CARGO_MANIFEST_DIR"));
+        let table = std::fs::read_to_string(format!("{folder}/{expected}.csv")).unwrap();
+        let lines = table.lines().skip(1);
+        let values: Vec<f64> = {
+            let by_name: std::collections::HashMap<_, f64> = lines
+                .map(|line| line.rsplit_once(',').unwrap())
+                .map(|(name, value)| (name, value.parse().unwrap()))
+                .collect();
+            assert_eq!(by_name.len(), names.len(), "{expected}");
+            names.iter().map(|name| by_name[&**name]).collect()
+        };
+        assert_close(&found, &values);
+    }
+}
+
+/// Lengths and directions, on several workers: to the last bit as sequentially, and as by lists of predecessors.
+#[test]
+fn random_graphs_with_lengths_and_directions() {
+    for seed in 1..=8u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 32) % below
+        };
+        let vertices = 2 + draw(60);
+        // Few lengths, so that many paths are of the same.
+        let lines = (0..draw(4 * vertices)).map(|_| {
+            let [from, to] = [(); 2].map(|()| draw(vertices));
+            format!("{from} {to} 0.{}\n", 1 + draw(4))
+        });
+        let text: String = lines.collect();
+        for (is_directed, is_weighted) in [(false, true), (true, false), (true, true)] {
+            let form = Form {
+                is_directed,
+                is_weighted,
+            };
+            let graph = Arc::new(read("random", &text, form, seed).unwrap().graph);
+            let expected = sequential(&graph);
+            assert_close(&expected.betweenness(&graph), &brandes(&graph));
+            let glb = Glb::new().places(2).workers(2).pinned(false).grain(7);
+            let shared = |_| Arc::clone(&graph);
+            let run: Run<_, ()> = glb
+                .run(Bc::root(&graph), shared, Centrality::default())
+                .unwrap();
+            assert!(run.output == expected, "{seed}, {form:?}");
+        }
     }
 }
 

@@ -14,12 +14,13 @@ pub struct Centrality {
 }
 
 impl Centrality {
-    /// Returns for each of `vertices` vertices the sum over all pairs of other vertices, each once regardless of
-    /// order, of the fraction of their shortest paths that pass through it.
-    pub fn betweenness(&self, vertices: usize) -> Vec<f64> {
-        const PAIR: f64 = 2.0 * (1u128 << 64) as f64;
-        let mut betweenness: Vec<_> = self.sums.iter().map(|sum| *sum as f64 / PAIR).collect();
-        betweenness.resize(vertices, 0.0);
+    /// Returns for each vertex the sum over all pairs of other vertices of the fraction of their shortest paths that pass
+    /// through it: ordered pairs if the graph is directed, else each pair once.
+    pub fn betweenness(&self, graph: &Graph) -> Vec<f64> {
+        const ONE: f64 = (1u128 << 64) as f64;
+        let pair = if graph.is_directed() { ONE } else { 2.0 * ONE };
+        let mut betweenness: Vec<_> = self.sums.iter().map(|sum| *sum as f64 / pair).collect();
+        betweenness.resize(graph.vertices(), 0.0);
         betweenness
     }
 
@@ -124,7 +125,7 @@ impl Bc {
             if self.walks.is_empty() {
                 self.walks.push(Walk::new(graph.vertices()));
             }
-            self.walks.last_mut()?.start(source);
+            self.walks.last_mut()?.start(source, graph);
         }
         self.walks.last_mut()
     }

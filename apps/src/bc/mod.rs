@@ -12,6 +12,9 @@
 //! many as the source reaches, and a search may stop between any two of them and resume later. Only
 //! sources not begun are divided.
 //!
+//! Where edges have lengths, vertices are settled in the order of Dijkstra 1959. Lengths are decimal numbers, of which the sums are
+//! exact, so that paths are of equal length if they are so on paper. In a directed graph pairs of ends are ordered.
+//!
 //! Sums are exact: every contribution is rounded once, to 2^-64, and added as an integer. So the result is the
 //! same to the last bit, regardless of how the sources are distributed and ordered.
 //!
@@ -28,6 +31,7 @@
 
 mod bag;
 mod brandes;
+mod file;
 mod graph;
 mod portable;
 mod rmat;
@@ -35,5 +39,6 @@ mod walk;
 
 pub use bag::{Bc, Centrality, sequential};
 pub use brandes::brandes;
-pub use graph::{Graph, GraphError};
+pub use file::{Named, read};
+pub use graph::{Edge, Form, Graph, GraphError};
 pub use rmat::Rmat;

@@ -1,6 +1,8 @@
 //! Forward and backward passes from one source, a vertex at a time.
 
 use super::graph::Graph;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The state of a vertex in a walk.
 #[derive(Clone, Copy, Debug, Default)]
@@ -9,16 +11,27 @@ struct Seen {
     /// what each of those contributes to a path that continues: (1 + dependency) / paths.
     value: f64,
     /// Distance from the source, counted on from the end of the previous walk: a lower value means "not
-    /// seen by this walk", so that nothing must be cleared.
+    /// seen by this walk", so that nothing must be cleared. Where edges have lengths, [`Far`] has the distances, and this is
+    /// 0 until the vertex is settled, then 1, counted on as well.
     distance: u32,
+}
+
+/// What a walk needs where edges have lengths (Dijkstra 1959).
+#[derive(Clone, Debug, Default)]
+struct Far {
+    /// The length of the shortest path found so far, of vertices that this walk has seen.
+    lengths: Vec<u64>,
+    /// Vertices to be settled, by that length; some of them repeatedly.
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// Walks from one source after another, and the sums over all of them.
 ///
 /// # Words
 ///
-/// `order[..reached]` are the vertices seen, in the order of their distance; `out` of them are settled; once all are, `back`
-/// of them are still to be summed. Without a source both are zero. Everything is allocated once.
+/// `order` are the vertices seen, in the order of their distance, where edges have lengths those settled; `out` of them are
+/// settled; once all are, `back` of them are still to be summed. Without a source both are zero. Everything but the heap is
+/// allocated once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     seen: Vec<Seen>,
@@ -26,6 +39,10 @@ pub(super) struct Walk {
     out: usize,
     back: usize,
     base: u32,
+    /// Whether a source has been begun and is not complete.
+    is_under_way: bool,
+    /// Empty where edges have no lengths.
+    far: Far,
     /// In units of 2^-64.
     sums: Vec<u128>,
     /// Neighbours examined in forward passes.
@@ -40,6 +57,8 @@ impl Walk {
             out: 0,
             back: 0,
             base: 0,
+            is_under_way: false,
+            far: Far::default(),
             sums: vec![0; vertices],
             edges: 0,
         }
@@ -53,11 +72,11 @@ impl Walk {
 
     /// Whether a source has been begun and is not complete.
     pub(super) fn is_under_way(&self) -> bool {
-        !self.order.is_empty()
+        self.is_under_way
     }
 
     /// Begins a source; none may be under way.
-    pub(super) fn start(&mut self, source: u32) {
+    pub(super) fn start(&mut self, source: u32, graph: &Graph) {
         // A walk takes fewer than 2^26 steps, and one is left between two walks.
         if self.base > u32::MAX / 2 {
             self.seen.fill(Seen::default());
@@ -68,33 +87,89 @@ impl Walk {
             value: 1.0,
             distance: self.base,
         };
-        self.order.push(source);
-        (self.out, self.back) = (0, 0);
+        (self.out, self.back, self.is_under_way) = (0, 0, true);
+        if graph.is_weighted() {
+            self.far.lengths.resize(self.seen.len(), 0);
+            self.far.lengths[source as usize] = 0;
+            self.far.heap.push(Reverse((0, source)));
+        } else {
+            self.order.push(source);
+        }
     }
 
     /// Processes up to `n` vertices of the current source, and returns how many.
     #[inline]
     pub(super) fn step(&mut self, n: usize, graph: &Graph) -> usize {
         let mut done = 0;
-        while done < n && self.out < self.order.len() {
-            self.settle(graph);
-            done += 1;
-        }
-        if self.out < self.order.len() {
-            return done;
-        }
-        if self.back == 0 && done < n {
-            self.back = self.out;
+        if self.back == 0 {
+            done = match graph.is_weighted() {
+                false => self.settle_by_edges(n, graph),
+                true => self.settle_by_lengths(n, graph),
+            };
+            if done < n {
+                self.back = self.out;
+            }
         }
         while done < n && self.back > 0 {
             self.back -= 1;
-            self.sum(graph);
+            match graph.is_weighted() {
+                false => self.sum_by_edges(graph),
+                true => self.sum_by_lengths(graph),
+            }
             done += 1;
             if self.back == 0 {
                 let last = self.order[self.out - 1];
                 self.base = self.seen[last as usize].distance + 1;
                 self.order.clear();
+                self.is_under_way = false;
             }
+        }
+        done
+    }
+
+    #[inline]
+    fn settle_by_edges(&mut self, n: usize, graph: &Graph) -> usize {
+        let mut done = 0;
+        while done < n && self.out < self.order.len() {
+            self.settle(graph);
+            done += 1;
+        }
+        done
+    }
+
+    fn settle_by_lengths(&mut self, n: usize, graph: &Graph) -> usize {
+        let mut done = 0;
+        while done < n {
+            let Some(Reverse((length, from))) = self.far.heap.pop() else {
+                break;
+            };
+            let settled = &mut self.seen[from as usize];
+            if settled.distance > self.base {
+                // A shorter way to it was settled before.
+                continue;
+            }
+            settled.distance = self.base + 1;
+            let value = settled.value;
+            self.order.push(from);
+            self.out += 1;
+            done += 1;
+            let row = graph.neighbours(from);
+            for (&to, edge) in row.iter().zip(graph.lengths(from)) {
+                let farther = length + edge;
+                let there = &mut self.seen[to as usize];
+                let best = &mut self.far.lengths[to as usize];
+                if there.distance < self.base || there.distance == self.base && farther < *best {
+                    *there = Seen {
+                        value,
+                        distance: self.base,
+                    };
+                    *best = farther;
+                    self.far.heap.push(Reverse((farther, to)));
+                } else if farther == *best && there.distance == self.base {
+                    there.value += value;
+                }
+            }
+            self.edges += row.len() as u64;
         }
         done
     }
@@ -122,7 +197,7 @@ impl Walk {
     }
 
     #[inline]
-    fn sum(&mut self, graph: &Graph) {
+    fn sum_by_edges(&mut self, graph: &Graph) {
         let from = self.order[self.back];
         let Seen { value, distance } = self.seen[from as usize];
         let mut carried = 0.0;
@@ -132,7 +207,23 @@ impl Walk {
             let is_next = there.distance == distance + 1;
             carried += if is_next { there.value } else { 0.0 };
         }
-        let dependency = value * carried;
+        self.add_dependency(from, value * carried);
+    }
+
+    fn sum_by_lengths(&mut self, graph: &Graph) {
+        let from = self.order[self.back];
+        let length = self.far.lengths[from as usize];
+        let row = graph.neighbours(from).iter().zip(graph.lengths(from));
+        // All neighbours are settled, those of a vertex that was reached are as well.
+        let next = row.filter(|(to, edge)| self.far.lengths[**to as usize] == length + **edge);
+        let carried: f64 = next.map(|(to, _)| self.seen[*to as usize].value).sum();
+        self.add_dependency(from, self.seen[from as usize].value * carried);
+    }
+
+    /// Ends the backward pass of a vertex.
+    #[inline]
+    fn add_dependency(&mut self, from: u32, dependency: f64) {
+        let value = self.seen[from as usize].value;
         self.seen[from as usize].value = (1.0 + dependency) / value;
         if self.back > 0 {
             self.sums[from as usize] += parts(dependency);

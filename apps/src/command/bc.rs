@@ -1,15 +1,21 @@
-//! `tautline bc`: betweenness centrality of a random graph.
+//! `tautline bc`: betweenness centrality of a graph in a file, or of a random one.
 
-use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
 use super::show::object;
+use super::story::Pending;
+use super::{Failure, Outcome};
 use clap::Args;
 use serde_json::json;
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tautline::FileError;
 use tautline::glb::PlaceId;
-use tautline_cli::bc::{Bc as Bag, Centrality, Graph, Rmat, brandes};
+use tautline_cli::bc::{
+    Bc as Bag, Centrality, Form, Graph, GraphError, Named, Rmat, brandes, read,
+};
 
 const SCALE_MAX: u64 = Rmat::SCALE_MAX as u64;
 const EDGE_FACTOR_MAX: u64 = Rmat::EDGE_FACTOR_MAX as u64;
@@ -20,17 +26,38 @@ const SCALE_SMALL: u32 = 10;
 const CHECKED_WORK_MAX: u64 = 50_000_000;
 /// The relative difference that floating-point sums in another order may have.
 const TOLERANCE: f64 = 1e-9;
+/// The longest file that is read, in bytes.
+const FILE_MAX: u64 = 1 << 35;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline bc                                a graph of 4096 vertices, on all processors
   tautline bc --scale 14 --edge-factor 16    a larger and denser one
-  tautline bc -a 0.25 -b 0.25 -c 0.25        one without hubs";
+  tautline bc -a 0.25 -b 0.25 -c 0.25        one without hubs
+  tautline bc friends.txt --output bc.csv    the graph of a list of edges; a value for each vertex
+  tautline bc roads.mtx --weighted           a Matrix Market file, whose entries are lengths
 
-/// Compute the betweenness centrality of every vertex of an R-MAT graph
+A list has an edge a line: two vertices, which may have any names, and perhaps a length, separated by white
+space, commas or semicolons; lines that begin with # or % are comments. Parallel edges count once, the
+shortest of them. A path passes through the vertices between its ends; where there are several shortest
+paths between two vertices, each counts for its share.";
+
+/// Compute the betweenness centrality of every vertex of a graph
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Graph", after_help = EXAMPLES)]
 pub(super) struct Bc {
+    /// A list of edges, or a Matrix Market file [default: an R-MAT graph]
+    #[arg(value_name = "FILE", conflicts_with_all = ["scale", "edge_factor", "a", "b", "c"])]
+    file: Option<PathBuf>,
+    /// Edges lead from the first vertex to the second only
+    #[arg(long, requires = "file")]
+    directed: bool,
+    /// The shortest paths are those of the least length, in the third column
+    #[arg(long, requires = "file")]
+    weighted: bool,
+    /// Write the betweenness of every vertex: vertex,betweenness
+    #[arg(long, value_name = "FILE.csv")]
+    output: Option<PathBuf>,
     /// The graph has 2^SCALE vertices [default: 12, simulated 10]
     #[arg(long, value_name = "SCALE", value_parser = whole::<u32, SCALE_MAX>(), allow_negative_numbers = true)]
     scale: Option<u32>,
@@ -79,8 +106,21 @@ impl App for Bc {
     const NAME: &'static str = "bc";
 
     fn problem(&self, small: bool) -> Result<Between, Failure> {
+        let output = Pending::open("--output", self.output.as_deref())?;
+        let mut between = match &self.file {
+            Some(path) => self.read(path).map_err(|error| error.to_string()),
+            None => self.random(small).map_err(|error| format!("bc: {error}")),
+        }
+        .map_err(Failure::Usage)?;
+        between.file = Mutex::new(output);
+        Ok(between)
+    }
+}
+
+impl Bc {
+    fn random(&self, small: bool) -> Result<Between, GraphError> {
         let usual = if small { SCALE_SMALL } else { SCALE };
-        Between::new(Rmat {
+        Between::random(Rmat {
             scale: self.scale.unwrap_or(usual),
             edge_factor: self.edge_factor,
             a: self.a,
@@ -88,35 +128,89 @@ impl App for Bc {
             c: self.c,
             seed: self.seed,
         })
-        .map_err(|error| Failure::Usage(format!("bc: {error}")))
     }
+
+    fn read(&self, path: &Path) -> Result<Between, FileError> {
+        let text = FileError::read(path, FILE_MAX)?;
+        let form = Form {
+            is_directed: self.directed,
+            is_weighted: self.weighted,
+        };
+        let Named { graph, names } = read(&path.display().to_string(), &text, form, self.seed)?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Between::new(Source::File(file.into_owned(), names), graph))
+    }
+}
+
+/// Where a graph comes from.
+#[derive(Debug)]
+enum Source {
+    Rmat(Rmat),
+    /// The name of the file, and those of the vertices.
+    File(String, Vec<String>),
 }
 
 /// A graph, and its amount of work.
 #[derive(Debug)]
 pub(super) struct Between {
-    rmat: Rmat,
+    source: Source,
     graph: Arc<Graph>,
-    tasks: u64,
+    tasks: Option<u64>,
+    /// What receives the betweenness of every vertex.
+    file: Mutex<Option<Pending>>,
 }
 
 impl Between {
-    fn new(rmat: Rmat) -> Result<Self, tautline_cli::bc::GraphError> {
-        let graph = Arc::new(rmat.graph()?);
-        Ok(Self {
-            rmat,
+    fn new(source: Source, graph: Graph) -> Self {
+        Self {
+            source,
             tasks: graph.tasks(),
-            graph,
-        })
+            graph: Arc::new(graph),
+            file: Mutex::default(),
+        }
+    }
+
+    fn random(rmat: Rmat) -> Result<Self, GraphError> {
+        Ok(Self::new(Source::Rmat(rmat), rmat.graph()?))
+    }
+
+    fn vertex(&self, number: usize) -> String {
+        match &self.source {
+            Source::Rmat(_) => number.to_string(),
+            Source::File(_, names) => names[number].clone(),
+        }
     }
 
     fn neighbours_each(&self) -> u64 {
-        (2 * self.graph.edges() / self.graph.vertices().max(1)) as u64
+        let directions = 2 - u64::from(self.graph.is_directed());
+        directions * self.graph.edges() as u64 / self.graph.vertices().max(1) as u64
+    }
+
+    /// Returns the number of tasks; in a directed graph what it is at most.
+    fn tasks_most(&self) -> u64 {
+        let all = || {
+            (self.graph.vertices() as u64)
+                .saturating_pow(2)
+                .saturating_mul(2)
+        };
+        self.tasks.unwrap_or_else(all)
+    }
+
+    fn write(&self, out: &mut impl Write, betweenness: &[f64]) -> io::Result<()> {
+        writeln!(out, "vertex,betweenness")?;
+        for (number, value) in betweenness.iter().enumerate() {
+            let name = self.vertex(number);
+            match name.contains('"') {
+                true => writeln!(out, "\"{}\",{value}", name.replace('"', "\"\""))?,
+                false => writeln!(out, "{name},{value}")?,
+            }
+        }
+        Ok(())
     }
 
     /// Compares with the sequential program, if that is quick.
     fn verdict(&self, betweenness: &[f64]) -> Option<Result<(), String>> {
-        if self.tasks.saturating_mul(1 + self.neighbours_each()) > CHECKED_WORK_MAX {
+        if self.tasks_most().saturating_mul(1 + self.neighbours_each()) > CHECKED_WORK_MAX {
             return None;
         }
         let expected = brandes(&self.graph);
@@ -125,6 +219,7 @@ impl Between {
         let wrong = betweenness.iter().zip(&expected).position(is_apart);
         Some(wrong.map_or(Ok(()), |vertex| {
             let (found, expected) = (betweenness[vertex], expected[vertex]);
+            let vertex = self.vertex(vertex);
             Err(format!(
                 "vertex {vertex} has {found}, but {expected} sequentially"
             ))
@@ -140,16 +235,31 @@ impl Problem for Between {
     const KIND: &'static str = "graph";
 
     fn title(&self) -> String {
-        let Rmat {
-            scale, edge_factor, ..
-        } = self.rmat;
-        format!("bc scale {scale}, edge factor {edge_factor}")
+        match &self.source {
+            Source::Rmat(Rmat {
+                scale, edge_factor, ..
+            }) => format!("bc scale {scale}, edge factor {edge_factor}"),
+            Source::File(name, _) => format!("bc {name}"),
+        }
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
         let vertices = grouped(self.graph.vertices() as u64);
         let edges = grouped(self.graph.edges() as u64);
-        vec![("graph", format!("{vertices} vertices, {edges} edges"))]
+        let directed = if self.graph.is_directed() {
+            " directed"
+        } else {
+            ""
+        };
+        let lengths = if self.graph.is_weighted() {
+            " with lengths"
+        } else {
+            ""
+        };
+        vec![(
+            "graph",
+            format!("{vertices} vertices, {edges}{directed} edges{lengths}"),
+        )]
     }
 
     fn task_ns(&self) -> u64 {
@@ -157,7 +267,7 @@ impl Problem for Between {
     }
 
     fn tasks(&self) -> Option<u64> {
-        Some(self.tasks)
+        self.tasks
     }
 
     fn bag(&self) -> Bag {
@@ -173,17 +283,21 @@ impl Problem for Between {
     }
 
     fn findings(&self, output: &Centrality, complete: bool) -> Findings {
-        let betweenness = output.betweenness(self.graph.vertices());
+        let betweenness = output.betweenness(&self.graph);
         let ranked = betweenness.iter().enumerate().rev();
         let top = ranked.max_by(|a, b| a.1.total_cmp(b.1));
         let checksum = format!("{:016x}", output.checksum());
         let rows = match top {
-            Some((vertex, most)) => format!("{most:.3} at vertex {vertex}"),
+            Some((vertex, most)) => format!("{most:.3} at vertex {}", self.vertex(vertex)),
             None => "no vertex".to_owned(),
         };
+        let max_vertex = top.map(|(vertex, _)| match &self.source {
+            Source::Rmat(_) => json!(vertex),
+            Source::File(_, names) => json!(names[vertex]),
+        });
         let keys = [
             ("max_betweenness", json!(top.map(|(_, most)| most))),
-            ("max_vertex", json!(top.map(|(vertex, _)| vertex))),
+            ("max_vertex", json!(max_vertex)),
             ("checksum", json!(checksum)),
             ("edges_traversed", json!(output.edges())),
         ];
@@ -198,13 +312,27 @@ impl Problem for Between {
         }
     }
 
+    fn deliver(&self, output: &Centrality) -> Outcome {
+        let file = self
+            .file
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(file) = file else { return Ok(()) };
+        let betweenness = output.betweenness(&self.graph);
+        file.write(|out| self.write(out, &betweenness))
+    }
+
     fn smaller(&self) -> Option<(String, Self)> {
-        let rmat = Rmat {
-            scale: SCALE,
-            ..self.rmat
+        let Source::Rmat(rmat) = self.source else {
+            return None;
         };
-        let is_large = self.rmat.scale > SCALE + 1;
-        let smaller = is_large.then(|| Self::new(rmat).ok()).flatten()?;
+        let scaled = Rmat {
+            scale: SCALE,
+            ..rmat
+        };
+        let is_large = rmat.scale > SCALE + 1;
+        let smaller = is_large.then(|| Self::random(scaled).ok()).flatten()?;
         Some((format!("scale {SCALE}"), smaller))
     }
 }
@@ -237,7 +365,7 @@ mod tests {
         let most = findings.json["max_betweenness"].as_f64().unwrap();
         assert!(most > 100.0, "{most}");
         assert_eq!(between.findings(&output, false).verdict, None);
-        let mut betweenness = output.betweenness(128);
+        let mut betweenness = output.betweenness(&between.graph);
         betweenness[3] *= 1.0 + 1e-8;
         let line = between.verdict(&betweenness).unwrap().unwrap_err();
         assert!(line.starts_with("vertex 3 has "), "{line}");
@@ -257,8 +385,33 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_names() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/graphs/karate.txt");
+        let between = between(&format!("bc {file}")).unwrap();
+        let output = sequential(&between.graph);
+        let findings = between.findings(&output, true);
+        assert_eq!(findings.verdict, Some(Ok(())));
+        assert_eq!(findings.json["max_vertex"], json!("1"));
+        let mut csv = Vec::new();
+        between
+            .write(&mut csv, &output.betweenness(&between.graph))
+            .unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        assert_eq!(csv.lines().count(), 35);
+        let first = csv.lines().find(|line| line.starts_with("1,")).unwrap();
+        assert!(first.starts_with("1,231.0714285714"), "{first}");
+    }
+
+    #[test]
     fn bad_options_are_one_line() {
         for (line, said) in [
+            ("bc /nowhere.txt", "/nowhere.txt: No such file"),
+            ("bc --directed", "required arguments were not provided"),
+            ("bc a.txt --scale 3", "cannot be used with"),
+            (
+                "bc --output /nowhere/b.csv",
+                "--output /nowhere/b.csv: a file that can be written",
+            ),
             ("bc --scale 99", "bc: scale 99: at most 26"),
             (
                 "bc --edge-factor 2000",

@@ -6,15 +6,19 @@ use super::balancer::whole;
 use super::number::grouped;
 use super::show::object;
 use clap::Args;
-use tautline::backtrack::Found;
+use tautline::backtrack::{Found, paths};
 use tautline::glb::PlaceId;
-use tautline_cli::nqueens::{Queens, Size};
+use tautline_cli::nqueens::{Matrix, Queens, Size};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline nqueens                  15 queens, on all processors
   tautline nqueens 12 --workers 1   12 queens, one worker
+  tautline nqueens 8 --show 3       8 queens, and the first three solutions
   tautline nqueens 17 --places 4    17 queens, four places";
+
+/// The largest number of solutions that are shown.
+pub(super) const SHOWN_MAX: u64 = 1000;
 
 /// Count the ways to place N queens, none attacking another
 #[derive(Args, Debug)]
@@ -23,30 +27,45 @@ pub(super) struct NQueens {
     /// How many queens, on a board of N x N squares [default: 15, simulated 12]
     #[arg(value_name = "N", value_parser = whole::<u32, { Size::MAX as u64 }>(), allow_negative_numbers = true)]
     queens: Option<u32>,
+    /// Show the first K solutions
+    #[arg(long, value_name = "K", default_value = "0", hide_default_value = true)]
+    #[arg(value_parser = whole::<usize, SHOWN_MAX>(), allow_negative_numbers = true)]
+    show: usize,
+}
+
+/// A board, and how many solutions to show.
+#[derive(Debug)]
+pub(super) struct Placement {
+    size: Size,
+    shown: usize,
 }
 
 impl App for NQueens {
-    type Problem = Size;
+    type Problem = Placement;
 
     const NAME: &'static str = "nqueens";
 
-    fn problem(&self, small: bool) -> Result<Size, Failure> {
+    fn problem(&self, small: bool) -> Result<Placement, Failure> {
         let queens = self.queens.unwrap_or(if small { 12 } else { 15 });
-        Size::new(queens).map_err(|error| Failure::Usage(error.to_string()))
+        let size = Size::new(queens).map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Placement {
+            size,
+            shown: self.show,
+        })
     }
 }
 
-impl Problem for Size {
+impl Problem for Placement {
     type Bag = Queens;
 
     const TASKS: &'static str = "nodes";
 
     fn title(&self) -> String {
-        format!("{} queens", self.queens())
+        format!("{} queens", self.size.queens())
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let board = format!("{0} x {0}", self.queens());
+        let board = format!("{0} x {0}", self.size.queens());
         vec![("board", board), ("method", "dancing links".to_owned())]
     }
 
@@ -55,11 +74,11 @@ impl Problem for Size {
     }
 
     fn bag(&self) -> Queens {
-        Queens::new(self)
+        Queens::new(&self.size)
     }
 
     fn shared(&self, _: PlaceId) -> Size {
-        *self
+        self.size
     }
 
     fn output(&self) -> Found<u64> {
@@ -67,14 +86,35 @@ impl Problem for Size {
     }
 
     fn findings(&self, found: &Found<u64>, complete: bool) -> Findings {
-        counted(&self.title(), found, self.known().filter(|_| complete))
+        counted(&self.title(), found, self.size.known().filter(|_| complete))
+    }
+
+    fn pictures(&self) -> Vec<String> {
+        let solutions = paths::<Matrix>(&self.size, self.shown).into_iter();
+        let line = |queen: &u8| {
+            let squares = 0..self.size.queens();
+            let mut line: String = squares
+                .map(|file| {
+                    if file == u32::from(*queen) {
+                        "Q "
+                    } else {
+                        ". "
+                    }
+                })
+                .collect();
+            line.pop();
+            line + "\n"
+        };
+        let picture = |queens: Vec<u8>| queens.iter().map(line).collect();
+        solutions.map(picture).collect()
     }
 
     fn smaller(&self) -> Option<(String, Self)> {
         let size = Size::new(13)
             .ok()
-            .filter(|size| size.queens() < self.queens())?;
-        Some((size.title(), size))
+            .filter(|size| size.queens() < self.size.queens())?;
+        let smaller = Self { size, shown: 0 };
+        Some((smaller.title(), smaller))
     }
 }
 
@@ -103,19 +143,31 @@ mod tests {
 
     #[test]
     fn the_verdict_compares_what_is_complete() {
-        let size = NQueens { queens: Some(6) }.problem(false).unwrap();
-        let found = sequential::<tautline_cli::nqueens::Matrix>(&size);
+        let size = NQueens {
+            queens: Some(6),
+            show: 1,
+        }
+        .problem(false)
+        .unwrap();
+        let found = sequential::<Matrix>(&size.size);
         let verdict = |sum, complete| size.findings(&Found { sum, ..found }, complete).verdict;
         assert_eq!(verdict(found.sum, true), Some(Ok(())));
         assert_eq!(verdict(3, false), None);
         let line = "6 queens: 3 solutions, known are 4".to_owned();
         assert_eq!(verdict(3, true), Some(Err(line)));
         assert_eq!(size.findings(&found, true).json["solutions"], 4);
+        let drawn =
+            ". Q . . . .\n. . . Q . .\n. . . . . Q\nQ . . . . .\n. . Q . . .\n. . . . Q .\n";
+        assert_eq!(size.pictures(), [drawn]);
     }
 
     #[test]
     fn too_many_queens_are_refused() {
-        let Err(Failure::Usage(line)) = (NQueens { queens: Some(33) }).problem(false) else {
+        let Err(Failure::Usage(line)) = (NQueens {
+            queens: Some(33),
+            show: 0,
+        })
+        .problem(false) else {
             panic!("33 queens were accepted");
         };
         assert_eq!(line, "33 queens: from 0 to 32");

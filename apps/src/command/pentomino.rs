@@ -2,17 +2,19 @@
 
 use super::Failure;
 use super::app::{App, Findings, Problem};
-use super::nqueens::counted;
+use super::balancer::whole;
+use super::nqueens::{SHOWN_MAX, counted};
 use clap::Args;
 use std::str::FromStr;
-use tautline::backtrack::Found;
+use tautline::backtrack::{Found, paths};
 use tautline::glb::PlaceId;
-use tautline_cli::pentomino::{Board, Pieces, Tilings};
+use tautline_cli::pentomino::{Board, Pieces, Tiling, Tilings};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline pentomino                             6x10 with the twelve pieces, on all processors
   tautline pentomino 5x12 --fundamental          turned and mirrored tilings count once
+  tautline pentomino 3x20 --show 2               and two of the tilings
   tautline pentomino --one-sided                 3x30 with the eighteen one-sided pieces
   tautline pentomino 5x18 --one-sided            thousands of millions of nodes";
 
@@ -29,6 +31,10 @@ pub(super) struct Pentomino {
     /// Tilings that turning and mirroring the board makes the same count once
     #[arg(long)]
     fundamental: bool,
+    /// Show the first K tilings
+    #[arg(long, value_name = "K", default_value = "0", hide_default_value = true)]
+    #[arg(value_parser = whole::<usize, SHOWN_MAX>(), allow_negative_numbers = true)]
+    show: usize,
 }
 
 /// A board in the form `6x10`.
@@ -53,6 +59,7 @@ pub(super) struct Puzzle {
     sides: Sides,
     pieces: Pieces,
     board: Board,
+    shown: usize,
 }
 
 impl Puzzle {
@@ -63,6 +70,7 @@ impl Puzzle {
             sides,
             pieces,
             board,
+            shown: 0,
         })
     }
 }
@@ -78,7 +86,11 @@ impl App for Pentomino {
             false if small => (Pieces::TwoSided, Sides(5, 12)),
             false => (Pieces::TwoSided, Sides(6, 10)),
         };
-        Puzzle::new(self.sides.unwrap_or(usual), pieces, self.fundamental)
+        let puzzle = Puzzle::new(self.sides.unwrap_or(usual), pieces, self.fundamental)?;
+        Ok(Puzzle {
+            shown: self.show,
+            ..puzzle
+        })
     }
 }
 
@@ -136,6 +148,11 @@ impl Problem for Puzzle {
         )
     }
 
+    fn pictures(&self) -> Vec<String> {
+        let tilings = paths::<Tiling>(&self.board, self.shown).into_iter();
+        tilings.map(|lays| self.board.picture(&lays)).collect()
+    }
+
     /// One-sided boards from 5 squares up take minutes.
     fn smaller(&self) -> Option<(String, Self)> {
         let Sides(width, height) = self.sides;
@@ -166,6 +183,26 @@ mod tests {
             Ok(puzzle) => Ok(puzzle.title()),
             Err(Failure::Usage(line)) => Err(line),
             Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn shown_tilings_have_every_piece_once() {
+        let words = ["pentomino", "3x20", "--show", "3"];
+        let puzzle = Line::try_parse_from(words).unwrap().puzzle.problem(false);
+        let pictures = puzzle.unwrap().pictures();
+        assert_eq!(pictures.len(), 3);
+        for picture in pictures {
+            let mut letters: Vec<_> = picture.chars().filter(|c| *c != '\n').collect();
+            letters.sort_unstable();
+            let counts = letters.chunk_by(|a, b| a == b);
+            assert!(
+                counts
+                    .map(|letters| (letters[0], letters.len()))
+                    .eq("FILNPTUVWXYZ".chars().map(|c| (c, 5))),
+                "{picture}"
+            );
+            assert!(picture.lines().map(str::len).eq([20; 3]), "{picture}");
         }
     }
 

@@ -1,16 +1,19 @@
 //! `tautline tsp`: the shortest round trip.
 
-use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
 use super::show::object;
+use super::story::Pending;
+use super::{Failure, Outcome};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tautline::glb::PlaceId;
-use tautline_cli::tsp::{Found, Incumbent, Instance, Search, Tour, Tsp as Bag, held_karp, tsplib};
+use tautline_cli::tsp::{
+    Found, Incumbent, Instance, Search, Tour, Tsp as Bag, draw_tour, held_karp, tsplib, write_tour,
+};
 
 const CITIES_MAX: u64 = Instance::CITIES_MAX as u64;
 const SIDE_MAX: u64 = Instance::SIDE_MAX as u64;
@@ -26,6 +29,8 @@ EXAMPLES:
   tautline tsp                           75 cities drawn at random, on all processors
   tautline tsp gr17.tsp --places 4       an instance of TSPLIB, four places
   tautline tsp --cities 24 -r 1 --plain  fewer cities, a weaker bound, much work
+  tautline tsp gr17.tsp --output gr17.tour --svg gr17.svg
+                                         the tour in the format of TSPLIB, and a picture of it
   tautline tsp --target 7300             stop at the first tour of at most 7300";
 
 /// Find the shortest round trip through all cities by branch and bound
@@ -56,6 +61,12 @@ pub(super) struct Tsp {
     /// A bound from the plain distances: a far larger tree, the same tour
     #[arg(long)]
     plain: bool,
+    /// Write the tour in the format of TSPLIB 95
+    #[arg(long, value_name = "FILE.tour")]
+    output: Option<PathBuf>,
+    /// Draw the tour on the map of the cities
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
 }
 
 impl Tsp {
@@ -84,6 +95,15 @@ impl App for Tsp {
 
     fn problem(&self, small: bool) -> Result<Trip, Failure> {
         let instance = self.instance(small).map_err(Failure::Usage)?;
+        if let (Some(path), None) = (&self.svg, instance.places()) {
+            let (path, name) = (path.display(), instance.name());
+            let line = format!("--svg {path}: {name} has distances only, no coordinates to draw");
+            return Err(Failure::Usage(line));
+        }
+        let files = Files {
+            tour: Pending::open("--output", self.output.as_deref())?,
+            picture: Pending::open("--svg", self.svg.as_deref())?,
+        };
         // Only a file names its instance.
         let published = self
             .file
@@ -96,6 +116,7 @@ impl App for Tsp {
         Ok(Trip {
             search: Arc::new(search),
             published: published.flatten(),
+            files: Mutex::new(files),
         })
     }
 }
@@ -105,6 +126,14 @@ impl App for Tsp {
 pub(super) struct Trip {
     search: Arc<Search>,
     published: Option<usize>,
+    files: Mutex<Files>,
+}
+
+/// What receives the tour.
+#[derive(Debug, Default)]
+struct Files {
+    tour: Option<Pending>,
+    picture: Option<Pending>,
 }
 
 impl Trip {
@@ -179,6 +208,17 @@ impl Problem for Trip {
 
     fn output(&self) -> Found {
         Found::default()
+    }
+
+    fn deliver(&self, found: &Found) -> Outcome {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let Files { tour, picture } = std::mem::take(&mut *files);
+        let (Some(best), instance) = (&found.best, self.search.instance()) else {
+            return Ok(());
+        };
+        let tour = tour.map(|file| file.write(|out| write_tour(out, instance, &best.cities)));
+        let picture = picture.map(|file| file.write(|out| draw_tour(out, instance, &best.cities)));
+        tour.unwrap_or(Ok(())).and(picture.unwrap_or(Ok(())))
     }
 
     fn findings(&self, found: &Found, complete: bool) -> Findings {
@@ -278,6 +318,16 @@ mod tests {
     }
 
     #[test]
+    fn distances_without_coordinates_are_not_drawn() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tsplib/gr17.tsp");
+        let error = trip(&format!("tsp {file} --svg t.svg")).unwrap_err();
+        assert!(
+            error.contains("--svg t.svg: gr17 has distances only, no coordinates to draw"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_target_proves_itself_or_is_refuted() {
         for (target, verdict) in [(1_000_000, Some(Ok(()))), (1, Some(Ok(())))] {
             let trip = trip(&format!("tsp --cities 10 --target {target}")).unwrap();
@@ -297,6 +347,10 @@ mod tests {
             ("tsp /nowhere.tsp", "/nowhere.tsp: No such file"),
             ("tsp --cities x", "a whole number, not negative"),
             ("tsp a.tsp --cities 4", "cannot be used with"),
+            (
+                "tsp --output /nowhere/a.tour",
+                "--output /nowhere/a.tour: a file that can be written",
+            ),
         ] {
             let error = trip(line).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");

@@ -196,6 +196,25 @@ impl Board {
         Some(if self.fundamental { all / 4 } else { *all })
     }
 
+    /// Returns a picture of the board after these lays, a letter of Golomb for each square and a dot where it is free; its lines are
+    /// the longer sides.
+    pub fn picture(&self, lays: &[u8]) -> String {
+        let (width, shapes) = (self.width as usize, piece::shapes());
+        let stride = width + 1;
+        let mut squares = vec!['.'; stride * self.pieces.area() as usize / width];
+        let mut state = self.empty();
+        for lay in lays {
+            let shape = &shapes[usize::from(*lay)];
+            for (line, at) in &shape.squares {
+                let place = i32::from(state.at) + line * stride as i32 + at;
+                squares[place as usize] = shape.letter;
+            }
+            state = self.lay(&state, *lay);
+        }
+        let line = |at| squares.iter().skip(at).step_by(stride).chain(&['\n']);
+        (0..width).flat_map(line).collect()
+    }
+
     pub(super) fn empty(&self) -> State {
         State {
             window: self.borders[0],

@@ -4,10 +4,12 @@ use crate::random::SplitMix;
 use thiserror::Error;
 
 /// Cities and the distance between any two of them, the same in both directions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
     name: String,
     cities: usize,
+    /// Where the cities are on a map, from left to right and from bottom to top, if that is known.
+    places: Option<Vec<[f64; 2]>>,
     /// Row by row.
     distances: Vec<u32>,
 }
@@ -88,6 +90,7 @@ impl Instance {
         Ok(Self {
             name: name.into(),
             cities,
+            places: None,
             distances,
         })
     }
@@ -107,10 +110,23 @@ impl Instance {
         let mut random = SplitMix::new(seed);
         let mut draw = || random.below(u64::from(side)) as i64;
         let places: Vec<_> = (0..cities).map(|_| [draw(), draw()]).collect();
-        Self::new(format!("random{cities}-{seed}"), cities, |from, to| {
+        let made = Self::new(format!("random{cities}-{seed}"), cities, |from, to| {
             let [dx, dy] = [0, 1].map(|axis| places[from][axis].abs_diff(places[to][axis]));
             nearest_root(dx * dx + dy * dy)
-        })
+        })?;
+        let map = places.iter().map(|place| place.map(|at| at as f64));
+        Ok(made.on_map(map.collect()))
+    }
+
+    /// Returns the instance with the places of its cities on a map.
+    pub(super) fn on_map(self, places: Vec<[f64; 2]>) -> Self {
+        let places = Some(places);
+        Self { places, ..self }
+    }
+
+    /// Returns where the cities are on a map, from left to right and from bottom to top; `None` if only distances are known.
+    pub fn places(&self) -> Option<&[[f64; 2]]> {
+        self.places.as_deref()
     }
 
     /// Returns the name.

@@ -30,8 +30,10 @@ mod held_karp;
 mod instance;
 mod part;
 mod portable;
+mod tour;
 pub mod tsplib;
 
 pub use bag::{Found, Incumbent, Search, Tour, Tsp, sequential};
 pub use held_karp::{CITIES_MAX as HELD_KARP_CITIES_MAX, held_karp};
 pub use instance::{Instance, InstanceError};
+pub use tour::{draw_tour, write_tour};

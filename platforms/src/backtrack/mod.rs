@@ -18,7 +18,7 @@ mod portable;
 mod search;
 
 pub use branches::{Bits, Branches};
-pub use search::{Found, Search, sequential};
+pub use search::{Found, Search, paths, sequential};
 
 use crate::glb::{Bound, Reason};
 

@@ -1,7 +1,7 @@
 //! The walk of one worker, and the parts that wait for it.
 
-use super::Position;
 use super::part::{Fork, Part};
+use super::{BranchOf, Position};
 use crate::glb::{Bag, Bound, Reason, Share};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,72 @@ pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
     let mut search = Search::<P>::new(shared);
     search.process(usize::MAX, shared);
     search.found
+}
+
+/// Returns the paths to the first `most` positions in which something is found, depth first.
+///
+/// ```
+/// # use tautline::backtrack::{Position, paths};
+/// /// The stairs climbed by steps of one and two.
+/// struct Climbed(u32);
+///
+/// impl Position for Climbed {
+/// #   type Shared = u32;
+/// #   type Branches = std::ops::Range<u32>;
+/// #   type Sum = u64;
+/// #   fn root(_: &u32) -> Self {
+/// #       Self(0)
+/// #   }
+///     fn branches(&mut self, ways: &mut u64, &stairs: &u32) -> std::ops::Range<u32> {
+///         *ways += u64::from(self.0 == stairs);
+///         1..(stairs - self.0).min(2) + 1
+///     }
+///     // …
+/// #   fn apply(&mut self, step: u32, _: &u32) {
+/// #       self.0 += step;
+/// #   }
+/// #   fn undo(&mut self, step: u32, _: &u32) {
+/// #       self.0 -= step;
+/// #   }
+/// #   fn add(ways: &mut u64, other: u64) {
+/// #       *ways += other;
+/// #   }
+/// }
+///
+/// assert_eq!(paths::<Climbed>(&4, 2), [vec![1, 1, 1, 1], vec![1, 1, 2]]);
+/// ```
+pub fn paths<P: Position<Sum: PartialEq>>(
+    shared: &P::Shared,
+    most: usize,
+) -> Vec<Vec<BranchOf<P>>> {
+    let (mut path, mut found) = (Vec::new(), Vec::new());
+    let visit = |position: &mut P, path: &Vec<_>, found: &mut Vec<_>| {
+        let mut sum = P::Sum::default();
+        let open = position.branches(&mut sum, shared);
+        if sum != P::Sum::default() {
+            found.push(path.clone());
+        }
+        open
+    };
+    let mut position = P::root(shared);
+    let mut levels = vec![visit(&mut position, &path, &mut found)];
+    while let Some(open) = levels.last_mut()
+        && found.len() < most
+    {
+        if let Some(branch) = open.next() {
+            position.apply(branch, shared);
+            path.push(branch);
+            levels.push(visit(&mut position, &path, &mut found));
+        } else {
+            position.close(shared);
+            levels.pop();
+            if let Some(branch) = path.pop() {
+                position.undo(branch, shared);
+            }
+        }
+    }
+    found.truncate(most);
+    found
 }
 
 impl<P: Position> Search<P> {

@@ -14,6 +14,7 @@ pub(crate) struct Answer {
     /// The head of tables and pictures.
     pub facts: Vec<(&'static str, String)>,
     findings: Findings,
+    pictures: Vec<String>,
     tasks: u64,
     work: u64,
     /// Why work was left undone, if any was.
@@ -57,6 +58,7 @@ impl Answer {
             unit: problem.unit(),
             facts: problem.facts(),
             findings: problem.findings(output, complete),
+            pictures: problem.pictures(),
             tasks,
             work: problem.work(output, tasks),
             // A run that was stopped too late to omit anything counts as complete.
@@ -103,11 +105,20 @@ impl Answer {
         })
     }
 
+    /// Returns the pictures of solutions below a table.
+    pub(crate) fn drawn(&self) -> String {
+        let pictures = self.pictures.iter();
+        pictures.map(|picture| format!("\n{picture}")).collect()
+    }
+
     /// Returns the JSON keys that every run has, and those of the application.
     pub(crate) fn json(&self, rates: Rates, alone: Option<Rates>) -> Map<String, Value> {
         let mut object = self.findings.json.clone();
         let verified = self.findings.verdict.as_ref().map(Result::is_ok);
         let unit = self.unit.replace(' ', "_");
+        if !self.pictures.is_empty() {
+            object.insert("pictures".to_owned(), self.pictures.clone().into());
+        }
         for (key, value) in [
             ("application", self.application.into()),
             ("tasks", self.tasks.into()),
@@ -172,6 +183,7 @@ mod tests {
                 json: Map::from_iter([("steps".to_owned(), 7.into())]),
                 verdict,
             },
+            pictures: Vec::new(),
             tasks: 7,
             work: 14,
             stopped,

@@ -47,6 +47,8 @@ pub(crate) trait AnyProblem: Send + Sync {
     fn shared(&self, place: PlaceId) -> AnyShared;
     fn output(&self) -> AnyOutput;
     fn findings(&self, output: &AnyOutput, complete: bool) -> Findings;
+    fn pictures(&self) -> Vec<String>;
+    fn deliver(&self, output: &AnyOutput) -> Outcome;
     fn smaller(&self) -> Option<(String, Arc<dyn AnyProblem>)>;
 }
 
@@ -101,6 +103,14 @@ impl<P: Problem> AnyProblem for P {
 
     fn findings(&self, output: &AnyOutput, complete: bool) -> Findings {
         Problem::findings(self, typed(output.as_ref()), complete)
+    }
+
+    fn pictures(&self) -> Vec<String> {
+        Problem::pictures(self)
+    }
+
+    fn deliver(&self, output: &AnyOutput) -> Outcome {
+        Problem::deliver(self, typed(output.as_ref()))
     }
 
     fn smaller(&self) -> Option<(String, Arc<dyn AnyProblem>)> {

@@ -95,6 +95,16 @@ pub(super) trait Problem: Send + Sync + 'static {
     /// Evaluates the output. `complete`: all work was done.
     fn findings(&self, output: &<Self::Bag as Bag>::Output, complete: bool) -> Findings;
 
+    /// Returns pictures of solutions, as many as the options of the application request.
+    fn pictures(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Writes the result where options of the application request it.
+    fn deliver(&self, _output: &<Self::Bag as Bag>::Output) -> Outcome {
+        Ok(())
+    }
+
     /// Returns a similar problem that a sequential program does in a few seconds, and its name, to compare
     /// rates with; `None`: this one itself.
     fn smaller(&self) -> Option<(String, Self)>

@@ -92,7 +92,7 @@ impl Way for Threads {
         let delivered = deliver(&if self.output.json {
             report.json()
         } else {
-            report.table()
+            report.table() + &report.answer.drawn()
         });
         let told = files.write(&Story {
             title: &problem.title(),
@@ -101,7 +101,8 @@ impl Way for Threads {
             observers: &run.observers,
             places: &run.places,
         });
-        delivered.and(told)?;
+        let written = problem.deliver(&run.output);
+        delivered.and(told).and(written)?;
         report.answer.outcome()?;
         match report.sequential {
             Err(Missing::Interrupted) => Err(Failure::Interrupted),

@@ -26,6 +26,7 @@ pub(crate) struct Files {
 }
 
 /// A file that is filled after the run, and the option that named it.
+#[derive(Debug)]
 pub(crate) struct Pending {
     option: &'static str,
     output: Output,

@@ -132,7 +132,7 @@ impl Way for Virtual {
         let delivered = deliver(&if self.output.json {
             format!("{:#}\n", Value::Object(report.json()))
         } else {
-            report.table()
+            report.table() + &report.answer.drawn()
         });
         let told = files.write(&Story {
             title: &format!("{}, simulated", problem.title()),
@@ -145,7 +145,8 @@ impl Way for Virtual {
             observers: &run.observers,
             places: &run.places,
         });
-        delivered.and(told)?;
+        let written = problem.deliver(&run.output);
+        delivered.and(told).and(written)?;
         report.answer.outcome()
     }
 }

@@ -43,6 +43,16 @@ impl Metric {
     }
 }
 
+impl Metric {
+    /// Returns the place on a map, from left to right and from bottom to top: latitudes precede longitudes.
+    pub(super) fn on_map(self, [first, second]: [f64; 2]) -> [f64; 2] {
+        match self {
+            Self::Geo => [second, first],
+            _ => [first, second],
+        }
+    }
+}
+
 /// The library rounds halves up.
 fn nearest(x: f64) -> f64 {
     (x + 0.5).floor()

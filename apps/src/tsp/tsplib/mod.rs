@@ -2,8 +2,7 @@
 //!
 //! Supported are `NAME`, `COMMENT`, `TYPE: TSP`, `DIMENSION`, `EDGE_WEIGHT_TYPE` (EUC_2D CEIL_2D MAN_2D
 //! MAX_2D ATT GEO EXPLICIT), `EDGE_WEIGHT_FORMAT` (FULL_MATRIX, which must be symmetric, UPPER_ROW
-//! LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW), `NODE_COORD_SECTION`, `EDGE_WEIGHT_SECTION` and `EOF`; data for
-//! pictures is skipped. Every other type (ATSP, SOP, CVRP, ...) is refused. Weights are integers.
+//! LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW), `NODE_COORD_SECTION`, `EDGE_WEIGHT_SECTION`, `DISPLAY_DATA_SECTION` and `EOF`. Every other type (ATSP, SOP, CVRP, ...) is refused. Weights are integers.
 
 mod metric;
 mod text;
@@ -93,6 +92,8 @@ struct Draft {
     format: Option<Format>,
     /// Row by row, once they are known.
     distances: Option<Vec<u64>>,
+    /// For pictures.
+    places: Option<Vec<[f64; 2]>>,
 }
 
 /// Parses the text of a file.
@@ -148,19 +149,21 @@ impl Draft {
             "NODE_COORD_SECTION" => self.coordinates(keyword, text)?,
             "EDGE_WEIGHT_SECTION" => self.matrix(keyword, text)?,
             "DISPLAY_DATA_SECTION" => {
-                let cities = known(self.cities, "DIMENSION", keyword)?;
-                for _ in 0..3 * cities {
-                    text.word().number::<f64>("a number", |_| true)?;
-                }
+                let places = self.places_of(keyword, text)?;
+                self.places = Some(places.values().map(|(_, place)| *place).collect());
             }
             _ => return keyword.expected("a keyword of TSPLIB, a section or EOF"),
         }
         Ok(())
     }
 
-    fn coordinates(&mut self, head: &Word<'_>, text: &mut Text<'_>) -> Result<(), TsplibError> {
+    /// Reads the number and the place of each city.
+    fn places_of<'a>(
+        &self,
+        head: &Word<'_>,
+        text: &mut Text<'a>,
+    ) -> Result<BTreeMap<usize, (Word<'a>, [f64; 2])>, TsplibError> {
         let cities = known(self.cities, "DIMENSION", head)?;
-        let weights = known(self.weights, "EDGE_WEIGHT_TYPE", head)?;
         let mut places: BTreeMap<usize, (Word<'_>, [f64; 2])> = BTreeMap::new();
         for _ in 0..cities {
             let number = text.word();
@@ -175,9 +178,18 @@ impl Draft {
             let place = [coordinate()?, coordinate()?];
             places.insert(city, (number, place));
         }
+        Ok(places)
+    }
+
+    fn coordinates(&mut self, head: &Word<'_>, text: &mut Text<'_>) -> Result<(), TsplibError> {
+        let places = self.places_of(head, text)?;
+        let weights = known(self.weights, "EDGE_WEIGHT_TYPE", head)?;
+        let cities = places.len();
         let Weights::Computed(metric) = weights else {
             return Ok(());
         };
+        let map = places.values().map(|(_, place)| metric.on_map(*place));
+        self.places.get_or_insert(map.collect());
         let most = f64::from(Instance::DISTANCE_MAX);
         let mut distances = Vec::with_capacity(cities * cities);
         for (word, from) in places.values() {
@@ -240,7 +252,12 @@ impl Draft {
             Weights::Computed(_) => "NODE_COORD_SECTION",
         };
         let distances = known(self.distances, section, end)?;
+        let places = self.places;
         let made = Instance::new(self.name, cities, |a, b| distances[a * cities + b]);
+        let made = made.map(|made| match places {
+            Some(places) => made.on_map(places),
+            None => made,
+        });
         made.or_else(|error| end.expected(error.to_string()))
     }
 }
