@@ -1,6 +1,8 @@
 //! Unbalanced trees, counted in every way there is, against the reference program's counts.
 
-use tautline_cli::uts::{Counts, Kind, ParamError, Params, Shape, Tree, Uts, named, sequential};
+use tautline_cli::uts::{
+    Counts, DRAWN_MAX, Drawing, Kind, ParamError, Params, Shape, Tree, Uts, named, sequential,
+};
 use tautline_core::glb::{Bag, Share};
 
 fn counts(nodes: u64, leaves: u64, max_depth: u32) -> Counts {
@@ -124,6 +126,31 @@ fn named_trees_have_their_counts() {
         assert_eq!(found.leaves, known.leaves.unwrap_or(found.leaves), "{name}");
         assert_eq!(found.max_depth, known.depth.unwrap(), "{name}");
     }
+}
+
+#[test]
+fn small_trees_are_drawn_whole() {
+    let mut drawn = 0;
+    for (params, expected) in oracles() {
+        let drawing = Drawing::new(&tree(params));
+        assert_eq!(
+            drawing.is_none(),
+            expected.nodes > DRAWN_MAX as u64,
+            "{params:?}"
+        );
+        let Some(drawing) = drawing else { continue };
+        let mut out = Vec::new();
+        drawing.write(&mut out, "a tree").unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("graph \"a tree\" {\n") && text.ends_with("}\n"));
+        assert_eq!(
+            text.matches(" -- ").count() as u64,
+            expected.nodes - 1,
+            "{params:?}"
+        );
+        drawn += 1;
+    }
+    assert!(drawn > 3, "{drawn} trees");
 }
 
 #[test]

@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod dot;
 mod hash;
 pub mod named;
 mod params;
@@ -35,6 +36,7 @@ mod tree;
 pub mod variant;
 mod walk;
 
+pub use dot::{DRAWN_MAX, Drawing};
 pub use hash::Engine;
 pub use params::{Kind, ParamError, Params, Shape};
 pub use tree::{Node, Tree};

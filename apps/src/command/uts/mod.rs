@@ -6,13 +6,16 @@ mod verdict;
 
 use super::app::{App, Findings, Problem};
 use super::show::object;
+use super::story::Pending;
 use super::{Failure, Outcome, sha_hardware};
 use clap::Args;
 use serde_json::json;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use tautline::glb::{Config, PlaceId};
 use tautline::machines::UTS_NODES_PER_S;
 use tautline_cli::uts::variant::{Divided, Division};
-use tautline_cli::uts::{Counts, Engine, ParamError, Tree, Uts as Bag};
+use tautline_cli::uts::{Counts, DRAWN_MAX, Drawing, Engine, ParamError, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
 /// The maximum number of hashes between two polls: about a second, so that an interrupt takes effect soon.
@@ -30,6 +33,7 @@ EXAMPLES:
   tautline uts T1L --split 2                bags that divide badly
   tautline uts T1WL --deadline 10           as much of it as ten seconds allow
   tautline uts T3L --json --quiet           for programs
+  tautline uts -t 3 -b 3 -d 4 --dot t.dot   a small tree, drawn by: dot -Tsvg t.dot
 
 A task is a node whose hash is computed: all but the root, and those that --count-last-level only counts.";
 
@@ -47,6 +51,9 @@ pub(super) struct Uts {
     /// Hash by this engine, named as `hash` in the JSON, instead of the fastest
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide = true)]
     engine: Option<Engine>,
+    /// Write the shape of a tree of at most 10 000 nodes for Graphviz
+    #[arg(long, value_name = "FILE.dot", help_heading = "Tree")]
+    dot: Option<PathBuf>,
 }
 
 fn engine(name: &str) -> Result<Engine, String> {
@@ -77,7 +84,20 @@ impl App for Uts {
         let chosen = self.tree.choose(usual).map_err(bad)?;
         let engine = self.engine.unwrap_or_else(Engine::fastest);
         let tree = Tree::with_engine(chosen.params, engine).map_err(bad)?;
+        let drawing = match &self.dot {
+            None => None,
+            Some(path) => {
+                let drawing = Drawing::new(&tree).ok_or_else(|| {
+                    let (path, name) = (path.display(), chosen.name);
+                    Failure::Usage(format!(
+                        "--dot {path}: {name} has more than {DRAWN_MAX} nodes"
+                    ))
+                })?;
+                Pending::open("--dot", Some(path))?.map(|file| (file, drawing))
+            }
+        };
         Ok(Search {
+            drawing: Mutex::new(drawing),
             chosen,
             split: self.split,
             engine,
@@ -94,6 +114,8 @@ pub(super) struct Search {
     engine: Engine,
     /// The tree of all simulated places. Those on threads have one each, in their own memory.
     simulated: Option<Tree>,
+    /// The shape of the tree, and what receives it.
+    drawing: Mutex<Option<(Pending, Drawing)>>,
 }
 
 impl Search {
@@ -184,6 +206,14 @@ impl Problem for Search {
         Counts::default()
     }
 
+    fn deliver(&self, _: &Counts) -> Outcome {
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        match drawing.take() {
+            Some((file, drawing)) => file.write(|out| drawing.write(out, &self.title())),
+            None => Ok(()),
+        }
+    }
+
     fn findings(&self, counts: &Counts, complete: bool) -> Findings {
         let known = self.chosen.known;
         let keys = [
@@ -213,6 +243,7 @@ impl Problem for Search {
             split,
             engine,
             simulated: None,
+            drawing: Mutex::default(),
         };
         Some((name, smaller))
     }
