@@ -373,7 +373,8 @@ fn memory_does_not_grow_with_the_tree() {
 /// The rules of the trace event format that readers rely on, as Perfetto's documentation states them:
 /// complete events of a thread nest or are disjoint (here: disjoint); times are microseconds, not
 /// negative; metadata has no time; processes and threads have numbers from 1, as 0 is the kernel's
-/// idle thread, and a thread's number belongs to one process.
+/// idle thread, and a thread's number belongs to one process. Counters belong to a process; theirs count its workers that
+/// compute, and return to 0.
 fn check_trace(trace: &Value, places: usize, threads: usize) {
     assert!(["ms", "ns"].contains(&trace["displayTimeUnit"].as_str().unwrap()));
     assert!(trace["otherData"]["dropped_spans"].is_u64());
@@ -383,8 +384,21 @@ fn check_trace(trace: &Value, places: usize, threads: usize) {
         number
     };
     let (mut processes, mut owner, mut ends) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+    let mut counters = BTreeMap::new();
     for event in trace["traceEvents"].as_array().unwrap() {
-        let (pid, tid) = (number(event, "pid"), number(event, "tid"));
+        let pid = number(event, "pid");
+        if event["ph"] == "C" {
+            let (ts, count) = (&event["ts"], &event["args"]["workers"]);
+            let (ts, count) = (ts.as_f64().unwrap(), count.as_u64().unwrap());
+            let (before, last) = counters.entry(pid).or_insert((-1.0, 0));
+            assert!(
+                ts > *before && count != *last && count <= threads as u64,
+                "{event}"
+            );
+            (*before, *last) = (ts, count);
+            continue;
+        }
+        let tid = number(event, "tid");
         let name = event["name"].as_str().unwrap();
         if event["ph"] == "M" {
             let fields: Vec<_> = event.as_object().unwrap().keys().collect();
@@ -414,6 +428,8 @@ fn check_trace(trace: &Value, places: usize, threads: usize) {
     }
     assert_eq!((processes.len(), owner.len()), (places, threads));
     assert_eq!(ends.len(), threads, "every worker did something");
+    assert!(counters.values().all(|(_, last)| *last == 0));
+    assert!(counters.keys().all(|pid| processes.contains(pid)));
 }
 
 #[test]

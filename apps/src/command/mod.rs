@@ -9,6 +9,7 @@ mod balancer;
 mod bc;
 mod bench;
 mod loops;
+mod manual;
 mod nqueens;
 mod pentomino;
 mod recorded;
@@ -24,7 +25,7 @@ use app::{Application, Chosen, Threads};
 use show::{number, place, progress, story};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -38,6 +39,7 @@ EXAMPLES:
   tautline topo                      what the runtime sees of this machine
   tautline bench barrier             what barriers cost on it
   tautline loops exponential         how evenly chunk policies divide a loop
+  tautline completions bash          completions for a shell; tautline man: the manual
 
 EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 3 unwritten result, 101 panic,
 130 interrupted (also by SIGTERM and SIGHUP).
@@ -57,8 +59,14 @@ const APPLICATIONS: &[Application] = &[
 /// The version and the capabilities of this build and machine.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "{}\ntransports: threads\nSHA-1: {}\ntarget: {}-{}",
+        "{}\ncommit: {}\nbuild: {}\ntransports: threads\nSHA-1: {}\ntarget: {}-{}",
         env!("CARGO_PKG_VERSION"),
+        option_env!("BUILD_COMMIT").unwrap_or("unknown"),
+        if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        },
         sha_hardware().unwrap_or("software"),
         std::env::consts::ARCH,
         std::env::consts::OS,
@@ -81,6 +89,8 @@ enum Command {
     Topo(topo::Topo),
     Bench(bench::Bench),
     Loops(loops::Loops),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// Why a command ends without its result.
@@ -131,12 +141,17 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::explain(&error),
     };
+    if cfg!(debug_assertions) && io::stderr().is_terminal() {
+        eprintln!("tautline: a debug build: rates are a fraction of those of cargo run --release");
+    }
     let outcome = match cli.command {
         Command::Application(application) => application.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
         Command::Bench(bench) => bench.run(),
         Command::Loops(loops) => loops.run(),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

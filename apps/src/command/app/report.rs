@@ -3,8 +3,9 @@
 use super::Answer;
 use super::baseline::{Missing, Sequential};
 use crate::command::number::{bytes, grouped, ranges, seconds};
+use crate::command::show::document;
 use crate::command::{balancer, place, show};
-use serde_json::{Value, json};
+use serde_json::json;
 use tautline::glb::{Config, PlaceRun};
 
 /// A finished run with all that is reported of it.
@@ -144,6 +145,6 @@ impl Report<'_> {
         ] {
             object.insert(key.to_owned(), value);
         }
-        format!("{:#}\n", Value::Object(object))
+        document(object)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::report::Report;
 use crate::command::balancer::within;
+use crate::command::show::document;
 use crate::command::{Failure, Outcome, deliver};
 use clap::Args;
 use std::io;
@@ -119,7 +120,7 @@ impl Barrier {
             comparisons: compared.collect::<io::Result<_>>().map_err(failure)?,
         };
         deliver(&match self.json {
-            true => format!("{:#}\n", report.json()),
+            true => document(report.json()),
             false => report.table(),
         })
     }

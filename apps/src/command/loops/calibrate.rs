@@ -1,5 +1,6 @@
 //! How the efficiency of TAPER depends on α: Lucco 1995, 003:726-736, by the simulated queue.
 
+use crate::command::show::document;
 use crate::command::{Outcome, deliver};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -55,9 +56,8 @@ pub(super) fn run(processors: u32, repeat: u64, as_json: bool) -> Outcome {
         }
     }
     deliver(&match as_json {
-        true => format!(
-            "{:#}\n",
-            json!({"processors": processors, "points": points.iter().map(Point::json).collect::<Vec<_>>()})
+        true => document(
+            json!({"processors": processors, "points": points.iter().map(Point::json).collect::<Vec<_>>()}),
         ),
         false => table(processors, &points),
     })

@@ -10,6 +10,7 @@ mod threads;
 use super::balancer::{whole, within};
 use super::story::{Pending, Stories};
 use super::{Failure, Outcome, deliver};
+use crate::command::show::document;
 use clap::Args;
 use report::{On, Report};
 use source::Source;
@@ -164,7 +165,7 @@ impl Loops {
 
     fn deliver(&self, report: &Report) -> Outcome {
         deliver(&match self.json {
-            true => format!("{:#}\n", report.json()),
+            true => document(report.json()),
             false => report.table(),
         })
     }

@@ -27,3 +27,19 @@ pub(super) fn object<K: Into<String>>(
     }
     object
 }
+
+/// The version of the keys of documents: another one if a key gets another meaning or is missing. `apps/JSON.md` lists them.
+const SCHEMA: u32 = 1;
+
+/// Returns the text of a JSON document, in which each object has the version of its keys.
+pub(super) fn document(content: impl Into<Value>) -> String {
+    let mut content = content.into();
+    let objects = match &mut content {
+        Value::Array(all) => all.iter_mut().collect(),
+        one => vec![one],
+    };
+    for object in objects {
+        object["schema"] = SCHEMA.into();
+    }
+    format!("{content:#}\n")
+}

@@ -21,9 +21,9 @@ use super::app::{Application, Request, Way};
 use super::balancer::seconds;
 use super::story::{Stories, Story};
 use super::{Outcome, deliver};
+use crate::command::show::document;
 use clap::{Args, Command};
 use report::Report;
-use serde_json::Value;
 use setting::Setting;
 use std::time::{Duration, Instant};
 use sweep::Sweep;
@@ -130,7 +130,7 @@ impl Way for Virtual {
         report.faults = on.faults.map(|_| self.setting.faults());
         report.explain = self.output.explain;
         let delivered = deliver(&if self.output.json {
-            format!("{:#}\n", Value::Object(report.json()))
+            document(report.json())
         } else {
             report.table() + &report.answer.drawn()
         });

@@ -4,6 +4,7 @@ use super::engine::{self, Machine, On};
 use super::{Outcome, Virtual, shown};
 use crate::command::app::{AnyProblem, Request};
 use crate::command::number::grouped;
+use crate::command::show::document;
 use crate::command::{Failure, balancer, deliver};
 use serde_json::{Value, json};
 use tautline::machines::{Figure, Origin};
@@ -117,7 +118,7 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
         "efficiency": {"min": usual[0], "median": median(&usual), "max": usual[usual.len() - 1]},
         "vary": rows,
     });
-    deliver(&format!("{object:#}\n"))
+    deliver(&document(object))
 }
 
 /// Returns the efficiencies with every seed, in order.

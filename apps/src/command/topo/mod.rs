@@ -4,6 +4,7 @@ mod tree;
 
 use super::number::{bytes, ranges};
 use super::{Failure, Outcome, balancer, deliver, sha_hardware};
+use crate::command::show::document;
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -278,5 +279,5 @@ fn json(choice: &Choice) -> String {
         "pinning": choice.cpus,
         "hierarchy": tree::json(&choice.platform),
     });
-    format!("{object:#}\n")
+    document(object)
 }

@@ -6,7 +6,7 @@
 //! measured with as many threads as the arrangement has, since processors may share a core, a cache or a clock. Ranks are
 //! simulated with several costs of encoding, to show how much depends on them.
 
-use crate::command::show::object;
+use crate::command::show::{document, object};
 use crate::command::{Failure, Outcome, deliver};
 use serde_json::{Value, json};
 use std::thread;
@@ -171,7 +171,7 @@ pub(super) fn run(name: &str, machine: &Description, as_json: bool) -> Outcome {
                 ("processors", processors.into()),
                 ("rows", rows.into()),
             ]);
-            deliver(&format!("{:#}\n", Value::Object(object)))
+            deliver(&document(object))
         }
         false => deliver(&table(&search, processors, &rows)),
     }

@@ -5,7 +5,7 @@ mod check;
 mod encoding;
 
 use crate::command::app::Speed;
-use crate::command::show::object;
+use crate::command::show::{document, object};
 use crate::command::{APPLICATIONS, Failure, Outcome, deliver};
 use bench::Spread;
 use clap::Args;
@@ -62,7 +62,7 @@ impl Calibrate {
             return check::run(tree, &machine, self.json);
         }
         match self.json {
-            true => deliver(&format!("{:#}\n", measured.json())),
+            true => deliver(&document(measured.json())),
             false => deliver(&measured.toml()),
         }
     }

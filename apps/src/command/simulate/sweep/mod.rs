@@ -8,6 +8,7 @@ use super::figures::Figures;
 use super::report::Report;
 use super::{Outcome, Virtual};
 use crate::command::app::{Application, Chosen};
+use crate::command::show::document;
 use crate::command::story::Pending;
 use crate::command::{Failure, balancer, deliver, show, usage};
 use axis::Axis;
@@ -152,7 +153,7 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
     }
     if given.output.json {
         let all = Value::Array(std::mem::take(&mut story.objects));
-        deliver(&format!("{all:#}\n"))?;
+        deliver(&document(all))?;
     }
     if let (Some(drawing), Some(path)) = (drawing, &sweep.plot) {
         let measure = sweep.y.unwrap_or(Measure::Efficiency);
