@@ -3,7 +3,9 @@
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
+#[cfg(all(unix, feature = "signals"))]
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -413,7 +415,7 @@ fn a_signal_prints_what_every_worker_does() {
 }
 
 /// A rank that waits for another prints which one when the process receives the signal.
-#[cfg(all(unix, feature = "signals"))]
+#[cfg(all(unix, feature = "signals", feature = "serde"))]
 #[test]
 fn a_signal_prints_for_which_rank_each_waits() {
     use std::io::{BufRead, BufReader};

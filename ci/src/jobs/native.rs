@@ -67,7 +67,14 @@ fn build(tree: &Tree, flags: Option<&str>) -> Result<PathBuf> {
     if flags.is_some() {
         target.push("native");
     }
-    let words = ["build", "--release", "-p", "tautline-cli", "--bin", "tautline"];
+    let words = [
+        "build",
+        "--release",
+        "-p",
+        "tautline-cli",
+        "--bin",
+        "tautline",
+    ];
     let mut command = cargo(tree, words);
     command
         .env_remove("CARGO_ENCODED_RUSTFLAGS")

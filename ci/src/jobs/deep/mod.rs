@@ -86,7 +86,12 @@ const STEPS: &[Step] = &[
     tests("boards", "tautline-cli", "pentomino", "large_boards"),
     tests("trees", "tautline-cli", "counts", "long_trees"),
     tests("p7", "tautline-cli", "counts", "the_longest_tree"),
-    tests("combinations", "tautline-cli", "counts", "every_combination"),
+    tests(
+        "combinations",
+        "tautline-cli",
+        "counts",
+        "every_combination",
+    ),
     tests("lifelines", "tautline-core", "lifeline", "every_radix"),
     tests(
         "chunks",
@@ -114,7 +119,12 @@ const STEPS: &[Step] = &[
         "tuner",
         "frozen::a_frozen_tuner_costs",
     ),
-    tests("curves", "tautline-cli", "tuner", "curves::curves_of_a_large"),
+    tests(
+        "curves",
+        "tautline-cli",
+        "tuner",
+        "curves::curves_of_a_large",
+    ),
     tests("direct", "tautline-cli", "tuner", "rules::direct_is_near"),
     tests(
         "merge-empty",
@@ -125,7 +135,12 @@ const STEPS: &[Step] = &[
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
     tests("faults", "tautline-sim", "engine", "ten_thousand_seeds"),
     tests("tables", "tautline-cli", "tables", "the_papers_own_trees"),
-    tests("memory", "tautline-cli", "memory", "a_hundred_thousand_places"),
+    tests(
+        "memory",
+        "tautline-cli",
+        "memory",
+        "a_hundred_thousand_places",
+    ),
     tests("model", "tautline-cli", "cost", "the_model_is_near"),
     Step {
         needs: Some("valgrind"),

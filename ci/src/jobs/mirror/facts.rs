@@ -9,7 +9,13 @@ use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 const FILE: &str = "verify/FACTS.md";
-const FOLDERS: &[&str] = &["core/tests", "backends", "verify/tests", "platforms", "apps"];
+const FOLDERS: &[&str] = &[
+    "core/tests",
+    "backends",
+    "verify/tests",
+    "platforms",
+    "apps",
+];
 const NAMED: &str = "acceptance fact";
 
 /// The numbers of each source's facts.
