@@ -25,6 +25,9 @@ fn main() -> tautline::Result<()> {
         u64::from(stairs == 0)
     })?;
     assert_eq!((ways.output, ways.complete), (10_946, true));
-    println!("forks, loops and a balanced computation on {} workers", rt.workers());
+    println!(
+        "forks, loops and a balanced computation on {} workers",
+        rt.workers()
+    );
     Ok(())
 }
