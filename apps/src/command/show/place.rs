@@ -120,7 +120,7 @@ fn share(times: &Times, state: State) -> f64 {
     times.of(state) as f64 / times.total().max(1) as f64
 }
 
-fn cells(name: &str, PlaceRun { tally, times }: &PlaceRun) -> [String; 14] {
+fn cells(name: &str, PlaceRun { tally, times, .. }: &PlaceRun) -> [String; 14] {
     let received = &tally.received;
     let mean = received.tasks / received.count.max(1);
     let [computing, stealing, distributing, probing, idle] =
