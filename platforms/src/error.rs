@@ -55,7 +55,7 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    /// The cause of what is displayed; an error that is displayed as it stands is none of its own.
+    /// Returns the cause of what is displayed: an error that is displayed unchanged has its own cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Setting { .. } => None,
