@@ -10,7 +10,7 @@
 //! | [`bc`] | computes the betweenness centrality of a graph |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
-//! | [`bench`] | measures barriers |
+//! | [`mod@bench`] | measures barriers |
 #![forbid(unsafe_code)]
 
 pub mod bc;

@@ -45,6 +45,7 @@ pub struct Choice {
 
 /// Where the value of a setting came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// A rule of the runtime.
     Rule,

@@ -1,16 +1,16 @@
 //! Descriptions in files: reading them, and their errors.
 #![forbid(unsafe_code)]
 
+use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 /// Why a file is not a valid description.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
     /// Neither the name of a built-in description nor a file.
-    #[error("{name}: no such {what}, and no such file; {known}")]
     Unknown {
         /// The name or path.
         name: String,
@@ -20,7 +20,6 @@ pub enum FileError {
         known: String,
     },
     /// A file that cannot be read.
-    #[error("{file}: {source}")]
     Unreadable {
         /// Its path.
         file: String,
@@ -28,7 +27,6 @@ pub enum FileError {
         source: std::io::Error,
     },
     /// A description with a mistake.
-    #[error("{file}:{line}:{column}: {message}")]
     Malformed {
         /// The file, or the name of a built-in description.
         file: String,
@@ -39,6 +37,32 @@ pub enum FileError {
         /// What was found, and what is allowed.
         message: String,
     },
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, what, known } => {
+                write!(f, "{name}: no such {what}, and no such file; {known}")
+            }
+            Self::Unreadable { file, source } => write!(f, "{file}: {source}"),
+            Self::Malformed {
+                file,
+                line,
+                column,
+                message,
+            } => write!(f, "{file}:{line}:{column}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { source, .. } => Some(source),
+            Self::Unknown { .. } | Self::Malformed { .. } => None,
+        }
+    }
 }
 
 impl FileError {

@@ -5,7 +5,14 @@
 //! show how the program would perform on many machines.
 #![forbid(unsafe_code)]
 
-use crate::machines::Description;
+#[cfg(feature = "serde")]
+mod across;
+#[cfg(feature = "sim")]
+mod simulate;
+
+#[cfg(feature = "serde")]
+pub use across::Across;
+
 use crate::pinning::Pinning;
 use crate::plan::{Builder, Plan, places_of, refuse};
 use crate::rules::{self, Rules};
@@ -17,7 +24,6 @@ use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
 use tautline_core::task::Balance;
-use tautline_sim::Simulation;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
@@ -27,6 +33,7 @@ pub use tautline_core::glb::{
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{Bound, Graph, Traffic};
 pub use tautline_core::{PlaceId, WorkerId};
+#[cfg(feature = "sim")]
 pub use tautline_sim::Outcome;
 
 /// The settings of a balanced computation.
@@ -125,8 +132,6 @@ impl<'a> Glb<'a> {
 impl<'a, F> Glb<'a, F> {
     /// The maximum number of workers of all places.
     pub const THREADS_MAX: usize = crate::plan::WORKERS_MAX;
-    /// The maximum number of places of a simulation.
-    pub const SIMULATED_MAX: u32 = 1 << 17;
     /// The longest time between two polls, in tasks: a fraction of a second if they are small.
     pub const GRAIN_MAX: usize = GRAIN_MAX;
 
@@ -344,31 +349,6 @@ impl<'a, F> Glb<'a, F> {
         checked(self.setup.rules.or(&plan.rules).over(shape))
     }
 
-    /// Returns all parameters, as [`simulate`](Self::simulate) will use them.
-    ///
-    /// # Errors
-    /// The first setting that is out of bounds.
-    pub fn config_on(&self, machine: &Description) -> Result<Config> {
-        let workers = self.setup.workers.unwrap_or(machine.workers as usize);
-        let rules = match &self.setup.ground {
-            Ground::Lent(runtime) => runtime.plan().rules,
-            Ground::Own(builder, _) => builder.rules()?,
-        };
-        let config = checked(self.setup.rules.or(&rules).over(Config {
-            places: self.setup.places.unwrap_or(1),
-            workers,
-            ..Config::default()
-        }))?;
-        let room = machine.places_max(config.workers as u32);
-        let most = room.min(u64::from(Self::SIMULATED_MAX));
-        if !(1..=most).contains(&u64::from(config.places)) {
-            let name = &machine.name;
-            let allowed = format!("from 1 to {most} of {} workers on {name}", config.workers);
-            return refuse("places", config.places as usize, allowed);
-        }
-        Ok(config)
-    }
-
     /// Runs `bag` to the end. `shared` creates the value that the workers of a place share; the bags
     /// submit to `output`.
     ///
@@ -427,7 +407,7 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Returns the runtime, started if it had not been, and the parameters on it.
-    pub(crate) fn started(&self) -> Result<(&Runtime, Config)> {
+    fn started(&self) -> Result<(&Runtime, Config)> {
         match &self.setup.ground {
             Ground::Lent(runtime) => Ok((runtime, self.config_of(runtime.plan())?)),
             Ground::Own(_, started) => {
@@ -443,75 +423,6 @@ impl<'a, F> Glb<'a, F> {
                 Ok((runtime, config))
             }
         }
-    }
-
-    /// Lets the next run start a dedicated runtime.
-    pub(crate) fn renew(&mut self) {
-        self.setup.renew();
-    }
-
-    pub(crate) fn stopped_by(&self) -> Option<&Control> {
-        self.control
-    }
-
-    pub(crate) fn time_limit(&self) -> Option<Duration> {
-        self.setup.deadline
-    }
-
-    pub(crate) fn observer(&self) -> &F {
-        &self.observe
-    }
-
-    /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
-    /// that it would take there, given that it takes `task_ns` nanoseconds here.
-    ///
-    /// ```
-    /// # use tautline::glb::{Local, Task, Tasks};
-    /// # use tautline::prelude::*;
-    /// # struct Node(u32);
-    /// # impl Task for Node {
-    /// #     type Shared = ();
-    /// #     type Sum = u64;
-    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
-    /// #         match self.0 {
-    /// #             0 => *leaves += 1,
-    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
-    /// #         }
-    /// #     }
-    /// #     fn add(leaves: &mut u64, other: u64) {
-    /// #         *leaves += other;
-    /// #     }
-    /// # }
-    /// // As in the example of `run`.
-    /// let tree = Tasks::from_iter([Node(12)]);
-    /// let cluster = tautline::machines::find("cluster")?;
-    /// let outcome = Glb::new().places(64).simulate(&cluster, 100, tree, |_place| (), 0)?;
-    /// assert_eq!(outcome.output, 4096);
-    /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A setting out of bounds, or more places than the machine has room for.
-    ///
-    /// # Panics
-    /// With the payload of the first panic of a task.
-    pub fn simulate<B: Bag>(
-        &self,
-        machine: &Description,
-        task_ns: u64,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> Result<Outcome<B::Output>> {
-        let config = self.config_on(machine)?;
-        let (places, workers) = (config.places, config.workers as u32);
-        let costs = machine.machine(places, workers, machine.task_ns(task_ns));
-        let mut simulation = Simulation::new(config, costs);
-        if let Some(after) = self.setup.deadline {
-            simulation = simulation.deadline_ns(after.as_nanos() as u64);
-        }
-        Ok(simulation.run(bag, shared, output, |_, _| ()))
     }
 }
 

@@ -251,14 +251,15 @@
 //! workers of a runtime, beside its tasks.
 //!
 //! # Ranks
-//! [`Glb::across`](glb::Glb::across) runs the same bag over all ranks of a [`World`](world::World), between which only encoded
+//! With the feature `serde`, [`Glb::across`](glb::Glb::across) runs the same bag over all ranks of a [`World`](world::World), between which only encoded
 //! values pass: the bag derives serde's traits. At present the ranks are threads of one process.
 //!
 //! # Simulation
-//! The same bag runs in virtual time on a [described machine](mod@machines) with thousands of places.
+//! With the feature `sim`, the same bag runs in virtual time on a [described machine](mod@machines) with thousands of places.
 //! Results are exact; only the time is simulated.
 //!
-//! ```
+#![cfg_attr(feature = "sim", doc = "```")]
+#![cfg_attr(not(feature = "sim"), doc = "```ignore")]
 //! use tautline::glb::{Local, Task, Tasks};
 //! use tautline::prelude::*;
 //!
@@ -294,19 +295,32 @@
 //! [`Runtime::builder`] and the environment variables of [`plan`] set the number of workers, their
 //! processors and places.
 //!
+//! | feature | has |
+//! |---|---|
+//! | `describe` | [`Platform::from_file`]: place trees in XML and TOML, topologies of hwloc |
+//! | `serde` | [`world`]: computations over ranks, between which encoded values pass |
+//! | `signals` (default) | states of all workers upon `SIGUSR1` ([`watch`]) |
+//! | `sim` | [`Glb::simulate`](glb::Glb::simulate) and [`mod@machines`] |
+//!
 //! # The command
 //! The crate `tautline-cli` has the command `tautline`, which runs and simulates applications, and these as modules.
 #![forbid(unsafe_code)]
+// Links lead to items of features.
+#![cfg_attr(
+    not(all(feature = "describe", feature = "serde", feature = "sim")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
-mod across;
 pub mod backtrack;
 pub mod choice;
 pub mod division;
 mod environment;
 mod error;
 mod explain;
+#[cfg(any(feature = "describe", feature = "sim"))]
 mod file;
 pub mod glb;
+#[cfg(feature = "sim")]
 pub mod machines;
 pub mod phaser;
 pub mod pinning;
@@ -318,9 +332,11 @@ pub mod spelling;
 pub mod story;
 mod sum;
 pub mod watch;
+#[cfg(feature = "serde")]
 pub mod world;
 
 pub use error::{Error, Result};
+#[cfg(any(feature = "describe", feature = "sim"))]
 pub use file::FileError;
 pub use platform::Platform;
 pub use runtime::Runtime;
@@ -344,7 +360,7 @@ pub mod prelude {
 }
 
 /// The how-tos of the folder `docs`, whose programs are compiled and run as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "serde", feature = "sim"))]
 mod how_to {
     #[doc = include_str!("../../docs/application.md")]
     mod application {}

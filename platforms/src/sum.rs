@@ -2,7 +2,6 @@
 
 use crate::Result;
 use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId};
-use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::ops::AddAssign;
 
@@ -42,15 +41,18 @@ impl<F> Glb<'_, F> {
 }
 
 /// Tasks that are done by one function, which its place has, and their sum so far.
-#[derive(Serialize, Deserialize)]
-#[serde(bound(
-    serialize = "T: Serialize, S: Serialize",
-    deserialize = "T: Deserialize<'de>, S: Deserialize<'de>",
-))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "T: serde::Serialize, S: serde::Serialize",
+        deserialize = "T: serde::Deserialize<'de>, S: serde::Deserialize<'de>",
+    ))
+)]
 pub(crate) struct Sum<T, S, D> {
     todo: Local<T>,
     sum: S,
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     task: PhantomData<fn(D)>,
 }
 

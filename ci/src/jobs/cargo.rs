@@ -26,7 +26,7 @@ pub(super) fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     run(&mut cargo(tree, ["fmt", "--all", "--check"]))?;
     // Workspaces of their own, so `--all` does not reach them.
-    for folder in ["verify/nostd", "backends/manycore/bare"] {
+    for folder in ["verify/nostd", "verify/dependent", "backends/manycore/bare"] {
         let words = format!("fmt --manifest-path {folder}/Cargo.toml --check");
         run(&mut cargo(tree, words.split(' ')))?;
     }
@@ -37,14 +37,9 @@ pub(super) fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if let Some(lack) = lacks(tree, "clippy", "clippy") {
         return Ok(lack);
     }
-    for words in [
-        "clippy --workspace --all-targets -- -D warnings",
-        // The workspace enables all features, so the smallest forms are checked apart.
-        "clippy -p tautline-core --no-default-features -- -D warnings",
-        "clippy -p tautline --lib --no-default-features -- -D warnings",
-    ] {
-        run(&mut cargo(tree, words.split(' ')))?;
-    }
+    // The workspace enables all features; `features` checks each apart.
+    let words = "clippy --workspace --all-targets -- -D warnings";
+    run(&mut cargo(tree, words.split(' ')))?;
     holds()
 }
 

@@ -8,6 +8,7 @@ mod covered;
 mod deep;
 mod deps;
 mod examples;
+mod features;
 mod mirror;
 mod models;
 mod msrv;
@@ -15,6 +16,7 @@ mod mutants;
 mod native;
 mod nostd;
 mod orderings;
+mod package;
 mod sanitizers;
 mod sizes;
 mod soak;
@@ -107,6 +109,16 @@ pub(crate) const JOBS: &[Job] = &[
         "msrv",
         "the library compiles with the oldest compiler that Cargo.toml promises",
         msrv::run_all,
+    ),
+    job(
+        "features",
+        "the library compiles without warnings with each feature, and brings few crates without them",
+        features::run,
+    ),
+    job(
+        "package",
+        "the crates are complete as they are published, and a program outside of the workspace builds and runs",
+        package::run,
     ),
     job(
         "nostd",

@@ -9,6 +9,7 @@ use core::fmt;
 /// The reason why a computation was stopped before all work was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Reason {
     /// A bag found the result.
     Found,

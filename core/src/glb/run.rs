@@ -8,6 +8,7 @@ use core::time::Duration;
 
 /// The outcome of a balanced computation.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Run<T, O = ()> {
     /// The result of the bags.
     pub output: T,
@@ -32,6 +33,7 @@ pub struct Run<T, O = ()> {
 /// The statistics of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct PlaceRun {
     /// Tasks, messages and loot.
     pub tally: Tally,

@@ -6,6 +6,7 @@ use crate::lifeline::Traffic;
 /// Requests that a place made in one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Steals {
     /// Requests sent.
     pub asked: u64,
@@ -16,6 +17,7 @@ pub struct Steals {
 /// Loot that passed in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Loot {
     /// Messages with loot.
     pub count: u64,
@@ -37,6 +39,7 @@ impl Loot {
 /// What one place counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Tally {
     /// Tasks done here.
     pub tasks: u64,

@@ -122,6 +122,7 @@ fn mix(hash: u64, word: u64) -> u64 {
 /// The mean and the variation are those of blocks of [`Report::block`] iterations, in this execution as far as it measured, and
 /// otherwise in earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The name of the loop.
     pub name: Option<&'static str>,

@@ -8,6 +8,7 @@ use core::fmt;
 
 /// A misuse of a phaser. The call has no effect on the phaser and its registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PhaserError {
     /// A task registered as `held` cannot register a child as `asked`.
     Capability {

@@ -16,6 +16,7 @@ pub(super) use crate::watch::Awaits;
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wait {
     /// Runs any task, for the most parallelism. If a lock is held during the wait, a task run by it may try to acquire
     /// that lock.

@@ -10,6 +10,7 @@ use crate::sync::{AtomicUsize, Ordering};
 
 /// What a wait of a task is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Awaits {
     /// The end of a fork that another worker runs.
     Fork,

@@ -1,6 +1,5 @@
 //! The branches of a position, in the order in which they are taken.
 
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -26,7 +25,8 @@ impl Branches for Range<u32> {
 }
 
 /// Branches numbered 0 to 63, the lowest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bits(pub u64);
 
 impl Iterator for Bits {

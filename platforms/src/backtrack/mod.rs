@@ -14,6 +14,7 @@
 
 mod branches;
 mod part;
+#[cfg(feature = "serde")]
 mod portable;
 mod search;
 

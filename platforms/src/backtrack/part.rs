@@ -1,14 +1,17 @@
 //! A path and the open branches along it.
 
 use super::Branches;
-use serde::{Deserialize, Serialize};
 
 /// A position that the path has passed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(bound(
-    serialize = "B: Serialize, B::Item: Serialize",
-    deserialize = "B: Deserialize<'de>, B::Item: Deserialize<'de>",
-))]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "B: serde::Serialize, B::Item: serde::Serialize",
+        deserialize = "B: serde::Deserialize<'de>, B::Item: serde::Deserialize<'de>",
+    ))
+)]
 pub(super) struct Fork<B: Branches> {
     /// Branches not yet taken.
     pub open: B,
@@ -17,11 +20,15 @@ pub(super) struct Fork<B: Branches> {
 }
 
 /// One path of a search.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(bound(
-    serialize = "B: Serialize, B::Item: Serialize",
-    deserialize = "B: Deserialize<'de>, B::Item: Deserialize<'de>",
-))]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "B: serde::Serialize, B::Item: serde::Serialize",
+        deserialize = "B: serde::Deserialize<'de>, B::Item: serde::Deserialize<'de>",
+    ))
+)]
 pub(super) struct Part<B: Branches> {
     /// From the root downwards.
     pub forks: Vec<Fork<B>>,

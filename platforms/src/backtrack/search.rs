@@ -3,10 +3,10 @@
 use super::part::{Fork, Part};
 use super::{BranchOf, Position};
 use crate::glb::{Bag, Bound, Reason, Share};
-use serde::{Deserialize, Serialize};
 
 /// The result of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Found<S> {
     /// Positions visited, the root included.
     pub nodes: u64,
@@ -170,11 +170,13 @@ impl<P: Position> Search<P> {
     }
 
     /// Returns the part that is walked, and those that wait.
+    #[cfg(feature = "serde")]
     pub(super) fn parts(&self) -> (&Part<P::Branches>, &[Part<P::Branches>]) {
         (&self.walk, &self.waiting)
     }
 
     /// Creates a search of parts that another process has sent; `None` if they have more branches than can be counted.
+    #[cfg(feature = "serde")]
     pub(super) fn received(
         mut waiting: Vec<Part<P::Branches>>,
         found: Found<P::Sum>,

@@ -1,4 +1,4 @@
-//! Machines to simulate: descriptions that state the origin of each figure.
+//! Machines to simulate: descriptions that state the origin of each figure. Feature `sim`.
 //!
 //! [`find`] returns a built-in one or reads a file of the same form (TOML). A figure is a number, or a
 //! number with its source, or with the reason for which it is assumed:

@@ -63,8 +63,7 @@ impl Part {
 }
 
 /// Why a text is not a list of places.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("at character {at}, {found}: {expected}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
     /// The position, from 1.
     pub at: usize,
@@ -73,6 +72,19 @@ pub struct ListError {
     /// What is allowed.
     pub expected: String,
 }
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            at,
+            found,
+            expected,
+        } = self;
+        write!(f, "at character {at}, {found}: {expected}")
+    }
+}
+
+impl std::error::Error for ListError {}
 
 impl From<ListError> for crate::Error {
     fn from(refusal: ListError) -> Self {

@@ -38,34 +38,28 @@
 #![forbid(unsafe_code)]
 
 mod discover;
-mod entry;
-mod form;
-mod hpt;
-mod hwloc;
-mod xml;
+#[cfg(feature = "describe")]
+mod read;
 
-use crate::file::{FileError, Mistake, locate};
+#[cfg(feature = "describe")]
+pub use read::{machine_from_file, machine_from_xml};
+
 use crate::pinning::{Pinning, ranges};
 use crate::{Error, Result, environment};
-use entry::Entry;
 use std::borrow::Cow;
-use std::path::Path;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_node::Machine;
 
 /// The variable that names a file with the platform of this machine.
 pub const VARIABLE: &str = "TAUTLINE_PLATFORM";
-/// The longest description that is read, in bytes.
-const BYTES_MAX: u64 = 1 << 24;
 
 /// A node: its tree of memories, and the processors of its workers.
 ///
 /// ```
 /// use tautline::Platform;
 ///
-/// let platform = Platform::from_toml("two.toml", "[place]\ntype = \"mem\"\nworkers = 2\n")?;
-/// assert_eq!(platform.hierarchy().workers(), 2);
-/// # Ok::<(), tautline::Error>(())
+/// let platform = Platform::discover();
+/// println!("{} workers, the first on {:?}", platform.hierarchy().workers(), platform.cpu(0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
@@ -76,52 +70,11 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Parses a tree from the text of an XML document; `file` is its name in errors.
-    ///
-    /// # Errors
-    /// [`FileError::Malformed`]
-    pub fn from_xml(file: &str, text: &str) -> Result<Self, FileError> {
-        locate(file, text, hpt::read(text))
-    }
-
-    /// Parses a tree from the text of a TOML document; `file` is its name in errors.
-    ///
-    /// # Errors
-    /// [`FileError::Malformed`]
-    pub fn from_toml(file: &str, text: &str) -> Result<Self, FileError> {
-        locate(file, text, form::read(text))
-    }
-
-    /// Reads a tree from a file: TOML if its name ends in `.toml`, else XML; a topology as `lstopo` writes
-    /// it is read as the machine that it describes.
-    ///
-    /// ```
-    /// use tautline::Platform;
-    ///
-    /// let error = Platform::from_file("/nowhere/tree.toml").unwrap_err();
-    /// assert!(error.to_string().starts_with("/nowhere/tree.toml: "));
-    /// ```
-    ///
-    /// # Errors
-    /// A file that cannot be read, and a description with a mistake.
-    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let path = path.as_ref();
-        let file = path.display().to_string();
-        let text = FileError::read(path, BYTES_MAX)?;
-        if path.extension().is_some_and(|end| end == "toml") {
-            return Self::from_toml(&file, &text);
-        }
-        match locate(&file, &text, xml::root(&text))?.as_str() {
-            hwloc::ROOT => machine_from_xml(&file, &text).map(|machine| Self::of(&machine)),
-            _ => Self::from_xml(&file, &text),
-        }
-    }
-
     /// Returns the platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
     ///
     /// # Errors
-    /// As [`from_file`](Self::from_file), with the name of the variable before the line; a processor that
-    /// is not allowed on `machine`.
+    /// A file that cannot be read or has a mistake, in a line that begins with the name of the variable; a processor that is
+    /// not allowed on `machine`. Without the feature `describe` no file can be read.
     pub fn from_environment(machine: &Machine) -> Result<Option<Self>> {
         let Some(file) = environment::text(VARIABLE)? else {
             return Ok(None);
@@ -133,12 +86,9 @@ impl Platform {
                 allowed,
             })
         };
-        let platform = match Self::from_file(&file) {
+        let platform = match described(&file) {
             Ok(platform) => platform,
-            Err(error) => {
-                let allowed = "a file in XML or TOML that describes a tree of memories";
-                return refuse(error.to_string(), Cow::from(allowed));
-            }
+            Err((value, allowed)) => return refuse(value, Cow::from(allowed)),
         };
         let allowed: Vec<usize> = machine.allowed().iter().map(|cpu| cpu.id).collect();
         match platform.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
@@ -182,37 +132,15 @@ impl Platform {
     }
 }
 
-/// Parses the machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
-/// allowed processors, without a quota. `file` is its name in errors.
-///
-/// # Errors
-/// [`FileError::Malformed`]
-pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, FileError> {
-    locate(file, text, hwloc::read(text))
+/// Returns the platform that the file describes; or what is wrong, and what is allowed.
+#[cfg(feature = "describe")]
+fn described(file: &str) -> Result<Platform, (String, &'static str)> {
+    let allowed = "a file in XML or TOML that describes a tree of memories";
+    Platform::from_file(file).map_err(|error| (error.to_string(), allowed))
 }
 
-/// Reads the machine that a file describes; see [`machine_from_xml`].
-///
-/// # Errors
-/// A file that cannot be read, and a description with a mistake.
-pub fn machine_from_file(path: impl AsRef<Path>) -> Result<Machine, FileError> {
-    let path = path.as_ref();
-    machine_from_xml(
-        &path.display().to_string(),
-        &FileError::read(path, BYTES_MAX)?,
-    )
-}
-
-/// Formats a value of a description in one line of a message.
-fn shown(value: &str) -> String {
-    const MOST: usize = 60;
-    let mut text: String = value
-        .chars()
-        .take(MOST)
-        .flat_map(char::escape_debug)
-        .collect();
-    if value.chars().nth(MOST).is_some() {
-        text.push('…');
-    }
-    text
+#[cfg(not(feature = "describe"))]
+fn described(file: &str) -> Result<Platform, (String, &'static str)> {
+    let allowed = "unset, or a build of the crate tautline with the feature `describe`, which reads such files";
+    Err((file.escape_debug().to_string(), allowed))
 }

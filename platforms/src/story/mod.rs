@@ -6,6 +6,7 @@
 //! A disabled one costs a check of an `Option` at each change of state.
 #![forbid(unsafe_code)]
 
+mod json;
 mod life;
 mod output;
 mod picture;

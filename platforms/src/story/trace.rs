@@ -1,5 +1,6 @@
 //! The latest stretches of every worker, as a trace that Perfetto and Chrome load.
 
+use super::json::Quoted;
 use super::{Clock, Watched};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -92,8 +93,9 @@ pub fn write_trace(
     workers: &[Watched<&Trace>],
 ) -> io::Result<()> {
     let dropped: u64 = workers.iter().map(|(_, _, trace)| trace.dropped).sum();
-    let about = serde_json::json!({ "title": title, "dropped_spans": dropped });
-    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},")?;
+    let title = Quoted(title);
+    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+    write!(out, "{{\"dropped_spans\":{dropped},\"title\":{title}}},")?;
     write!(out, "\"traceEvents\":[")?;
     let mut separator = "\n";
     for (&(place, worker, trace), tid) in workers.iter().zip(1..) {

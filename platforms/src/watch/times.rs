@@ -6,6 +6,7 @@ use tautline_core::{PlaceId, WorkerId};
 
 /// The time that one worker spent in each state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerTimes {
     /// The place of the worker.
     pub place: PlaceId,
@@ -19,6 +20,7 @@ pub struct WorkerTimes {
 
 /// The time that the workers of a runtime spent in each state. Displayed as a table.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TimeTable {
     /// The workers that have run so far.
     pub workers: Vec<WorkerTimes>,

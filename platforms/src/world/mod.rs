@@ -1,4 +1,4 @@
-//! The ranks of a program: what a computation over several memories runs on.
+//! The ranks of a program: what a computation over several memories runs on. Feature `serde`.
 //!
 //! Every rank runs the same program, and makes the same calls over the world in the same order. At present all ranks
 //! are in one process ([`loopback`]); each has its own workers, and only encoded values pass between them.

@@ -99,7 +99,7 @@ pub(crate) fn table(places: &[Row]) -> String {
 
 /// Returns every place as data.
 pub(crate) fn json(places: &[PlaceRun]) -> serde_json::Value {
-    let object = |(number, PlaceRun { tally, times }): (usize, &PlaceRun)| {
+    let object = |(number, PlaceRun { tally, times, .. }): (usize, &PlaceRun)| {
         let share = |state| (State::name(state), json!(share(times, state)));
         json!({
             "place": number, "tasks": tally.tasks, "messages": tally.messages,
@@ -120,7 +120,7 @@ fn share(times: &Times, state: State) -> f64 {
     times.of(state) as f64 / times.total().max(1) as f64
 }
 
-fn cells(name: &str, PlaceRun { tally, times }: &PlaceRun) -> [String; 14] {
+fn cells(name: &str, PlaceRun { tally, times, .. }: &PlaceRun) -> [String; 14] {
     let received = &tally.received;
     let mean = received.tasks / received.count.max(1);
     let [computing, stealing, distributing, probing, idle] =
@@ -146,7 +146,7 @@ fn cells(name: &str, PlaceRun { tally, times }: &PlaceRun) -> [String; 14] {
 /// Returns the sums over all places.
 fn all(places: &[PlaceRun]) -> PlaceRun {
     let mut sum = PlaceRun::default();
-    for PlaceRun { tally, times } in places {
+    for PlaceRun { tally, times, .. } in places {
         sum.times.merge(times);
         let Tally {
             tasks,

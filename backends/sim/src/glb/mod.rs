@@ -43,6 +43,7 @@ pub struct Worked {
 
 /// The outcome of a simulated computation.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome<T, O = ()> {
     /// What the bags submitted.
     pub output: T,

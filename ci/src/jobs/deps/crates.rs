@@ -52,6 +52,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
         "verify" if tests => &[CORE, "tautline-sim", "tautline-manycore"],
         "verify" => &[CORE, "tautline-sim", "tautline-stacks"],
         "verify/nostd" => &[CORE],
+        "verify/dependent" => &["tautline"],
         "benches" => &[
             CORE,
             "tautline-node",

@@ -11,6 +11,7 @@
 /// assert_eq!(f64::identity(Op::BitAnd), None); // not defined for floats
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// The larger one; of floats, a number rather than NaN.
     Max,

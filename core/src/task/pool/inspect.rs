@@ -12,6 +12,7 @@ use core::task::{Context, Poll};
 /// What a worker does, and what its queues contain, as read at one moment: hints, which need not
 /// belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Inspection {
     /// The worker.
     pub worker: WorkerId,

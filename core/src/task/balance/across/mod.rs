@@ -52,6 +52,7 @@ pub struct Across<'x, L: Link> {
 
 /// Why a computation over ranks ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ended {
     /// A scope around the task was cancelled at this rank.
     Cancelled(Cancelled),

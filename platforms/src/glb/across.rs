@@ -1,16 +1,15 @@
 //! Balanced computations over the ranks of a program.
 
-use crate::Result;
-use crate::error::Error;
-use crate::glb::{Bag, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
+use super::{Bag, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
 use crate::sum::Sum;
 use crate::world::World;
+use crate::{Error, Result};
 use std::ops::AddAssign;
 use std::panic::Location;
 use tautline_core::task::{Across as Ranks, Balance};
 use tautline_core::wire::Portable;
 
-/// A balanced computation over all ranks of a [`World`], created by [`Glb::across`].
+/// A balanced computation over all ranks of a [`World`], created by [`Glb::across`]. Feature `serde`.
 #[derive(Clone, Debug)]
 #[must_use = "nothing runs before `run`"]
 pub struct Across<'a, 'w, F> {
@@ -19,7 +18,7 @@ pub struct Across<'a, 'w, F> {
 }
 
 impl<'a, F> Glb<'a, F> {
-    /// Runs over all ranks of `world`. The settings are those of each rank, which all should have alike: with two places of
+    /// Runs over all ranks of `world`. Feature `serde`. The settings are those of each rank, which all should have alike: with two places of
     /// three workers, four ranks have eight places and 24 workers.
     ///
     /// ```
@@ -41,7 +40,7 @@ impl<'a, F> Glb<'a, F> {
     /// ranks of one process would start on the same processors: [`pinned(false)`](Glb::pinned) leaves the choice to the system.
     pub fn across<'w>(mut self, world: &'w World) -> Across<'a, 'w, F> {
         // A clone would share its runtime with the original, perhaps at another rank.
-        self.renew();
+        self.setup.renew();
         Across { glb: self, world }
     }
 }
@@ -80,9 +79,9 @@ impl<F> Across<'_, '_, F> {
         let alone = Control::new();
         let balance = Balance {
             config,
-            control: self.glb.stopped_by().unwrap_or(&alone),
-            deadline: self.glb.time_limit(),
-            observe: self.glb.observer(),
+            control: self.glb.control.unwrap_or(&alone),
+            deadline: self.glb.setup.deadline,
+            observe: &self.glb.observe,
         };
         let exchange = self.world.exchange();
         let ranks = Ranks { exchange, site };

@@ -1,0 +1,162 @@
+//! The crates as they are published, and a program outside of the workspace that depends on the library.
+//!
+//! `cargo package` of all of them at once resolves the dependencies among them from what it has just packaged, so nothing need be on
+//! the registry.
+
+use super::Verdict;
+use crate::shell::{cargo, quiet, run as attached, target_dir};
+use crate::tree::Tree;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::process::Command;
+
+/// What every package has beside its sources.
+const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+/// What a package may not have: it is large, and no use to a program that depends on the crate.
+const LARGE: [&str; 3] = ["tests/", "tables/", "bare/"];
+const DEPENDENT: &str = "verify/dependent/Cargo.toml";
+
+pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let crates = published(tree)?;
+    let mut command = cargo(tree, ["package", "--allow-dirty", "--no-verify", "--quiet"]);
+    for (name, _) in &crates {
+        command.args(["-p", name]);
+    }
+    attached(&mut command)?;
+    let mut findings = Vec::new();
+    for (name, folder) in &crates {
+        let listed = quiet(&mut cargo(
+            tree,
+            ["package", "--allow-dirty", "--list", "-p", name],
+        ))?;
+        if !listed.ok {
+            bail!("cargo package --list -p {name}: {}", listed.err.trim());
+        }
+        findings.extend(wrong(name, &listed.out));
+        for license in &FILES[..2] {
+            if tree.read(format!("{folder}/{license}"))? != tree.read(license)? {
+                findings.push(format!("{folder}/{license}: not the text of {license}"));
+            }
+        }
+    }
+    if let [first, ..] = &findings[..] {
+        findings.iter().for_each(|finding| println!("{finding}"));
+        bail!("{} findings, the first: {first}", findings.len());
+    }
+    let seconds = dependent(tree)?;
+    Ok(Verdict::Holds(format!(
+        "{} packages; a program on the library: {seconds}",
+        crates.len()
+    )))
+}
+
+/// The members of the workspace that are published: name and folder.
+fn published(tree: &Tree) -> Result<Vec<(String, String)>> {
+    let workspace = tree.toml("Cargo.toml")?;
+    let members = workspace
+        .get("workspace")
+        .and_then(|w| w.get("members")?.as_array());
+    let mut out = Vec::new();
+    for folder in members.context("Cargo.toml: no workspace.members")? {
+        let folder = folder
+            .as_str()
+            .context("Cargo.toml: a member that is not a text")?;
+        let manifest = tree.toml(format!("{folder}/Cargo.toml"))?;
+        let package = manifest
+            .get("package")
+            .context("a member without a package")?;
+        if package.get("publish").and_then(|p| p.as_bool()) != Some(false) {
+            let name = package.get("name").and_then(|n| n.as_str());
+            out.push((
+                name.context("a package without a name")?.to_owned(),
+                folder.to_owned(),
+            ));
+        }
+    }
+    Ok(out)
+}
+
+/// What is missing in the list of a package's files, and what should not be there.
+fn wrong(name: &str, listed: &str) -> Vec<String> {
+    let missing = FILES
+        .iter()
+        .filter(|file| !listed.lines().any(|line| line == **file));
+    let missing = missing.map(|file| format!("{name}: no {file} in its package"));
+    let is_large = |line: &&str| LARGE.iter().any(|folder| line.starts_with(folder));
+    let large = listed.lines().filter(is_large);
+    let large = large.map(|file| format!("{name}: {file} in its package; `exclude` it"));
+    missing.chain(large).collect()
+}
+
+/// Builds the dependent program from nothing and runs it; returns how long the build took.
+fn dependent(tree: &Tree) -> Result<String> {
+    let folder = target_dir(tree).join("dependent");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+    }
+    let before = processor_seconds();
+    let mut command = cargo(
+        tree,
+        [
+            "build",
+            "--release",
+            "--locked",
+            "--manifest-path",
+            DEPENDENT,
+        ],
+    );
+    attached(command.env("CARGO_TARGET_DIR", &folder))?;
+    let spent = before
+        .zip(processor_seconds())
+        .map(|(before, after)| after - before);
+    let program = format!("release/tautline-dependent{}", std::env::consts::EXE_SUFFIX);
+    attached(&mut Command::new(folder.join(program)))?;
+    let shown = spent.map(|spent| format!("{spent:.0} s of processor time"));
+    Ok(shown.unwrap_or_else(|| "its time is measured on Linux only".to_owned()))
+}
+
+/// The processor time, of the system and otherwise, of all programs that this one has started and that have ended. Linux.
+fn processor_seconds() -> Option<f64> {
+    children_seconds(&fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// Fields 16 and 17 of `/proc/PID/stat`, cutime and cstime: hundredths of a second, on all systems (proc(5), USER_HZ).
+fn children_seconds(stat: &str) -> Option<f64> {
+    // The name of the program, field 2, may contain blanks.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(13);
+    let ticks: [u64; 2] = [fields.next()?.parse().ok()?, fields.next()?.parse().ok()?];
+    Some((ticks[0] + ticks[1]) as f64 / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{children_seconds, published, wrong};
+    use crate::tree::sample::Sample;
+
+    #[test]
+    fn what_is_not_published_is_passed_over() {
+        let tree = Sample::new(&[
+            ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\n"),
+            ("a/Cargo.toml", "[package]\nname = \"x\"\n"),
+            ("b/Cargo.toml", "[package]\nname = \"y\"\npublish = false\n"),
+        ]);
+        let found = published(&tree).unwrap();
+        assert_eq!(found, [("x".to_owned(), "a".to_owned())]);
+    }
+
+    #[test]
+    fn missing_licences_and_packaged_tests_are_found() {
+        let good = "Cargo.toml\nLICENSE-APACHE\nLICENSE-MIT\nREADME.md\nsrc/lib.rs\n";
+        assert_eq!(wrong("x", good), [""; 0]);
+        assert_eq!(wrong("x", &good.replace("LICENSE-MIT", "LICENSE")).len(), 1);
+        assert_eq!(wrong("x", &format!("{good}tests/a.rs\n")).len(), 1);
+    }
+
+    #[test]
+    fn the_times_of_children_are_read() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4 9 9 0 0 100 50 1234 66 20 0 1 0 5 0 0";
+        assert_eq!(children_seconds(stat), Some(13.0));
+        assert_eq!(children_seconds("7 (a) S 1"), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! Balanced computations in virtual time.
+
+use super::{Bag, Config, Glb, Ground, Outcome, PlaceId, checked};
+use crate::Result;
+use crate::machines::Description;
+use crate::plan::refuse;
+use tautline_sim::Simulation;
+
+impl<F> Glb<'_, F> {
+    /// The maximum number of places of a simulation. Feature `sim`.
+    pub const SIMULATED_MAX: u32 = 1 << 17;
+
+    /// Returns all parameters, as [`simulate`](Self::simulate) will use them. Feature `sim`.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn config_on(&self, machine: &Description) -> Result<Config> {
+        let workers = self.setup.workers.unwrap_or(machine.workers as usize);
+        let rules = match &self.setup.ground {
+            Ground::Lent(runtime) => runtime.plan().rules,
+            Ground::Own(builder, _) => builder.rules()?,
+        };
+        let config = checked(self.setup.rules.or(&rules).over(Config {
+            places: self.setup.places.unwrap_or(1),
+            workers,
+            ..Config::default()
+        }))?;
+        let room = machine.places_max(config.workers as u32);
+        let most = room.min(u64::from(Self::SIMULATED_MAX));
+        if !(1..=most).contains(&u64::from(config.places)) {
+            let name = &machine.name;
+            let allowed = format!("from 1 to {most} of {} workers on {name}", config.workers);
+            return refuse("places", config.places as usize, allowed);
+        }
+        Ok(config)
+    }
+
+    /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
+    /// that it would take there, given that it takes `task_ns` nanoseconds here. Feature `sim`.
+    ///
+    /// ```
+    /// # use tautline::glb::{Local, Task, Tasks};
+    /// # use tautline::prelude::*;
+    /// # struct Node(u32);
+    /// # impl Task for Node {
+    /// #     type Shared = ();
+    /// #     type Sum = u64;
+    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+    /// #         match self.0 {
+    /// #             0 => *leaves += 1,
+    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
+    /// #         }
+    /// #     }
+    /// #     fn add(leaves: &mut u64, other: u64) {
+    /// #         *leaves += other;
+    /// #     }
+    /// # }
+    /// // As in the example of `run`.
+    /// let tree = Tasks::from_iter([Node(12)]);
+    /// let cluster = tautline::machines::find("cluster")?;
+    /// let outcome = Glb::new().places(64).simulate(&cluster, 100, tree, |_place| (), 0)?;
+    /// assert_eq!(outcome.output, 4096);
+    /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A setting out of bounds, or more places than the machine has room for.
+    ///
+    /// # Panics
+    /// With the payload of the first panic of a task.
+    pub fn simulate<B: Bag>(
+        &self,
+        machine: &Description,
+        task_ns: u64,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        output: B::Output,
+    ) -> Result<Outcome<B::Output>> {
+        let config = self.config_on(machine)?;
+        let (places, workers) = (config.places, config.workers as u32);
+        let costs = machine.machine(places, workers, machine.task_ns(task_ns));
+        let mut simulation = Simulation::new(config, costs);
+        if let Some(after) = self.setup.deadline {
+            simulation = simulation.deadline_ns(after.as_nanos() as u64);
+        }
+        Ok(simulation.run(bag, shared, output, |_, _| ()))
+    }
+}
