@@ -8,16 +8,18 @@
 use super::cx::Cx;
 use super::future::TaskCx;
 use super::pool::{Pool, TaskScope};
-use super::scope::{Cancelled, Cause};
+use super::scope::{Cancelled, Cause, wake};
 use crate::finish::Reason;
 use crate::port::{Host, Spin};
 use crate::sync::Lock;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::mem;
+use core::pin::pin;
 use core::ptr::NonNull;
+use core::task::{Poll, Waker};
 
 /// Cancels all that runs in a [`finish_until`](Cx::finish_until) with it, from any thread. Clones are the same token.
 ///
@@ -57,8 +59,17 @@ struct Listed {
     scope: NonNull<()>,
     /// Takes a share of the scope.
     hold: unsafe fn(NonNull<()>),
-    /// Aborts the scope, and gives up the share.
-    abort: unsafe fn(NonNull<()>, Reason),
+    /// Aborts the scope, wakes its body, and gives up the share.
+    abort: unsafe fn(NonNull<()>, Reason, Option<Waker>),
+    /// The waker of the body, if that is a suspended future.
+    body: Option<Waker>,
+}
+
+impl State {
+    /// Returns where a finish is in the list, unless it was taken out by a cancellation.
+    fn place_of(&self, number: u64) -> Option<usize> {
+        self.finishes.iter().position(|finish| finish.number == number)
+    }
 }
 
 // SAFETY: the pointer leads to a `TaskScope`, which is Sync.
@@ -104,7 +115,7 @@ impl CancelToken {
         };
         for finish in finishes {
             // SAFETY: the share was taken above.
-            unsafe { (finish.abort)(finish.scope, reason) };
+            unsafe { (finish.abort)(finish.scope, reason, finish.body) };
         }
         true
     }
@@ -132,6 +143,7 @@ impl CancelToken {
             scope,
             hold: hold::<P>,
             abort: abort::<P>,
+            body: None,
         });
         drop(state);
         let token = self.clone();
@@ -152,17 +164,21 @@ unsafe fn hold<P: Host>(scope: NonNull<()>) {
     unsafe { scope.cast::<TaskScope<P>>().as_ref() }.enter();
 }
 
-/// Aborts a scope, and gives up a share of it.
+/// Aborts a scope, wakes its body, and gives up a share of it.
 ///
 /// # Safety
 /// The caller must have taken a share by [`hold`], and call this once for it.
-unsafe fn abort<P: Host>(scope: NonNull<()>, reason: Reason) {
+unsafe fn abort<P: Host>(scope: NonNull<()>, reason: Reason, body: Option<Waker>) {
     let scope = scope.cast::<TaskScope<P>>();
     // SAFETY: the share keeps the scope.
     let pool = NonNull::from(unsafe { scope.as_ref() }.pool());
     let act = || {
         // SAFETY: the share keeps the scope.
-        unsafe { scope.as_ref() }.abort(Cause::Cancelled(reason));
+        let this = unsafe { scope.as_ref() };
+        this.abort(Cause::Cancelled(reason));
+        if let Some(body) = body {
+            wake(this.port(), body);
+        }
         // SAFETY: the share that the caller has taken.
         unsafe { TaskScope::leave(scope) };
     };
@@ -178,13 +194,41 @@ struct Listing<'scope, 'env, P: Host> {
     _task: TaskCx<'scope, 'env, P>,
 }
 
+impl<P: Host> Listing<'_, '_, P> {
+    /// Registers the waker of the body.
+    ///
+    /// # Errors
+    /// If the token was cancelled.
+    fn set_waker(&self, waker: Waker) -> Result<(), Cancelled> {
+        let mut state = self.token.state.lock(&Spin);
+        let before = match state.reason {
+            Some(reason) => Err((Cancelled { reason }, waker)),
+            None => Ok(state.place_of(self.number).map(|at| state.finishes[at].body.replace(waker))),
+        };
+        // Outside of the lock: dropping a waker may run any code.
+        drop(state);
+        before.map(drop).map_err(|(cancelled, _waker)| cancelled)
+    }
+
+    /// Awaits `body`, and drops it when the token is cancelled.
+    async fn race<T: Future>(&self, body: T) -> Result<T::Output, Cancelled> {
+        let mut body = pin!(body);
+        poll_fn(|cx| match self.set_waker(cx.waker().clone()) {
+            Ok(()) => body.as_mut().poll(cx).map(Ok),
+            Err(cancelled) => Poll::Ready(Err(cancelled)),
+        })
+        .await
+    }
+}
+
 impl<P: Host> Drop for Listing<'_, '_, P> {
     fn drop(&mut self) {
         let mut state = self.token.state.lock(&Spin);
-        let is_this = |finish: &Listed| finish.number == self.number;
-        if let Some(at) = state.finishes.iter().position(is_this) {
-            state.finishes.swap_remove(at);
-        }
+        let listed = state.place_of(self.number);
+        let listed = listed.map(|at| state.finishes.swap_remove(at));
+        // Outside of the lock: dropping a waker may run any code.
+        drop(state);
+        drop(listed);
     }
 }
 
@@ -231,7 +275,9 @@ impl<P: Host> Cx<'_, '_, P> {
 
 impl<P: Host> TaskCx<'_, '_, P> {
     /// As [`finish`](Self::finish), and cancelled when `token` is. Does not call `body` if the token was cancelled before.
-    /// If the future is dropped before the tasks have ended, they continue, and the token does not cancel them any more.
+    /// The future that `body` returns is dropped when the token is cancelled.
+    ///
+    /// If this future is dropped before the tasks have ended, they continue, and the token does not cancel them any more.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::{CancelToken, TaskCx}};
@@ -260,8 +306,9 @@ impl<P: Host> TaskCx<'_, '_, P> {
         T: Future<Output = R>,
     {
         let outcome = self.finish(|task| async move {
-            let _listing = token.list(task.clone())?;
-            task.finish(body).await
+            let listing = token.list(task.clone())?;
+            let inner = task.finish(|task| listing.race(body(task)));
+            inner.await.and_then(|outcome| outcome)
         });
         outcome.await.and_then(|outcome| outcome)
     }

@@ -1,7 +1,7 @@
 //! Handles: the values of tasks, and what a waiter gets if there is none.
 
 use super::WORKERS;
-use super::crew::{Cx, on, panic_of};
+use super::crew::{on, panic_of};
 use super::futures::{Bell, Dropped, TaskCx, give_way};
 use std::future::Future;
 use std::panic::panic_any;
@@ -31,24 +31,6 @@ fn a_joined_task_gives_its_value() {
         });
         let expected: Vec<_> = words.iter().map(|word| (word, word.len())).collect();
         assert_eq!(lengths, expected, "{workers} workers");
-    }
-}
-
-/// Handles nest to any depth: each task joins one that it has spawned, on more stack than a thread has.
-#[test]
-fn a_chain_of_joins_is_as_deep_as_it_gets() {
-    fn deep(cx: &mut Cx, left: u32) -> u32 {
-        let pad = std::hint::black_box([left; 64]);
-        match left {
-            0 => 0,
-            _ => cx.scope(|cx| {
-                let below = cx.spawn_value(|cx| deep(cx, left - 1));
-                below.join(cx).unwrap() + pad[0] / left
-            }),
-        }
-    }
-    for workers in [1, 2, 4] {
-        assert_eq!(on(workers, |cx| deep(cx, 20_000)), 20_000);
     }
 }
 

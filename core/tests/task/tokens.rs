@@ -150,6 +150,20 @@ fn async_finishes_have_tokens() {
                 never.await
             });
             assert_eq!(outcome, Err(STOPPED));
+            // The body itself is dropped where it waits, also if another thread cancels.
+            let from_outside = CancelToken::new();
+            let waits = AtomicBool::new(false);
+            let outcome = thread::scope(|threads| {
+                threads.spawn(|| {
+                    wait_until("the body waits", || waits.load(SeqCst));
+                    from_outside.cancel(Reason::Interrupted);
+                });
+                cx.block_on(task.finish_until(&from_outside, |_| async {
+                    waits.store(true, SeqCst);
+                    std::future::pending::<()>().await;
+                }))
+            });
+            assert_eq!(outcome, Err(STOPPED));
             let fresh = CancelToken::new();
             cx.scope(|cx| {
                 let task = cx.task();
@@ -190,13 +204,14 @@ fn what_a_token_drops_may_panic() {
     for workers in WORKERS {
         on(workers, |cx| {
             let (token, cell) = (CancelToken::new(), Ddf::<u32>::new());
-            let outcome = cx.finish_until(&token, |cx| {
-                let bomb = Bomb(token.clone());
-                cx.spawn_when(&cell, move |_, _| std::mem::forget(bomb));
-                assert!(token.cancel(Reason::Interrupted));
+            let word = panic_of(|| {
+                cx.finish_until(&token, |cx| {
+                    let bomb = Bomb(token.clone());
+                    cx.spawn_when(&cell, move |_, _| std::mem::forget(bomb));
+                    assert!(token.cancel(Reason::Interrupted));
+                })
             });
-            // The inner finish has the panic only if it was aborted by it, which the cancellation of the outer precedes.
-            assert!(outcome.is_err());
+            assert_eq!(word, Some("a task"), "{workers} workers");
         });
     }
 }
