@@ -134,7 +134,9 @@ impl Timer {
         loop {
             let now = Instant::now();
             let first = state.tokens.first_entry();
-            let left = first.as_ref().map(|first| first.key().0.saturating_duration_since(now));
+            let left = first
+                .as_ref()
+                .map(|first| first.key().0.saturating_duration_since(now));
             match (first, left) {
                 (Some(first), Some(Duration::ZERO)) => {
                     let token = first.remove();

@@ -309,7 +309,11 @@ impl Outer {
     pub(crate) fn end(&self, engine: &Engine) {
         self.token.cancel(Reason::Interrupted);
         self.queue.close();
-        let thread = self.thread.lock().expect("no panic while the lock is held").take();
+        let thread = self
+            .thread
+            .lock()
+            .expect("no panic while the lock is held")
+            .take();
         if let Some(thread) = thread.filter(|thread| may_join(engine, thread)) {
             thread.join().expect("panics are contained");
         }

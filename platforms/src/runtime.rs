@@ -24,12 +24,13 @@ pub use tautline_core::task::{CancelToken, Cancelled, Handle, JoinError, Outside
 /// The context of a task on this machine, with the methods of [`task::Cx`](tautline_core::task::Cx):
 /// [`join`](tautline_core::task::Cx::join), [`scope`](tautline_core::task::Cx::scope),
 /// [`finish`](tautline_core::task::Cx::finish), [`spawn`](tautline_core::task::Cx::spawn),
+/// [`spawn_value`](tautline_core::task::Cx::spawn_value), [`finish_until`](tautline_core::task::Cx::finish_until),
 /// [`spawn_when`](tautline_core::task::Cx::spawn_when), [`spawn_async`](tautline_core::task::Cx::spawn_async),
 /// [`phaser`](tautline_core::task::Cx::phaser), [`balance`](tautline_core::task::Cx::balance).
 ///
 /// `'scope` is how long tasks of its scope may borrow, `'env` what lies outside of the scope.
-/// A function that spawns takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join` alone `&mut Cx` is
-/// enough.
+/// A function whose tasks join the caller's scope takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join`, and for tasks in a
+/// scope of its own, `&mut Cx` is enough.
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 
 /// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx).

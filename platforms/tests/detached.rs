@@ -63,7 +63,8 @@ fn tasks_are_spawned_from_any_thread() {
             for _ in 0..4 {
                 threads.spawn(|| {
                     for _ in 0..10 {
-                        let (joined, awaited) = (rt.spawn(|cx| fib(cx, 12)), rt.spawn(|cx| fib(cx, 13)));
+                        let (joined, awaited) =
+                            (rt.spawn(|cx| fib(cx, 12)), rt.spawn(|cx| fib(cx, 13)));
                         assert_eq!(joined.join().unwrap(), 144);
                         assert_eq!(block_on(awaited).unwrap(), 233);
                     }
@@ -111,7 +112,10 @@ fn a_panic_reaches_the_handle_alone() {
             other => panic!("{other:?}"),
         });
         assert_eq!(words, ["body", "child"]);
-        let line = rt.spawn(|_| -> u32 { panic!("number {}", 7) }).join().unwrap_err();
+        let line = rt
+            .spawn(|_| -> u32 { panic!("number {}", 7) })
+            .join()
+            .unwrap_err();
         assert_eq!(line.to_string(), "the task panicked: number 7");
         cell.put(8).unwrap();
         assert_eq!(unharmed.join().unwrap(), 8);
@@ -204,7 +208,10 @@ fn a_task_may_drop_its_runtime() {
         drop(rt);
         drop(let_go);
         // The runtime ended meanwhile, which cancels the task's finish.
-        assert!(matches!(task.join(), Err(Failure::Cancelled(_))), "{workers}");
+        assert!(
+            matches!(task.join(), Err(Failure::Cancelled(_))),
+            "{workers}"
+        );
     }
 }
 
@@ -213,7 +220,10 @@ fn a_task_may_drop_its_runtime() {
 fn a_computation_is_awaited() {
     for workers in WORKERS {
         let rt = start(workers);
-        assert_eq!(block_on(rt.run_async(|cx| cx.join(|_| 1, |_| 2))), Ok((1, 2)));
+        assert_eq!(
+            block_on(rt.run_async(|cx| cx.join(|_| 1, |_| 2))),
+            Ok((1, 2))
+        );
         let found = block_on(rt.run_async(|cx| _ = cx.cancel(Reason::Found)));
         assert_eq!(found.unwrap_err().reason, Reason::Found);
         let broken = rt.run_async(|cx| cx.spawn(|_| panic_any("task")));
@@ -294,7 +304,11 @@ fn deadlines_end_finishes() {
                 let inner = cx.finish_until(&deadline, |cx| {
                     cx.spawn_when(&never, |_, _| unreachable!());
                     cx.spawn_async(|_| async { _ = never.wait().await });
-                    cx.spawn(|cx| while cx.cancelled().is_none() { thread::yield_now() });
+                    cx.spawn(|cx| {
+                        while cx.cancelled().is_none() {
+                            thread::yield_now()
+                        }
+                    });
                     // Never done by tasks that do not poll.
                     fn spawn_for_ever(cx: &mut Cx) {
                         cx.spawn(spawn_for_ever);
@@ -307,12 +321,19 @@ fn deadlines_end_finishes() {
         assert_eq!(outcome, Ok(()));
         assert!(begin.elapsed() >= SOON);
         let passed = rt.run_within(Duration::ZERO, |_| panic_any("not called"));
-        assert_eq!(passed.map_err(|cancelled| cancelled.reason), Err::<(), _>(Reason::Deadline));
+        assert_eq!(
+            passed.map_err(|cancelled| cancelled.reason),
+            Err::<(), _>(Reason::Deadline)
+        );
         let in_async = rt.block_on(async |task: TaskCx| {
             let deadline = Deadline::after(SOON);
-            task.finish_until(&deadline, |_| async { _ = Ddf::<u32>::new().wait().await }).await
+            task.finish_until(&deadline, |_| async { _ = Ddf::<u32>::new().wait().await })
+                .await
         });
-        assert_eq!(in_async.map_err(|c| c.reason), Err::<(), _>(Reason::Deadline));
+        assert_eq!(
+            in_async.map_err(|c| c.reason),
+            Err::<(), _>(Reason::Deadline)
+        );
     }
 }
 
@@ -360,8 +381,13 @@ fn a_lock_held_over_join_with_does_not_deadlock() {
 #[test]
 fn there_is_one_global_runtime() {
     let seen: Vec<_> = thread::scope(|threads| {
-        let threads: Vec<_> = (0..4).map(|_| threads.spawn(|| tautline::global().unwrap())).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let threads: Vec<_> = (0..4)
+            .map(|_| threads.spawn(|| tautline::global().unwrap()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
     assert!(seen.iter().all(|rt| std::ptr::eq(*rt, seen[0])));
     let ran = AtomicBool::new(false);

@@ -68,7 +68,9 @@ struct Listed {
 impl State {
     /// Returns where a finish is in the list, unless it was taken out by a cancellation.
     fn place_of(&self, number: u64) -> Option<usize> {
-        self.finishes.iter().position(|finish| finish.number == number)
+        self.finishes
+            .iter()
+            .position(|finish| finish.number == number)
     }
 }
 
@@ -203,7 +205,9 @@ impl<P: Host> Listing<'_, '_, P> {
         let mut state = self.token.state.lock(&Spin);
         let before = match state.reason {
             Some(reason) => Err((Cancelled { reason }, waker)),
-            None => Ok(state.place_of(self.number).map(|at| state.finishes[at].body.replace(waker))),
+            None => Ok(state
+                .place_of(self.number)
+                .map(|at| state.finishes[at].body.replace(waker))),
         };
         // Outside of the lock: dropping a waker may run any code.
         drop(state);

@@ -160,7 +160,10 @@ fn the_owner_gets_the_payload_and_the_waiter_an_error() {
         });
         // The waiter itself may have been dropped before it began.
         let seen = seen.into_inner().unwrap();
-        assert!(seen.iter().all(|joined| *joined == Err(JoinError::Panicked)));
+        assert!(
+            seen.iter()
+                .all(|joined| *joined == Err(JoinError::Panicked))
+        );
     }
 }
 
@@ -181,7 +184,9 @@ fn a_wait_ends_when_its_task_is_cancelled() {
                 assert_eq!(suspended.join(cx), Err(JoinError::Cancelled));
                 let not_begun = not_begun.join(cx);
                 // A thief may have been faster than the cancellation.
-                assert!(not_begun == Err(JoinError::Cancelled) || workers > 1 && not_begun == Ok(2));
+                assert!(
+                    not_begun == Err(JoinError::Cancelled) || workers > 1 && not_begun == Ok(2)
+                );
                 on_its_way.store(true, SeqCst);
             });
             assert_eq!(outcome.unwrap_err().reason, Reason::Found);

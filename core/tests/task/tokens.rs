@@ -73,7 +73,10 @@ fn a_token_is_a_finish() {
             assert_eq!(found.unwrap_err().reason, Reason::Found);
             let word = panic_of(|| cx.finish_until(&token, |cx| cx.spawn(|_| panic_any("task"))));
             assert_eq!(word, Some("task"));
-            assert_eq!(cx.finish_until(&token, |cx| cx.join(|_| 1, |_| 2)), Ok((1, 2)));
+            assert_eq!(
+                cx.finish_until(&token, |cx| cx.join(|_| 1, |_| 2)),
+                Ok((1, 2))
+            );
             token.cancel(Reason::Interrupted);
             let refused = cx.finish_until(&token, |_| panic_any("not called"));
             assert_eq!(refused, Err::<(), _>(STOPPED));
