@@ -28,10 +28,14 @@ mod future_ends;
 mod futures;
 #[path = "task/graphs.rs"]
 mod graphs;
+#[path = "task/handles.rs"]
+mod handles;
 #[path = "task/layouts.rs"]
 mod layouts;
 #[path = "task/phased.rs"]
 mod phased;
+#[path = "task/tokens.rs"]
+mod tokens;
 #[path = "task/trees.rs"]
 mod trees;
 #[path = "task/waits.rs"]

@@ -7,6 +7,7 @@
 //! | divides work recursively and waits for both halves | [`Cx::join`](#fork-and-join) |
 //! | iterates over ranges, slices and vectors | [`Cx::par`, `Cx::par_for`](#loops) |
 //! | spawns tasks that borrow local variables | [`Cx::scope`, `Cx::finish`](#scopes) |
+//! | needs the value of a spawned task | [`Cx::spawn_value`](#values) |
 //! | starts tasks when their inputs are there | [`Ddf`, `Cx::spawn_when`, async tasks](#data-flow) |
 //! | has tasks that proceed in phases | [phasers](#phasers) |
 //! | has a pool of work that grows and shrinks | [`Glb`](#balanced-computations) |
@@ -18,7 +19,8 @@
 //! # The runtime
 //! A [`Runtime`] owns the workers, by default one for each processor that this process may use.
 //! [`Runtime::run`] runs a closure as a task; the calling thread is one of the workers meanwhile. A task
-//! receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime; there is no global pool.
+//! receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime. Programs that
+//! want no runtime of their own share [`global`].
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -110,7 +112,7 @@
 //! ```
 //!
 //! A function that spawns names the scope: what its tasks borrow lives for `'s`, at least as long as
-//! the scope. For `join` alone `&mut Cx` is enough.
+//! the scope. For `join`, and for a function that opens a scope of its own, `&mut Cx` is enough.
 //!
 //! ```
 //! use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -149,6 +151,26 @@
 //! assert_eq!(outcome.unwrap_err().reason, Reason::Found);
 //! # Ok::<(), tautline::Error>(())
 //! ```
+//!
+//! [`finish_until`](tautline_core::task::Cx::finish_until) is a finish with a [`CancelToken`](runtime::CancelToken), which any thread
+//! may cancel, that of Ctrl-C too, or a [`Deadline`](runtime::Deadline).
+//!
+//! # Values
+//! [`spawn_value`](tautline_core::task::Cx::spawn_value) returns a handle with the value of the task, which a task joins and async
+//! code awaits.
+//!
+//! ```
+//! use tautline::prelude::*;
+//!
+//! let total = Runtime::new()?.run(|cx| {
+//!     let squares: Vec<_> = (1..=10).map(|n| cx.spawn_value(move |_| n * n)).collect();
+//!     squares.into_iter().map(|square| square.join(cx).unwrap()).sum::<u32>()
+//! });
+//! assert_eq!(total, 385);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! [`Runtime::spawn`] spawns from any thread, and [`Runtime::run_async`] returns a future for another executor.
 //!
 //! # Data flow
 //! A [`Ddf`](runtime::Ddf) is a cell that is put once. [`spawn_when`](tautline_core::task::Cx::spawn_when)
@@ -313,7 +335,10 @@
 
 pub mod backtrack;
 pub mod choice;
+mod deadline;
+mod detached;
 pub mod division;
+mod engine;
 mod environment;
 mod error;
 mod explain;
@@ -339,7 +364,7 @@ pub use error::{Error, Result};
 #[cfg(any(feature = "describe", feature = "sim"))]
 pub use file::FileError;
 pub use platform::Platform;
-pub use runtime::Runtime;
+pub use runtime::{Runtime, global};
 pub use tautline_core::{hierarchy, loops};
 pub use tautline_node::{Machine, machine};
 

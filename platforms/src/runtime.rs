@@ -2,29 +2,35 @@
 #![forbid(unsafe_code)]
 
 use crate::choice::{Choice, Source};
-use crate::pinning::Claim;
+use crate::detached::Outer;
+use crate::engine::Engine;
 use crate::plan::refuse;
-use crate::watch::{Dump, TimeTable, Watch};
+use crate::watch::{Dump, TimeTable};
 use crate::{Error, Result};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tautline_core::PlaceId;
 use tautline_core::glb::Bag;
-use tautline_node::pool::{self, Node, Threads};
+use tautline_node::pool::Node;
 
+pub use crate::deadline::Deadline;
+pub use crate::detached::{Detached, Failure, Running};
 pub use crate::plan::{Builder, Plan};
 pub use tautline_core::flow::{
     AlreadyFull, Ddf, DdfList, EmptyAny, Inputs, NotReady, wait_all, wait_any,
 };
-pub use tautline_core::task::{Cancelled, Outside, Wait};
+pub use tautline_core::task::{CancelToken, Cancelled, Handle, JoinError, Outside, Wait};
 
 /// The context of a task on this machine, with the methods of [`task::Cx`](tautline_core::task::Cx):
 /// [`join`](tautline_core::task::Cx::join), [`scope`](tautline_core::task::Cx::scope),
 /// [`finish`](tautline_core::task::Cx::finish), [`spawn`](tautline_core::task::Cx::spawn),
+/// [`spawn_value`](tautline_core::task::Cx::spawn_value), [`finish_until`](tautline_core::task::Cx::finish_until),
 /// [`spawn_when`](tautline_core::task::Cx::spawn_when), [`spawn_async`](tautline_core::task::Cx::spawn_async),
 /// [`phaser`](tautline_core::task::Cx::phaser), [`balance`](tautline_core::task::Cx::balance).
 ///
 /// `'scope` is how long tasks of its scope may borrow, `'env` what lies outside of the scope.
-/// A function that spawns takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join` alone `&mut Cx` is
-/// enough.
+/// A function whose tasks join the caller's scope takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join`, and for tasks in a
+/// scope of its own, `&mut Cx` is enough.
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 
 /// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx).
@@ -32,7 +38,8 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 
 /// The workers of a program: they run tasks, phasers and balanced computations.
 ///
-/// Dropping it ends the worker threads.
+/// Dropping it ends the worker threads. Tasks of [`spawn`](Self::spawn) and [`run_async`](Self::run_async) that have not begun
+/// are dropped then, and suspended ones; the drop waits for those that run, unless a task of this runtime drops it.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -51,16 +58,13 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    threads: Threads,
-    /// Dropped after the threads have ended, when it writes what was recorded.
-    watch: Watch,
-    plan: Plan,
-    processors: Claim,
+    outer: Outer,
+    engine: Arc<Engine>,
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        self.watch.detach();
+        self.outer.end(&self.engine);
     }
 }
 
@@ -94,23 +98,9 @@ impl Runtime {
     }
 
     pub(crate) fn start(plan: Plan) -> Result<Self> {
-        plan.warn();
-        let processors = Claim::new(&plan.cpus);
-        let mut watch = Watch::open(&plan)?;
-        let threads = Threads::start(&pool::Plan {
-            watcher: watch.watcher(&plan),
-            ..plan.threads()
-        });
-        watch.attach(&plan, &threads)?;
-        let (wanted, started) = (plan.workers(), threads.workers());
-        if started < wanted {
-            eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
-        }
         Ok(Self {
-            threads,
-            watch,
-            plan,
-            processors,
+            outer: Outer::new(),
+            engine: Arc::new(Engine::start(plan)?),
         })
     }
 
@@ -130,7 +120,7 @@ impl Runtime {
     /// # Panics
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
-        self.threads.run(body)
+        self.engine.threads.run(body)
     }
 
     /// Runs the future that `body` returns and all that it spawns; the calling thread is a worker meanwhile.
@@ -154,6 +144,92 @@ impl Runtime {
             let task = cx.task();
             cx.block_on(body(task))
         })
+    }
+
+    /// As [`run`](Self::run), and ends after `after` at the latest: tasks that have not begun by then are dropped. A running one
+    /// ends earlier only if it polls [`cancelled`](tautline_core::task::Cx::cancelled). In a task use a
+    /// [`Deadline`].
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// # use std::time::Duration;
+    /// use tautline::glb::Reason;
+    ///
+    /// // Counts leaves, and takes an age.
+    /// fn count(cx: &mut Cx, depth: u32) -> u64 {
+    ///     if depth == 0 || cx.cancelled().is_some() {
+    ///         return 1;
+    ///     }
+    ///     let (a, b) = cx.join(|cx| count(cx, depth - 1), |cx| count(cx, depth - 1));
+    ///     a + b
+    /// }
+    /// let rt = Runtime::new()?;
+    /// let outcome = rt.run_within(Duration::from_millis(20), |cx| count(cx, 60));
+    /// assert_eq!(outcome.unwrap_err().reason, Reason::Deadline);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the time has passed, or a task has cancelled the run: see [`finish`](tautline_core::task::Cx::finish).
+    ///
+    /// # Panics
+    /// As [`run`](Self::run), and as [`Deadline::after`].
+    pub fn run_within<'e, R>(
+        &self,
+        after: Duration,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R,
+    ) -> Result<R, Cancelled> {
+        let deadline = Deadline::after(after);
+        self.run(|cx| cx.finish_until(&deadline, body))
+    }
+
+    /// Spawns `body` as a task, from any thread, and returns immediately; the handle gives its value, with that of the tasks
+    /// that it spawns. The task borrows nothing; a dropped handle detaches it.
+    ///
+    /// The first call starts a thread, which works in this runtime as a caller of [`run`](Self::run) does.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// let numbers: Vec<u64> = (1..=1000).collect();
+    /// let sum = rt.spawn(move |cx| cx.par(&numbers).map(|n| n * n).sum::<u64>());
+    /// // Something else meanwhile.
+    /// assert_eq!(sum.join().unwrap(), 333_833_500);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the system refuses the thread.
+    pub fn spawn<R: Send + 'static>(
+        &self,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
+    ) -> Detached<R> {
+        self.outer.spawn(&self.engine, body)
+    }
+
+    /// Starts `body` as [`spawn`](Self::spawn) does, to be awaited by another executor, as that of tokio. If the future is
+    /// dropped, by a timeout say, the computation is cancelled: it is a [`finish`](tautline_core::task::Cx::finish).
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// # let rt = Runtime::new()?;
+    /// # rt.block_on(async |_: TaskCx| {
+    /// // In any executor:
+    /// let both = rt.run_async(|cx| cx.join(|_| 1, |_| 2)).await;
+    /// assert_eq!(both, Ok((1, 2)));
+    /// # });
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    /// The output is an error if a task cancelled the computation, or the runtime was dropped; a panic of a task
+    /// reaches the awaiting code.
+    ///
+    /// # Panics
+    /// If the system refuses the thread of [`spawn`](Self::spawn).
+    pub fn run_async<R: Send + 'static>(
+        &self,
+        body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
+    ) -> Running<R> {
+        self.outer.run(&self.engine, body)
     }
 
     /// Does all work of `bag` with the workers of this runtime, and returns what its parts submitted
@@ -206,8 +282,8 @@ impl Runtime {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn explain(&self) -> Vec<Choice> {
-        let (wanted, started) = (self.plan.workers(), self.workers());
-        let mut choices = self.plan.explain().to_vec();
+        let (wanted, started) = (self.engine.plan.workers(), self.workers());
+        let mut choices = self.engine.plan.explain().to_vec();
         let workers = choices
             .iter_mut()
             .find(|choice| choice.setting == "workers");
@@ -215,7 +291,7 @@ impl Runtime {
             choice.value = started.to_string();
             choice.why = format!("{started}: the system refused threads for {wanted}");
         }
-        let shared = self.processors.shared();
+        let shared = self.engine.processors.shared();
         choices.extend(
             shared.map(|line| Choice::chosen("placement", &line, Source::Detected, line.clone())),
         );
@@ -225,13 +301,13 @@ impl Runtime {
     /// Returns the time that each worker has spent in each state until now; `None` if the runtime is
     /// not [observed](Builder::observe).
     pub fn times(&self) -> Option<TimeTable> {
-        self.watch.times()
+        self.engine.watch.times()
     }
 
     /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
     /// worker, so it serves to find out why a program does not continue.
     pub fn dump(&self) -> Dump {
-        Dump::of(self.threads.pool())
+        Dump::of(self.engine.threads.pool())
     }
 
     /// Returns the settings with which this runtime was built.
@@ -244,13 +320,13 @@ impl Runtime {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.engine.plan
     }
 
     /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than requested if the
     /// system refused threads.
     pub fn workers(&self) -> usize {
-        self.threads.workers()
+        self.engine.threads.workers()
     }
 
     /// Changes the number of workers, at any time. Surplus workers go on standby as soon as they find no
@@ -269,7 +345,7 @@ impl Runtime {
     /// No worker, or more than [`Builder::at_most`]; or the system refused a thread: then there are as many as it
     /// permits.
     pub fn set_workers(&self, workers: usize) -> Result<()> {
-        let most = self.threads.most();
+        let most = self.engine.threads.most();
         if !(1..=most).contains(&workers) {
             return refuse("workers", workers, format!("1 to {most}"));
         }
@@ -277,7 +353,35 @@ impl Runtime {
             threads: workers,
             source,
         };
-        self.threads.set_workers(workers).map_err(refused)
+        self.engine.threads.set_workers(workers).map_err(refused)
+    }
+}
+
+/// Returns the runtime of the process, which the first call starts with the settings of the environment
+/// ([`plan`](crate::plan)). It is never dropped: what is observed is not written at the end.
+///
+/// A library should take a [`Runtime`] or a [`Cx`] from its caller; this is for programs that want no runtime of their own.
+///
+/// ```
+/// # use tautline::prelude::*;
+/// let rt = tautline::global()?;
+/// assert_eq!(rt.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Runtime::new`]; a later call tries again.
+pub fn global() -> Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    static STARTING: Mutex<()> = Mutex::new(());
+    // Nothing is lost by a panic inside.
+    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    match RUNTIME.get() {
+        Some(runtime) => Ok(runtime),
+        None => {
+            let new = Runtime::new()?;
+            Ok(RUNTIME.get_or_init(|| new))
+        }
     }
 }
 

@@ -7,11 +7,13 @@
 mod balance;
 mod cx;
 mod future;
+mod handle;
 mod job;
 mod phased;
 mod pool;
 mod scope;
 mod seat;
+mod token;
 mod wait;
 mod worker;
 
@@ -23,10 +25,12 @@ pub use balance::{Balance, Unobserved};
 pub use balance::{Closing, InClosing, Next, Part};
 pub use cx::Cx;
 pub use future::TaskCx;
+pub use handle::{Handle, JoinError};
 pub use phased::{Accumulates, Member, Phased, PoolPort, Request};
 pub use pool::{Idle, Inspection, Outside, Pool};
 pub use scope::Cancelled;
 pub use seat::Seat;
+pub use token::CancelToken;
 pub use wait::Wait;
 #[doc(hidden)]
 pub use worker::{Block, Blocks};

@@ -42,6 +42,39 @@ fn down_second(cx: &mut Cx, left: usize) -> usize {
     one + deep
 }
 
+/// A task that joins one that it has spawned, and so on: on one worker, and where thieves take some.
+#[test]
+fn joined_tasks_a_hundred_thousand_deep() {
+    const DEEP: usize = 100_000;
+    fn down(cx: &mut Cx, left: usize) -> usize {
+        if left == 0 {
+            return 0;
+        }
+        cx.scope(|cx| {
+            let below = cx.spawn_value(|cx| down(cx, left - 1));
+            below.join(cx).unwrap() + 1
+        })
+    }
+    /// In one scope, each task joins the one that was spawned before it, the newest first.
+    fn chain(cx: &mut Cx) -> usize {
+        cx.scope(|cx| {
+            let mut last = cx.spawn_value(|_| 0);
+            for _ in 0..DEEP {
+                let before = last;
+                last = cx.spawn_value(move |cx| before.join(cx).unwrap() + 1);
+            }
+            last.join(cx).unwrap()
+        })
+    }
+    on_usual_stack(|| {
+        for workers in [1, 2, 4] {
+            let threads = start(workers);
+            assert_eq!(threads.run(|cx| down(cx, DEEP)), DEEP);
+            assert_eq!(threads.run(chain), DEEP);
+        }
+    });
+}
+
 /// A million forks deep, on the caller's stack of 8 MiB and on a worker's.
 #[test]
 fn forks_a_million_deep() {

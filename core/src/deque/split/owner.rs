@@ -461,6 +461,12 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         ahead(index, self.bottom()) > 0
     }
 
+    /// Returns an index that all present items, and those pushed later, are above.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn below_all(self) -> Index {
+        self.bottom().wrapping_sub((N + 1) as Index * STEP)
+    }
+
     /// Returns the maximum number of items: thieves may be taking some.
     #[inline]
     fn len(self) -> usize {

@@ -5,6 +5,7 @@ use crate::deque::split::Index;
 use crate::port::Host;
 use crate::task::job::fork::Fork;
 use crate::task::scope::discard;
+use crate::task::wait::Wait;
 use core::mem::ManuallyDrop;
 use core::ptr;
 
@@ -24,6 +25,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ///     a + b
     /// }
     /// ```
+    ///
+    /// # Locks
+    /// If `second` was stolen, this worker runs other tasks until it has ended. If the calling task holds a lock, such a task
+    /// may try to acquire it, and then waits for ever. [`join_with`](Self::join_with) runs no unrelated task.
     ///
     /// # Stack switching
     /// A `join` relies on the call stack: the frame of `first` returns, or unwinds, on the thread that called it and
@@ -58,6 +63,36 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         } else {
             self.join_inlined(first, second)
         }
+    }
+
+    /// As [`join`](Self::join), with the given wait mode: with [`Wait::Own`] a lock may be held that neither closure
+    /// acquires, since no unrelated task runs before both have returned. Opens a scope around the two, so it costs some more,
+    /// and also waits for the tasks that they spawn.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::{Cx, Wait}};
+    /// # use std::sync::Mutex;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>, total: &Mutex<u64>, numbers: &[u64]) {
+    /// let mut total = total.lock().unwrap();
+    /// let (low, high) = numbers.split_at(numbers.len() / 2);
+    /// let (low, high) = cx.join_with(
+    ///     Wait::Own,
+    ///     |_| low.iter().sum::<u64>(),
+    ///     |_| high.iter().sum::<u64>(),
+    /// );
+    /// *total += low + high;
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`join`](Self::join), else with the first panic of a task that was spawned.
+    pub fn join_with<'e, A, B, RA, RB>(&mut self, wait: Wait, first: A, second: B) -> (RA, RB)
+    where
+        A: for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> RA,
+        B: for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> RB + Send,
+        RB: Send,
+    {
+        self.scope_with(wait, |cx| cx.join(first, second))
     }
 
     /// Joins in a separate frame. A caller that mostly returns without a fork then saves no

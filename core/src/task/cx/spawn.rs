@@ -25,6 +25,55 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     /// assert_eq!((left, right), (1, 2));
     /// # }
     /// ```
+    /// [`spawn_value`](Self::spawn_value) returns a handle with the value of the task.
+    ///
+    /// # Borrowing arguments
+    /// A function whose tasks borrow its arguments, and end before it returns, opens a scope:
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # struct Graph(Vec<Vec<usize>>);
+    /// fn walk<P: Host>(cx: &mut Cx<'_, '_, P>, graph: &Graph, from: usize) {
+    ///     cx.scope(|cx| {
+    ///         for &to in &graph.0[from] {
+    ///             cx.spawn(move |cx| walk(cx, graph, to));
+    ///         }
+    ///     });
+    /// }
+    /// ```
+    /// If the tasks join the scope of the caller, the arguments have to outlive that scope, which is the first lifetime of
+    /// the context:
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # struct Graph(Vec<Vec<usize>>);
+    /// fn walk<'s, P: Host>(cx: &mut Cx<'s, '_, P>, graph: &'s Graph, from: usize) {
+    ///     for &to in &graph.0[from] {
+    ///         cx.spawn(move |cx| walk(cx, graph, to));
+    ///     }
+    /// }
+    /// ```
+    /// Without the lifetimes the compiler reports "lifetime may not live long enough",
+    /// ```compile_fail
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # struct Graph(Vec<Vec<usize>>);
+    /// fn walk<P: Host>(cx: &mut Cx<'_, '_, P>, graph: &Graph, from: usize) {
+    ///     for &to in &graph.0[from] {
+    ///         cx.spawn(move |cx| walk(cx, graph, to));
+    ///     }
+    /// }
+    /// ```
+    /// and suggests the type `Cx<'a, 'a, P>`. That compiles, but its calls do not: the two lifetimes are never equal.
+    /// ```compile_fail,E0521
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # struct Graph(Vec<Vec<usize>>);
+    /// fn walk<'a, P: Host>(cx: &mut Cx<'a, 'a, P>, graph: &'a Graph, from: usize) {
+    ///     for &to in &graph.0[from] {
+    ///         cx.spawn(move |cx| walk(cx, graph, to));
+    ///     }
+    /// }
+    /// fn walk_all<P: Host>(cx: &mut Cx<'_, '_, P>, graph: &Graph) {
+    ///     cx.scope(|cx| walk(cx, graph, 0));
+    /// }
+    /// ```
     #[inline]
     pub fn spawn(&mut self, body: impl FnOnce(&mut Self) + Send + 'scope) {
         self.scope.enter_on(self.worker());

@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use alloc::task::Wake;
 use core::future::Future;
 use core::pin::pin;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::task::{Context, Poll, Waker};
 
 impl<P: Host> Cx<'_, '_, P> {
@@ -36,18 +36,29 @@ impl<P: Host> Cx<'_, '_, P> {
     /// # Panics
     /// With the panic of `future`.
     pub fn block_on<T: Future>(&mut self, future: T) -> T::Output {
+        // What is awaited may be waiting in turn, to any depth.
+        if self.at().is_below_floor(ptr::from_ref(&future).addr()) {
+            let worker = self.at().pointer();
+            // SAFETY: the task runs on this worker, whose seat is held meanwhile.
+            return unsafe { worker.as_ref() }.on_more_stack(|| self.block_here_on(future));
+        }
+        self.block_here_on(future)
+    }
+
+    fn block_here_on<T: Future>(&mut self, future: T) -> T::Output {
         let mut future = pin!(future);
         let signal = Arc::new(Signal::new(self.pool(), self.worker()));
         let waker = Waker::from(Arc::clone(&signal));
         let _silenced = Silenced(&signal);
         loop {
             signal.reset();
+            // Any task may be the one that the future waits for, also one that was spawned before this wait.
+            let base = self.at().own().below_all();
             let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
             let forked = self.at().run_next();
             if let Poll::Ready(output) = poll {
                 return output;
             }
-            let base = self.at().own().bottom();
             if !forked && signal.is_done() {
                 // The future was woken while it was polled: other tasks first.
                 self.at().help_once(&self.help(base));

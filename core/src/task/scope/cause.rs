@@ -37,7 +37,7 @@ pub(in crate::task) fn discard<P: Unwind, T>(port: &P, value: T) {
 }
 
 /// Wakes `waker`, swallowing a panic: a waker may run any code, whose panic is not one of this scope.
-pub(super) fn wake<P: Unwind>(port: &P, waker: Waker) {
+pub(in crate::task) fn wake<P: Unwind>(port: &P, waker: Waker) {
     if let Err(payload) = port.catch(|| waker.wake()) {
         discard(port, payload);
     }

@@ -20,7 +20,7 @@ mod members;
 
 pub(super) use around::Around;
 pub use cause::Cancelled;
-pub(super) use cause::{Cause, discard};
+pub(super) use cause::{Cause, discard, wake};
 pub(super) use members::MemberKey;
 
 use super::wait::Wait;
@@ -30,7 +30,6 @@ use crate::port::{Host, Unpark, Unwind};
 use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Lock, Ordering};
 use crate::taper::Trail;
 use alloc::sync::Arc;
-use cause::wake;
 use core::cell::Cell;
 use core::mem;
 use core::ptr::{self, NonNull};

@@ -1,0 +1,155 @@
+//! Deadlines of finishes: one thread of the process cancels tokens when their time has come.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline_core::finish::Reason;
+use tautline_core::task::CancelToken;
+
+/// A [`CancelToken`] that is cancelled after a time, as [`Reason::Deadline`].
+///
+/// It is for [`finish_until`](tautline_core::task::Cx::finish_until) in tasks and in async code. Tasks that have not begun are
+/// dropped, and suspended ones; a running one ends earlier only if it polls [`cancelled`](tautline_core::task::Cx::cancelled).
+/// Dropping it revokes the deadline.
+///
+/// ```
+/// use std::time::Duration;
+/// use tautline::glb::Reason;
+/// use tautline::prelude::*;
+/// use tautline::runtime::Deadline;
+///
+/// let rt = Runtime::new()?;
+/// let never = Ddf::<u32>::new();
+/// let outcome = rt.run(|cx| {
+///     let deadline = Deadline::after(Duration::from_millis(20));
+///     cx.finish_until(&deadline, |cx| {
+///         cx.spawn_when(&never, |n, _| println!("{n}"));
+///     })
+/// });
+/// assert_eq!(outcome.unwrap_err().reason, Reason::Deadline);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Deadline {
+    token: CancelToken,
+    /// `None` if it has passed already, or lies beyond the clock.
+    key: Option<Key>,
+}
+
+/// The time, and a number that distinguishes equal times.
+type Key = (Instant, u64);
+
+impl Deadline {
+    /// Creates a token that is cancelled when `after` has passed from now on.
+    ///
+    /// # Panics
+    /// If the system refuses the thread that all deadlines of the process share.
+    pub fn after(after: Duration) -> Self {
+        let token = CancelToken::new();
+        let due = Instant::now().checked_add(after);
+        if after.is_zero() {
+            token.cancel(Reason::Deadline);
+        }
+        let key = due.filter(|_| !after.is_zero());
+        Self {
+            key: key.map(|due| Timer::of_process().add(due, token.clone())),
+            token,
+        }
+    }
+}
+
+impl Deref for Deadline {
+    type Target = CancelToken;
+
+    fn deref(&self) -> &CancelToken {
+        &self.token
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            Timer::of_process().remove(key);
+        }
+    }
+}
+
+/// The deadlines of the process, by time.
+#[derive(Debug, Default)]
+struct Timer {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tokens: BTreeMap<Key, CancelToken>,
+    count: u64,
+    is_started: bool,
+}
+
+impl Timer {
+    fn of_process() -> &'static Self {
+        static TIMER: OnceLock<Timer> = OnceLock::new();
+        TIMER.get_or_init(Self::default)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("no panic while the lock is held, except before anything is changed")
+    }
+
+    fn add(&'static self, due: Instant, token: CancelToken) -> Key {
+        let mut state = self.state();
+        if !state.is_started {
+            let thread = thread::Builder::new().name("tautline-timer".into());
+            if let Err(refused) = thread.spawn(|| self.serve()) {
+                drop(state);
+                panic!("cannot start the thread for deadlines: {refused}");
+            }
+            state.is_started = true;
+        }
+        let key = (due, state.count);
+        state.count += 1;
+        let is_first = state.tokens.keys().next().is_none_or(|&first| key < first);
+        state.tokens.insert(key, token);
+        drop(state);
+        if is_first {
+            self.changed.notify_one();
+        }
+        key
+    }
+
+    fn remove(&self, key: Key) {
+        // Dropped outside of the lock.
+        let _token = self.state().tokens.remove(&key);
+    }
+
+    /// Cancels tokens that are due, for ever.
+    fn serve(&self) -> ! {
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            let first = state.tokens.first_entry();
+            let left = first
+                .as_ref()
+                .map(|first| first.key().0.saturating_duration_since(now));
+            match (first, left) {
+                (Some(first), Some(Duration::ZERO)) => {
+                    let token = first.remove();
+                    drop(state);
+                    // Drops tasks, whose panics it contains.
+                    token.cancel(Reason::Deadline);
+                    state = self.state();
+                }
+                (_, Some(left)) => {
+                    state = self.changed.wait_timeout(state, left).expect("as above").0;
+                }
+                _ => state = self.changed.wait(state).expect("as above"),
+            }
+        }
+    }
+}

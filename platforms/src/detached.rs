@@ -1,0 +1,382 @@
+//! Tasks that are spawned from outside of a runtime, and the handles with which any thread or executor waits for them.
+//!
+//! The tasks are those of one finish, which a thread of the runtime opens when the first is spawned. A future in that finish
+//! takes them from a queue, so that any worker can start them; the thread itself is one more caller of the runtime, and works
+//! as the others do.
+
+use crate::engine::Engine;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, JoinHandle};
+use tautline_core::finish::Reason;
+use tautline_core::task::{self, CancelToken, Cancelled};
+use tautline_node::pool::Node;
+
+/// The stack of the thread, in bytes, as that of a worker.
+const STACK_BYTES: usize = 64 << 20;
+
+type Payload = Box<dyn Any + Send>;
+
+/// Contexts of the tasks, which borrow nothing.
+type Cx<'s> = task::Cx<'s, 'static, Node>;
+type TaskCx<'s> = task::TaskCx<'s, 'static, Node>;
+
+type Job = Box<dyn for<'s> FnOnce(&mut Cx<'s>) + Send>;
+
+/// The reason why a task that was spawned from outside has no value.
+pub enum Failure {
+    /// The task, or one that it has spawned, panicked with this payload.
+    Panicked(Payload),
+    /// The task was cancelled, by itself or by the end of its runtime.
+    Cancelled(Cancelled),
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let payload = match self {
+            Self::Cancelled(cancelled) => return fmt::Display::fmt(cancelled, f),
+            Self::Panicked(payload) => payload,
+        };
+        let text = payload.downcast_ref::<&str>().copied();
+        match text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)) {
+            Some(text) => write!(f, "the task panicked: {text}"),
+            None => f.write_str("the task panicked"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The value of a task that was [spawned](crate::Runtime::spawn) from outside of the runtime: joined by a thread, or awaited in
+/// any executor.
+///
+/// Dropping it detaches the task, which continues.
+pub struct Detached<R> {
+    cell: Arc<Cell<R>>,
+    engine: Weak<Engine>,
+}
+
+impl<R> fmt::Debug for Detached<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detached").finish_non_exhaustive()
+    }
+}
+
+/// What a task and its handle share.
+struct Cell<R> {
+    state: Mutex<State<R>>,
+    ended: Condvar,
+}
+
+enum State<R> {
+    Running(Option<Waker>),
+    Ended(Result<R, Failure>),
+    Taken,
+}
+
+impl<R> Cell<R> {
+    fn state(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().expect("no panic while the lock is held")
+    }
+
+    /// Takes the result, if there is one.
+    fn take(&self) -> Option<Result<R, Failure>> {
+        let mut state = self.state();
+        match mem::replace(&mut *state, State::Taken) {
+            State::Ended(result) => Some(result),
+            running @ State::Running(_) => {
+                *state = running;
+                None
+            }
+            State::Taken => {
+                drop(state);
+                panic!("a handle was polled after it had returned its result")
+            }
+        }
+    }
+
+    /// Ends the task. Later results are ignored.
+    fn end(&self, result: Result<R, Failure>) {
+        let mut state = self.state();
+        let State::Running(waker) = &mut *state else {
+            return;
+        };
+        let waker = waker.take();
+        *state = State::Ended(result);
+        drop(state);
+        self.ended.notify_all();
+        contain(|| waker.into_iter().for_each(Waker::wake));
+    }
+}
+
+/// Calls `act`, which runs code of the program, and swallows its panic.
+fn contain(act: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(act)) {
+        // Its drop may panic.
+        mem::forget(payload);
+    }
+}
+
+/// The task's side. Dropped without a value, it reports that the task was cancelled.
+struct Sender<R>(Arc<Cell<R>>);
+
+impl<R> Drop for Sender<R> {
+    fn drop(&mut self) {
+        let reason = Reason::Interrupted;
+        self.0.end(Err(Failure::Cancelled(Cancelled { reason })));
+    }
+}
+
+impl<R> Detached<R> {
+    /// Waits for the task: a worker of the same runtime runs other tasks meanwhile, any other thread blocks.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::new()?;
+    /// let task = rt.spawn(|cx| cx.join(|_| 1, |_| 2));
+    /// assert_eq!(task.join().unwrap(), (1, 2));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the task panicked, or was cancelled.
+    pub fn join(self) -> Result<R, Failure> {
+        let here = self.engine.upgrade().filter(|engine| engine.is_worker());
+        if let Some(engine) = here {
+            return engine.threads.run(|cx| cx.block_on(self));
+        }
+        let running = |state: &mut State<R>| matches!(state, State::Running(_));
+        let state = self.cell.ended.wait_while(self.cell.state(), running);
+        drop(state.expect("no panic while the lock is held"));
+        self.cell.take().expect("the task has ended")
+    }
+}
+
+/// As [`join`](Detached::join).
+///
+/// # Panics
+/// If it is polled after it has returned the result.
+impl<R> Future for Detached<R> {
+    type Output = Result<R, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(result) = self.cell.take() {
+            return Poll::Ready(result);
+        }
+        let waker = cx.waker().clone();
+        let before = match &mut *self.cell.state() {
+            State::Running(slot) => slot.replace(waker),
+            _ => Some(waker),
+        };
+        // Outside of the lock: dropping a waker may run any code.
+        drop(before);
+        // The task may have ended before the waker was registered.
+        self.cell.take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// A computation that runs while it is [awaited](crate::Runtime::run_async). Dropping it cancels the computation.
+#[must_use = "dropping it cancels the computation"]
+#[derive(Debug)]
+pub struct Running<R> {
+    task: Detached<Result<R, Cancelled>>,
+    token: CancelToken,
+}
+
+impl<R> Future for Running<R> {
+    type Output = Result<R, Cancelled>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.task).poll(cx).map(|ended| match ended {
+            Ok(outcome) => outcome,
+            Err(Failure::Cancelled(cancelled)) => Err(cancelled),
+            Err(Failure::Panicked(payload)) => resume_unwind(payload),
+        })
+    }
+}
+
+impl<R> Drop for Running<R> {
+    fn drop(&mut self) {
+        self.token.cancel(Reason::GivenUp);
+    }
+}
+
+/// The tasks that were spawned from outside of a runtime.
+pub(crate) struct Outer {
+    queue: Arc<Queue>,
+    /// Cancelled when the runtime ends.
+    token: CancelToken,
+    /// `None` until a task was spawned.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl fmt::Debug for Outer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outer").finish_non_exhaustive()
+    }
+}
+
+impl Outer {
+    pub(crate) fn new() -> Self {
+        Self {
+            queue: Arc::default(),
+            token: CancelToken::new(),
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Spawns `body` in the finish of this runtime, which keeps its threads.
+    pub(crate) fn spawn<R, B>(&self, engine: &Arc<Engine>, body: B) -> Detached<R>
+    where
+        R: Send + 'static,
+        B: for<'s> FnOnce(&mut Cx<'s>) -> R + Send + 'static,
+    {
+        self.start(engine);
+        let cell = Arc::new(Cell {
+            state: Mutex::new(State::Running(None)),
+            ended: Condvar::new(),
+        });
+        let sender = Sender(Arc::clone(&cell));
+        let job = move |cx: &mut Cx<'_>| {
+            // A panic would cancel the other tasks. A value or a payload that is not wanted is dropped inside.
+            contain(|| {
+                let ended = catch_unwind(AssertUnwindSafe(|| cx.finish(body)));
+                sender.0.end(match ended {
+                    Ok(outcome) => outcome.map_err(Failure::Cancelled),
+                    Err(payload) => Err(Failure::Panicked(payload)),
+                });
+                drop(sender);
+            });
+        };
+        self.queue.push(Box::new(job));
+        let engine = Arc::downgrade(engine);
+        Detached { cell, engine }
+    }
+
+    /// As [`spawn`](Self::spawn), cancelled when the returned future is dropped.
+    pub(crate) fn run<R, B>(&self, engine: &Arc<Engine>, body: B) -> Running<R>
+    where
+        R: Send + 'static,
+        B: for<'s> FnOnce(&mut Cx<'s>) -> R + Send + 'static,
+    {
+        let token = CancelToken::new();
+        let of_task = token.clone();
+        let body = move |cx: &mut Cx<'_>| cx.finish_until(&of_task, body);
+        let task = self.spawn(engine, body);
+        Running { task, token }
+    }
+
+    /// Starts the thread that opens the finish, unless it was started before.
+    fn start(&self, engine: &Arc<Engine>) {
+        let mut thread = self.thread.lock().expect("no panic while the lock is held");
+        if thread.is_some() {
+            return;
+        }
+        let (queue, token) = (Arc::clone(&self.queue), self.token.clone());
+        let engine = Arc::clone(engine);
+        let body = move || {
+            // Only the destructor of a task that did not begin can panic here.
+            contain(|| {
+                _ = engine.threads.run(|cx| {
+                    cx.finish_until(&token, |cx| cx.spawn_async(|task| serve(task, queue)))
+                });
+            });
+        };
+        let named = thread::Builder::new().name("tautline-spawn".into());
+        match named.stack_size(STACK_BYTES).spawn(body) {
+            Ok(started) => *thread = Some(started),
+            Err(refused) => {
+                drop(thread);
+                panic!("cannot start the thread for spawned tasks: {refused}");
+            }
+        }
+    }
+
+    /// Cancels all tasks, and waits until they have ended, unless the calling thread may be inside of one.
+    pub(crate) fn end(&self, engine: &Engine) {
+        self.token.cancel(Reason::Interrupted);
+        self.queue.close();
+        let thread = self
+            .thread
+            .lock()
+            .expect("no panic while the lock is held")
+            .take();
+        if let Some(thread) = thread.filter(|thread| may_join(engine, thread)) {
+            thread.join().expect("panics are contained");
+        }
+    }
+}
+
+/// Returns whether the calling thread can wait for the one of [`Outer`].
+fn may_join(engine: &Engine, thread: &JoinHandle<()>) -> bool {
+    !engine.is_worker() && thread.thread().id() != thread::current().id()
+}
+
+/// Spawns the tasks of a queue, until it is closed.
+async fn serve<'s>(task: TaskCx<'s>, queue: Arc<Queue>) {
+    while let Some(job) = poll_fn(|cx| queue.poll(cx.waker())).await {
+        task.spawn(move |cx| job(cx));
+    }
+}
+
+/// Tasks on their way into the finish.
+#[derive(Default)]
+struct Queue(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<Job>,
+    waker: Option<Waker>,
+    is_closed: bool,
+}
+
+impl Queue {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().expect("no panic while the lock is held")
+    }
+
+    fn push(&self, job: Job) {
+        let waker = {
+            let mut waiting = self.waiting();
+            waiting.jobs.push_back(job);
+            waiting.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn poll(&self, waker: &Waker) -> Poll<Option<Job>> {
+        let mut waiting = self.waiting();
+        if let Some(job) = waiting.jobs.pop_front() {
+            return Poll::Ready(Some(job));
+        }
+        if waiting.is_closed {
+            return Poll::Ready(None);
+        }
+        waiting.waker = Some(waker.clone());
+        Poll::Pending
+    }
+
+    /// Drops the tasks that were not taken.
+    fn close(&self) {
+        let (jobs, waker) = {
+            let mut waiting = self.waiting();
+            waiting.is_closed = true;
+            (mem::take(&mut waiting.jobs), waiting.waker.take())
+        };
+        waker.into_iter().for_each(Waker::wake);
+        jobs.into_iter().for_each(|job| contain(|| drop(job)));
+    }
+}

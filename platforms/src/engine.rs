@@ -1,0 +1,52 @@
+//! The threads of a runtime, with all that ends with them.
+
+use crate::Result;
+use crate::pinning::Claim;
+use crate::plan::Plan;
+use crate::watch::Watch;
+use tautline_core::port::Thread;
+use tautline_node::pool::{self, Threads};
+
+/// The threads of a runtime. Tasks that are [detached](crate::runtime::Detached) may keep them longer than the runtime.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub threads: Threads,
+    /// Dropped after the threads have ended, when it writes what was recorded.
+    pub watch: Watch,
+    pub plan: Plan,
+    pub processors: Claim,
+}
+
+impl Engine {
+    pub(crate) fn start(plan: Plan) -> Result<Self> {
+        plan.warn();
+        let processors = Claim::new(&plan.cpus);
+        let mut watch = Watch::open(&plan)?;
+        let threads = Threads::start(&pool::Plan {
+            watcher: watch.watcher(&plan),
+            ..plan.threads()
+        });
+        watch.attach(&plan, &threads)?;
+        let (wanted, started) = (plan.workers(), threads.workers());
+        if started < wanted {
+            eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
+        }
+        Ok(Self {
+            threads,
+            watch,
+            plan,
+            processors,
+        })
+    }
+
+    /// Returns whether the calling thread is one of the workers.
+    pub(crate) fn is_worker(&self) -> bool {
+        self.threads.pool().port().current().is_some()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.watch.detach();
+    }
+}
