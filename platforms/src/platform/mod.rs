@@ -78,6 +78,17 @@ pub struct Platform {
 impl Platform {
     /// Parses a tree from the text of an XML document; `file` is its name in errors.
     ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let text = r#"<HPT version="0.1" info="a node" cpus="0-1">
+    ///     <place type="mem"><place num="2" type="core"><worker num="1"/></place></place>
+    /// </HPT>"#;
+    /// let platform = Platform::from_xml("node.xml", text)?;
+    /// assert_eq!((platform.info(), platform.hierarchy().workers()), ("a node", 2));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FileError::Malformed`]
     pub fn from_xml(file: &str, text: &str) -> Result<Self, FileError> {
@@ -85,6 +96,16 @@ impl Platform {
     }
 
     /// Parses a tree from the text of a TOML document; `file` is its name in errors.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let text = "info = \"a node\"\n[place]\ntype = \"mem\"\nworkers = 2\n";
+    /// assert_eq!(Platform::from_toml("node.toml", text)?.info(), "a node");
+    /// let error = Platform::from_toml("node.toml", "[place]\nnum = 0\n").unwrap_err();
+    /// assert!(error.to_string().starts_with("node.toml: line 2"), "{error}");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`FileError::Malformed`]
@@ -119,6 +140,14 @@ impl Platform {
 
     /// Returns the platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
     ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let described = Platform::from_environment(&tautline::Machine::discover())?;
+    /// println!("{}", described.map_or("not described".to_owned(), |it| it.info().to_owned()));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`from_file`](Self::from_file), with the name of the variable before the line; a processor that
     /// is not allowed on `machine`.
@@ -151,32 +180,80 @@ impl Platform {
     }
 
     /// The present machine, as the calling thread may use it.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let tree = Platform::discover();
+    /// assert!(tree.hierarchy().workers() >= 1);
+    /// ```
     pub fn discover() -> Self {
         Self::of(&Machine::discover())
     }
 
     /// Returns the processors of `machine` that workers are pinned to by default, one worker each, under its
     /// sockets, memory nodes, caches and cores. Parts with the same processors are one place.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let machine = tautline::Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(Platform::of(&machine).hierarchy().workers(), 4);
+    /// ```
     pub fn of(machine: &Machine) -> Self {
         discover::platform(machine, &machine.cpus())
     }
 
     /// Returns the same for the processors that `pinning` assigns to its default number of workers.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = tautline::Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let pinning = Pinning::listed(&machine, &"{1},{3}".parse()?, Bind::Close)?;
+    /// assert_eq!(Platform::pinned(&machine, &pinning).cpu(1), Some(3));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn pinned(machine: &Machine, pinning: &Pinning) -> Self {
         discover::platform(machine, &pinning.cpus(pinning.processors()))
     }
 
     /// Returns the description's `info`; empty if it has none.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let platform = Platform::from_toml("two.toml", "info = \"two\"\n[place]\ntype = \"mem\"\nworkers = 2\n")?;
+    /// assert_eq!(platform.info(), "two");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn info(&self) -> &str {
         &self.info
     }
 
     /// Returns the tree of memories.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let platform = Platform::from_toml("two.toml", "[place]\ntype = \"mem\"\nworkers = 2\n")?;
+    /// assert_eq!((platform.hierarchy().len(), platform.hierarchy().workers()), (1, 2));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
     /// Returns the processor of the worker, if it is known.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let machine = tautline::Machine::read("/nowhere".as_ref(), &[4, 5]);
+    /// assert_eq!((Platform::of(&machine).cpu(1), Platform::of(&machine).cpu(2)), (Some(5), None));
+    /// ```
     pub fn cpu(&self, worker: u32) -> Option<usize> {
         self.cpus.get(worker as usize).copied()
     }
@@ -185,6 +262,13 @@ impl Platform {
 /// Parses the machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
 /// allowed processors, without a quota. `file` is its name in errors.
 ///
+/// ```
+/// use tautline::platform::machine_from_xml;
+///
+/// let error = machine_from_xml("x.xml", "<topology").unwrap_err();
+/// assert!(error.to_string().starts_with("x.xml"), "{error}");
+/// ```
+///
 /// # Errors
 /// [`FileError::Malformed`]
 pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, FileError> {
@@ -192,6 +276,11 @@ pub fn machine_from_xml(file: &str, text: &str) -> Result<Machine, FileError> {
 }
 
 /// Reads the machine that a file describes; see [`machine_from_xml`].
+///
+/// ```
+/// let error = tautline::platform::machine_from_file("/nowhere/x.xml").unwrap_err();
+/// assert!(error.to_string().starts_with("/nowhere/x.xml: "));
+/// ```
 ///
 /// # Errors
 /// A file that cannot be read, and a description with a mistake.
