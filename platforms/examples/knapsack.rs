@@ -34,7 +34,7 @@ impl Task for Node {
     }
 
     fn add(least: &mut Option<usize>, other: Option<usize>) {
-        *least = least.into_iter().chain(other).min();
+        *least = least.iter().copied().chain(other).min();
     }
 
     fn bound(bound: &Bound) -> Option<&Bound> {
