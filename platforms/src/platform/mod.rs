@@ -102,8 +102,8 @@ impl Platform {
     ///
     /// let text = "info = \"a node\"\n[place]\ntype = \"mem\"\nworkers = 2\n";
     /// assert_eq!(Platform::from_toml("node.toml", text)?.info(), "a node");
-    /// let error = Platform::from_toml("node.toml", "[place]\nnum = 0\n").unwrap_err();
-    /// assert!(error.to_string().starts_with("node.toml: line 2"), "{error}");
+    /// let error = Platform::from_toml("node.toml", "info = \"a node\"").unwrap_err();
+    /// assert_eq!(error.to_string(), "node.toml:1:1: missing field `place`");
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///

@@ -208,7 +208,7 @@ impl World {
     ///     let waits = world.waiting().is_some(); // no call has been made
     ///     world.barrier().map(|()| waits)
     /// });
-    /// assert!(waits.into_iter().all(|waits| waits == Ok(false)));
+    /// assert!(waits.into_iter().all(|waits| waits.is_ok_and(|waits| !waits)));
     /// ```
     pub fn waiting(&self) -> Option<Waiting> {
         self.shared.patience.waiting()
