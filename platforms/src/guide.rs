@@ -28,6 +28,20 @@ macro_rules! pages {
 }
 
 pages!(
-    start, choosing, forks, loops, data_flow, asynchronous, phasers, balancing, ranks, simulating,
-    observing, embedding, coming_from, why, glossary, faq
+    start,
+    choosing,
+    forks,
+    loops,
+    data_flow,
+    asynchronous,
+    phasers,
+    balancing,
+    ranks,
+    simulating,
+    observing,
+    embedding,
+    coming_from,
+    why,
+    glossary,
+    faq
 );
