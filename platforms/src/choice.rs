@@ -16,12 +16,25 @@ const BINARY_PLACES: u32 = 8192;
 
 /// Returns the number of random steals: one for each doubling of the places. With fewer, many places become quiet after a
 /// bad guess and wait; additional ones find little and are served by places that have work.
+///
+/// ```
+/// use tautline::choice::random_steals;
+///
+/// assert_eq!([1, 2, 64, 1024].map(random_steals), [1, 1, 6, 10]);
+/// ```
 pub fn random_steals(places: u32) -> usize {
     places.max(2).next_power_of_two().trailing_zeros() as usize
 }
 
 /// Returns the lifeline graph: the binary hypercube; for very many places one with fewer dimensions, as every quiet place
 /// has sent requests along all of them.
+///
+/// ```
+/// use tautline::{choice::lifelines, glb::Graph};
+///
+/// assert_eq!(lifelines(64), Graph::Hypercube { radix: 2 });
+/// assert_eq!(lifelines(100_000), Graph::Hypercube { radix: 8 });
+/// ```
 pub fn lifelines(places: u32) -> Graph {
     let radix = if places <= BINARY_PLACES { 2 } else { 8 };
     Graph::Hypercube { radix }
@@ -31,6 +44,13 @@ pub fn lifelines(places: u32) -> Graph {
 pub const STEAL: Steal = Steal::Half;
 
 /// A setting, its value, where that came from, and why.
+///
+/// ```
+/// let runtime = tautline::Runtime::builder().workers(2).build()?;
+/// let workers = runtime.explain().into_iter().find(|choice| choice.setting == "workers").unwrap();
+/// assert_eq!(workers.value, "2");
+/// # Ok::<(), tautline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The setting.
@@ -70,6 +90,13 @@ impl fmt::Display for Source {
 
 impl Choice {
     /// A value that nothing was asked about: the text of `why` begins with it.
+    ///
+    /// ```
+    /// use tautline::choice::{Choice, Source};
+    ///
+    /// let degree = Choice::chosen("degree", 4, Source::Rule, "4, one leaf".to_owned());
+    /// assert_eq!(degree.to_string(), "4, one leaf [rule]");
+    /// ```
     pub fn chosen(
         setting: &'static str,
         value: impl ToString,
@@ -85,6 +112,13 @@ impl Choice {
     }
 
     /// Whether no value was requested, so that the runtime chose it.
+    ///
+    /// ```
+    /// use tautline::choice::{Choice, Source};
+    ///
+    /// let choice = |source| Choice::chosen("grain", 511, source, String::new());
+    /// assert!(choice(Source::Detected).is_chosen() && !choice(Source::Asked).is_chosen());
+    /// ```
     pub fn is_chosen(&self) -> bool {
         matches!(self.source, Source::Rule | Source::Detected)
     }

@@ -56,6 +56,15 @@ pub struct Division {
 
 impl Division {
     /// Divides the processors that workers are pinned to by default.
+    ///
+    /// ```
+    /// use tautline::{Machine, division::{Cut, Division}};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
+    /// let division = Division::of(&machine);
+    /// // A place has at most 64 workers.
+    /// assert_eq!((division.places.len(), division.cut), (2, Cut::Even));
+    /// ```
     pub fn of(machine: &Machine) -> Self {
         let row = Row::of(machine);
         let all = row.cpus.len();
@@ -71,17 +80,41 @@ impl Division {
     }
 
     /// How many places there are, and how many processors in all of them.
+    ///
+    /// ```
+    /// use tautline::{Machine, division::Division};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
+    /// let division = Division::of(&machine);
+    /// assert_eq!((division.config().places, division.config().all_workers()), (2, 100));
+    /// ```
     pub fn config(&self) -> Config {
         let processors = self.places.iter().map(Vec::len).sum();
         Config::default().divided(self.places.len() as u32, processors)
     }
 
     /// The processor of each worker, place by place.
+    ///
+    /// ```
+    /// use tautline::{Machine, division::Division};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
+    /// let division = Division::of(&machine);
+    /// assert_eq!(division.seats().len(), 100);
+    /// ```
     pub fn seats(&self) -> Vec<usize> {
         self.places.concat()
     }
 
     /// Why the places are these, in one line.
+    ///
+    /// ```
+    /// use tautline::{Machine, division::Division};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
+    /// let division = Division::of(&machine);
+    /// assert_eq!(division.why(), "even cuts");
+    /// ```
     pub fn why(&self) -> String {
         let mut line = match self.cut {
             Cut::Whole => "all processors fit in one place".to_owned(),

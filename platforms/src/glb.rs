@@ -100,6 +100,13 @@ impl Default for Glb<'_> {
 impl<'a> Glb<'a> {
     /// Creates a computation on the processors that [`Machine::discover`] finds, with the settings of
     /// the environment.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let run = Glb::new().sum(1..=10u64, |n, _todo| n)?;
+    /// assert_eq!(run.output, 55);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self::with(Builder::new())
     }
@@ -110,6 +117,13 @@ impl<'a> Glb<'a> {
     }
 
     /// Creates a computation on a dedicated runtime with the settings of `builder`.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let glb = Glb::with(Runtime::builder().workers(2).pinned(false));
+    /// assert_eq!(glb.sum(0..100u64, |n, _| n)?.output, 4950);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn with(builder: Builder) -> Self {
         Self::over(Ground::Own(Box::new(builder), Arc::default()))
     }
@@ -151,6 +165,13 @@ impl<'a, F> Glb<'a, F> {
 
     /// Sets the number of workers of each place, 1 to 64. Default: the runtime's, divided among the
     /// places.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let config = Glb::new().places(4).workers(2).config()?;
+    /// assert_eq!(config.all_workers(), 8);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.setup.renew();
         self.setup.workers = Some(workers);

@@ -145,6 +145,14 @@ impl Default for Builder {
 impl Builder {
     /// Creates a builder for the processors that [`Machine::discover`] finds, with the settings of the
     /// environment.
+    ///
+    /// ```
+    /// use tautline::runtime::Builder;
+    ///
+    /// let rt = Builder::new().workers(1).build()?;
+    /// assert_eq!(rt.workers(), 1);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self {
             environment: true,
@@ -195,6 +203,14 @@ impl Builder {
     /// Sets the number of workers: of each place if their number is set, else in all; the caller of
     /// [`Runtime::run`](crate::Runtime::run) is one of them. Default: `TAUTLINE_WORKERS`, else the workers of the
     /// [`platform`](Self::platform), else one for each processor that this process may use.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).build()?;
+    /// assert_eq!(rt.workers(), 2);
+    /// assert!(Runtime::builder().workers(0).build().is_err());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
@@ -208,6 +224,12 @@ impl Builder {
     }
 
     /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// assert!(Runtime::builder().pinned(false).plan()?.cpus.is_empty());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = Some(pinned);
         self

@@ -39,6 +39,15 @@ pub struct Rules {
 
 impl Rules {
     /// These rules, and those of `others` where none is set here.
+    ///
+    /// ```
+    /// use tautline::rules::Rules;
+    ///
+    /// let program = Rules { seed: Some(1), ..Rules::default() };
+    /// let environment = Rules { seed: Some(2), random_steals: Some(3), ..Rules::default() };
+    /// let rules = program.or(&environment);
+    /// assert_eq!((rules.seed, rules.random_steals), (Some(1), Some(3)));
+    /// ```
     #[must_use]
     pub fn or(self, others: &Self) -> Self {
         Self {
@@ -52,6 +61,14 @@ impl Rules {
     }
 
     /// All parameters for the places and workers of `shape`.
+    ///
+    /// ```
+    /// use tautline::glb::Config;
+    /// use tautline::rules::Rules;
+    ///
+    /// let shape = Config { places: 64, workers: 1, ..Config::default() };
+    /// assert_eq!(Rules::default().over(shape).random_steals, 6);
+    /// ```
     pub fn over(&self, shape: Config) -> Config {
         let (places, default) = (shape.places, Config::default());
         let lifelines = self.lifelines.map(|lifelines| lifelines.of(places));

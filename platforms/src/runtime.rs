@@ -300,12 +300,30 @@ impl Runtime {
 
     /// Returns the time that each worker has spent in each state until now; `None` if the runtime is
     /// not [observed](Builder::observe).
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::watch::{Observe, State};
+    ///
+    /// let rt = Runtime::builder().observe(Observe::new()).build()?;
+    /// rt.run(|cx| cx.par_for(0..1000, |n| _ = n * n));
+    /// let times = rt.times().expect("it is observed");
+    /// assert!(times.total().of(State::Computing) > 0);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn times(&self) -> Option<TimeTable> {
         self.engine.watch.times()
     }
 
     /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
     /// worker, so it serves to find out why a program does not continue.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).build()?;
+    /// rt.run(|_| eprint!("{}", rt.dump())); // `worker 0: computing`, and so on
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn dump(&self) -> Dump {
         Dump::of(self.engine.threads.pool())
     }
@@ -325,6 +343,12 @@ impl Runtime {
 
     /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than requested if the
     /// system refused threads.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// assert_eq!(Runtime::builder().workers(3).build()?.workers(), 3);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn workers(&self) -> usize {
         self.engine.threads.workers()
     }

@@ -18,6 +18,14 @@ pub enum Lifelines {
 
 impl Lifelines {
     /// The graph of this number of places.
+    ///
+    /// ```
+    /// use tautline::glb::Graph;
+    /// use tautline::spelling::Lifelines;
+    ///
+    /// assert_eq!(Lifelines::Graph(Graph::Ring).of(8), Graph::Ring);
+    /// assert_eq!(Lifelines::Dimensions(3).of(8), Graph::Hypercube { radix: 2 });
+    /// ```
     pub fn of(self, places: u32) -> Graph {
         match self {
             Self::Graph(graph) => graph,
@@ -28,6 +36,13 @@ impl Lifelines {
 
 /// Parses a number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the
 /// setting, which knows all its bounds; what does not is refused by the same bound.
+///
+/// ```
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::whole::<u8, 255>("12"), Ok(12));
+/// assert_eq!(spelling::whole::<u8, 255>("300"), Err("at most 255".to_owned()));
+/// ```
 ///
 /// # Errors
 /// What is allowed.
@@ -42,6 +57,13 @@ pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
 
 /// Parses what switches a setting on or off.
 ///
+/// ```
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::truth("1"), Ok(true));
+/// assert_eq!(spelling::truth("yes"), Err("1, true, 0 or false".to_owned()));
+/// ```
+///
 /// # Errors
 /// What is allowed.
 pub fn truth(text: &str) -> Result<bool, String> {
@@ -53,6 +75,13 @@ pub fn truth(text: &str) -> Result<bool, String> {
 }
 
 /// Parses the number of random steals; `None` is `auto`.
+///
+/// ```
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::random_steals("3"), Ok(Some(3)));
+/// assert_eq!(spelling::random_steals("auto"), Ok(None));
+/// ```
 ///
 /// # Errors
 /// What is allowed.
@@ -69,6 +98,14 @@ pub fn random_steals(text: &str) -> Result<Option<usize>, String> {
 }
 
 /// Parses a lifeline graph; `None` is `auto`.
+///
+/// ```
+/// use tautline::glb::Graph;
+/// use tautline::spelling::{self, Lifelines};
+///
+/// assert_eq!(spelling::lifelines("ring"), Ok(Some(Lifelines::Graph(Graph::Ring))));
+/// assert!(spelling::lifelines("star").is_err());
+/// ```
 ///
 /// # Errors
 /// What is allowed.
@@ -94,6 +131,13 @@ pub fn lifelines(text: &str) -> Result<Option<Lifelines>, String> {
 
 /// Parses what a thief gets.
 ///
+/// ```
+/// use tautline::glb::Steal;
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::steal("7"), Ok(Steal::Count(7)));
+/// ```
+///
 /// # Errors
 /// What is allowed.
 pub fn steal(text: &str) -> Result<Steal, String> {
@@ -105,6 +149,13 @@ pub fn steal(text: &str) -> Result<Steal, String> {
 }
 
 /// Parses the tasks between two polls.
+///
+/// ```
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::grain("511").unwrap().initial(), 511);
+/// assert!(spelling::grain("coarse").unwrap_err().starts_with("auto, "));
+/// ```
 ///
 /// # Errors
 /// What is allowed.
@@ -129,6 +180,13 @@ pub fn grain(text: &str) -> Result<Grain, String> {
 
 /// Parses which worker serves messages.
 ///
+/// ```
+/// use tautline::glb::Fairness;
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::fairness("inline"), Ok(Fairness::Inline));
+/// ```
+///
 /// # Errors
 /// What is allowed.
 pub fn fairness(text: &str) -> Result<Fairness, String> {
@@ -145,6 +203,12 @@ pub fn fairness(text: &str) -> Result<Fairness, String> {
 
 /// Parses a seed.
 ///
+/// ```
+/// use tautline::spelling;
+///
+/// assert_eq!(spelling::seed("42"), Ok(42));
+/// ```
+///
 /// # Errors
 /// What is allowed.
 pub fn seed(text: &str) -> Result<u64, String> {
@@ -152,6 +216,13 @@ pub fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// A setting as options and variables spell it.
+///
+/// ```
+/// use tautline::glb::Graph;
+/// use tautline::spelling::Spelled;
+///
+/// assert_eq!(Spelled(Graph::Hypercube { radix: 2 }).to_string(), "hypercube:2");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Spelled<T>(pub T);
 

@@ -101,6 +101,11 @@ pub struct Local {
 #[cfg(feature = "alloc")]
 impl Local {
     /// Allocates `units` words.
+    ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Memory};
+    /// assert_eq!(Local::new(16).units().len(), 16);
+    /// ```
     pub fn new(units: usize) -> Self {
         Self {
             units: (0..units).map(|_| AtomicUsize::new(EMPTY)).collect(),

@@ -39,6 +39,19 @@ impl<M: Memory> Receiver<M> {
 
     /// Returns the length of the next record, if one was published.
     ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Receiver, Sender};
+    /// # struct Full;
+    /// # // SAFETY: both fences are full ones.
+    /// # unsafe impl tautline_core::port::Fence for Full {}
+    /// let memory = Local::new(16);
+    /// let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+    /// assert_eq!(receiver.peek(), Ok(None));
+    /// sender.send(b"hello").unwrap();
+    /// _ = sender.flush(&Full);
+    /// assert_eq!(receiver.peek(), Ok(Some(5)));
+    /// ```
+    ///
     /// # Errors
     /// If its header is not one that a sender writes.
     #[inline(always)]
@@ -60,6 +73,20 @@ impl<M: Memory> Receiver<M> {
 
     /// Takes the record that [`peek`](Self::peek) has found, which has as many bytes as `into`. What a peer has since written
     /// over its header has no effect.
+    ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Receiver, Sender};
+    /// # struct Full;
+    /// # // SAFETY: both fences are full ones.
+    /// # unsafe impl tautline_core::port::Fence for Full {}
+    /// let memory = Local::new(16);
+    /// let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+    /// sender.send(b"hello").unwrap();
+    /// _ = sender.flush(&Full);
+    /// let mut record = vec![0; receiver.peek().unwrap().expect("a record")];
+    /// receiver.take(&mut record);
+    /// assert_eq!(record, b"hello");
+    /// ```
     ///
     /// # Panics
     /// If `into` has not the length that `peek` returned.
@@ -91,6 +118,20 @@ impl<M: Memory> Receiver<M> {
     }
 
     /// Gives the memory of all taken records back to the sender. Returns whether it sleeps, and must be woken.
+    ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Receiver, Sender};
+    /// # struct Full;
+    /// # // SAFETY: both fences are full ones.
+    /// # unsafe impl tautline_core::port::Fence for Full {}
+    /// let memory = Local::new(16);
+    /// let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+    /// sender.send(b"hello").unwrap();
+    /// _ = sender.flush(&Full);
+    /// let mut record = vec![0; receiver.peek().unwrap().expect("a record")];
+    /// receiver.take(&mut record);
+    /// assert!(!receiver.release(&Full)); // the sender does not sleep
+    /// ```
     #[inline(always)]
     #[must_use = "a sleeping sender must be woken"]
     pub fn release(&mut self, fence: &impl Fence) -> bool {

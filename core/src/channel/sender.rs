@@ -38,6 +38,12 @@ pub enum Refused {
 impl<M: Memory> Sender<M> {
     /// Creates the only sender of a ring in which nothing was ever sent.
     ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Sender};
+    /// let sender = Sender::new(Local::new(16));
+    /// assert!(sender.longest() > 64);
+    /// ```
+    ///
     /// # Panics
     /// If the memory has not a power of two of units, at least 4.
     pub fn new(memory: M) -> Self {
@@ -60,6 +66,20 @@ impl<M: Memory> Sender<M> {
     }
 
     /// Adds a record to the batch. The receiver observes it after the next [`flush`](Self::flush).
+    ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Receiver, Sender};
+    /// # struct Full;
+    /// # // SAFETY: both fences are full ones.
+    /// # unsafe impl tautline_core::port::Fence for Full {}
+    /// let memory = Local::new(16);
+    /// let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+    /// sender.send(b"taut")?;
+    /// sender.send(b"line")?;
+    /// _ = sender.flush(&Full); // both at once
+    /// assert_eq!(receiver.peek(), Ok(Some(4)));
+    /// # Ok::<(), tautline_core::channel::Refused>(())
+    /// ```
     ///
     /// # Errors
     /// If it is too long, if there is no room for it now, or if the receiver is faulty.
@@ -89,6 +109,19 @@ impl<M: Memory> Sender<M> {
     }
 
     /// Publishes the batch. Returns whether the receiver sleeps, and must be woken.
+    ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Receiver, Sender};
+    /// # struct Full;
+    /// # // SAFETY: both fences are full ones.
+    /// # unsafe impl tautline_core::port::Fence for Full {}
+    /// let memory = Local::new(16);
+    /// let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+    /// sender.send(b"hello").unwrap();
+    /// assert_eq!(receiver.peek(), Ok(None));
+    /// assert!(!sender.flush(&Full)); // the receiver does not sleep
+    /// assert_eq!(receiver.peek(), Ok(Some(5)));
+    /// ```
     #[inline(always)]
     #[must_use = "a sleeping receiver must be woken"]
     pub fn flush(&mut self, fence: &impl Fence) -> bool {

@@ -107,6 +107,11 @@ impl<T: Word> GrowableDeque<T> {
 
     /// Creates an empty deque with room for `capacity` items, rounded up to a power of two.
     ///
+    /// ```
+    /// # use tautline_core::deque::GrowableDeque;
+    /// assert!(GrowableDeque::<u32>::with_capacity(100).is_empty());
+    /// ```
+    ///
     /// # Panics
     /// If `capacity` is above the greatest power of two, or that much memory cannot be addressed.
     pub fn with_capacity(capacity: usize) -> Self {
@@ -309,6 +314,14 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     }
 
     /// Takes the newest item.
+    ///
+    /// ```
+    /// # use tautline_core::deque::FixedDeque;
+    /// let deque = FixedDeque::<u32, 4>::new();
+    /// let owner = deque.owner().unwrap();
+    /// (1..=2).for_each(|item| owner.push(item).unwrap());
+    /// assert_eq!(owner.pop(), Some(2));
+    /// ```
     #[inline]
     pub fn pop(&self) -> Option<T> {
         let ends = &self.deque.ends;
@@ -417,6 +430,13 @@ pub struct Thief<'a, T: Word, R: Ring> {
 
 impl<T: Word, R: Ring> Thief<'_, T, R> {
     /// Tries once to take the oldest item. Does not wait.
+    ///
+    /// ```
+    /// # use tautline_core::deque::{FixedDeque, Steal};
+    /// let deque = FixedDeque::<u32, 4>::new();
+    /// deque.owner().unwrap().push(1).unwrap();
+    /// assert_eq!(deque.thief().steal(), Steal::Taken(1));
+    /// ```
     #[inline]
     pub fn steal(&self) -> Steal<T> {
         let deque = self.deque;

@@ -36,6 +36,13 @@ impl<M> Inbox<M> {
     }
 
     /// Appends a message.
+    ///
+    /// ```
+    /// # use tautline_core::{deque::Inbox, port::Spin};
+    /// let inbox = Inbox::new();
+    /// inbox.push("hello", &Spin); // by any thread
+    /// assert_eq!(inbox.pop(&Spin), Some("hello"));
+    /// ```
     pub fn push(&self, message: M, relax: &impl Relax) {
         let mut queue = self.queue.lock(relax);
         queue.push_back(message);
@@ -57,6 +64,13 @@ impl<M> Inbox<M> {
     }
 
     /// Takes the newest message that is `wanted`.
+    ///
+    /// ```
+    /// # use tautline_core::{deque::Inbox, port::Spin};
+    /// let inbox = Inbox::new();
+    /// (1..=4).for_each(|n| inbox.push(n, &Spin));
+    /// assert_eq!(inbox.pop_newest(&Spin, |n| n % 2 == 1), Some(3));
+    /// ```
     pub fn pop_newest(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> Option<M> {
         if self.is_empty() {
             return None;
@@ -70,11 +84,25 @@ impl<M> Inbox<M> {
     }
 
     /// Whether there is a `wanted` message, settled against every push by the lock.
+    ///
+    /// ```
+    /// # use tautline_core::{deque::Inbox, port::Spin};
+    /// let inbox = Inbox::new();
+    /// inbox.push(7, &Spin);
+    /// assert!(inbox.holds(&Spin, |n| *n == 7));
+    /// ```
     pub fn holds(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> bool {
         self.queue.lock(relax).iter().any(wanted)
     }
 
     /// Returns the number of `wanted` messages, settled against every push by the lock.
+    ///
+    /// ```
+    /// # use tautline_core::{deque::Inbox, port::Spin};
+    /// let inbox = Inbox::new();
+    /// (1..=4).for_each(|n| inbox.push(n, &Spin));
+    /// assert_eq!(inbox.count(&Spin, |n| n % 2 == 0), 2);
+    /// ```
     pub fn count(&self, relax: &impl Relax, wanted: impl Fn(&M) -> bool) -> usize {
         self.queue.lock(relax).iter().filter(|m| wanted(m)).count()
     }
@@ -100,6 +128,13 @@ impl<M> Inbox<M> {
     }
 
     /// Returns the messages that were not taken.
+    ///
+    /// ```
+    /// # use tautline_core::{deque::Inbox, port::Spin};
+    /// let inbox = Inbox::new();
+    /// inbox.push(7, &Spin);
+    /// assert_eq!(inbox.into_inner(), [7]);
+    /// ```
     pub fn into_inner(self) -> VecDeque<M> {
         self.queue.into_inner()
     }

@@ -25,6 +25,12 @@ pub struct Local<T> {
 
 impl<T> Local<T> {
     /// Creates an empty deque. Allocates nothing.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Local;
+    /// let todo: Local<u32> = Local::new();
+    /// assert!(todo.is_empty());
+    /// ```
     pub const fn new() -> Self {
         Self {
             items: VecDeque::new(),
@@ -39,6 +45,14 @@ impl<T> Local<T> {
     }
 
     /// Adds the newest item, at the shallow end.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Local;
+    /// let mut todo = Local::new();
+    /// todo.push(1);
+    /// todo.push(2);
+    /// assert_eq!(todo.pop(), Some(2));
+    /// ```
     #[inline]
     pub fn push(&mut self, item: T) {
         self.items.push_back(item);
@@ -51,12 +65,25 @@ impl<T> Local<T> {
     }
 
     /// Takes the `k` oldest items, or all if there are fewer: one contiguous batch, oldest first.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Local;
+    /// let mut todo: Local<u32> = (1..=5).collect();
+    /// assert_eq!((todo.steal(2), todo.len()), (vec![1, 2], 3));
+    /// ```
     pub fn steal(&mut self, k: usize) -> Vec<T> {
         let k = k.min(self.items.len());
         self.items.drain(..k).collect()
     }
 
     /// Adds loot at the shallow end, in its order: the last item of the batch is popped first.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Local;
+    /// let mut todo: Local<u32> = Local::from(vec![1]);
+    /// todo.append(vec![2, 3]);
+    /// assert!(todo.iter().eq(&[1, 2, 3]));
+    /// ```
     pub fn append(&mut self, loot: Vec<T>) {
         if self.items.is_empty() {
             self.items = loot.into();
@@ -83,6 +110,12 @@ impl<T> Local<T> {
     }
 
     /// Takes all items out, oldest first.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Local;
+    /// let mut todo: Local<u32> = (1..=3).collect();
+    /// assert!(todo.drain().eq(1..=3) && todo.is_empty());
+    /// ```
     pub fn drain(&mut self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
         self.items.drain(..)
     }

@@ -65,9 +65,25 @@ pub trait WorkDeque<T>: Sync {
         Self: 'a;
 
     /// Claims ownership; returns `None` if the deque has an owner. Dropping the owner releases it.
+    ///
+    /// ```
+    /// # use tautline_core::deque::{FixedDeque, OwnerEnd, WorkDeque};
+    /// let deque = FixedDeque::<u32, 4>::new();
+    /// let owner = WorkDeque::owner(&deque).unwrap();
+    /// OwnerEnd::push(&owner, 1).unwrap();
+    /// assert!(WorkDeque::owner(&deque).is_none()); // one at a time
+    /// ```
     fn owner(&self) -> Option<Self::Owner<'_>>;
 
     /// Returns a thief's end; there may be any number of them.
+    ///
+    /// ```
+    /// # use tautline_core::deque::{FixedDeque, OwnerEnd, Steal, ThiefEnd, WorkDeque};
+    /// let deque = FixedDeque::<u32, 4>::new();
+    /// let owner = WorkDeque::owner(&deque).unwrap();
+    /// OwnerEnd::push(&owner, 1).unwrap();
+    /// assert_eq!(ThiefEnd::steal(&WorkDeque::thief(&deque)), Steal::Taken(1));
+    /// ```
     fn thief(&self) -> Self::Thief<'_>;
 
     /// Returns the number of items: exact while no other thread uses the deque, otherwise a hint.
@@ -80,6 +96,15 @@ pub trait WorkDeque<T>: Sync {
 }
 
 /// The owner's end of a deque: pushes and pops.
+///
+/// ```
+/// # use tautline_core::deque::{FixedDeque, OwnerEnd, WorkDeque};
+/// let deque = FixedDeque::<u32, 4>::new();
+/// let owner = WorkDeque::owner(&deque).unwrap();
+/// OwnerEnd::push(&owner, 1).unwrap();
+/// assert_eq!(OwnerEnd::pop(&owner), Some(1));
+/// assert!(OwnerEnd::is_empty(&owner));
+/// ```
 pub trait OwnerEnd<T> {
     /// Adds the newest item, or returns it if there is no room.
     fn push(&self, item: T) -> Result<(), Full<T>>;
@@ -97,6 +122,21 @@ pub trait OwnerEnd<T> {
 }
 
 /// The right to steal the oldest item.
+///
+/// ```
+/// # use tautline_core::deque::{Steal, ThiefEnd};
+/// /// Takes all that there is.
+/// fn raid<T>(thief: &impl ThiefEnd<T>) -> Vec<T> {
+///     let mut taken = vec![];
+///     loop {
+///         match thief.steal() {
+///             Steal::Taken(item) => taken.push(item),
+///             Steal::Busy => {}
+///             Steal::Empty => return taken,
+///         }
+///     }
+/// }
+/// ```
 pub trait ThiefEnd<T>: Clone + Send + Sync {
     /// Tries once to take the oldest item. Does not wait.
     fn steal(&self) -> Steal<T>;
@@ -111,6 +151,12 @@ pub trait ThiefEnd<T>: Clone + Send + Sync {
 }
 
 /// The outcome of an attempt to steal.
+///
+/// ```
+/// # use tautline_core::deque::{FixedDeque, Steal};
+/// let deque = FixedDeque::<u32, 4>::new();
+/// assert_eq!(deque.thief().steal(), Steal::Empty);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Steal<T> {
@@ -124,6 +170,12 @@ pub enum Steal<T> {
 
 impl<T> Steal<T> {
     /// Returns the item, if one was taken.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Steal;
+    /// assert_eq!(Steal::Taken(1).taken(), Some(1));
+    /// assert_eq!(Steal::<u32>::Busy.taken(), None);
+    /// ```
     pub fn taken(self) -> Option<T> {
         match self {
             Self::Taken(item) => Some(item),
@@ -133,6 +185,14 @@ impl<T> Steal<T> {
 }
 
 /// The error of a push to a full deque; contains the item.
+///
+/// ```
+/// # use tautline_core::deque::{FixedDeque, Full};
+/// let deque = FixedDeque::<u32, 1>::new();
+/// let owner = deque.owner().unwrap();
+/// owner.push(1).unwrap();
+/// assert_eq!(owner.push(2), Err(Full(2)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 

@@ -34,6 +34,11 @@ impl Reason {
     ];
 
     /// Returns the name used in tables and JSON.
+    ///
+    /// ```
+    /// # use tautline_core::finish::Reason;
+    /// assert_eq!(Reason::GivenUp.name(), "given up");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
@@ -93,6 +98,13 @@ pub enum Outcome {
 #[cfg(feature = "alloc")]
 impl Outcome {
     /// Returns the place that the outcome is about.
+    ///
+    /// ```
+    /// # use tautline_core::{PlaceId, finish::{Outcome, Reason}};
+    /// let panicked = Outcome::Panicked { at: PlaceId(3), message: "overflow".into() };
+    /// let cancelled = Outcome::Cancelled { at: PlaceId(1), reason: Reason::Found };
+    /// assert_eq!((panicked.at(), cancelled.at()), (PlaceId(3), PlaceId(1)));
+    /// ```
     pub fn at(&self) -> PlaceId {
         match self {
             Self::Panicked { at, .. } | Self::Lost { at, .. } | Self::Cancelled { at, .. } => *at,
@@ -100,6 +112,13 @@ impl Outcome {
     }
 
     /// Whether this outcome takes precedence over `other`. A strict order of outcomes of different places or kinds.
+    ///
+    /// ```
+    /// # use tautline_core::{PlaceId, finish::{Outcome, Reason}};
+    /// let panicked = Outcome::Panicked { at: PlaceId(3), message: "overflow".into() };
+    /// let cancelled = Outcome::Cancelled { at: PlaceId(1), reason: Reason::Found };
+    /// assert!(panicked.precedes(&cancelled));
+    /// ```
     pub fn precedes(&self, other: &Self) -> bool {
         (self.kind(), self.at()) < (other.kind(), other.at())
     }

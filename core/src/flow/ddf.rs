@@ -66,6 +66,13 @@ impl<T> Ddf<T> {
 
     /// Fills the cell and releases all of its waiters, on this thread, before it returns.
     ///
+    /// ```
+    /// # use tautline_core::flow::Ddf;
+    /// let cell = Ddf::new();
+    /// assert!(cell.put(1).is_ok());
+    /// assert_eq!(cell.put(2).unwrap_err().0, 2); // returned
+    /// ```
+    ///
     /// # Errors
     /// If the cell is full, or another put is filling it: returns the value.
     ///
@@ -85,6 +92,14 @@ impl<T> Ddf<T> {
 
     /// Returns the value. Never blocks.
     ///
+    /// ```
+    /// # use tautline_core::flow::{Ddf, NotReady};
+    /// let cell = Ddf::new();
+    /// assert_eq!(cell.get(), Err(NotReady));
+    /// cell.put("full").unwrap();
+    /// assert_eq!(cell.get(), Ok(&"full"));
+    /// ```
+    ///
     /// # Errors
     /// If no put has filled the cell yet.
     #[inline]
@@ -97,6 +112,13 @@ impl<T> Ddf<T> {
     }
 
     /// Returns whether the cell is full.
+    ///
+    /// ```
+    /// # use tautline_core::flow::Ddf;
+    /// let cell = Ddf::new();
+    /// cell.put(1).unwrap();
+    /// assert!(cell.is_full());
+    /// ```
     #[inline]
     pub fn is_full(&self) -> bool {
         self.latch.is_full()

@@ -36,6 +36,14 @@ pub struct DdfList<'a, T> {
 
 impl<'a, T> DdfList<'a, T> {
     /// Creates an AND list: ready when all of its cells are full.
+    ///
+    /// ```
+    /// # use tautline_core::flow::{Ddf, DdfList};
+    /// let cells = [Ddf::new(), Ddf::new()];
+    /// let list = DdfList::all(&cells);
+    /// cells[0].put(1).unwrap();
+    /// assert_eq!(list.cells().len(), 2);
+    /// ```
     pub fn all(cells: impl IntoIterator<Item = &'a Ddf<T>>) -> Self {
         Self {
             cells: cells.into_iter().collect(),
@@ -52,6 +60,15 @@ impl<'a, T> DdfList<'a, T> {
     }
 
     /// Appends a cell. Waits that have begun are not affected.
+    ///
+    /// ```
+    /// # use tautline_core::flow::{Ddf, DdfList};
+    /// let cells = [Ddf::new(), Ddf::new()];
+    /// let mut list = DdfList::all(&cells[..1]);
+    /// list.push(&cells[1]);
+    /// # cells[0].put(1).unwrap();
+    /// assert_eq!(list.cells().len(), 2);
+    /// ```
     pub fn push(&mut self, cell: &'a Ddf<T>) {
         self.cells.push(cell);
     }
@@ -62,6 +79,13 @@ impl<'a, T> DdfList<'a, T> {
     }
 
     /// Returns the index of the cell that released the first waiter of this OR list.
+    ///
+    /// ```
+    /// # use tautline_core::flow::{Ddf, DdfList, NoIndex};
+    /// let cell = Ddf::<u32>::new();
+    /// assert_eq!(DdfList::any([&cell]).index(), Err(NoIndex::NotReady));
+    /// assert_eq!(DdfList::all([&cell]).index(), Err(NoIndex::NotAnyList));
+    /// ```
     ///
     /// # Errors
     /// If it is an AND list, or if no waiter was released yet.

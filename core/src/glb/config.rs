@@ -42,6 +42,13 @@ pub struct Config {
 
 impl Config {
     /// Divides `workers` among `places` so that no place has two workers more than another.
+    ///
+    /// ```
+    /// # use tautline_core::glb::Config;
+    /// # use tautline_core::PlaceId;
+    /// let config = Config::default().divided(3, 8);
+    /// assert_eq!([0, 1, 2].map(|place| config.workers_of(PlaceId(place))), [3, 3, 2]);
+    /// ```
     #[must_use]
     pub const fn divided(mut self, places: u32, workers: usize) -> Self {
         self.places = places;
@@ -57,6 +64,11 @@ impl Config {
     }
 
     /// Returns the workers of all places.
+    ///
+    /// ```
+    /// # use tautline_core::glb::Config;
+    /// assert_eq!(Config::default().divided(3, 8).all_workers(), 8);
+    /// ```
     pub const fn all_workers(&self) -> usize {
         self.workers * self.places as usize - self.smaller as usize
     }
@@ -76,6 +88,14 @@ impl Config {
     }
 
     /// Returns the threads of a place: its crew, and the server thread if there is one.
+    ///
+    /// ```
+    /// # use tautline_core::glb::{Config, Fairness};
+    /// # use tautline_core::PlaceId;
+    /// // A worker processes tasks, the other thread serves messages.
+    /// let config = Config { workers: 2, fairness: Fairness::OneCoreFree, ..Config::default() };
+    /// assert_eq!(config.threads_of(PlaceId::HOME), 2);
+    /// ```
     pub fn threads_of(&self, place: PlaceId) -> usize {
         self.crew_of(place) + usize::from(self.has_server())
     }
@@ -88,6 +108,11 @@ impl Config {
     }
 
     /// Returns all threads, place by place.
+    ///
+    /// ```
+    /// # use tautline_core::glb::Config;
+    /// assert_eq!(Config::default().divided(2, 3).seats().count(), 3);
+    /// ```
     pub fn seats(&self) -> impl Iterator<Item = (PlaceId, WorkerId)> + use<> {
         let config = *self;
         (0..config.places).map(PlaceId).flat_map(move |place| {
@@ -151,6 +176,11 @@ impl From<Tuning> for Grain {
 
 impl Grain {
     /// Returns the tasks of the first turn.
+    ///
+    /// ```
+    /// # use tautline_core::glb::Grain;
+    /// assert_eq!(Grain::from(511).initial(), 511);
+    /// ```
     pub const fn initial(&self) -> usize {
         match self {
             Self::Fixed(tasks) => *tasks,
@@ -226,6 +256,13 @@ impl Control {
     }
 
     /// Stops every place at its next poll; the result is then partial. Later reasons are ignored.
+    ///
+    /// ```
+    /// # use tautline_core::glb::{Control, Reason};
+    /// let control = Control::new();
+    /// control.stop(Reason::Interrupted); // by any thread
+    /// assert!(control.is_stopped());
+    /// ```
     pub fn stop(&self, reason: Reason) {
         let code = 1 + reason as usize;
         // ORDERING: Relaxed both ways: the word publishes nothing else.
@@ -242,6 +279,14 @@ impl Control {
     }
 
     /// Returns the reason for the stop, if it was stopped.
+    ///
+    /// ```
+    /// # use tautline_core::glb::{Control, Reason};
+    /// let control = Control::new();
+    /// assert_eq!(control.reason(), None);
+    /// control.stop(Reason::GivenUp);
+    /// assert_eq!(control.reason(), Some(Reason::GivenUp));
+    /// ```
     pub fn reason(&self) -> Option<Reason> {
         // ORDERING: Relaxed: the word publishes nothing else.
         let code = self.stopped.load(Ordering::Relaxed);
@@ -250,6 +295,12 @@ impl Control {
 
     /// Returns the number of tasks processed so far. A worker adds its own after 65 536 of them, or
     /// when it is dry.
+    ///
+    /// ```
+    /// # use tautline_core::glb::Control;
+    /// let control = Control::new();
+    /// assert_eq!(control.done(), 0); // a progress line prints it
+    /// ```
     pub fn done(&self) -> usize {
         // ORDERING: Relaxed: a statistic.
         self.done.load(Ordering::Relaxed)

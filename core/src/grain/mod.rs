@@ -54,6 +54,11 @@ pub struct Tuning {
 impl Tuning {
     /// Returns the thesis' settings: 10 tasks at first, a verdict every millisecond of a clock of
     /// nanoseconds.
+    ///
+    /// ```
+    /// # use tautline_core::grain::{Rule, Tuning};
+    /// assert_eq!(Tuning::thesis(Rule::MergeEmpty).initial, 10);
+    /// ```
     pub const fn thesis(rule: Rule) -> Self {
         Self {
             rule,
@@ -64,6 +69,11 @@ impl Tuning {
     }
 
     /// Returns settings with the constant grain `grain`; the tuner runs but its result is ignored.
+    ///
+    /// ```
+    /// # use tautline_core::grain::Tuning;
+    /// assert_eq!(Tuning::frozen(511).initial, 511);
+    /// ```
     pub const fn frozen(grain: usize) -> Self {
         Self {
             rule: Rule::Direct,

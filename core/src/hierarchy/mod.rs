@@ -30,6 +30,15 @@ use core::fmt;
 use core::ops::Range;
 
 /// A domain of a [`Hierarchy`], by its number: breadth first from the root.
+///
+/// ```
+/// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+/// // Two sockets, each with two cores.
+/// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+/// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+/// assert_eq!(Domain(3).to_string(), "d3");
+/// assert_eq!(node.leaf_of(0), Domain(3));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Domain(pub u32);
 
@@ -38,6 +47,11 @@ impl Domain {
     pub const ROOT: Self = Self(0);
 
     /// Returns its position among all domains.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::Domain;
+    /// assert_eq!(Domain(3).index(), 3);
+    /// ```
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -51,6 +65,11 @@ impl fmt::Display for Domain {
 }
 
 /// The kind of a domain.
+///
+/// ```
+/// # use tautline_core::hierarchy::Kind;
+/// assert_eq!(Kind::Other("scratch".to_owned()).to_string(), "scratch");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Memory, of the whole node or of a part of it.
@@ -70,6 +89,12 @@ pub enum Kind {
 impl Kind {
     /// Returns the kind with this name in descriptions: `mem`, `cache`, `core`, `node`, `device`,
     /// or any other word.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::Kind;
+    /// assert_eq!(Kind::named("cache"), Kind::Cache);
+    /// assert_eq!(Kind::named("scratch"), Kind::Other("scratch".to_owned()));
+    /// ```
     pub fn named(name: &str) -> Self {
         match name {
             "mem" => Self::Memory,
@@ -82,6 +107,11 @@ impl Kind {
     }
 
     /// Returns the name of the kind in descriptions.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::Kind;
+    /// assert_eq!(Kind::Memory.name(), "mem");
+    /// ```
     pub fn name(&self) -> &str {
         match self {
             Self::Memory => "mem",
@@ -115,6 +145,13 @@ struct Node {
 }
 
 /// The tree of memories of one node, built from a [`Spec`] and never changed.
+///
+/// ```
+/// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+/// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+/// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+/// assert_eq!((node.len(), node.workers()), (7, 4));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     nodes: Vec<Node>,
@@ -126,6 +163,13 @@ impl Hierarchy {
     /// Returns the hierarchy of one memory that serves all `workers`: the default for a node
     /// without a description.
     ///
+    /// ```
+    /// # use tautline_core::hierarchy::Hierarchy;
+    /// let node = Hierarchy::single(4).unwrap();
+    /// assert_eq!((node.len(), node.workers()), (1, 4));
+    /// assert!(Hierarchy::single(0).is_err());
+    /// ```
+    ///
     /// # Errors
     /// If there is no worker, or more than [`WORKERS_MAX`].
     pub fn single(workers: u32) -> Result<Self, Fault> {
@@ -133,11 +177,25 @@ impl Hierarchy {
     }
 
     /// Returns the domain that serves all workers.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.subtree(node.root()), 0..4);
+    /// ```
     pub fn root(&self) -> Domain {
         Domain::ROOT
     }
 
     /// Returns the number of domains.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.len(), 1 + 2 + 4);
+    /// ```
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -148,16 +206,37 @@ impl Hierarchy {
     }
 
     /// Returns all domains, breadth first.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.domains().last(), Some(Domain(6)));
+    /// ```
     pub fn domains(&self) -> impl DoubleEndedIterator<Item = Domain> + ExactSizeIterator + use<> {
         (0..self.nodes.len() as u32).map(Domain)
     }
 
     /// Returns the number of workers.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.workers(), 4);
+    /// ```
     pub fn workers(&self) -> u32 {
         self.leaves.len() as u32
     }
 
     /// Returns the kind of the domain.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.kind(Domain(1)), &Kind::Cache);
+    /// ```
     ///
     /// # Panics
     /// As all queries of a domain: if it is not in this tree.
@@ -166,31 +245,70 @@ impl Hierarchy {
     }
 
     /// Returns its name in the description, or an empty string if it has no name.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let node = Spec::new(Kind::Cache).label("L3").bytes(1 << 25).workers(8).build().unwrap();
+    /// assert_eq!((node.label(Domain::ROOT), node.bytes(Domain::ROOT)), ("L3", 1 << 25));
+    /// ```
     pub fn label(&self, domain: Domain) -> &str {
         &self.node(domain).label
     }
 
     /// Returns its capacity in bytes; 0 if unknown.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let node = Spec::new(Kind::Cache).bytes(1 << 25).workers(8).build().unwrap();
+    /// assert_eq!(node.bytes(Domain::ROOT), 1 << 25);
+    /// ```
     pub fn bytes(&self, domain: Domain) -> u64 {
         self.node(domain).bytes
     }
 
     /// Whether it is marked as a domain whose workers are tuned together.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let node = Spec::new(Kind::Cache).tuning(true).workers(8).build().unwrap();
+    /// assert!(node.is_tuning(Domain::ROOT));
+    /// ```
     pub fn is_tuning(&self, domain: Domain) -> bool {
         self.node(domain).tuning
     }
 
     /// Returns the number of steps from the root, whose level is 0.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!([0, 1, 6].map(|domain| node.level(Domain(domain))), [0, 1, 2]);
+    /// ```
     pub fn level(&self, domain: Domain) -> u32 {
         self.node(domain).level
     }
 
     /// Returns the domain above; `None` above the root.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!((node.parent(Domain(6)), node.parent(Domain::ROOT)), (Some(Domain(2)), None));
+    /// ```
     pub fn parent(&self, domain: Domain) -> Option<Domain> {
         (domain != Domain::ROOT).then(|| Domain(self.node(domain).parent))
     }
 
     /// Returns the domains right below.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert!(node.children(Domain(1)).eq([Domain(3), Domain(4)]));
+    /// ```
     pub fn children(
         &self,
         domain: Domain,
@@ -199,38 +317,86 @@ impl Hierarchy {
     }
 
     /// Whether workers, not domains, are attached to it.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert!(node.is_leaf(Domain(3)) && !node.is_leaf(Domain(1)));
+    /// ```
     pub fn is_leaf(&self, domain: Domain) -> bool {
         self.node(domain).children.is_empty()
     }
 
     /// Returns the workers of the leaves below the domain, or of the domain itself.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.subtree(Domain(2)), 2..4);
+    /// ```
     pub fn subtree(&self, domain: Domain) -> Range<u32> {
         self.node(domain).workers.clone()
     }
 
     /// Returns the number of workers that the domain serves, at least 1.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.num_workers(Domain(2)), 2);
+    /// ```
     pub fn num_workers(&self, domain: Domain) -> u32 {
         self.node(domain).workers.len() as u32
     }
 
     /// Returns the domain of this level on the path from `domain` to the root; `None` if `domain`
     /// itself is nearer to the root.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.ancestor(Domain(6), 1), Some(Domain(2)));
+    /// ```
     pub fn ancestor(&self, domain: Domain, level: u32) -> Option<Domain> {
         self.up(domain).find(|&above| self.level(above) == level)
     }
 
     /// Returns all domains of a kind, breadth first.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.domains_of_kind(&Kind::Core).count(), 4);
+    /// ```
     pub fn domains_of_kind<'a>(&'a self, kind: &'a Kind) -> impl Iterator<Item = Domain> + 'a {
         self.domains()
             .filter(move |&domain| self.kind(domain) == kind)
     }
 
     /// Returns the domains that are marked as tuned together, breadth first.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let node = Spec::new(Kind::Cache).tuning(true).workers(8).build().unwrap();
+    /// assert!(node.tuning_domains().eq([Domain::ROOT]));
+    /// ```
     pub fn tuning_domains(&self) -> impl Iterator<Item = Domain> + '_ {
         self.domains().filter(|&domain| self.is_tuning(domain))
     }
 
     /// Returns the domain to which the worker is attached.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.leaf_of(3), Domain(6));
+    /// ```
     ///
     /// # Panics
     /// As all queries of a worker: if it is not in this tree.
@@ -242,11 +408,25 @@ impl Hierarchy {
     }
 
     /// Returns the domains that serve the worker, its leaf first and the root last.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert!(node.path(3).eq([Domain(6), Domain(2), Domain::ROOT]));
+    /// ```
     pub fn path(&self, worker: u32) -> Path<'_> {
         self.up(self.leaf_of(worker))
     }
 
     /// Returns the smallest domain that serves both workers.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!((node.common(0, 1), node.common(0, 2)), (Domain(1), Domain::ROOT));
+    /// ```
     pub fn common(&self, one: u32, other: u32) -> Domain {
         let serves = |domain: &Domain| self.node(*domain).workers.contains(&other);
         self.leaf_of(other);
@@ -255,6 +435,13 @@ impl Hierarchy {
 
     /// Returns the number of steps from the leaf of `from` up to a domain that serves `to` as well:
     /// 0 for the same leaf.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!([0, 1, 2].map(|to| node.distance(0, to)), [0, 1, 2]);
+    /// ```
     pub fn distance(&self, from: u32, to: u32) -> u32 {
         self.level(self.leaf_of(from)) - self.level(self.common(from, to))
     }
@@ -262,6 +449,13 @@ impl Hierarchy {
     /// Returns all other workers, the nearest first: those of the worker's leaf, then those of the
     /// domain above it, and so on. Among workers at equal distances, the first one differs for each
     /// thief.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).copies(2).child(Spec::new(Kind::Core).copies(2).workers(1));
+    /// let node = Spec::new(Kind::Memory).child(socket).build().unwrap();
+    /// assert_eq!(node.victims(0).next(), Some(1)); // of the same socket
+    /// ```
     pub fn victims(&self, worker: u32) -> Victims<'_> {
         Victims::new(self, worker)
     }

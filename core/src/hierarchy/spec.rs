@@ -38,6 +38,11 @@ pub struct Spec {
 
 impl Spec {
     /// Creates a description of one domain without workers and without domains below it.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Kind, Spec};
+    /// assert!(Spec::new(Kind::Memory).build().is_err()); // there is no worker
+    /// ```
     pub fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -63,18 +68,35 @@ impl Spec {
     }
 
     /// Sets the number of copies of it, with all domains below it, under each copy of its parent.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Kind, Spec};
+    /// let cores = Spec::new(Kind::Core).copies(4).workers(1);
+    /// assert_eq!(Spec::new(Kind::Memory).child(cores).build().unwrap().workers(), 4);
+    /// ```
     pub fn copies(mut self, copies: u32) -> Self {
         self.copies = copies;
         self
     }
 
     /// Sets whether its workers are tuned together.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Domain, Kind, Spec};
+    /// let socket = Spec::new(Kind::Cache).tuning(true).workers(4);
+    /// assert!(socket.build().unwrap().is_tuning(Domain::ROOT));
+    /// ```
     pub fn tuning(mut self, tuning: bool) -> Self {
         self.tuning = tuning;
         self
     }
 
     /// Sets the number of workers attached to each copy.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Kind, Spec};
+    /// assert_eq!(Spec::new(Kind::Core).workers(2).build().unwrap().workers(), 2);
+    /// ```
     pub fn workers(mut self, workers: u32) -> Self {
         self.workers = workers;
         self
@@ -87,6 +109,12 @@ impl Spec {
     }
 
     /// Builds the tree with this domain as its root.
+    ///
+    /// ```
+    /// # use tautline_core::hierarchy::{Kind, Spec};
+    /// let error = Spec::new(Kind::Memory).copies(2).workers(1).build().unwrap_err();
+    /// println!("{error}"); // there is one root
+    /// ```
     ///
     /// # Errors
     /// The first mistake, depth first, with its position.

@@ -58,6 +58,13 @@ impl Crew {
     }
 
     /// Returns the number of workers with work; a hint, as all of these.
+    ///
+    /// ```
+    /// # use tautline_core::{WorkerId, lifeline::Crew};
+    /// let crew = Crew::new(2);
+    /// crew.claim(WorkerId(0));
+    /// assert_eq!((crew.running(), crew.size()), (1, 2));
+    /// ```
     #[inline]
     pub fn running(&self) -> usize {
         self.size() - self.idle().count_ones() as usize
@@ -76,6 +83,14 @@ impl Crew {
     }
 
     /// Claims the right to start an idle worker, preferably `first`.
+    ///
+    /// ```
+    /// # use tautline_core::{WorkerId, lifeline::Crew};
+    /// let crew = Crew::new(2);
+    /// assert_eq!(crew.claim(WorkerId(1)), Some(WorkerId(1)));
+    /// assert_eq!(crew.claim(WorkerId(1)), Some(WorkerId(0))); // the other one
+    /// assert_eq!(crew.claim(WorkerId(1)), None);
+    /// ```
     pub fn claim(&self, first: WorkerId) -> Option<WorkerId> {
         let mut idle = self.idle();
         while idle != 0 {
@@ -103,6 +118,13 @@ impl Crew {
     ///
     /// A full fence follows: of a worker that then polls its inbox, and a sender that fills the inbox and
     /// then calls [`any_idle`](Self::any_idle), at least one observes the other.
+    ///
+    /// ```
+    /// # use tautline_core::{WorkerId, lifeline::Crew};
+    /// let crew = Crew::new(2);
+    /// crew.claim(WorkerId(0));
+    /// assert!(crew.leave(WorkerId(0))); // the last one
+    /// ```
     pub fn leave(&self, worker: WorkerId) -> bool {
         // ORDERING: AcqRel, pairs with itself (C2): the last to leave sees what all others set aside; and with
         // claim (C1).

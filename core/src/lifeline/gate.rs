@@ -27,6 +27,12 @@ impl Gate {
     }
 
     /// Acquires the gate for `worker`, which then yields, unless another worker holds it.
+    ///
+    /// ```
+    /// # use tautline_core::{WorkerId, lifeline::Gate};
+    /// let gate = Gate::new();
+    /// assert!(gate.try_hold(WorkerId(1)) && !gate.try_hold(WorkerId(2)));
+    /// ```
     pub fn try_hold(&self, worker: WorkerId) -> bool {
         let me = worker.index() + 1;
         // ORDERING: Relaxed both ways: holding publishes nothing; the worker parks on is_held_by.
@@ -36,12 +42,26 @@ impl Gate {
     }
 
     /// Whether `worker` still has to yield.
+    ///
+    /// ```
+    /// # use tautline_core::{WorkerId, lifeline::Gate};
+    /// let gate = Gate::new();
+    /// gate.try_hold(WorkerId(1));
+    /// assert!(gate.is_held_by(WorkerId(1)));
+    /// ```
     pub fn is_held_by(&self, worker: WorkerId) -> bool {
         // ORDERING: Acquire, pairs with AcqRel in release (G1): the worker sees what the activity did.
         self.held.load(Ordering::Acquire) == worker.index() + 1
     }
 
     /// Frees the gate after an activity has ended; returns the worker to be woken, if one yields.
+    ///
+    /// ```
+    /// # use tautline_core::{WorkerId, lifeline::Gate};
+    /// let gate = Gate::new();
+    /// gate.try_hold(WorkerId(1));
+    /// assert_eq!(gate.release(), Some(WorkerId(1)));
+    /// ```
     pub fn release(&self) -> Option<WorkerId> {
         // ORDERING: Relaxed: if the gate is free, no worker is released; a worker that acquires it after this load
         // is released by the activity for which it yields.

@@ -40,6 +40,11 @@ impl Graph {
     /// the least radix (Saraswat 2011 gives z and P, and h follows). With one dimension it is the
     /// ring.
     ///
+    /// ```
+    /// # use tautline_core::lifeline::Graph;
+    /// assert_eq!(Graph::of_dimensions(6, 64), Graph::Hypercube { radix: 2 });
+    /// ```
+    ///
     /// # Panics
     /// If `dimensions` is 0.
     pub fn of_dimensions(dimensions: u32, places: u32) -> Self {
@@ -59,6 +64,12 @@ impl Graph {
 
     /// Returns the places to which `from` may send requests along lifelines, among `places` places.
     ///
+    /// ```
+    /// # use tautline_core::{PlaceId, lifeline::Graph};
+    /// let places: Vec<u32> = Graph::Hypercube { radix: 2 }.outgoing(PlaceId(0), 8).map(|place| place.0).collect();
+    /// assert_eq!(places, [1, 2, 4]);
+    /// ```
+    ///
     /// # Panics
     /// If the radix of a hypercube is 0 or 1, or `from` is not below `places`.
     pub fn outgoing(self, from: PlaceId, places: u32) -> Neighbours {
@@ -66,6 +77,11 @@ impl Graph {
     }
 
     /// Returns the places that may send requests to `to` along lifelines.
+    ///
+    /// ```
+    /// # use tautline_core::{PlaceId, lifeline::Graph};
+    /// assert!(Graph::Ring.incoming(PlaceId(0), 8).eq([PlaceId(7)]));
+    /// ```
     ///
     /// # Panics
     /// As [`outgoing`](Self::outgoing).

@@ -66,6 +66,13 @@ impl<B> Reserve<B> {
     }
 
     /// Adds `work`; `merge` adds it to the existing work.
+    ///
+    /// ```
+    /// # use tautline_core::{lifeline::Reserve, port::Spin};
+    /// let reserve = Reserve::new();
+    /// reserve.feed(vec![1, 2, 3, 4], |all, more| all.extend(more), &Spin);
+    /// assert!(!reserve.is_empty());
+    /// ```
     pub fn feed(&self, work: B, merge: impl FnOnce(&mut B, B), relax: &impl Relax) {
         let mut pile = self.pile.lock(relax);
         match &mut pile.work {
@@ -79,6 +86,14 @@ impl<B> Reserve<B> {
 
     /// Takes what `part` removes from the pile, leaving the rest; everything if it removes nothing.
     /// Checks under the lock, regardless of the hint.
+    ///
+    /// ```
+    /// # use tautline_core::{lifeline::Reserve, port::Spin};
+    /// let reserve = Reserve::new();
+    /// reserve.feed(vec![1, 2, 3, 4], |all, more| all.extend(more), &Spin);
+    /// let half = reserve.take(|all| Some(all.split_off(2)), &Spin);
+    /// assert_eq!(half, Some(vec![3, 4]));
+    /// ```
     pub fn take(&self, part: impl FnOnce(&mut B) -> Option<B>, relax: &impl Relax) -> Option<B> {
         let mut pile = self.pile.lock(relax);
         let portion = part(pile.work.as_mut()?).or_else(|| pile.work.take());
@@ -91,6 +106,14 @@ impl<B> Reserve<B> {
     }
 
     /// Returns the counters so far.
+    ///
+    /// ```
+    /// # use tautline_core::{lifeline::Reserve, port::Spin};
+    /// let reserve = Reserve::new();
+    /// reserve.feed(vec![1, 2, 3, 4], |all, more| all.extend(more), &Spin);
+    /// let traffic = reserve.traffic(&Spin);
+    /// println!("{traffic:?}");
+    /// ```
     pub fn traffic(&self, relax: &impl Relax) -> Traffic {
         self.pile.lock(relax).traffic
     }

@@ -66,16 +66,42 @@ impl<P: Barrier> Clone for Phaser<P> {
 
 impl<P: Relax + Barrier> Phaser<P> {
     /// Returns the current phase.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let phaser = task.phaser();
+    /// task.next_blocking()?;
+    /// assert_eq!(phaser.phase().0, 1);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn phase(&self) -> Phase {
         self.0.current_phase()
     }
 
     /// Returns the configuration of the phaser.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let phaser = task.phaser();
+    /// assert_eq!(phaser.config(), Config::default());
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn config(&self) -> Config {
         self.0.config
     }
 
     /// Returns the statistics of the phaser.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let mut task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let phaser = task.phaser();
+    /// task.next_blocking()?;
+    /// assert_eq!(phaser.census().phases, 1);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn census(&self) -> Census {
         let (leaves, levels) = self.0.tree.shape(&self.0.port);
         let phase = self.phase().0;
@@ -89,6 +115,14 @@ impl<P: Relax + Barrier> Phaser<P> {
     }
 
     /// Whether both are handles of the same phaser.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Config, Mode, PhaserError, Registration}, port::Spin};
+    /// let task = Registration::create(Spin, Mode::SignalWait, Config::default())?;
+    /// let phaser = task.phaser();
+    /// assert!(phaser.is(&task.phaser()));
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -132,6 +166,15 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
     /// Creates a phaser that accumulates, with the caller as its only registered task, signal-wait.
     /// `init` enters every result once; `None` stands for the operator's identity.
     ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Config, Op, PhaserError}, port::Spin};
+    /// let (most, mut task) = Accumulator::<u64, _>::create(Spin, Op::Max, None, Config::default())?;
+    /// most.put(&mut task, 7)?;
+    /// task.next_blocking()?;
+    /// assert_eq!(most.get(), 7);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PhaserError::Operator`], [`PhaserError::Degree`], [`PhaserError::Overflow`].
     pub fn create(
@@ -155,6 +198,16 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
 
     /// Contributes `value` to the phase that `task` is about to signal; a later value replaces an
     /// earlier one. A task that contributes no value does not change the result.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Config, Op, PhaserError}, port::Spin};
+    /// let (most, mut task) = Accumulator::<u64, _>::create(Spin, Op::Max, None, Config::default())?;
+    /// most.put(&mut task, 9)?;
+    /// most.put(&mut task, 7)?; // replaces it
+    /// task.next_blocking()?;
+    /// assert_eq!(most.get(), 7);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PhaserError::NotRegistered`] on this phaser; [`PhaserError::Signalled`]: the task has
@@ -181,6 +234,16 @@ impl<T: Element, P: Relax + Barrier> Accumulator<T, P> {
     /// Returns the result of the phase that ended last; before the first end, the result of no
     /// values. A registered task may call this until it signals the phase after the next. Any other
     /// thread may call it at any time, and obtains the result of one phase that has ended.
+    ///
+    /// ```
+    /// # use tautline_core::{phaser::{Accumulator, Config, Op, PhaserError}, port::Spin};
+    /// let (most, mut task) = Accumulator::<u64, _>::create(Spin, Op::Max, None, Config::default())?;
+    /// assert_eq!(most.get(), 0); // of no values
+    /// most.put(&mut task, 7)?;
+    /// task.next_blocking()?;
+    /// assert_eq!(most.get(), 7);
+    /// # Ok::<(), PhaserError>(())
+    /// ```
     pub fn get(&self) -> T {
         let reduction = self.shared.tree.reduction.as_ref();
         let reduction = reduction.expect("the phaser of an accumulator accumulates");

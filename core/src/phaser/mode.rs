@@ -33,18 +33,33 @@ impl Mode {
     ];
 
     /// Whether other tasks wait for the task's signals.
+    ///
+    /// ```
+    /// # use tautline_core::phaser::Mode;
+    /// assert!(Mode::Signal.signals() && !Mode::Wait.signals());
+    /// ```
     #[inline]
     pub const fn signals(self) -> bool {
         !matches!(self, Self::Wait)
     }
 
     /// Whether the task waits for the others' signals.
+    ///
+    /// ```
+    /// # use tautline_core::phaser::Mode;
+    /// assert!(Mode::Wait.waits() && !Mode::Signal.waits());
+    /// ```
     #[inline]
     pub const fn waits(self) -> bool {
         !matches!(self, Self::Signal)
     }
 
     /// Whether the task may request a statement between two phases.
+    ///
+    /// ```
+    /// # use tautline_core::phaser::Mode;
+    /// assert!(Mode::SignalWaitSingle.singles() && !Mode::SignalWait.singles());
+    /// ```
     #[inline]
     pub const fn singles(self) -> bool {
         matches!(self, Self::SignalWaitSingle)
@@ -65,6 +80,11 @@ impl Mode {
     }
 
     /// Returns the name of the mode in messages.
+    ///
+    /// ```
+    /// # use tautline_core::phaser::Mode;
+    /// assert_eq!(Mode::SignalWait.name(), "signal-wait");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Signal => "signal-only",

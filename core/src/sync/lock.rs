@@ -46,6 +46,13 @@ impl<T> Lock<T> {
     }
 
     /// Acquires the lock, relaxing between attempts.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Spin, sync::Lock};
+    /// let lock = Lock::new(1);
+    /// *lock.lock(&Spin) += 1;
+    /// assert_eq!(lock.into_inner(), 2);
+    /// ```
     #[inline]
     pub fn lock(&self, relax: &impl Relax) -> Guard<'_, T> {
         let mut turn = 0;
@@ -59,6 +66,13 @@ impl<T> Lock<T> {
     }
 
     /// Acquires the lock if it is free.
+    ///
+    /// ```
+    /// # use tautline_core::sync::Lock;
+    /// let lock = Lock::new(1);
+    /// let guard = lock.try_lock();
+    /// assert!(guard.is_some() && lock.try_lock().is_none());
+    /// ```
     #[inline]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // ORDERING: Acquire, pairs with Release in Guard::drop (L1): the last holder's writes are
@@ -73,6 +87,12 @@ impl<T> Lock<T> {
     }
 
     /// Consumes the lock, which no thread can hold any more, and returns the value.
+    ///
+    /// ```
+    /// # use tautline_core::sync::Lock;
+    /// let lock = Lock::new(1);
+    /// assert_eq!(lock.into_inner(), 1);
+    /// ```
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }

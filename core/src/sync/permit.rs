@@ -31,6 +31,13 @@ impl Permit {
     }
 
     /// Makes the permit available. The caller must then wake the owner, if it sleeps.
+    ///
+    /// ```
+    /// # use tautline_core::sync::Permit;
+    /// let permit = Permit::new();
+    /// permit.give(); // by any thread; sticky
+    /// assert!(permit.try_take() && !permit.try_take());
+    /// ```
     pub fn give(&self) {
         // ORDERING: Release, pairs with Acquire in try_take (P1). A swap, not a store: the owner
         // then also observes what precedes the earlier calls that this one covers.

@@ -41,6 +41,11 @@ impl State {
     ];
 
     /// The state's name in tables and pictures.
+    ///
+    /// ```
+    /// # use tautline_core::watch::State;
+    /// assert_eq!(State::Computing.name(), "computing");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Computing => "computing",
@@ -60,6 +65,14 @@ pub struct Times(pub [u64; State::ALL.len()]);
 
 impl Times {
     /// The ticks in `state`.
+    ///
+    /// ```
+    /// # use tautline_core::watch::{State, Times};
+    /// let mut times = Times::default();
+    /// times.add(State::Computing, 90);
+    /// times.add(State::Idle, 10);
+    /// assert_eq!(times.of(State::Computing), 90);
+    /// ```
     pub const fn of(&self, state: State) -> u64 {
         self.0[state as usize]
     }
@@ -70,6 +83,16 @@ impl Times {
     }
 
     /// Adds all of `other`.
+    ///
+    /// ```
+    /// # use tautline_core::watch::{State, Times};
+    /// let mut times = Times::default();
+    /// times.add(State::Computing, 90);
+    /// times.add(State::Idle, 10);
+    /// let mut all = times;
+    /// all.merge(&times);
+    /// assert_eq!(all.total(), 200);
+    /// ```
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine += theirs;
@@ -77,11 +100,27 @@ impl Times {
     }
 
     /// Returns these times in ticks of another clock, of which `by` are one of this clock.
+    ///
+    /// ```
+    /// # use tautline_core::watch::{State, Times};
+    /// let mut times = Times::default();
+    /// times.add(State::Computing, 90);
+    /// times.add(State::Idle, 10);
+    /// assert_eq!(times.scaled(0.5).of(State::Computing), 45);
+    /// ```
     pub fn scaled(&self, by: f64) -> Self {
         Self(self.0.map(|ticks| (ticks as f64 * by + 0.5) as u64))
     }
 
     /// The ticks in all states.
+    ///
+    /// ```
+    /// # use tautline_core::watch::{State, Times};
+    /// let mut times = Times::default();
+    /// times.add(State::Computing, 90);
+    /// times.add(State::Idle, 10);
+    /// assert_eq!(times.total(), 100);
+    /// ```
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

@@ -8,6 +8,14 @@ use std::ops::Range;
 pub trait Branches: ExactSizeIterator<Item: Copy + Debug + Send> + Clone + Debug + Send {
     /// Removes the last `count` branches and returns them.
     ///
+    /// ```
+    /// use tautline::backtrack::{Bits, Branches};
+    ///
+    /// let mut open = Bits(0b1011);
+    /// let last = open.split_off(1);
+    /// assert_eq!((open, last), (Bits(0b0011), Bits(0b1000)));
+    /// ```
+    ///
     /// # Panics
     /// If there are fewer.
     #[must_use]
@@ -25,6 +33,12 @@ impl Branches for Range<u32> {
 }
 
 /// Branches numbered 0 to 63, the lowest first.
+///
+/// ```
+/// use tautline::backtrack::Bits;
+///
+/// assert!(Bits(0b1011).eq([0, 1, 3]));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bits(pub u64);

@@ -57,6 +57,39 @@ impl<F> Across<'_, '_, F> {
     /// all tasks that were left. Observers are those of this rank. Several threads of a rank that run computations over one world must do
     /// so in the same order as those of the other ranks.
     ///
+    /// ```
+    /// use tautline::glb::{Local, Task, Tasks};
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// /// A node of a tree, by its height; it travels between ranks.
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Node(u32);
+    ///
+    /// impl Task for Node {
+    ///     type Shared = ();
+    ///     type Sum = u64;
+    ///
+    ///     fn run(self, todo: &mut Local<Self>, nodes: &mut u64, (): &()) {
+    ///         *nodes += 1;
+    ///         todo.extend((0..self.0).map(Node));
+    ///     }
+    ///
+    ///     fn add(nodes: &mut u64, other: u64) {
+    ///         *nodes += other;
+    ///     }
+    /// }
+    ///
+    /// let runs = world::loopback(2, |world| {
+    ///     let glb = Glb::new().workers(1).pinned(false);
+    ///     glb.across(world).run(Tasks::from_iter([Node(10)]), |_place| (), 0)
+    /// });
+    /// for run in runs {
+    ///     assert_eq!(run?.output, 1024);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A setting out of bounds, or a file that cannot be written: then this rank should end, as the others wait until it does. While it runs: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
     ///
@@ -91,6 +124,23 @@ impl<F> Across<'_, '_, F> {
 
     /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as [`Glb::sum`] does. Every rank has
     /// its own `task`, which must own what it uses.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// let runs = world::loopback(2, |world| {
+    ///     let glb = Glb::new().workers(1).pinned(false);
+    ///     glb.across(world).sum([10u32], |height, todo| {
+    ///         todo.extend(0..height);
+    ///         1u64
+    ///     })
+    /// });
+    /// for run in runs {
+    ///     assert_eq!(run?.output, 1024);
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -12,6 +12,15 @@ impl<F> Glb<'_, F> {
 
     /// Returns all parameters, as [`simulate`](Self::simulate) will use them. Feature `sim`.
     ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// let config = Glb::new().places(64).workers(1).config_on(&jaguar)?;
+    /// assert_eq!((config.places, config.random_steals), (64, 6));
+    /// assert!(Glb::new().places(1 << 30).config_on(&jaguar).is_err());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config_on(&self, machine: &Description) -> Result<Config> {

@@ -228,18 +228,37 @@ pub enum Origin {
 
 impl Description {
     /// Returns the number of cores of all nodes.
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// assert_eq!(jaguar.all_cores(), 18_688 * 16);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn all_cores(&self) -> u64 {
         u64::from(self.nodes) * u64::from(self.cores)
     }
 
     /// Returns the largest number of places of `workers` workers each, every worker with a dedicated core; a place does not
     /// span nodes.
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// assert_eq!(jaguar.places_max(16), 18_688); // a place on each node
+    /// assert_eq!(jaguar.places_max(17), 0);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn places_max(&self, workers: u32) -> u64 {
         u64::from(self.nodes) * u64::from(self.cores / workers.max(1))
     }
 
     /// Returns the ratio of the duration of a task on a core of this machine to that on the machine of
     /// [`UTS_NODES_PER_S`]: as described, or by the rate of tree search (binomial, else geometric).
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// println!("a task takes {:.1} times as long there", jaguar.slowdown());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn slowdown(&self) -> f64 {
         let rates = UNITS.iter().filter_map(|unit| self.rate(unit));
         let by = |rate: u64| UTS_NODES_PER_S as f64 / rate as f64;
@@ -249,6 +268,13 @@ impl Description {
 
     /// Returns the duration of one `unit`, in nanoseconds: by the machine's rate where it is known, else by
     /// its slowdown, as if it were one of [`UNITS`].
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// let unit = tautline::machines::UNITS[0];
+    /// println!("{} ns for a node of a binomial tree", jaguar.unit_ns(unit));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn unit_ns(&self, unit: &str) -> u64 {
         let ns = match self.rate(unit) {
             Some(rate) => 1e9 / rate as f64,
@@ -264,6 +290,12 @@ impl Description {
 
     /// Returns the duration here, in nanoseconds, of a task that takes `present_ns` on the machine of
     /// [`UTS_NODES_PER_S`]; at least 1.
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// assert_eq!(jaguar.task_ns(1000), (1000.0 * jaguar.slowdown()).round() as u64);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn task_ns(&self, present_ns: u64) -> u64 {
         ((present_ns as f64 * self.slowdown()).round() as u64).max(1)
     }
@@ -271,6 +303,14 @@ impl Description {
     /// Returns this machine for a simulation of `places` places of `workers` workers, with tasks of `task_ns`.
     /// Nodes are filled with places in order. Of a torus the smallest partition that holds the places is used:
     /// extents are doubled, the shortest first, until it is large enough.
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// // 32 places of 8 workers are on 16 nodes of 16 cores.
+    /// let machine = jaguar.machine(32, 8, 1000);
+    /// assert_eq!((machine.task_ns, machine.cluster.node_places), (1000, 2));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn machine(&self, places: u32, workers: u32, task_ns: u64) -> Machine {
         let node_places = (self.cores / workers.max(1)).max(1);
         let nodes = places.div_ceil(node_places);
@@ -290,6 +330,12 @@ impl Description {
 
     /// Returns the costs and the network, for tables: a task takes 1 ns, every place has a whole node, and a
     /// torus is complete.
+    ///
+    /// ```
+    /// let jaguar = tautline::machines::find("jaguar")?;
+    /// assert_eq!(jaguar.costs().task_ns, 1);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn costs(&self) -> &Machine {
         &self.costs
     }

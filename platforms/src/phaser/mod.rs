@@ -172,6 +172,12 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
 
 /// Returns the degree that [`DEGREE_VARIABLE`] sets.
 ///
+/// ```
+/// // `None`, unless the variable is set.
+/// println!("{:?}", tautline::phaser::asked()?);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
 /// # Errors
 /// A malformed [`DEGREE_VARIABLE`].
 pub fn asked() -> Result<Option<usize>> {

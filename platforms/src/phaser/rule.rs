@@ -38,6 +38,14 @@ pub struct Site {
 
 impl Site {
     /// Returns the site of the processors to which workers are pinned by default.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::phaser::rule::Site;
+    ///
+    /// let site = Site::of(&Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]));
+    /// assert_eq!((site.processors, site.cache), (4, None));
+    /// ```
     pub fn of(machine: &Machine) -> Self {
         let used = machine.cpus();
         let shared = machine.caches().iter().filter(|c| c.kind != "Instruction");
@@ -55,6 +63,16 @@ impl Site {
     }
 
     /// Returns the site of a described node, with a processor for each worker.
+    ///
+    /// ```
+    /// use tautline::Platform;
+    /// use tautline::phaser::rule::Site;
+    ///
+    /// let text = "[place]\ntype = \"cache\"\nname = \"L3\"\nworkers = 4\n";
+    /// let site = Site::described(&Platform::from_toml("l3.toml", text)?);
+    /// assert_eq!(site.cache, Some(("L3".to_owned(), 4)));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn described(platform: &Platform) -> Self {
         let tree = platform.hierarchy();
         let named = |place: Domain| match tree.label(place) {
@@ -99,6 +117,14 @@ pub struct Rules {
 
 /// Chooses how a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a
 /// runtime's workers.
+///
+/// ```
+/// use tautline::phaser::rule::{rule, Site};
+///
+/// let site = Site { processors: 8, cache: Some(("L3".to_owned(), 8)), scratch: None };
+/// assert_eq!(rule(&site, Some(8)).config.degree, 8); // the tasks of a leaf share a cache
+/// assert_eq!(rule(&site, Some(2)).config.degree, 2);
+/// ```
 pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
     let (degree, why) = degree(site, tasks);
     let help_after = tasks.map_or(0, |tasks| help_after(tasks, site.processors));
@@ -127,6 +153,12 @@ pub fn rule(site: &Site, tasks: Option<usize>) -> Rules {
 }
 
 /// Returns the port that defines how threads wait on a phaser built with `config`.
+///
+/// ```
+/// use tautline::phaser::{Config, rule::port};
+///
+/// assert!(port(Config { help_after: 0, ..Config::default() }).spins < port(Config::default()).spins);
+/// ```
 pub fn port(config: Config) -> SpinThenYield {
     match config.help_after {
         0 => SpinThenYield { spins: BRIEF },
@@ -135,6 +167,13 @@ pub fn port(config: Config) -> SpinThenYield {
 }
 
 /// Returns the number of failed polls after which a task helps.
+///
+/// ```
+/// use tautline::phaser::rule::help_after;
+///
+/// assert_eq!(help_after(9, 8), 0); // a task without a processor may be the one that is waited for
+/// assert!(help_after(8, 8) > 0);
+/// ```
 pub fn help_after(tasks: usize, processors: usize) -> u32 {
     if tasks > processors {
         0
@@ -175,6 +214,15 @@ fn degree(site: &Site, tasks: Option<usize>) -> (usize, String) {
 
 impl Rules {
     /// Returns the settings with their reasons; `asked` is a degree requested explicitly.
+    ///
+    /// ```
+    /// use tautline::phaser::rule::{rule, Site};
+    ///
+    /// let site = Site { processors: 8, cache: Some(("L3".to_owned(), 8)), scratch: None };
+    /// for choice in rule(&site, Some(8)).explain(None) {
+    ///     println!("{}: {choice}", choice.setting);
+    /// }
+    /// ```
     pub fn explain(&self, asked: Option<usize>) -> Vec<Choice> {
         let placement = match &self.placement {
             Placement::Anywhere => "anywhere: caches bring them to the spinning thread".to_owned(),

@@ -136,6 +136,16 @@ impl fmt::Display for PlaceList {
 impl PlaceList {
     /// Returns the places on `machine`, each with its allowed processors, one of each core first. Places without an
     /// allowed processor are omitted.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::PlaceList;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let list: PlaceList = "{0,1},{2,3,9}".parse()?;
+    /// assert_eq!(list.on(&machine), [[0, 1], [2, 3]]); // 9 is not allowed
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn on(&self, machine: &Machine) -> Vec<Vec<usize>> {
         match self {
             Self::Parts(part, count) => {

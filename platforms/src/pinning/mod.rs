@@ -66,11 +66,30 @@ pub struct Pinning {
 
 impl Pinning {
     /// Pins every worker to a dedicated processor, one of each core first.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::Pinning;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(Pinning::of(&machine).cpus(3), [0, 1, 2]);
+    /// ```
     pub fn of(machine: &Machine) -> Self {
         Self::to(machine, vec![machine.cpus()], Bind::Close)
     }
 
     /// Distributes the workers over the places of `list`.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let pinning = Pinning::listed(&machine, &"{0,1},{2,3}".parse()?, Bind::Close)?;
+    /// assert_eq!(pinning.cpus(2), [0, 2]); // a worker for each place
+    /// assert!(Pinning::listed(&machine, &"{8}".parse()?, Bind::Close).is_err());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// None of its processors is allowed.
@@ -80,6 +99,16 @@ impl Pinning {
 
     /// Returns the pinning that the environment requests, as the module documents. An empty variable counts as unset. A
     /// malformed list in `OMP_PLACES` is ignored with a warning, since it was not written for this library.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::Pinning;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// // `TAUTLINE_PIN`, else `OMP_PLACES`, else all four.
+    /// println!("{:?}", Pinning::from_environment(&machine)?.places());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The list in `TAUTLINE_PIN` is malformed or has no allowed processor.
@@ -94,6 +123,14 @@ impl Pinning {
     }
 
     /// Returns the pinning that the variables of OpenMP request, else [`of`](Self::of).
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::Pinning;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// println!("{:?}", Pinning::from_openmp(&machine).places());
+    /// ```
     pub fn from_openmp(machine: &Machine) -> Self {
         let (pinning, warning) = openmp(machine, variable);
         static ONCE: Once = Once::new();
@@ -140,16 +177,47 @@ impl Pinning {
 
     /// Returns the default number of workers: the number of processors in the places, at most what the control
     /// group grants.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(Pinning::of(&machine).processors(), 4);
+    /// let two = Pinning::listed(&machine, &"{1},{3}".parse()?, Bind::Close)?;
+    /// assert_eq!(two.processors(), 2);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn processors(&self) -> usize {
         self.processors
     }
 
     /// Returns the places, each with its processors.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let pinning = Pinning::listed(&machine, &"{0,1},{2,3}".parse()?, Bind::Close)?;
+    /// assert_eq!(pinning.places(), [[0, 1], [2, 3]]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn places(&self) -> &[Vec<usize>] {
         &self.places
     }
 
     /// Returns the processor of each of `threads` threads.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let spread = Pinning::listed(&machine, &"threads".parse()?, Bind::Spread)?;
+    /// assert_eq!((spread.cpus(2), spread.cpus(5)), (vec![0, 2], vec![0, 0, 1, 2, 3]));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn cpus(&self, threads: usize) -> Vec<usize> {
         let places = self.places.len();
         if threads <= places {
@@ -180,6 +248,17 @@ impl Pinning {
     }
 
     /// Describes an unexpected effect of this many workers on these processors, in one line.
+    ///
+    /// ```
+    /// use tautline::Machine;
+    /// use tautline::pinning::Pinning;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let pinning = Pinning::of(&machine);
+    /// assert_eq!(pinning.surprise(4, true), None);
+    /// let line = pinning.surprise(5, true).unwrap();
+    /// assert_eq!(line, "5 workers take turns on 4 CPUs (of 0-3)");
+    /// ```
     pub fn surprise(&self, workers: usize, pinned: bool) -> Option<String> {
         let used: BTreeSet<usize> = match pinned {
             true => self.cpus(workers).into_iter().collect(),
@@ -275,6 +354,10 @@ fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Re
 }
 
 /// Formats numbers of processors as ranges: `0-3 8`, in the order given.
+///
+/// ```
+/// assert_eq!(tautline::pinning::ranges(&[0, 1, 2, 3, 8]), "0-3 8");
+/// ```
 pub fn ranges(numbers: &[usize]) -> String {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for &number in numbers {

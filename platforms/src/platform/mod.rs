@@ -72,6 +72,14 @@ pub struct Platform {
 impl Platform {
     /// Returns the platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
     ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let described = Platform::from_environment(&tautline::Machine::discover())?;
+    /// println!("{}", described.map_or("not described".to_owned(), |it| it.info().to_owned()));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A file that cannot be read or has a mistake, in a line that begins with the name of the variable; a processor that is
     /// not allowed on `machine`. Without the feature `describe` no file can be read.
@@ -101,32 +109,80 @@ impl Platform {
     }
 
     /// The present machine, as the calling thread may use it.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let tree = Platform::discover();
+    /// assert!(tree.hierarchy().workers() >= 1);
+    /// ```
     pub fn discover() -> Self {
         Self::of(&Machine::discover())
     }
 
     /// Returns the processors of `machine` that workers are pinned to by default, one worker each, under its
     /// sockets, memory nodes, caches and cores. Parts with the same processors are one place.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let machine = tautline::Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(Platform::of(&machine).hierarchy().workers(), 4);
+    /// ```
     pub fn of(machine: &Machine) -> Self {
         discover::platform(machine, &machine.cpus())
     }
 
     /// Returns the same for the processors that `pinning` assigns to its default number of workers.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// use tautline::pinning::{Bind, Pinning};
+    ///
+    /// let machine = tautline::Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// let pinning = Pinning::listed(&machine, &"{1},{3}".parse()?, Bind::Close)?;
+    /// assert_eq!(Platform::pinned(&machine, &pinning).cpu(1), Some(3));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn pinned(machine: &Machine, pinning: &Pinning) -> Self {
         discover::platform(machine, &pinning.cpus(pinning.processors()))
     }
 
     /// Returns the description's `info`; empty if it has none.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let platform = Platform::from_toml("two.toml", "info = \"two\"\n[place]\ntype = \"mem\"\nworkers = 2\n")?;
+    /// assert_eq!(platform.info(), "two");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn info(&self) -> &str {
         &self.info
     }
 
     /// Returns the tree of memories.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let platform = Platform::from_toml("two.toml", "[place]\ntype = \"mem\"\nworkers = 2\n")?;
+    /// assert_eq!((platform.hierarchy().len(), platform.hierarchy().workers()), (1, 2));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
     /// Returns the processor of the worker, if it is known.
+    ///
+    /// ```
+    /// use tautline::platform::Platform;
+    ///
+    /// let machine = tautline::Machine::read("/nowhere".as_ref(), &[4, 5]);
+    /// assert_eq!((Platform::of(&machine).cpu(1), Platform::of(&machine).cpu(2)), (Some(5), None));
+    /// ```
     pub fn cpu(&self, worker: u32) -> Option<usize> {
         self.cpus.get(worker as usize).copied()
     }

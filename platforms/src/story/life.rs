@@ -21,6 +21,17 @@ impl Life {
     pub const BUCKETS: usize = 1024;
 
     /// The buckets in use: the first tick of each, and the ticks by state in it.
+    ///
+    /// ```
+    /// use tautline::story::Life;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut life = Life::default();
+    /// life.span(State::Computing, 0, 60);
+    /// life.span(State::Idle, 60, 100);
+    /// let computing: u64 = life.buckets().map(|(_, ticks)| ticks[State::Computing as usize]).sum();
+    /// assert_eq!(computing, 60);
+    /// ```
     pub fn buckets(&self) -> impl Iterator<Item = (u64, &Ticks)> {
         let origin = self.origin.unwrap_or_default();
         let starts = (0u64..).map(move |bucket| origin + (bucket << self.shift));
@@ -28,12 +39,33 @@ impl Life {
     }
 
     /// How many ticks a bucket is wide.
+    ///
+    /// ```
+    /// use tautline::story::Life;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut life = Life::default();
+    /// life.span(State::Computing, 0, 60);
+    /// life.span(State::Idle, 60, 100);
+    /// assert!(life.width() >= 1 && life.width().is_power_of_two());
+    /// ```
     pub fn width(&self) -> u64 {
         1 << self.shift
     }
 
     /// The ticks by state in each of `columns` equal parts of the `length` ticks from `began` on. A
     /// bucket that lies in several columns is shared out evenly.
+    ///
+    /// ```
+    /// use tautline::story::Life;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut life = Life::default();
+    /// life.span(State::Computing, 0, 60);
+    /// life.span(State::Idle, 60, 100);
+    /// let columns = life.columns(0, 100.0, 2);
+    /// assert_eq!(columns[0][State::Computing as usize], 50.0);
+    /// ```
     pub fn columns(&self, began: u64, length: f64, columns: usize) -> Vec<[f64; State::ALL.len()]> {
         let mut parts = vec![[0.0; State::ALL.len()]; columns];
         let scale = columns as f64 / length.max(1.0);

@@ -68,6 +68,15 @@ pub struct Clock {
 
 impl Clock {
     /// The clock of `run`.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::story::Clock;
+    ///
+    /// let run = Glb::new().sum(0..1000u64, |n, _| n)?;
+    /// assert_eq!(Clock::of(&run).seconds, run.elapsed.as_secs_f64());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn of<T, O>(run: &Run<T, O>) -> Self {
         Self {
             began: run.began,
@@ -77,6 +86,13 @@ impl Clock {
     }
 
     /// Seconds from the beginning of the run to `tick`.
+    ///
+    /// ```
+    /// use tautline::story::Clock;
+    ///
+    /// let clock = Clock { began: 500, ticks_per_second: 1000.0, seconds: 1.0 };
+    /// assert_eq!(clock.seconds_at(1000), 0.5);
+    /// ```
     pub fn seconds_at(&self, tick: u64) -> f64 {
         tick.saturating_sub(self.began) as f64 / self.ticks_per_second
     }

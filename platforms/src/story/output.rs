@@ -17,6 +17,17 @@ pub struct Output {
 impl Output {
     /// Opens the file at `path`, or creates it.
     ///
+    /// ```
+    /// use std::io::Write;
+    /// use tautline::story::Output;
+    ///
+    /// let path = std::env::temp_dir().join(format!("tautline-{}-open.txt", std::process::id()));
+    /// let output = Output::open(&path)?; // before the run
+    /// output.fill(|out| out.write_all(b"what the run has found"))?; // after it
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
@@ -42,6 +53,18 @@ impl Output {
 
     /// Replaces the content by what `write` writes: at once, when all of it is written, unless the folder permits no file beside this
     /// one. A device or a pipe gets it as it comes.
+    ///
+    /// ```
+    /// use tautline::story::Output;
+    ///
+    /// let path = std::env::temp_dir().join(format!("tautline-{}-fill.txt", std::process::id()));
+    /// std::fs::write(&path, "before")?;
+    /// let failed = Output::open(&path)?.fill(|_| Err(std::io::Error::other("no result")));
+    /// assert!(failed.is_err());
+    /// assert_eq!(std::fs::read_to_string(&path)?, "before");
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of the system and of `write`; the file then contains what it did before, if it was to be replaced at once.

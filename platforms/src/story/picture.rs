@@ -30,6 +30,27 @@ pub struct Picture<'a> {
 impl Picture<'_> {
     /// Writes the page.
     ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::story::{Clock, Life, Picture, Recorder};
+    ///
+    /// let observe = |_, _| Recorder { life: Some(Life::default()), trace: None };
+    /// let run = Glb::new().observed(observe).sum(0..1000u64, |n, _| n)?;
+    /// let lives = run.observers.iter().filter_map(|(place, worker, seen)| Some((*place, *worker, seen.life.as_ref()?)));
+    /// let workers: Vec<_> = lives.collect();
+    /// let picture = Picture {
+    ///     title: "A sum",
+    ///     facts: &[("numbers", "1000".to_owned())],
+    ///     clock: Clock::of(&run),
+    ///     workers: &workers,
+    ///     places: &run.places,
+    /// };
+    /// let mut page = Vec::new();
+    /// picture.write(&mut page)?;
+    /// assert!(String::from_utf8_lossy(&page).contains("<h1>A sum</h1>"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {

@@ -91,6 +91,15 @@ const MARKS: [&str; 6] = [
 
 impl Plot<'_> {
     /// Returns the plot alone, as an SVG document.
+    ///
+    /// ```
+    /// use tautline::story::{Axis, Plot, Series};
+    ///
+    /// let series = [Series { name: "measured".to_owned(), points: vec![(1.0, 1.0), (2.0, 1.9)] }];
+    /// let axis = |title| Axis { title, log: false };
+    /// let plot = Plot { title: "Speedup", facts: &[], x: axis("workers"), y: axis("speedup"), series: &series };
+    /// assert!(plot.svg().starts_with("<svg"));
+    /// ```
     pub fn svg(&self) -> String {
         let series = self.shown();
         let (x, y) = self.scales(&series);
@@ -114,6 +123,18 @@ impl Plot<'_> {
     }
 
     /// Writes a page with the plot, the facts and a table of all values.
+    ///
+    /// ```
+    /// use tautline::story::{Axis, Plot, Series};
+    ///
+    /// let series = [Series { name: "measured".to_owned(), points: vec![(1.0, 1.0), (2.0, 1.9)] }];
+    /// let axis = |title| Axis { title, log: false };
+    /// let plot = Plot { title: "Speedup", facts: &[], x: axis("workers"), y: axis("speedup"), series: &series };
+    /// let mut page = Vec::new();
+    /// plot.write(&mut page)?;
+    /// assert!(String::from_utf8_lossy(&page).contains("Speedup"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Errors of `out`.

@@ -28,6 +28,17 @@ impl Trace {
     const TOTAL: usize = 1 << 20;
 
     /// Keeps the latest `most` stretches, at least one.
+    ///
+    /// ```
+    /// use tautline::story::Trace;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut trace = Trace::new(2);
+    /// for (at, state) in [State::Computing, State::Idle, State::Computing].into_iter().enumerate() {
+    ///     trace.span(state, at as u64, at as u64 + 1);
+    /// }
+    /// assert_eq!((trace.len(), trace.dropped()), (2, 1));
+    /// ```
     pub fn new(most: usize) -> Self {
         Self {
             spans: VecDeque::new(),
@@ -37,21 +48,61 @@ impl Trace {
     }
 
     /// One worker's share when this number is watched.
+    ///
+    /// ```
+    /// use tautline::story::Trace;
+    ///
+    /// let traces = vec![Trace::for_workers(8); 8];
+    /// assert!(traces.iter().all(Trace::is_empty));
+    /// ```
     pub fn for_workers(workers: usize) -> Self {
         Self::new((Self::TOTAL / workers.max(1)).clamp(64, 1 << 16))
     }
 
     /// How many stretches are kept.
+    ///
+    /// ```
+    /// use tautline::story::Trace;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut trace = Trace::new(2);
+    /// for (at, state) in [State::Computing, State::Idle, State::Computing].into_iter().enumerate() {
+    ///     trace.span(state, at as u64, at as u64 + 1);
+    /// }
+    /// assert_eq!(trace.len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
     /// Nothing was seen.
+    ///
+    /// ```
+    /// use tautline::story::Trace;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut trace = Trace::new(2);
+    /// for (at, state) in [State::Computing, State::Idle, State::Computing].into_iter().enumerate() {
+    ///     trace.span(state, at as u64, at as u64 + 1);
+    /// }
+    /// assert!(!trace.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
     /// How many stretches were dropped because later ones came.
+    ///
+    /// ```
+    /// use tautline::story::Trace;
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// let mut trace = Trace::new(2);
+    /// for (at, state) in [State::Computing, State::Idle, State::Computing].into_iter().enumerate() {
+    ///     trace.span(state, at as u64, at as u64 + 1);
+    /// }
+    /// assert_eq!(trace.dropped(), 1);
+    /// ```
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -83,6 +134,20 @@ impl Observer for Trace {
 /// idle thread of a Linux processor, and mistakes threads of equal numbers for one. Starts and
 /// lengths are whole nanoseconds, so that the end of a stretch never lies after the start of the next;
 /// stretches that overlap without nesting are dropped by readers.
+///
+/// ```
+/// use tautline::glb::{PlaceId, WorkerId};
+/// use tautline::story::{Clock, Trace, write_trace};
+/// use tautline::watch::{Observer, State};
+///
+/// let mut trace = Trace::new(10);
+/// trace.span(State::Computing, 0, 2000);
+/// let clock = Clock { began: 0, ticks_per_second: 1e9, seconds: 2e-6 };
+/// let mut json = Vec::new();
+/// write_trace(&mut json, "a run", clock, &[(PlaceId(0), WorkerId(0), &trace)])?;
+/// assert!(String::from_utf8(json)?.contains("computing"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Those of `out`.

@@ -29,6 +29,13 @@ impl Dump {
     /// Returns the number of tasks that are suspended in a wait for a phase; `None` if the runtime was
     /// built without [`Observe`](super::Observe) and variables of the [environment](super): then they
     /// are not counted.
+    ///
+    /// ```
+    /// # use tautline::{prelude::*, watch::Observe};
+    /// let rt = Runtime::builder().observe(Observe::new()).build()?;
+    /// assert_eq!(rt.run(|_| rt.dump().suspended()), Some(0));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn suspended(&self) -> Option<usize> {
         let counts = self.workers.iter().map(|w| w.suspended);
         // Workers are read one after the other, so that a task that moves meanwhile may be missed.

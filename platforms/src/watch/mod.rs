@@ -60,6 +60,13 @@ pub const DUMP_VARIABLE: &str = "TAUTLINE_DUMP";
 
 impl Builder {
     /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) requests.
+    ///
+    /// ```
+    /// # use tautline::{prelude::*, watch::Observe};
+    /// let rt = Runtime::builder().observe(Observe::new()).build()?;
+    /// assert!(rt.times().is_some());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn observe(mut self, observe: Observe) -> Self {
         self.observe = Some(observe);
         self

@@ -45,6 +45,15 @@ impl fmt::Debug for Each {
 
 impl Observe {
     /// Records the time in each state, for [`Runtime::times`](crate::Runtime::times).
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::watch::Observe;
+    ///
+    /// let rt = Runtime::builder().observe(Observe::new()).build()?;
+    /// assert!(rt.times().is_some());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self {
             is_on: true,
@@ -54,6 +63,19 @@ impl Observe {
 
     /// Writes the latest states of every worker to a file, in the trace event format, when the
     /// runtime is dropped. The file is opened when the runtime is built.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::watch::Observe;
+    ///
+    /// let path = std::env::temp_dir().join("tautline-trace-doc.json");
+    /// let rt = Runtime::builder().observe(Observe::new().trace(&path)).build()?;
+    /// rt.run(|cx| cx.join(|_| 1, |_| 2));
+    /// drop(rt);
+    /// assert!(std::fs::read_to_string(&path)?.contains("computing"));
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trace(mut self, path: impl Into<PathBuf>) -> Self {
         let (setting, path) = ("trace", path.into());
         self.trace = Some(Target { setting, path });
@@ -62,6 +84,19 @@ impl Observe {
 
     /// Writes a page that draws what every worker did over time, when the runtime is dropped. The
     /// file is opened when the runtime is built.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::watch::Observe;
+    ///
+    /// let path = std::env::temp_dir().join("tautline-life-doc.html");
+    /// let rt = Runtime::builder().observe(Observe::new().life(&path)).build()?;
+    /// rt.run(|cx| cx.join(|_| 1, |_| 2));
+    /// drop(rt);
+    /// assert!(std::fs::read_to_string(&path)?.contains("computing"));
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn life(mut self, path: impl Into<PathBuf>) -> Self {
         let (setting, path) = ("life", path.into());
         self.life = Some(Target { setting, path });
@@ -69,6 +104,16 @@ impl Observe {
     }
 
     /// Prints the time of each worker in each state to standard error when the runtime is dropped.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::watch::Observe;
+    ///
+    /// let rt = Runtime::builder().observe(Observe::new().printed()).build()?;
+    /// rt.run(|cx| cx.join(|_| 1, |_| 2));
+    /// drop(rt); // prints
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn printed(mut self) -> Self {
         self.is_printed = true;
         self
@@ -76,6 +121,15 @@ impl Observe {
 
     /// Prints what every worker does to standard error whenever the process receives `SIGUSR1`. On
     /// Unix systems, with the feature `signals`.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::watch::Observe;
+    ///
+    /// let rt = Runtime::builder().observe(Observe::new().dumped()).build()?;
+    /// rt.run(|cx| cx.join(|_| 1, |_| 2)); // `kill -USR1` prints meanwhile
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn dumped(mut self) -> Self {
         self.is_dumped = true;
         self
@@ -83,6 +137,35 @@ impl Observe {
 
     /// Has every worker observed by what `make` returns for it. The worker calls the observer where
     /// it begins or ends a search, a sleep or a wait, so the observer must not block.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::watch::Observe;
+    ///
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    /// use tautline::watch::{Observer, State};
+    ///
+    /// /// Adds up the ticks of all workers in tasks.
+    /// struct Busy(Arc<AtomicU64>);
+    ///
+    /// impl Observer for Busy {
+    ///     fn span(&mut self, state: State, from: u64, to: u64) {
+    ///         if state == State::Computing {
+    ///             self.0.fetch_add(to - from, Relaxed);
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let busy = Arc::new(AtomicU64::new(0));
+    /// let each = Arc::clone(&busy);
+    /// let observe = Observe::new().each(move |_place, _worker| Busy(each.clone()));
+    /// let rt = Runtime::builder().observe(observe).build()?;
+    /// rt.run(|cx| cx.par_for(0..1000, |n| _ = n * n));
+    /// drop(rt);
+    /// assert!(busy.load(Relaxed) > 0);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn each<O: Observer + 'static>(
         mut self,
         make: impl Fn(PlaceId, WorkerId) -> O + Send + Sync + 'static,

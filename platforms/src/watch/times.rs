@@ -30,6 +30,15 @@ pub struct TimeTable {
 
 impl TimeTable {
     /// Returns the time of all workers together.
+    ///
+    /// ```
+    /// # use tautline::{prelude::*, watch::{Observe, State}};
+    /// let rt = Runtime::builder().observe(Observe::new()).build()?;
+    /// rt.run(|cx| cx.par_for(0..1000, |n| _ = n * n));
+    /// let total = rt.times().expect("it is observed").total();
+    /// println!("{} of {} ticks in tasks", total.of(State::Computing), total.total());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn total(&self) -> Times {
         let mut total = Times::default();
         self.workers.iter().for_each(|w| total.merge(&w.times));

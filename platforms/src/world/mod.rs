@@ -41,6 +41,13 @@ const GOODBYE: Duration = Duration::from_secs(10);
 ///
 /// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
 /// do, but polls about 20 times a second.
+///
+/// ```
+/// use tautline::world;
+///
+/// let sums = world::loopback(3, |world| world.all_reduce(world.rank().0, |a, b| a + b));
+/// assert!(sums.into_iter().all(|sum| sum.is_ok_and(|sum| sum == 3)));
+/// ```
 pub struct World {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -95,6 +102,14 @@ pub fn loopback<T: Send>(ranks: u32, program: impl Fn(&World) -> T + Sync) -> Ve
 }
 
 /// As [`loopback`], over other links: one for each rank.
+///
+/// ```
+/// use tautline::world;
+/// use tautline_node::Loopback;
+///
+/// let ranks = world::over(Loopback::new(2), |world| world.rank().0);
+/// assert_eq!(ranks, [0, 1]);
+/// ```
 ///
 /// # Panics
 /// With the panic of a rank, after all have ended; or if the system refuses a thread.
@@ -186,21 +201,49 @@ impl World {
 
     /// Returns for which ranks this one waits to make the call that it has made, if it does.
     /// With the variable [`TAUTLINE_DUMP`](crate::watch) it is printed upon `SIGUSR1`.
+    ///
+    /// ```
+    /// use tautline::world;
+    ///
+    /// let waits = world::loopback(2, |world| {
+    ///     let waits = world.waiting().is_some(); // no call has been made
+    ///     world.barrier().map(|()| waits)
+    /// });
+    /// assert!(waits.into_iter().all(|waits| waits.is_ok_and(|waits| !waits)));
+    /// ```
     pub fn waiting(&self) -> Option<Waiting> {
         self.shared.patience.waiting()
     }
 
     /// Returns the rank of the caller.
+    ///
+    /// ```
+    /// use tautline::world;
+    ///
+    /// assert_eq!(world::loopback(3, |world| world.rank().0), [0, 1, 2]);
+    /// ```
     pub fn rank(&self) -> Rank {
         self.exchange().here()
     }
 
     /// Returns the number of ranks.
+    ///
+    /// ```
+    /// use tautline::world;
+    ///
+    /// assert_eq!(world::loopback(2, |world| world.ranks()), [2, 2]);
+    /// ```
     pub fn ranks(&self) -> u32 {
         self.exchange().ranks()
     }
 
     /// Whether the caller is rank 0, which starts with the work and reports the result.
+    ///
+    /// ```
+    /// use tautline::world;
+    ///
+    /// assert_eq!(world::loopback(2, |world| world.is_home()), [true, false]);
+    /// ```
     pub fn is_home(&self) -> bool {
         self.rank() == Rank(0)
     }

@@ -233,6 +233,14 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     }
 
     /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases it.
+    ///
+    /// ```
+    /// # use core::num::NonZeroUsize;
+    /// # use tautline_core::deque::SplitDeque;
+    /// let deque = SplitDeque::<NonZeroUsize, 8>::new();
+    /// let owner = deque.owner().unwrap();
+    /// assert!(deque.owner().is_none()); // one at a time
+    /// ```
     pub fn owner(&self) -> Option<Owner<'_, T, N>> {
         // ORDERING: Acquire, pairs with Release in Owner::drop (S5): the last owner's indices are
         // visible.
@@ -243,6 +251,15 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     }
 
     /// Tries once to take the oldest public item. Does not wait.
+    ///
+    /// ```
+    /// # use core::num::NonZeroUsize;
+    /// # use tautline_core::deque::{SplitDeque, Steal};
+    /// let deque = SplitDeque::<NonZeroUsize, 8>::new();
+    /// let owner = deque.owner().unwrap();
+    /// owner.push_public(NonZeroUsize::MIN).unwrap();
+    /// assert_eq!(deque.steal(), Steal::Taken(NonZeroUsize::MIN));
+    /// ```
     #[inline]
     pub fn steal(&self) -> Steal<T> {
         // ORDERING: Relaxed: only a guess, which the compare-and-swap checks.
@@ -301,6 +318,15 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     }
 
     /// Returns the number of public items; a hint.
+    ///
+    /// ```
+    /// # use core::num::NonZeroUsize;
+    /// # use tautline_core::deque::SplitDeque;
+    /// let deque = SplitDeque::<NonZeroUsize, 8>::new();
+    /// let owner = deque.owner().unwrap();
+    /// owner.push_public(NonZeroUsize::MIN).unwrap();
+    /// assert_eq!(deque.public(), 1);
+    /// ```
     #[inline]
     pub fn public(&self) -> usize {
         // ORDERING: Relaxed: a hint.

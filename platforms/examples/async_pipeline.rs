@@ -1,0 +1,50 @@
+//! Stages of async tasks with bounded channels between them: a fast stage waits for a slow one, and occupies no worker.
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tautline::prelude::*;
+use tokio::sync::{Mutex, mpsc};
+
+const LINES: usize = 2000;
+const ROOM: usize = 4;
+
+fn main() -> tautline::Result<()> {
+    // How many lines are on their way, at most.
+    let (under_way, most) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+    let primes = Runtime::new()?.block_on(async |task: TaskCx| {
+        // Channels of tokio work in any executor.
+        let (lines, read) = mpsc::channel::<String>(ROOM);
+        let (numbers, mut tested) = mpsc::channel::<Option<u64>>(ROOM);
+        task.spawn_async(move |_| async move {
+            for n in 0..LINES {
+                most.fetch_max(under_way.fetch_add(1, Relaxed) + 1, Relaxed);
+                lines.send(format!("number {n}")).await.expect("a reader");
+            }
+        });
+        // Three tasks share the second stage.
+        let read = std::sync::Arc::new(Mutex::new(read));
+        for _ in 0..3 {
+            let (read, numbers) = (read.clone(), numbers.clone());
+            task.spawn_async(move |_| async move {
+                loop {
+                    let line = read.lock().await.recv().await;
+                    let Some(line) = line else { return };
+                    let n = line["number ".len()..].parse().expect("a number");
+                    let is_prime = n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| n % d > 0);
+                    numbers.send(is_prime.then_some(n)).await.expect("a reader");
+                }
+            });
+        }
+        drop(numbers); // the last stage ends when the tasks of the second have
+        let mut primes = 0;
+        while let Some(tested) = tested.recv().await {
+            under_way.fetch_sub(1, Relaxed);
+            primes += usize::from(tested.is_some());
+        }
+        primes
+    });
+    assert_eq!(primes, 303);
+    // In the two channels, in the tasks of the second stage, and one at each end.
+    let most = most.load(Relaxed);
+    assert!(most <= 2 * ROOM + 3 + 2, "{most}");
+    println!("{primes} primes in {LINES} lines, at most {most} lines at a time");
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The guide: when to use what, with programs that are compiled and run as tests.
+//!
+//! | page | |
+//! |---|---|
+//! | [`start`] | a first program |
+//! | [`choosing`] | which construct for which problem |
+//! | [`forks`] | recursion, and tasks that borrow |
+//! | [`loops`] | ranges, slices, vectors; several loops at a time |
+//! | [`data_flow`] | tasks that wait for values |
+//! | [`asynchronous`] | futures, channels, groups of async tasks |
+//! | [`phasers`] | tasks that proceed in phases |
+//! | [`balancing`] | searches: sums, tasks, bags, bounds, early ends |
+//! | [`ranks`] | the same over several memories |
+//! | [`simulating`] | the same on a machine that is not at hand |
+//! | [`observing`] | where time goes, and what a program waits for |
+//! | [`embedding`] | beside tokio and rayon |
+//! | [`coming_from`] | rayon, OpenMP, Taskflow, X10 |
+//! | [`why`] | what there is here and not elsewhere, and the reverse |
+//! | [`glossary`], [`faq`] | terms; locks, pinning, callers, programs that do not end |
+
+macro_rules! pages {
+    ($($page:ident),*) => {
+        $(
+            #[doc = include_str!(concat!("../guide/", stringify!($page), ".md"))]
+            pub mod $page {}
+        )*
+    };
+}
+
+pages!(
+    start,
+    choosing,
+    forks,
+    loops,
+    data_flow,
+    asynchronous,
+    phasers,
+    balancing,
+    ranks,
+    simulating,
+    observing,
+    embedding,
+    coming_from,
+    why,
+    glossary,
+    faq
+);
