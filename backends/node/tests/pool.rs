@@ -2,6 +2,8 @@
 //!
 //! No test waits for a time: a task lasts until the event that it must coincide with.
 
+#[path = "pool/callers.rs"]
+mod callers;
 #[path = "pool/halves.rs"]
 mod halves;
 #[path = "pool/refused.rs"]
