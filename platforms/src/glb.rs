@@ -73,7 +73,7 @@ struct Setup<'a> {
 
 /// The runtime that it runs on.
 #[derive(Clone, Debug)]
-enum Ground<'a> {
+pub(crate) enum Ground<'a> {
     Lent(&'a Runtime),
     /// Started at the first run.
     Own(Box<Builder>, Arc<OnceLock<Runtime>>),
@@ -107,7 +107,7 @@ impl<'a> Glb<'a> {
         Self::over(Ground::Own(Box::new(builder), Arc::default()))
     }
 
-    fn over(ground: Ground<'a>) -> Self {
+    pub(crate) fn over(ground: Ground<'a>) -> Self {
         Self {
             setup: Setup {
                 ground,
@@ -305,6 +305,20 @@ impl<'a, F> Glb<'a, F> {
                 builder.plan()
             }
         }
+    }
+
+    /// Returns the runtime on which it runs: a dedicated one is started, if it had not been.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// println!("{:?}", Glb::new().workers(1).runtime()?.explain());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`config`](Self::config) and [`Builder::build`].
+    pub fn runtime(&self) -> Result<&Runtime> {
+        Ok(self.started()?.0)
     }
 
     /// Returns all parameters of the balancer, as they will be used.
@@ -508,22 +522,6 @@ fn within_place(workers: usize) -> Result<()> {
         workers,
         format!("from 1 to {} a place", Crew::MAX),
     )
-}
-
-impl Runtime {
-    /// Creates a balanced computation on this runtime, with its own deadline, observers or
-    /// parameters.
-    ///
-    /// ```
-    /// # use tautline::prelude::*;
-    /// let rt = Runtime::builder().workers(2).build()?;
-    /// let run = rt.glb().seed(7).sum(0..100u64, |n, _| n)?;
-    /// assert_eq!(run.output, 4950);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn glb(&self) -> Glb<'_> {
-        Glb::over(Ground::Lent(self))
-    }
 }
 
 /// Returns these parameters, if they may be used on threads and in simulations.

@@ -326,6 +326,7 @@ pub mod spelling;
 pub mod story;
 mod sum;
 pub mod synthetic;
+mod thread;
 pub mod tsp;
 pub mod uts;
 pub mod watch;

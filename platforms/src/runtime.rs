@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::choice::{Choice, Source};
+use crate::glb::{Glb, Ground};
 use crate::pinning::Claim;
 use crate::plan::refuse;
 use crate::watch::{Dump, TimeTable, Watch};
@@ -93,9 +94,9 @@ impl Runtime {
         Builder::new()
     }
 
-    pub(crate) fn start(plan: Plan) -> Result<Self> {
+    pub(crate) fn start(mut plan: Plan) -> Result<Self> {
+        let processors = plan.claim();
         plan.warn();
-        let processors = Claim::new(&plan.cpus);
         let mut watch = Watch::open(&plan)?;
         let threads = Threads::start(&pool::Plan {
             watcher: watch.watcher(&plan),
@@ -185,6 +186,20 @@ impl Runtime {
     ) -> B::Output {
         let balanced = self.run(|cx| cx.balance(bag, shared, output));
         balanced.expect("there is no scope around it that could be cancelled")
+    }
+
+    /// Creates a balanced computation on this runtime, with its own deadline, observers or
+    /// parameters.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).build()?;
+    /// let run = rt.glb().seed(7).sum(0..100u64, |n, _| n)?;
+    /// assert_eq!(run.output, 4950);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn glb(&self) -> Glb<'_> {
+        Glb::over(Ground::Lent(self))
     }
 
     /// Returns every setting of this runtime, with its value, its source, and what is chosen by

@@ -6,6 +6,8 @@
 mod callers;
 #[path = "pool/halves.rs"]
 mod halves;
+#[path = "pool/hooks.rs"]
+mod hooks;
 #[path = "pool/refused.rs"]
 mod refused;
 #[path = "pool/seats.rs"]

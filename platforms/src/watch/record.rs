@@ -13,7 +13,7 @@ use tautline_core::glb::PlaceRun;
 use tautline_core::watch::{Accounts, Observer, State, Times};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::SpinThenYield;
-use tautline_node::pool::{Threads, Watcher};
+use tautline_node::pool::Watcher;
 
 /// Ticks per second of the clock of a node.
 const TICKS_PER_SECOND: f64 = 1e9;

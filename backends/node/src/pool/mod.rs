@@ -5,8 +5,10 @@ mod annex;
 mod conform;
 mod gate;
 mod port;
+mod thread;
 
 pub use port::Node;
+pub use thread::{Hook, Thread};
 
 use crate::machine::pin;
 use annex::Annexes;
@@ -24,10 +26,8 @@ use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
 use tautline_core::watch::State;
 
-/// The stack of a worker, in bytes. Only what is touched takes memory.
-const STACK_BYTES: usize = 64 << 20;
-/// Memory that the stacks of workers leave to the program where the system limits its addresses.
-const ROOM_BYTES: usize = 4 * STACK_BYTES;
+/// The number of stacks whose memory the workers leave to the program where the system limits its addresses.
+const ROOM_STACKS: usize = 4;
 
 /// The least and the most seats for threads from outside that enter the pool at the same time. Searching workers inspect all
 /// seats, hence few.
@@ -70,6 +70,8 @@ pub struct Plan {
     pub balancing: glb::Config,
     /// What receives the changes of state of the workers.
     pub watcher: Option<Watcher>,
+    /// How the threads are started.
+    pub thread: Thread,
 }
 
 impl Plan {
@@ -90,6 +92,7 @@ impl Plan {
                 ..glb::Config::default()
             },
             watcher: None,
+            thread: Thread::default(),
         }
     }
 
@@ -119,6 +122,7 @@ pub struct Threads {
     /// The number of seats for callers.
     callers: usize,
     cpus: Vec<usize>,
+    thread: Thread,
     /// The started workers, in order; the first is worker `callers`.
     started: Mutex<Vec<JoinHandle<()>>>,
     /// For callers that find no seat.
@@ -143,6 +147,7 @@ impl Threads {
             pool: Arc::new(pool),
             callers,
             cpus: plan.cpus.clone(),
+            thread: plan.thread.clone(),
             started: Mutex::default(),
             annexes: Annexes::new(plan.outside),
         };
@@ -204,13 +209,13 @@ impl Threads {
     fn start_more(&self, started: &mut Vec<JoinHandle<()>>, extra: usize) -> io::Result<()> {
         let (gate, old) = (Arc::new(Gate::default()), started.len());
         // Untouched, so it takes addresses only.
-        let room = addresses(ROOM_BYTES);
+        let room = addresses(ROOM_STACKS * self.thread.stack_bytes);
         let mut outcome = Ok(());
         while started.len() < extra && outcome.is_ok() {
             let thread = self.start_one(started.len(), &gate);
             outcome = thread.map(|thread| started.push(thread));
         }
-        let is_cramped = outcome.is_err() && addresses(STACK_BYTES).is_none();
+        let is_cramped = outcome.is_err() && addresses(self.thread.stack_bytes).is_none();
         let admitted = match is_cramped {
             true => old.max(started.len() / 2),
             false => started.len(),
@@ -229,17 +234,25 @@ impl Threads {
         // The caller has the first processor.
         let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
         let (pool, gate) = (Arc::clone(&self.pool), Arc::clone(gate));
+        let Thread {
+            name,
+            stack_bytes,
+            on_start,
+            on_stop,
+        } = self.thread.clone();
         let body = move || {
             if !gate.pass(extra) {
                 return;
             }
             drop(gate);
             cpu.into_iter().for_each(|cpu| _ = pin(cpu));
+            on_start.iter().for_each(Hook::call);
             let attended = pool.with_seat(worker, |seat| seat.attend());
             attended.expect("one thread a seat");
+            on_stop.iter().for_each(Hook::call);
         };
-        let named = || Builder::new().name(format!("tautline-{}", extra + 1));
-        named().stack_size(STACK_BYTES).spawn(body)
+        let named = Builder::new().name(format!("{name}-{}", extra + 1));
+        named.stack_size(stack_bytes).spawn(body)
     }
 
     /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks
