@@ -25,7 +25,7 @@ pub use tautline_core::glb::{
     Steal, Steals, Tally, Task, Tasks, Times,
 };
 pub use tautline_core::grain::{Rule, Tuning};
-pub use tautline_core::lifeline::{Bound, Graph, Traffic};
+pub use tautline_core::lifeline::{AnyBound, Bound, Bounding, Graph, Key, Traffic};
 pub use tautline_core::{PlaceId, WorkerId};
 pub use tautline_sim::Outcome;
 

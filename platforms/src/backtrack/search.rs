@@ -2,7 +2,7 @@
 
 use super::Position;
 use super::part::{Fork, Part};
-use crate::glb::{Bag, Bound, Reason, Share};
+use crate::glb::{AnyBound, Bag, Reason, Share};
 use serde::{Deserialize, Serialize};
 
 /// The result of a search.
@@ -275,7 +275,7 @@ impl<P: Position> Bag for Search<P> {
         self.laid_by == 0 && self.walk.is_done()
     }
 
-    fn bound(shared: &P::Shared) -> Option<&Bound> {
+    fn bound(shared: &P::Shared) -> Option<&dyn AnyBound> {
         P::bound(shared)
     }
 
