@@ -47,10 +47,8 @@ fn main() -> tautline::Result<()> {
     let bag = || Tasks::from_iter([Choice(0, 900, 0)]);
     let known = |_| (items.clone(), Bound::default());
     let here = Glb::new().run(bag(), known, 0)?;
-    let jaguar = tautline::machines::find("jaguar")?;
-    let there = Glb::new()
-        .places(64)
-        .simulate(&jaguar, 50, bag(), known, 0)?;
+    let (glb, jaguar) = (Glb::new().places(64), tautline::machines::find("jaguar")?);
+    let there = glb.simulate(&jaguar, 50, bag(), known, 0)?;
     assert_eq!(here.output, there.output);
     println!(
         "{} in {:?}, and in {} ns on 64 places",

@@ -10,9 +10,10 @@ use crate::pinning::Pinning;
 use crate::plan::{Builder, Plan, places_of, refuse};
 use crate::rules::{self, Rules};
 use crate::runtime::Runtime;
+use crate::setup::{Ground, Setup};
 use crate::spelling::Lifelines;
 use crate::{Machine, Result};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
@@ -61,24 +62,6 @@ pub struct Glb<'a, F = Unobserved> {
     observe: F,
 }
 
-/// All settings except the observers.
-#[derive(Clone, Debug)]
-struct Setup<'a> {
-    ground: Ground<'a>,
-    places: Option<u32>,
-    workers: Option<usize>,
-    rules: Rules,
-    deadline: Option<Duration>,
-}
-
-/// The runtime that it runs on.
-#[derive(Clone, Debug)]
-pub(crate) enum Ground<'a> {
-    Lent(&'a Runtime),
-    /// Started at the first run.
-    Own(Box<Builder>, Arc<OnceLock<Runtime>>),
-}
-
 /// No worker is observed.
 pub type Unobserved = fn(PlaceId, WorkerId);
 
@@ -107,7 +90,7 @@ impl<'a> Glb<'a> {
         Self::over(Ground::Own(Box::new(builder), Arc::default()))
     }
 
-    pub(crate) fn over(ground: Ground<'a>) -> Self {
+    fn over(ground: Ground<'a>) -> Self {
         Self {
             setup: Setup {
                 ground,
@@ -497,22 +480,6 @@ impl<'a, F> Glb<'a, F> {
     }
 }
 
-impl Setup<'_> {
-    /// The next run has a runtime with other settings.
-    fn renew(&mut self) {
-        if let Ground::Own(_, started) = &mut self.ground {
-            *started = Arc::default();
-        }
-    }
-
-    fn rebuild(&mut self, change: impl FnOnce(Builder) -> Builder) {
-        self.renew();
-        if let Ground::Own(builder, _) = &mut self.ground {
-            **builder = change((**builder).clone());
-        }
-    }
-}
-
 fn within_place(workers: usize) -> Result<()> {
     if (1..=Crew::MAX).contains(&workers) {
         return Ok(());
@@ -522,6 +489,22 @@ fn within_place(workers: usize) -> Result<()> {
         workers,
         format!("from 1 to {} a place", Crew::MAX),
     )
+}
+
+impl Runtime {
+    /// Creates a balanced computation on this runtime, with its own deadline, observers or
+    /// parameters.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let rt = Runtime::builder().workers(2).build()?;
+    /// let run = rt.glb().seed(7).sum(0..100u64, |n, _| n)?;
+    /// assert_eq!(run.output, 4950);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn glb(&self) -> Glb<'_> {
+        Glb::over(Ground::Lent(self))
+    }
 }
 
 /// Returns these parameters, if they may be used on threads and in simulations.

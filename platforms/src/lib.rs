@@ -322,6 +322,7 @@ mod random;
 pub mod recorded;
 pub mod rules;
 pub mod runtime;
+mod setup;
 pub mod spelling;
 pub mod story;
 mod sum;

@@ -333,10 +333,7 @@ impl Builder {
             balancing: &balancing,
             rules: &rules,
             places: self.source(self.places.is_some(), PLACES_VARIABLE)?,
-            workers: match self.source(self.workers.is_some(), WORKERS_VARIABLE)? {
-                Source::Rule => Source::Detected,
-                source => source,
-            },
+            workers: self.workers_source()?,
             division: division.as_ref().map(Division::why),
             cpus: &cpus,
             pinning: self.pinning_source(&pinning, pinned)?,
@@ -420,6 +417,14 @@ impl Builder {
                 Source::Variable(variable)
             }
             false => Source::Rule,
+        })
+    }
+
+    fn workers_source(&self) -> Result<Source> {
+        let source = self.source(self.workers.is_some(), WORKERS_VARIABLE)?;
+        Ok(match source {
+            Source::Rule => Source::Detected,
+            source => source,
         })
     }
 

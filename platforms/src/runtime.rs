@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use crate::choice::{Choice, Source};
-use crate::glb::{Glb, Ground};
 use crate::pinning::Claim;
 use crate::plan::refuse;
 use crate::watch::{Dump, TimeTable, Watch};
@@ -186,20 +185,6 @@ impl Runtime {
     ) -> B::Output {
         let balanced = self.run(|cx| cx.balance(bag, shared, output));
         balanced.expect("there is no scope around it that could be cancelled")
-    }
-
-    /// Creates a balanced computation on this runtime, with its own deadline, observers or
-    /// parameters.
-    ///
-    /// ```
-    /// # use tautline::prelude::*;
-    /// let rt = Runtime::builder().workers(2).build()?;
-    /// let run = rt.glb().seed(7).sum(0..100u64, |n, _| n)?;
-    /// assert_eq!(run.output, 4950);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn glb(&self) -> Glb<'_> {
-        Glb::over(Ground::Lent(self))
     }
 
     /// Returns every setting of this runtime, with its value, its source, and what is chosen by

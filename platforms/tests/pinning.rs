@@ -53,9 +53,9 @@ fn command(args: &str, name: &str, value: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A second runtime is not pinned to the processors of the first one, in the same process or another, unless it is asked to be.
+/// A second runtime is not pinned to the processors of the first one, in the same process or another, unless that is requested.
 ///
-/// Other tests may have runtimes too, so the first one here is asked to pin its workers.
+/// Other tests may have runtimes too, so the first one here is built with pinned workers.
 #[test]
 fn a_second_runtime_leaves_the_processors_of_the_first() {
     let all = allowed();

@@ -236,13 +236,8 @@ impl<B: Bag> Team<B> {
         match bound {
             // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
             Key::Word(bound) => bound < self.announced.load(Ordering::Relaxed),
-            Key::Wide(bound) => self.is_wide_news(bound, port),
+            Key::Wide(bound) => bound < self.protocol.lock(port).protocol.announced(),
         }
-    }
-
-    #[cold]
-    fn is_wide_news(&self, bound: u128, port: &impl Port<Message<B>>) -> bool {
-        bound < self.protocol.lock(port).protocol.announced()
     }
 
     /// Sends the bound to the other places.

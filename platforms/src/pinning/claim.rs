@@ -1,7 +1,7 @@
 //! The processors that runtimes pin workers to, of this process and of others.
 //!
 //! Two runtimes that pin workers to the same processor make them take turns there, even while other processors are idle. So a
-//! runtime that was not asked to pin its workers pins them only if it gets a claim to all its processors. A runtime that was
+//! runtime that is not requested to pin its workers pins them only if it gets a claim to all its processors. A runtime that was
 //! asked to pins them anyway, and warns.
 //!
 //! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which receives nothing: a name has one

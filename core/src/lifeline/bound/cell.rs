@@ -15,6 +15,9 @@ pub trait Cell: Sync {
     /// Where a value is in the order of its type.
     type Key: Copy + Ord + Debug + Not<Output = Self::Key>;
 
+    /// The largest key.
+    const NONE: Self::Key;
+
     /// Creates a cell with this key.
     fn new(key: Self::Key) -> Self;
 
@@ -24,8 +27,8 @@ pub trait Cell: Sync {
     /// Decreases the key to this one. Returns false if it was not larger.
     fn improve(&self, key: Self::Key) -> bool;
 
-    /// Returns the key as the protocol reads it.
-    fn wrap(&self) -> Key;
+    /// Returns a key as the protocol reads it.
+    fn wrap(key: Self::Key) -> Key;
 
     /// Returns the key that the protocol sends as this number, if there is one.
     fn narrow(key: u128) -> Option<Self::Key>;
@@ -33,6 +36,7 @@ pub trait Cell: Sync {
 
 impl Cell for AtomicUsize {
     type Key = usize;
+    const NONE: usize = usize::MAX;
 
     fn new(key: usize) -> Self {
         Self::new(key)
@@ -51,8 +55,8 @@ impl Cell for AtomicUsize {
     }
 
     #[inline(always)]
-    fn wrap(&self) -> Key {
-        Key::Word(Cell::get(self))
+    fn wrap(key: usize) -> Key {
+        Key::Word(key)
     }
 
     fn narrow(key: u128) -> Option<usize> {
@@ -66,6 +70,7 @@ pub struct Wide(Lock<u128>);
 
 impl Cell for Wide {
     type Key = u128;
+    const NONE: u128 = u128::MAX;
 
     fn new(key: u128) -> Self {
         Self(Lock::new(key))
@@ -84,8 +89,8 @@ impl Cell for Wide {
         improves
     }
 
-    fn wrap(&self) -> Key {
-        Key::Wide(self.get())
+    fn wrap(key: u128) -> Key {
+        Key::Wide(key)
     }
 
     fn narrow(key: u128) -> Option<u128> {

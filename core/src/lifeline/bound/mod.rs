@@ -45,7 +45,7 @@ pub struct Bound<T: Bounding = usize> {
 
 /// A [`Bound`] of any type of values, as the protocol sees it.
 pub trait AnyBound: Sync {
-    /// Returns the key of the best value known here.
+    /// Returns the key of the best value known here, the largest one if there is none.
     fn key(&self) -> Key;
 
     /// Improves the bound by the value with this key; has no effect if there is none.
@@ -102,7 +102,10 @@ impl<T: Bounding> Bound<T> {
 impl<T: Bounding> AnyBound for Bound<T> {
     #[inline]
     fn key(&self) -> Key {
-        Cell::wrap(&self.key)
+        // Without a solution there is nothing to send: the protocol ignores the largest key.
+        let key = self.key.get();
+        let is_none = key == T::WORST.key();
+        T::Cell::wrap(if is_none { T::Cell::NONE } else { key })
     }
 
     fn improve_to(&self, key: u128) {
