@@ -174,6 +174,12 @@
 //! and `SIGUSR1` show what the workers wait for ([`watch`]). If another task of the scope panics, waiting tasks
 //! are dropped.
 //!
+//! # Channels, semaphores, timeouts
+//! Async tasks can await any future that wakes its waker, from any thread: this crate has none for channels, since those of others
+//! work. Of tokio, `sync::mpsc` (bounded channels) and `sync::Semaphore` need nothing else. Its `time::timeout` needs a tokio
+//! runtime with timers, whose context each worker enters once ([`on_thread_start`](runtime::Builder::on_thread_start)).
+//! `examples/channels.rs` has all three. A task that waits for them occupies no worker; a blocking channel, as of std, would.
+//!
 //! # Phasers
 //! A [phaser](mod@phaser) is a barrier whose members register and leave while it is in use, which may
 //! only signal or only wait, and which may reduce values. A waiting task occupies no worker, so there may
