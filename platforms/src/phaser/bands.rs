@@ -19,7 +19,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
 /// use tautline::prelude::*;
 ///
 /// // Heat flows from the first of eight rows.
-/// let mut cells = vec![0.0; 8 * 4];
+/// let mut cells = vec![0.0_f64; 8 * 4];
 /// cells[..4].fill(100.0);
 /// let bands = &Bands::new(cells, 4, 3);
 /// Runtime::new()?.run(|cx| {

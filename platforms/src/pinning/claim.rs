@@ -1,12 +1,13 @@
 //! The processors that runtimes pin workers to, of this process and of others.
 //!
 //! Two runtimes that pin workers to the same processor make them take turns there, even while other processors are idle. So a
-//! runtime that is not requested to pin its workers pins them only if it gets a claim to all its processors. A runtime that was
-//! asked to pins them anyway, and warns.
+//! runtime that is not requested to pin its workers pins them only if it gets a claim to all its processors. One that is
+//! requested to pin them does so anyway. It warns if the other runtime is in the same process; of other processes it only reports
+//! in `explain`.
 //!
 //! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which receives nothing: a name has one
 //! owner, whichever user that is, and the kernel frees it when the process ends, however it does. A claim costs a file
-//! descriptor for each processor. A process that shares a processor as it was asked to has no name for it, also once the other
+//! descriptor for each processor. A process that shares a processor on request has no name for it, also once the other
 //! process has ended. Processes in different network namespaces, as in containers, do not see each other's claims; on
 //! other systems than Linux no other processes do.
 #![forbid(unsafe_code)]
@@ -29,14 +30,16 @@ pub(crate) struct Claim {
     cpus: Vec<usize>,
     /// Those that were another runtime's when this one began.
     shared: Vec<usize>,
+    /// Whether one of these is of this process.
+    is_shared_here: bool,
 }
 
 impl Claim {
-    /// Claims the processors of a runtime's workers, and warns once if another runtime has some of them.
+    /// Claims the processors of a runtime's workers, and warns once if another runtime of this process has some of them.
     pub(crate) fn new(cpus: &[usize]) -> Self {
         static ONCE: Once = Once::new();
         let claim = Self::of(cpus, &CLAIMED);
-        if let Some(line) = claim.shared() {
+        if let Some(line) = claim.shared().filter(|_| claim.is_shared_here) {
             warn(&ONCE, &line);
         }
         claim
@@ -50,6 +53,7 @@ impl Claim {
     fn of(cpus: &[usize], registry: &'static Registry) -> Self {
         let mut claim = Self::none(registry);
         for cpu in sorted(cpus) {
+            claim.is_shared_here |= registry.has(cpu);
             if !claim.add(cpu) {
                 claim.shared.push(cpu);
             }
@@ -69,6 +73,7 @@ impl Claim {
             registry,
             cpus: Vec::new(),
             shared: Vec::new(),
+            is_shared_here: false,
         }
     }
 
@@ -180,6 +185,11 @@ impl Registry {
             prefix,
             claimed: Mutex::new(BTreeMap::new()),
         }
+    }
+
+    /// Returns whether a runtime of this process has the processor.
+    fn has(&self, cpu: usize) -> bool {
+        self.claimed().contains_key(&cpu)
     }
 
     /// Claims a processor for a runtime. Returns false if another one has it too.
