@@ -26,7 +26,7 @@ fn start(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("inside", workers), |b| {
             runtime.run(|_| b.iter(|| once(&runtime.glb())));
         });
-        let own = Glb::new().places(1).workers(workers);
+        let own = Glb::new().places(1).workers(workers).pinned(true);
         group.bench_function(BenchmarkId::new("own", workers), |b| {
             b.iter(|| once(&own));
         });

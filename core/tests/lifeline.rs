@@ -1,5 +1,8 @@
 //! The lifeline graphs, the state machine of a place, and the lock-free structures, on one thread.
 
+#[path = "lifeline/bounds.rs"]
+mod bounds;
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use tautline_core::lifeline::{
     Actions, Crew, Event, Gate, Graph, Neighbours, Phase, Place, Reserve,

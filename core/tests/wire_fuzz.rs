@@ -114,7 +114,7 @@ impl<L> glb::Actions<L> for Nothing {
     fn pick(&mut self, n: usize) -> usize {
         n - 1
     }
-    fn improve(&mut self, _: usize) {}
+    fn improve(&mut self, _: u128) {}
     fn done(&mut self) {}
 }
 

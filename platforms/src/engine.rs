@@ -18,9 +18,9 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn start(plan: Plan) -> Result<Self> {
+    pub(crate) fn start(mut plan: Plan) -> Result<Self> {
+        let processors = plan.claim();
         plan.warn();
-        let processors = Claim::new(&plan.cpus);
         let mut watch = Watch::open(&plan)?;
         let threads = Threads::start(&pool::Plan {
             watcher: watch.watcher(&plan),

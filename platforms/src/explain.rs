@@ -8,6 +8,9 @@ use crate::{Machine, phaser};
 use tautline_core::glb::{Config, Fairness};
 use tautline_node::machine::Fallback;
 
+/// The setting that lists the processors of the workers.
+pub(crate) const PINNED: &str = "pinned to";
+
 /// What the settings of a runtime follow from.
 pub(crate) struct Facts<'a> {
     pub machine: &'a Machine,
@@ -73,7 +76,7 @@ impl Facts<'_> {
             choice("places", places.to_string(), self.places, default),
             choice("workers", workers.to_string(), self.workers, each),
             choice(
-                "pinned to",
+                PINNED,
                 pinned,
                 self.pinning,
                 "one worker for each core first".to_owned(),

@@ -17,9 +17,10 @@ use crate::pinning::Pinning;
 use crate::plan::{Builder, Plan, places_of, refuse};
 use crate::rules::{self, Rules};
 use crate::runtime::Runtime;
+use crate::setup::{Ground, Setup};
 use crate::spelling::Lifelines;
 use crate::{Machine, Result};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
@@ -31,7 +32,7 @@ pub use tautline_core::glb::{
     Steal, Steals, Tally, Task, Tasks, Times,
 };
 pub use tautline_core::grain::{Rule, Tuning};
-pub use tautline_core::lifeline::{Bound, Graph, Traffic};
+pub use tautline_core::lifeline::{AnyBound, Bound, Bounding, Graph, Key, Traffic};
 pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
 pub use tautline_sim::Outcome;
@@ -66,24 +67,6 @@ pub struct Glb<'a, F = Unobserved> {
     setup: Setup<'a>,
     control: Option<&'a Control>,
     observe: F,
-}
-
-/// All settings except the observers.
-#[derive(Clone, Debug)]
-struct Setup<'a> {
-    ground: Ground<'a>,
-    places: Option<u32>,
-    workers: Option<usize>,
-    rules: Rules,
-    deadline: Option<Duration>,
-}
-
-/// The runtime that it runs on.
-#[derive(Clone, Debug)]
-enum Ground<'a> {
-    Lent(&'a Runtime),
-    /// Started at the first run.
-    Own(Box<Builder>, Arc<OnceLock<Runtime>>),
 }
 
 /// No worker is observed.
@@ -333,6 +316,20 @@ impl<'a, F> Glb<'a, F> {
         }
     }
 
+    /// Returns the runtime on which it runs: a dedicated one is started, if it had not been.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// println!("{:?}", Glb::new().workers(1).runtime()?.explain());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`config`](Self::config) and [`Builder::build`].
+    pub fn runtime(&self) -> Result<&Runtime> {
+        Ok(self.started()?.0)
+    }
+
     /// Returns all parameters of the balancer, as they will be used.
     ///
     /// ```
@@ -443,22 +440,6 @@ impl<'a, F> Glb<'a, F> {
                 };
                 Ok((runtime, config))
             }
-        }
-    }
-}
-
-impl Setup<'_> {
-    /// The next run has a runtime with other settings.
-    fn renew(&mut self) {
-        if let Ground::Own(_, started) = &mut self.ground {
-            *started = Arc::default();
-        }
-    }
-
-    fn rebuild(&mut self, change: impl FnOnce(Builder) -> Builder) {
-        self.renew();
-        if let Ground::Own(builder, _) = &mut self.ground {
-            **builder = change((**builder).clone());
         }
     }
 }

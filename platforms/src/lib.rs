@@ -138,9 +138,11 @@ pub mod plan;
 pub mod platform;
 pub mod rules;
 pub mod runtime;
+mod setup;
 pub mod spelling;
 pub mod story;
 mod sum;
+mod thread;
 pub mod watch;
 #[cfg(feature = "serde")]
 pub mod world;

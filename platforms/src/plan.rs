@@ -6,7 +6,7 @@
 //! | `TAUTLINE_WORKERS` | the number of workers: of each place if `TAUTLINE_PLACES` is set, else in all |
 //! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`]) |
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`]) |
-//! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors |
+//! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors; 0: also a second runtime pins them |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
 //! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
@@ -70,6 +70,7 @@ pub struct Builder {
     outside: Outside,
     phasers: Option<phaser::Config>,
     pub(crate) observe: Option<Observe>,
+    pub(crate) thread: pool::Thread,
 }
 
 /// All settings of a runtime, checked; [`Builder::build`] starts it.
@@ -85,6 +86,8 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// The processors for workers.
     pub pinning: Pinning,
+    /// Whether workers are pinned by default, and so only while no other runtime has workers on one of `cpus`.
+    pub(crate) yields: bool,
     /// The memories of the node.
     pub tree: Hierarchy,
     /// Where tasks wait that were bound to a domain from outside it.
@@ -93,9 +96,11 @@ pub struct Plan {
     pub phasers: phaser::Config,
     /// The balancer's rules that the environment requests.
     pub rules: Rules,
-    choices: Vec<Choice>,
+    pub(crate) choices: Vec<Choice>,
     /// What is recorded of the workers.
     pub observe: Observe,
+    /// How the threads of the workers are started.
+    pub thread: pool::Thread,
 }
 
 impl Plan {
@@ -132,6 +137,7 @@ impl Plan {
             phasers: self.phasers,
             balancing: self.balancing,
             watcher: None,
+            thread: self.thread.clone(),
         }
     }
 }
@@ -185,6 +191,7 @@ impl Builder {
             outside: Outside::default(),
             phasers: None,
             observe: None,
+            thread: pool::Thread::default(),
         }
     }
 
@@ -223,11 +230,15 @@ impl Builder {
         self
     }
 
-    /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1.
+    /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1, or another runtime has
+    /// workers pinned to one of the processors ([`pinning`]).
     ///
     /// ```
     /// # use tautline::prelude::*;
-    /// assert!(Runtime::builder().pinned(false).plan()?.cpus.is_empty());
+    /// let first = Runtime::builder().pinned(true).build()?;
+    /// let second = Runtime::new()?; // leaves the processors of its workers to the system
+    /// assert!(!second.plan().pinned);
+    /// # drop(first);
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn pinned(mut self, pinned: bool) -> Self {
@@ -338,10 +349,7 @@ impl Builder {
             balancing: &balancing,
             rules: &rules,
             places: self.source(self.places.is_some(), PLACES_VARIABLE)?,
-            workers: match self.source(self.workers.is_some(), WORKERS_VARIABLE)? {
-                Source::Rule => Source::Detected,
-                source => source,
-            },
+            workers: self.workers_source()?,
             division: division.as_ref().map(Division::why),
             cpus: &cpus,
             pinning: self.pinning_source(&pinning, pinned)?,
@@ -357,6 +365,7 @@ impl Builder {
             most: self.most.max(all).max(processors).min(WORKERS_MAX),
             pinned,
             cpus,
+            yields: pinned && !self.is_pinning_asked(&pinning)?,
             pinning,
             tree: tree.expect("there is a worker"),
             outside: self.outside,
@@ -364,6 +373,7 @@ impl Builder {
             rules,
             choices,
             observe: self.observed()?,
+            thread: self.checked_thread()?,
         })
     }
 
@@ -380,6 +390,13 @@ impl Builder {
             Some(pinned) => Ok(pinned),
             None => Ok(!self.environment || !environment::flag(NO_PIN_VARIABLE)?),
         }
+    }
+
+    /// Whether the program or the environment requests that workers are pinned, or where.
+    fn is_pinning_asked(&self, pinning: &Pinning) -> Result<bool> {
+        Ok(self.pinned.is_some()
+            || self.pinning_source(pinning, true)? != Source::Rule
+            || self.source(false, NO_PIN_VARIABLE)? != Source::Rule)
     }
 
     fn described(&self) -> Result<Option<Platform>> {
@@ -416,6 +433,14 @@ impl Builder {
                 Source::Variable(variable)
             }
             false => Source::Rule,
+        })
+    }
+
+    fn workers_source(&self) -> Result<Source> {
+        let source = self.source(self.workers.is_some(), WORKERS_VARIABLE)?;
+        Ok(match source {
+            Source::Rule => Source::Detected,
+            source => source,
         })
     }
 

@@ -108,6 +108,11 @@ impl Runtime {
     /// and all tasks that it spawned have ended. Called from a task it is a nested scope. It does not return if a
     /// task waits for a cell that is never put.
     ///
+    /// Any number of threads may be inside at the same time, and may wait for each other there. At least four of them, and as
+    /// many as there are workers up to 16, share their tasks with the workers. The tasks of a further one run on its own
+    /// thread alone, until it calls `run` again: it need not wait, but it gets no help, and is not
+    /// [observed](Builder::observe). Programs with more threads than that let a few of them call `run`.
+    ///
     /// ```
     /// # use tautline::prelude::*;
     /// let rt = Runtime::new()?;
@@ -325,7 +330,7 @@ impl Runtime {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn dump(&self) -> Dump {
-        Dump::of(self.engine.threads.pool())
+        Dump::of(self.engine.threads.pool(), self.engine.threads.callers())
     }
 
     /// Returns the settings with which this runtime was built.

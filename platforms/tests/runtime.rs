@@ -204,8 +204,8 @@ fn a_second_runtime_on_the_same_processors_is_explained() {
             .filter(|choice| choice.setting == "placement");
         lines.any(|choice| choice.value.contains("have workers of another runtime"))
     };
-    let first = Runtime::builder().workers(1).build().unwrap();
-    let second = Runtime::builder().workers(1).build().unwrap();
+    let pinned = || Runtime::builder().workers(1).pinned(true).build();
+    let (first, second) = (pinned().unwrap(), pinned().unwrap());
     assert!(shares(&second));
     let unpinned = Runtime::builder().workers(1).pinned(false).build().unwrap();
     assert!(!shares(&unpinned));

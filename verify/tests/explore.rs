@@ -154,7 +154,7 @@ fn counts_large() {
 }
 
 /// One to three improvements, equal ones and worse ones: every order of finding them is explored.
-const FINDS: [&[usize]; 8] = [
+const FINDS: [&[u128]; 8] = [
     &[],
     &[1],
     &[1, 1],
@@ -166,7 +166,7 @@ const FINDS: [&[usize]; 8] = [
 ];
 
 /// How many different bounds.
-fn values(finds: &[usize]) -> usize {
+fn values(finds: &[u128]) -> u128 {
     finds.iter().max().copied().unwrap_or(0)
 }
 

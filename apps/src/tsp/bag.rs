@@ -6,7 +6,7 @@ use super::{Instance, first};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tautline_core::glb::{Bag, Reason, Share};
-use tautline_core::lifeline::Bound;
+use tautline_core::lifeline::{AnyBound, Bound};
 
 /// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -286,7 +286,7 @@ impl Bag for Tsp {
         self.tasks
     }
 
-    fn bound(shared: &Incumbent) -> Option<&Bound> {
+    fn bound(shared: &Incumbent) -> Option<&dyn AnyBound> {
         Some(&shared.bound)
     }
 

@@ -5,7 +5,7 @@
 //! specific to trees, so they wrap any bag.
 
 use tautline_core::glb::{Bag, Reason, Share};
-use tautline_core::lifeline::Bound;
+use tautline_core::lifeline::AnyBound;
 
 /// Split 1: a reserve is never divided, so the first dry worker gets all of it.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl<B: Bag> Bag for Whole<B> {
         self.0.is_splittable()
     }
 
-    fn bound(shared: &B::Shared) -> Option<&Bound> {
+    fn bound(shared: &B::Shared) -> Option<&dyn AnyBound> {
         B::bound(shared)
     }
 
@@ -130,7 +130,7 @@ impl<B: Bag> Bag for Fragments<B> {
         fragments > 1 || self.first.is_splittable() || self.others.iter().any(B::is_splittable)
     }
 
-    fn bound(shared: &B::Shared) -> Option<&Bound> {
+    fn bound(shared: &B::Shared) -> Option<&dyn AnyBound> {
         B::bound(shared)
     }
 
@@ -234,7 +234,7 @@ impl<B: Bag> Bag for Divided<B> {
         }
     }
 
-    fn bound(shared: &B::Shared) -> Option<&Bound> {
+    fn bound(shared: &B::Shared) -> Option<&dyn AnyBound> {
         B::bound(shared)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tautline::glb::{Bag, Bound, Config, Glb, Graph, PlaceId, Share};
+use tautline::glb::{AnyBound, Bag, Bound, Config, Glb, Graph, PlaceId, Share};
 use tautline_sim::{Machine, Simulation};
 
 const BEST: usize = 7;
@@ -60,7 +60,7 @@ impl Bag for Wait {
         self.0
     }
 
-    fn bound(known: &Known) -> Option<&Bound> {
+    fn bound(known: &Known) -> Option<&dyn AnyBound> {
         Some(&known.bounds[known.here.index()])
     }
 

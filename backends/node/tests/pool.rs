@@ -2,8 +2,12 @@
 //!
 //! No test waits for a time: a task lasts until the event that it must coincide with.
 
+#[path = "pool/callers.rs"]
+mod callers;
 #[path = "pool/halves.rs"]
 mod halves;
+#[path = "pool/hooks.rs"]
+mod hooks;
 #[path = "pool/refused.rs"]
 mod refused;
 #[path = "pool/seats.rs"]

@@ -2,7 +2,7 @@
 
 use crate::deque::Local;
 use crate::finish::Reason;
-use crate::lifeline::Bound;
+use crate::lifeline::AnyBound;
 
 /// Work that can be processed in parts, divided and merged.
 ///
@@ -86,9 +86,9 @@ pub trait Bag: Sized + Send {
         self.len() >= 2
     }
 
-    /// Returns the bound that prunes this computation, if it has one. An improvement found by a
+    /// Returns the bound that prunes this computation, if it has one: a [`Bound`](crate::lifeline::Bound). An improvement found by a
     /// task is sent along the lifelines to every other place (Finnerty 2022, TSP).
-    fn bound(_shared: &Self::Shared) -> Option<&Bound> {
+    fn bound(_shared: &Self::Shared) -> Option<&dyn AnyBound> {
         None
     }
 
@@ -191,7 +191,7 @@ pub trait Task: Sized + Send {
     fn add(sum: &mut Self::Sum, other: Self::Sum);
 
     /// Returns the bound that prunes this computation, if it has one.
-    fn bound(_shared: &Self::Shared) -> Option<&Bound> {
+    fn bound(_shared: &Self::Shared) -> Option<&dyn AnyBound> {
         None
     }
 
@@ -259,7 +259,7 @@ impl<T: Task> Bag for Tasks<T> {
         self.todo.len()
     }
 
-    fn bound(shared: &T::Shared) -> Option<&Bound> {
+    fn bound(shared: &T::Shared) -> Option<&dyn AnyBound> {
         T::bound(shared)
     }
 

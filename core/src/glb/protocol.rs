@@ -25,9 +25,9 @@ pub enum Message<L> {
     Loot(L),
     /// A quiet place's counts, for the home.
     Report(Report),
-    /// The best bound that the sender knows. Sent on along the lifelines by a place that did not
+    /// The key of the best bound that the sender knows. Sent on along the lifelines by a place that did not
     /// know it; not counted by the finish, as it may be lost.
-    Bound(usize),
+    Bound(u128),
 }
 
 /// The actions that a place requires of its driver.
@@ -42,8 +42,8 @@ pub trait Actions<L> {
     fn ration(&mut self, thieves: usize) -> Option<L>;
     /// Returns a number below `n`.
     fn pick(&mut self, n: usize) -> usize;
-    /// Applies a bound that another place knows.
-    fn improve(&mut self, bound: usize);
+    /// Applies the bound with this key, which another place knows.
+    fn improve(&mut self, bound: u128);
     /// Reports that all work at all places has ended. Called at the home only, once.
     fn done(&mut self);
 }
@@ -55,8 +55,8 @@ pub struct Protocol {
     place: Place,
     ledger: Ledger,
     home: Option<Home>,
-    /// The best bound sent to other places.
-    announced: usize,
+    /// The key of the best bound sent to other places.
+    announced: u128,
 }
 
 impl Protocol {
@@ -67,7 +67,7 @@ impl Protocol {
             place: Place::new(here, places, graph, random_steals),
             ledger: Ledger::new(here),
             home: (here == PlaceId::HOME).then(|| Home::new(PlaceId::HOME, places)),
-            announced: usize::MAX,
+            announced: u128::MAX,
         }
     }
 
@@ -86,9 +86,9 @@ impl Protocol {
         self.on_event(Event::Surplus, out);
     }
 
-    /// Sends a bound known at this place along the lifelines, if it is better than the last one
+    /// Sends the key of a bound known at this place along the lifelines, if it is better than the last one
     /// sent (Finnerty 2022, TSP).
-    pub fn announce<L>(&mut self, bound: usize, out: &mut impl Actions<L>) {
+    pub fn announce<L>(&mut self, bound: u128, out: &mut impl Actions<L>) {
         if bound < self.announced {
             self.announced = bound;
             for &(to, _) in self.place.lifelines() {
@@ -97,8 +97,8 @@ impl Protocol {
         }
     }
 
-    /// Returns the best bound that this place has sent.
-    pub fn announced(&self) -> usize {
+    /// Returns the key of the best bound that this place has sent.
+    pub fn announced(&self) -> u128 {
         self.announced
     }
 

@@ -29,7 +29,7 @@ use crate::deque::Inbox;
 use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
 use crate::grain::{Gauge, Log, Sample, Tuner};
 use crate::id::{PlaceId, WorkerId};
-use crate::lifeline::{Crew, Gate, Phase, Reserve};
+use crate::lifeline::{Crew, Gate, Key, Phase, Reserve};
 use crate::port::Port;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::{boxed::Box, vec::Vec};
@@ -232,16 +232,19 @@ impl<B: Bag> Team<B> {
 
     /// Whether `bound` is better than the last one sent; a hint.
     #[inline]
-    pub(super) fn is_news(&self, bound: usize) -> bool {
-        // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
-        bound < self.announced.load(Ordering::Relaxed)
+    pub(super) fn is_news(&self, bound: Key, port: &impl Port<Message<B>>) -> bool {
+        match bound {
+            // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
+            Key::Word(bound) => bound < self.announced.load(Ordering::Relaxed),
+            Key::Wide(bound) => bound < self.protocol.lock(port).protocol.announced(),
+        }
     }
 
     /// Sends the bound to the other places.
     #[cold]
-    pub(super) fn announce(&self, bound: usize, me: WorkerId, port: &impl Port<Message<B>>) {
+    pub(super) fn announce(&self, bound: Key, me: WorkerId, port: &impl Port<Message<B>>) {
         self.with_protocol(None, me, port, |protocol, out| {
-            protocol.announce(bound, out)
+            protocol.announce(bound.into(), out);
         });
     }
 
@@ -353,7 +356,8 @@ impl<B: Bag> Team<B> {
         let is_stealing = matches!(place.phase(), Phase::Stealing { .. });
         set(&self.thieves, place.thieves().len() > 0);
         set(&self.stealing, is_stealing);
-        let announced = protocol.announced();
+        // For bounds that fit into a word; others are compared with the protocol's.
+        let announced = usize::try_from(protocol.announced()).unwrap_or(usize::MAX);
         // ORDERING: Relaxed both ways, a hint written under the protocol's lock (see set).
         if self.announced.load(Ordering::Relaxed) != announced {
             // ORDERING: Relaxed, as for the load.
@@ -476,9 +480,9 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for EventActions<'_, B, P> {
         (mix(x) % n as u64) as usize
     }
 
-    fn improve(&mut self, bound: usize) {
+    fn improve(&mut self, bound: u128) {
         if let Some(known) = B::bound(&self.team.shared) {
-            known.improve(bound);
+            known.improve_to(bound);
         }
     }
 

@@ -30,7 +30,7 @@ mod graph;
 mod place;
 mod reserve;
 
-pub use bound::Bound;
+pub use bound::{AnyBound, Bound, Bounding, Key};
 pub use crew::Crew;
 pub use gate::Gate;
 pub use graph::{Graph, Neighbours};

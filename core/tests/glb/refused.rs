@@ -20,7 +20,7 @@ impl Actions<()> for Idle {
     fn pick(&mut self, _: usize) -> usize {
         0
     }
-    fn improve(&mut self, _: usize) {}
+    fn improve(&mut self, _: u128) {}
     fn done(&mut self) {}
 }
 

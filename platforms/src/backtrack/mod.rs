@@ -21,7 +21,7 @@ mod search;
 pub use branches::{Bits, Branches};
 pub use search::{Found, Search, paths, sequential};
 
-use crate::glb::{Bound, Reason};
+use crate::glb::{AnyBound, Reason};
 
 /// A position in a tree of choices, initially that of the root.
 ///
@@ -95,7 +95,7 @@ pub trait Position: Sized + Send {
     fn add(sum: &mut Self::Sum, other: Self::Sum);
 
     /// Returns the bound that prunes this search, if it has one.
-    fn bound(_shared: &Self::Shared) -> Option<&Bound> {
+    fn bound(_shared: &Self::Shared) -> Option<&dyn AnyBound> {
         None
     }
 

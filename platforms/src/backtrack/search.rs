@@ -2,7 +2,7 @@
 
 use super::part::{Fork, Part};
 use super::{BranchOf, Position};
-use crate::glb::{Bag, Bound, Reason, Share};
+use crate::glb::{AnyBound, Bag, Reason, Share};
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -335,7 +335,7 @@ impl<P: Position> Bag for Search<P> {
         self.laid_by == 0 && self.walk.is_done()
     }
 
-    fn bound(shared: &P::Shared) -> Option<&Bound> {
+    fn bound(shared: &P::Shared) -> Option<&dyn AnyBound> {
         P::bound(shared)
     }
 

@@ -36,8 +36,8 @@ impl<'a, F> Glb<'a, F> {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///
-    /// Each rank needs a runtime of its own: one that is [lent](crate::Runtime::glb) must not serve two ranks of a process. Pinned, the
-    /// ranks of one process would start on the same processors: [`pinned(false)`](Glb::pinned) leaves the choice to the system.
+    /// Each rank needs a runtime of its own: one that is [lent](crate::Runtime::glb) must not serve two ranks of a process. By default
+    /// only the first rank of a process would pin its workers: [`pinned(false)`](Glb::pinned) leaves the choice to the system.
     pub fn across<'w>(mut self, world: &'w World) -> Across<'a, 'w, F> {
         // A clone would share its runtime with the original, perhaps at another rank.
         self.setup.renew();

@@ -40,11 +40,16 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
+//! [`Bands`] are a grid for stencils whose bands of rows meet at a phaser.
+//!
 //! Their configuration follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides
 //! the degree.
 #![forbid(unsafe_code)]
 
+mod bands;
 pub mod rule;
+
+pub use bands::{Bands, BandsError, Held, Rows};
 
 use crate::Result;
 use rule::{Site, rule};

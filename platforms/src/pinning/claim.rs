@@ -1,49 +1,86 @@
-//! The processors that the runtimes of this process pin workers to.
+//! The processors that runtimes pin workers to, of this process and of others.
 //!
-//! Two runtimes may use the same processors: their workers then take turns, which is rarely meant. The second one
-//! warns.
+//! Two runtimes that pin workers to the same processor make them take turns there, even while other processors are idle. So a
+//! runtime that is not requested to pin its workers pins them only if it gets a claim to all its processors. One that is
+//! requested to pin them does so anyway. It warns if the other runtime is in the same process; of other processes it only reports
+//! in `explain`.
+//!
+//! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which receives nothing: a name has one
+//! owner, whichever user that is, and the kernel frees it when the process ends, however it does. A claim costs a file
+//! descriptor for each processor. A process that shares a processor on request has no name for it, also once the other
+//! process has ended. Processes in different network namespaces, as in containers, do not see each other's claims; on
+//! other systems than Linux no other processes do.
 #![forbid(unsafe_code)]
 
 use super::{ranges, warn};
-use std::collections::BTreeMap;
+use crate::choice::{Choice, Source};
+use crate::explain::PINNED;
+use crate::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-/// How many runtimes pin workers to each processor.
-static CLAIMED: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+/// The processors claimed by this process.
+static CLAIMED: Registry = Registry::new("tautline-cpu");
 
 /// The processors of one runtime, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Claim {
+    registry: &'static Registry,
     /// In order, each once.
     cpus: Vec<usize>,
     /// Those that were another runtime's when this one began.
     shared: Vec<usize>,
+    /// Whether one of these is of this process.
+    is_shared_here: bool,
 }
 
 impl Claim {
-    /// Claims the processors of a runtime's workers, and warns once if another runtime has some of them.
+    /// Claims the processors of a runtime's workers, and warns once if another runtime of this process has some of them.
     pub(crate) fn new(cpus: &[usize]) -> Self {
         static ONCE: Once = Once::new();
-        let claim = Self::of(cpus, &mut claimed());
-        if let Some(line) = claim.shared() {
+        let claim = Self::of(cpus, &CLAIMED);
+        if let Some(line) = claim.shared().filter(|_| claim.is_shared_here) {
             warn(&ONCE, &line);
         }
         claim
     }
 
-    fn of(cpus: &[usize], claimed: &mut BTreeMap<usize, usize>) -> Self {
-        let mut cpus = cpus.to_vec();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let mut shared = Vec::new();
-        for &cpu in &cpus {
-            let runtimes = claimed.entry(cpu).or_insert(0);
-            if *runtimes > 0 {
-                shared.push(cpu);
+    /// Claims the processors if no other runtime has any of them; else returns one that another has.
+    pub(crate) fn alone(cpus: &[usize]) -> Result<Self, usize> {
+        Self::alone_of(cpus, &CLAIMED)
+    }
+
+    fn of(cpus: &[usize], registry: &'static Registry) -> Self {
+        let mut claim = Self::none(registry);
+        for cpu in sorted(cpus) {
+            claim.is_shared_here |= registry.has(cpu);
+            if !claim.add(cpu) {
+                claim.shared.push(cpu);
             }
-            *runtimes += 1;
         }
-        Self { cpus, shared }
+        claim
+    }
+
+    /// In ascending order, and up to the first one that is refused: of several that claim the same processors, one succeeds.
+    fn alone_of(cpus: &[usize], registry: &'static Registry) -> Result<Self, usize> {
+        let mut claim = Self::none(registry);
+        let refused = sorted(cpus).into_iter().find(|&cpu| !claim.add(cpu));
+        refused.map_or(Ok(claim), Err)
+    }
+
+    fn none(registry: &'static Registry) -> Self {
+        Self {
+            registry,
+            cpus: Vec::new(),
+            shared: Vec::new(),
+            is_shared_here: false,
+        }
+    }
+
+    /// Adds a processor. Returns false if another runtime has it too.
+    fn add(&mut self, cpu: usize) -> bool {
+        self.cpus.push(cpu);
+        self.registry.claim(cpu)
     }
 
     /// Which processors are shared, in one line, if some are.
@@ -58,19 +95,228 @@ impl Claim {
     }
 }
 
+impl Plan {
+    /// As [`explain`](Self::explain); and whether a runtime that is started at this moment would leave its workers unpinned, since
+    /// another one has their processors.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// let other = Runtime::builder().pinned(true).build()?;
+    /// let choices = Runtime::builder().plan()?.explain_now();
+    /// assert!(choices.iter().any(|choice| choice.value.starts_with("not pinned: CPU")));
+    /// # drop(other);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn explain_now(&self) -> Vec<Choice> {
+        let mut choices = self.choices.clone();
+        if let (true, Err(cpu)) = (self.yields, Claim::alone(&self.cpus)) {
+            let line = refused(cpu);
+            choices.push(Choice::chosen(
+                "placement",
+                &line,
+                Source::Detected,
+                line.clone(),
+            ));
+        }
+        choices
+    }
+
+    /// Claims the processors of the workers. If they are pinned only by default and another runtime has one of the processors, they
+    /// are not pinned.
+    pub(crate) fn claim(&mut self) -> Claim {
+        if self.yields {
+            match Claim::alone(&self.cpus) {
+                Ok(claim) => return claim,
+                Err(cpu) => self.leave_unpinned(cpu),
+            }
+        }
+        Claim::new(&self.cpus)
+    }
+
+    /// Does not pin the workers, since another runtime has processor `cpu`.
+    fn leave_unpinned(&mut self, cpu: usize) {
+        self.cpus.clear();
+        (self.pinned, self.yields) = (false, false);
+        let choice = self.choices.iter_mut().find(|it| it.setting == PINNED);
+        let choice = choice.expect("every plan explains where workers are");
+        choice.value = "not pinned".to_owned();
+        choice.source = Source::Detected;
+        choice.why = refused(cpu);
+    }
+}
+
+/// Describes why workers are not pinned by default, in one line.
+fn refused(cpu: usize) -> String {
+    let remedy = "`pinned(true)` or TAUTLINE_NO_PIN=0 pins them nevertheless";
+    format!("not pinned: CPU {cpu} has workers of another runtime; {remedy}")
+}
+
+/// Returns the numbers in order, each once.
+fn sorted(cpus: &[usize]) -> BTreeSet<usize> {
+    cpus.iter().copied().collect()
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
-        let mut claimed = claimed();
-        for cpu in &self.cpus {
+        self.registry.release(&self.cpus);
+    }
+}
+
+/// Claims of one process.
+#[derive(Debug)]
+struct Registry {
+    /// What the names of its locks begin with.
+    prefix: &'static str,
+    claimed: Mutex<BTreeMap<usize, Claimed>>,
+}
+
+/// A processor to which this process has a claim.
+#[derive(Debug)]
+struct Claimed {
+    /// How many of its runtimes do.
+    runtimes: usize,
+    /// Held against other processes; `None` if one of them holds it, or the system has no such locks.
+    _lock: Option<lock::Lock>,
+}
+
+impl Registry {
+    const fn new(prefix: &'static str) -> Self {
+        Self {
+            prefix,
+            claimed: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// Returns whether a runtime of this process has the processor.
+    fn has(&self, cpu: usize) -> bool {
+        self.claimed().contains_key(&cpu)
+    }
+
+    /// Claims a processor for a runtime. Returns false if another one has it too.
+    fn claim(&self, cpu: usize) -> bool {
+        let mut claimed = self.claimed();
+        if let Some(of_process) = claimed.get_mut(&cpu) {
+            of_process.runtimes += 1;
+            return false;
+        }
+        let lock = lock::acquire(&format!("{}-{cpu}", self.prefix));
+        let is_free = lock.is_ok();
+        let claim = Claimed {
+            runtimes: 1,
+            _lock: lock.unwrap_or(None),
+        };
+        claimed.insert(cpu, claim);
+        is_free
+    }
+
+    fn release(&self, cpus: &[usize]) {
+        let mut claimed = self.claimed();
+        for cpu in cpus {
             match claimed.get_mut(cpu) {
-                Some(runtimes) if *runtimes > 1 => *runtimes -= 1,
+                Some(of_process) if of_process.runtimes > 1 => of_process.runtimes -= 1,
                 _ => _ = claimed.remove(cpu),
             }
         }
     }
+
+    fn claimed(&self) -> MutexGuard<'_, BTreeMap<usize, Claimed>> {
+        // Nothing panics while it is locked.
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn claimed() -> MutexGuard<'static, BTreeMap<usize, usize>> {
-    // Nothing panics while it is locked.
-    CLAIMED.lock().unwrap_or_else(PoisonError::into_inner)
+/// A name that one process at a time can hold.
+#[cfg(target_os = "linux")]
+mod lock {
+    use std::io::ErrorKind;
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    pub(super) type Lock = UnixDatagram;
+
+    /// Another process holds the name.
+    #[derive(Debug)]
+    pub(super) struct Held;
+
+    /// Acquires a name. Returns `None` where the system refuses for another reason than that it is held: no descriptors, no
+    /// such sockets.
+    pub(super) fn acquire(name: &str) -> Result<Option<Lock>, Held> {
+        let address = SocketAddr::from_abstract_name(name);
+        match address.and_then(|address| UnixDatagram::bind_addr(&address)) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(error) if error.kind() == ErrorKind::AddrInUse => Err(Held),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod lock {
+    /// There are no such names.
+    #[derive(Debug)]
+    pub(super) enum Lock {}
+
+    /// Another process holds the name.
+    #[derive(Debug)]
+    pub(super) enum Held {}
+
+    pub(super) fn acquire(_name: &str) -> Result<Option<Lock>, Held> {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two registries with one prefix stand for two processes.
+    static HERE: Registry = Registry::new("tautline-test-cpu");
+    static THERE: Registry = Registry::new("tautline-test-cpu");
+    static ALONE: Registry = Registry::new("tautline-test-alone");
+
+    /// The numbers are beyond those of processors, and other runs of the test have others.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_processor_belongs_to_one_process() {
+        let first = 1 + std::process::id() as usize;
+        let (one, two, three) = (first, first + (1 << 30), first + (2 << 30));
+        let here = Claim::alone_of(&[two, one, one], &HERE).unwrap();
+        assert_eq!(here.cpus, [one, two]);
+        assert_eq!(
+            Claim::alone_of(&[three, two, one], &THERE).unwrap_err(),
+            one
+        );
+        // What was refused left no claim.
+        let there = Claim::alone_of(&[three], &THERE).unwrap();
+        assert_eq!(Claim::alone_of(&[three], &HERE).unwrap_err(), three);
+        // A runtime that was asked to share processors does.
+        let asked = Claim::of(&[one, three], &THERE);
+        assert_eq!(asked.shared, [one, three]);
+        drop((asked, here));
+        drop(Claim::alone_of(&[one, two], &THERE).unwrap());
+        assert_eq!(Claim::alone_of(&[three], &HERE).unwrap_err(), three);
+        drop(there);
+        drop(Claim::alone_of(&[one, two, three], &HERE).unwrap());
+        drop(Claim::alone_of(&[one, two, three], &THERE).unwrap());
+    }
+
+    /// Of two runtimes of a process the second one gets no claim until the first is gone; to none there is always one.
+    #[test]
+    fn a_processor_belongs_to_one_runtime() {
+        let first = 1 + std::process::id() as usize;
+        let here = Claim::alone_of(&[first], &ALONE).unwrap();
+        assert_eq!(Claim::alone_of(&[first], &ALONE).unwrap_err(), first);
+        assert!(Claim::alone_of(&[], &ALONE).unwrap().shared().is_none());
+        let asked = Claim::of(&[first], &ALONE);
+        assert!(
+            asked
+                .shared()
+                .unwrap()
+                .contains("have workers of another runtime")
+        );
+        drop(here);
+        assert_eq!(Claim::alone_of(&[first], &ALONE).unwrap_err(), first);
+        drop(asked);
+        drop(Claim::alone_of(&[first], &ALONE).unwrap());
+    }
 }

@@ -5,6 +5,13 @@
 //! `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. The mask
 //! that a launcher set is never widened, and no more processors are used by default than the control group grants.
 //!
+//! A runtime that is not requested to pin its workers does so only while no other runtime, of this process or another, has workers
+//! pinned to one of its processors: two programs with one worker each would both run on the first processor. It is requested by
+//! [`pinned(true)`](crate::runtime::Builder::pinned), by [`pinning`](crate::runtime::Builder::pinning), or by
+//! `TAUTLINE_PIN`, `OMP_PLACES` or `TAUTLINE_NO_PIN=0`. [`Runtime::explain`](crate::Runtime::explain) and `tautline topo
+//! --explain` report a refusal. Processes see each other on Linux, unless they are in different network namespaces, as
+//! containers are: launchers of containers assign processors.
+//!
 //! # Algorithm
 //! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is pinned to one
 //! processor of its place, not to all of them. With more workers than places each place gets as many as

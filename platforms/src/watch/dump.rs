@@ -5,7 +5,6 @@ use tautline_core::WorkerId;
 use tautline_core::port::Host;
 use tautline_core::task::{Inspection, Pool};
 use tautline_core::watch::{Doing, State};
-use tautline_node::pool::Threads;
 
 /// What the workers of a runtime did at one moment. Displayed as a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,14 +14,18 @@ pub struct Dump {
     /// Queued tasks that belong to no worker.
     pub injected: usize,
     counts_suspended: bool,
+    /// The number of seats of callers.
+    callers: usize,
 }
 
 impl Dump {
-    pub(crate) fn of<P: Host>(pool: &Pool<P>) -> Self {
+    /// Inspects the workers of a pool, whose first `callers` seats are those of callers.
+    pub(crate) fn of<P: Host>(pool: &Pool<P>, callers: usize) -> Self {
         Self {
             workers: pool.inspect().collect(),
             injected: pool.injected(),
             counts_suspended: pool.counts_suspended(),
+            callers,
         }
     }
 
@@ -68,7 +71,7 @@ impl fmt::Display for Dump {
             writeln!(
                 f,
                 "{}: {}{parked}; queued: {} public, {} private, {} overflow",
-                name(w.worker),
+                name(w.worker, self.callers),
                 phrase(w.doing),
                 w.public,
                 w.private,
@@ -84,11 +87,11 @@ fn queued(worker: &Inspection) -> usize {
 }
 
 /// Returns the name of the worker with the seat, as tables and traces have it.
-fn name(seat: WorkerId) -> String {
+fn name(seat: WorkerId, callers: usize) -> String {
     match seat.index() {
         0 => "worker 0".to_owned(),
-        seat if seat < Threads::CALLERS => format!("further caller {seat}"),
-        seat => format!("worker {}", seat - Threads::CALLERS + 1),
+        seat if seat < callers => format!("further caller {seat}"),
+        seat => format!("worker {}", seat - callers + 1),
     }
 }
 

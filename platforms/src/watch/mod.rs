@@ -105,7 +105,9 @@ impl Watch {
     pub(crate) fn attach(&mut self, plan: &Plan, threads: &Threads) -> Result<()> {
         if plan.observe.is_dumped {
             let pool = Arc::clone(threads.shared());
-            self.signal = Some(Printer::start(move || Dump::of(&pool).to_string())?);
+            let callers = threads.callers();
+            let print = move || Dump::of(&pool, callers).to_string();
+            self.signal = Some(Printer::start(print)?);
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use tautline_core::glb::PlaceRun;
 use tautline_core::watch::{Accounts, Observer, State, Times};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::SpinThenYield;
-use tautline_node::pool::{Threads, Watcher};
+use tautline_node::pool::Watcher;
 
 /// Ticks per second of the clock of a node.
 const TICKS_PER_SECOND: f64 = 1e9;
@@ -46,6 +46,8 @@ struct Seats {
     each: u32,
     /// How many workers there can be.
     most: u32,
+    /// How many seats callers have.
+    callers: u32,
 }
 
 impl Seats {
@@ -53,12 +55,13 @@ impl Seats {
         Self {
             each: plan.balancing.workers as u32,
             most: plan.most.max(plan.workers()) as u32,
+            callers: plan.threads().callers() as u32,
         }
     }
 
     /// Returns the place and the number there of the worker with the seat.
     fn worker(self, seat: WorkerId) -> (PlaceId, WorkerId) {
-        let callers = Threads::CALLERS as u32;
+        let callers = self.callers;
         let number = match seat.0 {
             0 => 0,
             seat if seat < callers => return (PlaceId::HOME, WorkerId(self.most + seat - 1)),

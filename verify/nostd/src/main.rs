@@ -141,7 +141,7 @@ fn crew() -> bool {
 }
 
 fn bound() -> bool {
-    let bound = Bound::default();
+    let bound = Bound::<usize>::default();
     let unknown = bound.get() == usize::MAX;
     unknown && bound.improve(7) && !bound.improve(7) && !bound.improve(9) && bound.get() == 7
 }

@@ -32,7 +32,7 @@ pub struct Gossip {
     graph: Graph,
     places: u32,
     /// The remaining improvements, in any order.
-    finds: Vec<usize>,
+    finds: Vec<u128>,
     slip: Slip,
     sites: Interner<Site>,
     mails: Interner<Mail>,
@@ -42,7 +42,7 @@ pub struct Gossip {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Site {
     protocol: Protocol,
-    known: usize,
+    known: u128,
     has_sent: u32,
     /// The worker that found the bound has not checked yet whether to send it. Other working workers may
     /// check, but at a place without work no worker does.
@@ -66,7 +66,7 @@ impl Mail {
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A task of this place finds this value.
-    Find(PlaceId, usize),
+    Find(PlaceId, u128),
     /// A worker of this place checks whether there is a bound to send.
     Look(PlaceId),
     /// The home runs dry.
@@ -77,7 +77,7 @@ pub enum Step {
 
 /// The surroundings of one place during one event.
 struct Around {
-    known: usize,
+    known: u128,
     takes_in: bool,
     sent: Vec<(PlaceId, Message<()>)>,
     done: u32,
@@ -104,7 +104,7 @@ impl Actions<()> for Around {
         unreachable!("no place steals at random");
     }
 
-    fn improve(&mut self, bound: usize) {
+    fn improve(&mut self, bound: u128) {
         if self.takes_in {
             self.known = self.known.min(bound);
         }
@@ -126,7 +126,7 @@ const SITES: usize = 4;
 
 impl Gossip {
     /// Creates `places` places that find `finds`, small numbers above 0.
-    pub fn new(places: u32, graph: Graph, finds: &[usize]) -> Self {
+    pub fn new(places: u32, graph: Graph, finds: &[u128]) -> Self {
         Self {
             graph,
             places,
@@ -151,8 +151,8 @@ impl Gossip {
         (*self.sites.value(state[SITES + here.index()])).clone()
     }
 
-    fn best(&self) -> usize {
-        self.finds.iter().copied().min().unwrap_or(usize::MAX)
+    fn best(&self) -> u128 {
+        self.finds.iter().copied().min().unwrap_or(u128::MAX)
     }
 
     /// Returns the maximum number of messages for this number of different bounds.
@@ -201,7 +201,7 @@ impl Gossip {
         replace_mail(state, self.mail_at(), without, &mails, next);
         next[SENT] += bounds;
         if let Some(bound) = has_sent {
-            let best = site.has_sent.trailing_zeros() as usize;
+            let best = site.has_sent.trailing_zeros().into();
             next[AGAIN] |= u32::from(bound >= best);
             site.has_sent |= 1 << bound;
         }
@@ -251,7 +251,7 @@ impl System for Gossip {
         for place in (0..self.places).map(PlaceId) {
             let site = Site {
                 protocol: Protocol::new(place, self.places, self.graph, 0),
-                known: usize::MAX,
+                known: u128::MAX,
                 has_sent: 0,
                 must_look: false,
             };

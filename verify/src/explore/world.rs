@@ -37,7 +37,7 @@ impl World {
 
 impl Actions<Tasks> for World {
     /// These trees have no bound.
-    fn improve(&mut self, _: usize) {}
+    fn improve(&mut self, _: u128) {}
 
     fn send(&mut self, to: PlaceId, message: Message<Tasks>) {
         self.sent.push((to, message));

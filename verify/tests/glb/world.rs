@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use tautline_core::glb::{
     Bag, Config, Control, Fairness, Message, Reason, Share, Tally, Team, Worker,
 };
-use tautline_core::lifeline::{Bound, Graph};
+use tautline_core::lifeline::{AnyBound, Bound, Graph};
 use tautline_core::port::{Clock, Park, Relax, Transport, Unpark};
 use tautline_core::sync::Permit;
 use tautline_core::{PlaceId, WorkerId};
@@ -107,8 +107,8 @@ impl Bag for Jobs {
         self.0.len()
     }
 
-    fn bound(stage: &Self::Shared) -> Option<&Bound> {
-        stage.bound.as_ref()
+    fn bound(stage: &Self::Shared) -> Option<&dyn AnyBound> {
+        stage.bound.as_ref().map(|bound| bound as &dyn AnyBound)
     }
 
     fn verdict(&self) -> Option<Reason> {
@@ -242,7 +242,7 @@ impl Transport<Message<Jobs>> for World {
     fn send(&self, to: PlaceId, message: Message<Jobs>) {
         match message {
             Message::Request { .. } => self.team.deliver(to, Message::Answer(None), self),
-            Message::Bound(bound) => self.stage.sent.lock().unwrap().push(bound),
+            Message::Bound(bound) => self.stage.sent.lock().unwrap().push(bound as usize),
             _ => {}
         }
     }

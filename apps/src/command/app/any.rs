@@ -16,7 +16,7 @@ use crate::command::{Failure, Outcome};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
-use tautline::glb::{Bag, Bound, Config, PlaceId, Reason, Share};
+use tautline::glb::{AnyBound, Bag, Config, PlaceId, Reason, Share};
 
 /// The options of any application.
 pub(crate) trait AnyApp: Debug {
@@ -168,7 +168,7 @@ impl Bag for AnyBag {
         self.0.is_splittable()
     }
 
-    fn bound(shared: &AnyShared) -> Option<&Bound> {
+    fn bound(shared: &AnyShared) -> Option<&dyn AnyBound> {
         shared.0.bound()
     }
 
@@ -237,7 +237,7 @@ impl<B: Bag + 'static> DynBag for PaddedBag<B> {
 
 /// The method of [`Bag`] that takes the shared state alone.
 trait DynShared: Any + Sync {
-    fn bound(&self) -> Option<&Bound>;
+    fn bound(&self) -> Option<&dyn AnyBound>;
 }
 
 /// What bags of type `B` share, in cache lines of its own as well.
@@ -245,7 +245,7 @@ trait DynShared: Any + Sync {
 struct PaddedShared<B: Bag>(B::Shared);
 
 impl<B: Bag + 'static> DynShared for PaddedShared<B> {
-    fn bound(&self) -> Option<&Bound> {
+    fn bound(&self) -> Option<&dyn AnyBound> {
         B::bound(&self.0)
     }
 }
@@ -260,6 +260,7 @@ fn typed<T: 'static>(any: &dyn Any) -> &T {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use tautline::glb::{Bound, Key};
 
     /// A number of tasks whose methods differ from the provided ones of [`Bag`].
     #[derive(Debug, PartialEq)]
@@ -297,7 +298,7 @@ mod tests {
             self.0 >= 10
         }
 
-        fn bound(shared: &Bound) -> Option<&Bound> {
+        fn bound(shared: &Bound) -> Option<&dyn AnyBound> {
             Some(shared)
         }
 
@@ -339,7 +340,10 @@ mod tests {
         let shared = AnyShared::of::<Odd>(Bound::default());
         let mut bag = AnyBag::new(Odd(12));
         assert_eq!(bag.process(2, &shared), 2);
-        assert_eq!(AnyBag::bound(&shared).map(Bound::get), Some(2));
+        assert_eq!(
+            AnyBag::bound(&shared).map(AnyBound::key),
+            Some(Key::Word(2))
+        );
         assert!(AnyBag::bound(&AnyShared::of::<Other>(())).is_none());
         assert_eq!((bag.len(), bag.is_splittable()), (10, true));
         let mut loot = bag.split(Share::Count(3)).expect("it is splittable");

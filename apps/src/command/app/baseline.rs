@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::command::app::{Findings, Problem};
     use std::sync::{Barrier, Mutex};
-    use tautline::glb::{Bound, Local, Reason, Share, Task, Tasks};
+    use tautline::glb::{AnyBound, Bound, Local, Reason, Share, Task, Tasks};
 
     /// Counts down from a number; the small one is from ten.
     #[derive(Debug)]
@@ -284,7 +284,7 @@ mod tests {
             *sum += other;
         }
 
-        fn bound(shared: &Bound) -> Option<&Bound> {
+        fn bound(shared: &Bound) -> Option<&dyn AnyBound> {
             Some(shared)
         }
     }

@@ -67,9 +67,9 @@ impl Way for Threads {
             run.complete,
             run.stopped,
         );
-        let plan = glb.plan()?;
+        let plan = glb.runtime()?.plan();
         let processors = plan.pinning.processors().min(config.all_workers());
-        let cpus = plan.cpus;
+        let cpus = plan.cpus.as_slice();
         let seconds = run.elapsed.as_secs_f64();
         let done = Done {
             tasks,
@@ -83,7 +83,7 @@ impl Way for Threads {
             kind: problem.kind(),
             config,
             explain: self.output.explain,
-            pinned: cpus.into_iter().take(processors).collect(),
+            pinned: cpus.iter().copied().take(processors).collect(),
             processors,
             seconds,
             peak_memory_kib,
@@ -123,7 +123,8 @@ impl Threads {
         let stories = &self.output.stories;
         let unit = problem.unit();
         let _progress = Progress::start(self.output.quiet, control, unit, problem.tasks());
-        if let Some(&cpu) = glb.plan()?.cpus.first() {
+        let cpus = &glb.runtime()?.plan().cpus;
+        if let Some(&cpu) = cpus.first() {
             // This thread is the first worker. If it cannot be pinned, it runs on any processor.
             _ = tautline::machine::pin(cpu);
         }

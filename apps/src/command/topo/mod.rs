@@ -116,7 +116,7 @@ impl Topo {
             phasers: rule(&site, Some(site.processors)),
             degree,
             config: plan.balancing,
-            choices: plan.explain().to_vec(),
+            choices: plan.explain_now(),
             cpus: plan.cpus,
             elsewhere,
             division: Division::of(&machine),

@@ -1,19 +1,22 @@
 //! Threads for a pool of tasks.
 
+mod annex;
 #[cfg(test)]
 mod conform;
 mod gate;
 mod port;
+mod thread;
 
 pub use port::Node;
+pub use thread::{Hook, Thread};
 
 use crate::machine::pin;
+use annex::Annexes;
 use gate::Gate;
 use std::fmt;
 use std::hint::black_box;
 use std::io;
-use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use tautline_core::WorkerId;
 use tautline_core::glb;
@@ -23,13 +26,12 @@ use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
 use tautline_core::watch::State;
 
-/// The stack of a worker, in bytes. Only what is touched takes memory.
-const STACK_BYTES: usize = 64 << 20;
-/// Memory that the stacks of workers leave to the program where the system limits its addresses.
-const ROOM_BYTES: usize = 4 * STACK_BYTES;
+/// The number of stacks whose memory the workers leave to the program where the system limits its addresses.
+const ROOM_STACKS: usize = 4;
 
-/// Seats for threads from outside that enter the pool at the same time; others wait.
-const CALLERS: usize = 4;
+/// The least and the most seats for threads from outside that enter the pool at the same time. Searching workers inspect all
+/// seats, hence few.
+const CALLERS: (usize, usize) = (4, 16);
 
 /// Receives the changes of state of all workers: the worker, and its state from then on. `None` stands
 /// for a worker whose thread has left. Called by the worker's thread; must not block.
@@ -68,6 +70,8 @@ pub struct Plan {
     pub balancing: glb::Config,
     /// What receives the changes of state of the workers.
     pub watcher: Option<Watcher>,
+    /// How the threads are started.
+    pub thread: Thread,
 }
 
 impl Plan {
@@ -88,12 +92,24 @@ impl Plan {
                 ..glb::Config::default()
             },
             watcher: None,
+            thread: Thread::default(),
         }
+    }
+
+    /// The number of seats for threads that call [`Threads::run`], which precede those of the started threads: one for each
+    /// worker that there may be, from 4 to 16.
+    pub fn callers(&self) -> usize {
+        let (least, most) = CALLERS;
+        self.most_workers().clamp(least, most)
     }
 
     /// The number of seats: those of callers, then one for each other worker that there may be.
     pub fn seats(&self) -> usize {
-        CALLERS + self.most.max(self.workers).max(1) - 1
+        self.callers() + self.most_workers() - 1
+    }
+
+    fn most_workers(&self) -> usize {
+        self.most.max(self.workers).max(1)
     }
 }
 
@@ -103,11 +119,14 @@ impl Plan {
 /// workers. Dropping it ends the threads.
 pub struct Threads {
     pool: Arc<Pool<Node>>,
+    /// The number of seats for callers.
+    callers: usize,
     cpus: Vec<usize>,
-    /// The started workers, in order; the first is worker [`CALLERS`].
+    thread: Thread,
+    /// The started workers, in order; the first is worker `callers`.
     started: Mutex<Vec<JoinHandle<()>>>,
-    /// For callers that wait for a seat.
-    left: (Mutex<Left>, Condvar),
+    /// For callers that find no seat.
+    annexes: Annexes,
 }
 
 impl Threads {
@@ -116,8 +135,9 @@ impl Threads {
     /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
     pub fn start(plan: &Plan) -> Self {
         let in_tree = plan.tree.workers();
+        let callers = plan.callers();
         // Callers are at the leaf of the first worker.
-        let stands = |seat: usize| (seat + 1).saturating_sub(CALLERS) as u32 % in_tree;
+        let stands = |seat: usize| (seat + 1).saturating_sub(callers) as u32 % in_tree;
         let stands: Vec<u32> = (0..plan.seats()).map(stands).collect();
         let node = Node::new(stands.len(), plan.watcher.clone());
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
@@ -125,9 +145,11 @@ impl Threads {
         let pool = pool.with_balancing(plan.balancing);
         let threads = Self {
             pool: Arc::new(pool),
+            callers,
             cpus: plan.cpus.clone(),
+            thread: plan.thread.clone(),
             started: Mutex::default(),
-            left: Default::default(),
+            annexes: Annexes::new(plan.outside),
         };
         // `workers` reports a refusal.
         _ = threads.set_workers(plan.workers);
@@ -136,7 +158,9 @@ impl Threads {
 
     /// The number of seats for threads that call [`run`](Self::run). The other seats are those of the
     /// threads that were started.
-    pub const CALLERS: usize = CALLERS;
+    pub fn callers(&self) -> usize {
+        self.callers
+    }
 
     /// The pool.
     pub fn pool(&self) -> &Pool<Node> {
@@ -152,13 +176,13 @@ impl Threads {
     pub fn workers(&self) -> usize {
         let started = self.started().len();
         (self.pool.wanted() + 1)
-            .saturating_sub(CALLERS)
+            .saturating_sub(self.callers)
             .min(started + 1)
     }
 
     /// Returns the largest number of workers.
     pub fn most(&self) -> usize {
-        self.pool.seats() + 1 - CALLERS
+        self.pool.seats() + 1 - self.callers
     }
 
     /// Sets the number of workers, one caller included, at least 1 and at most the limit of the plan.
@@ -174,7 +198,7 @@ impl Threads {
         } else {
             Ok(())
         };
-        self.pool.want(CALLERS + extra.min(started.len()));
+        self.pool.want(self.callers + extra.min(started.len()));
         outcome
     }
 
@@ -185,13 +209,13 @@ impl Threads {
     fn start_more(&self, started: &mut Vec<JoinHandle<()>>, extra: usize) -> io::Result<()> {
         let (gate, old) = (Arc::new(Gate::default()), started.len());
         // Untouched, so it takes addresses only.
-        let room = addresses(ROOM_BYTES);
+        let room = addresses(ROOM_STACKS * self.thread.stack_bytes);
         let mut outcome = Ok(());
         while started.len() < extra && outcome.is_ok() {
             let thread = self.start_one(started.len(), &gate);
             outcome = thread.map(|thread| started.push(thread));
         }
-        let is_cramped = outcome.is_err() && addresses(STACK_BYTES).is_none();
+        let is_cramped = outcome.is_err() && addresses(self.thread.stack_bytes).is_none();
         let admitted = match is_cramped {
             true => old.max(started.len() / 2),
             false => started.len(),
@@ -205,29 +229,37 @@ impl Threads {
     }
 
     fn start_one(&self, extra: usize, gate: &Arc<Gate>) -> io::Result<JoinHandle<()>> {
-        let worker = WorkerId((CALLERS + extra) as u32);
+        let worker = WorkerId((self.callers + extra) as u32);
         let cpus = &self.cpus;
         // The caller has the first processor.
         let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
         let (pool, gate) = (Arc::clone(&self.pool), Arc::clone(gate));
+        let Thread {
+            name,
+            stack_bytes,
+            on_start,
+            on_stop,
+        } = self.thread.clone();
         let body = move || {
             if !gate.pass(extra) {
                 return;
             }
             drop(gate);
             cpu.into_iter().for_each(|cpu| _ = pin(cpu));
+            on_start.iter().for_each(Hook::call);
             let attended = pool.with_seat(worker, |seat| seat.attend());
             attended.expect("one thread a seat");
+            on_stop.iter().for_each(Hook::call);
         };
-        let named = || Builder::new().name(format!("tautline-{}", extra + 1));
-        named().stack_size(STACK_BYTES).spawn(body)
+        let named = Builder::new().name(format!("{name}-{}", extra + 1));
+        named.stack_size(stack_bytes).spawn(body)
     }
 
     /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks
     /// that it spawned have ended. Called from a task, it is a scope on the worker that runs that task.
     ///
-    /// A thread that finds no free seat waits for one; a worker of another pool, for which other tasks may be waiting,
-    /// runs everything alone instead.
+    /// Any number of threads may be inside at the same time, and wait for each other there. A thread that finds no free
+    /// [seat](Self::callers) runs all its tasks alone, without the other workers and unwatched.
     ///
     /// # Panics
     /// With the first panic of `body` or of a task.
@@ -236,56 +268,21 @@ impl Threads {
             Ok(result) => return result,
             Err(body) => body,
         };
-        if port::is_worker() {
-            return self.run_from_another_pool(body);
-        }
-        let (mut body, mut seen) = (body, None);
-        loop {
-            match self.try_run(body) {
-                Ok(result) => return result,
-                Err(refused) => body = refused,
-            }
-            let (left, changed) = &self.left;
-            let mut left = left.lock().expect("held only to count");
-            // Waits only if all seats were taken since the last poll: else one may have been freed meanwhile.
-            if seen == Some(left.times) {
-                left.waiting += 1;
-                let same = |left: &mut Left| seen == Some(left.times);
-                left = changed.wait_while(left, same).expect("held only to count");
-                left.waiting -= 1;
-            }
-            seen = Some(left.times);
-        }
-    }
-
-    fn run_from_another_pool<'e, R>(
-        &self,
-        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
-    ) -> R {
-        self.try_run(body).unwrap_or_else(|body| {
-            let alone = Pool::new(Node::new(1, None), 1);
-            let run = alone.with_seat(WorkerId(0), |seat| seat.run(body));
-            run.expect("no other thread knows it")
-        })
-    }
-
-    /// Runs `body` on a free seat, if there is one; else returns it.
-    fn try_run<'e, R, B>(&self, body: B) -> Result<R, B>
-    where
-        B: for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
-    {
+        let body = match self.annexes.run_inside(body) {
+            Ok(result) => return result,
+            Err(body) => body,
+        };
         let mut body = Some(body);
-        for seat in (0..CALLERS).map(|seat| WorkerId(seat as u32)) {
-            let left = Leaving(&self.left);
+        for seat in (0..self.callers).map(|seat| WorkerId(seat as u32)) {
             let run = self.pool.with_seat(seat, |seat| {
                 seat.run(body.take().expect("one seat is taken"))
             });
-            match run {
-                Some(result) => return Ok(result),
-                None => mem::forget(left),
+            if let Some(result) = run {
+                return result;
             }
         }
-        Err(body.expect("no seat was free"))
+        let body = body.expect("no seat was free");
+        self.annexes.run(&self.pool, body)
     }
 
     fn started(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
@@ -315,25 +312,4 @@ fn addresses(bytes: usize) -> Option<Vec<u8>> {
     let mut room = Vec::new();
     let reserved = room.try_reserve_exact(bytes).is_ok();
     reserved.then(|| black_box(room))
-}
-
-/// The seats that callers freed, and callers that wait for one.
-#[derive(Debug, Default)]
-struct Left {
-    times: u64,
-    waiting: usize,
-}
-
-/// Notifies callers that wait for a seat that one was freed, also by a panic.
-struct Leaving<'t>(&'t (Mutex<Left>, Condvar));
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        let (left, changed) = self.0;
-        let mut left = left.lock().expect("held only to count");
-        left.times += 1;
-        if left.waiting > 0 {
-            changed.notify_one();
-        }
-    }
 }

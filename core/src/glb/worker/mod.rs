@@ -23,7 +23,7 @@ use crate::glb::{
 };
 use crate::grain::{Pace, Sample};
 use crate::id::WorkerId;
-use crate::lifeline::Reserve;
+use crate::lifeline::{Key, Reserve};
 use crate::port::{Park, Port};
 use step::Next;
 pub use step::{Pile, Step};
@@ -293,13 +293,13 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     /// Returns a bound that has not been sent to the other places.
     #[inline]
-    fn news(&self) -> Option<usize> {
-        let bound = B::bound(&self.team.shared)?.get();
-        self.team.is_news(bound).then_some(bound)
+    fn news(&self) -> Option<Key> {
+        let bound = B::bound(&self.team.shared)?.key();
+        self.team.is_news(bound, &self.port).then_some(bound)
     }
 
     #[cold]
-    fn announce_bound(&mut self, bound: usize, next: Next<B>) -> Step {
+    fn announce_bound(&mut self, bound: Key, next: Next<B>) -> Step {
         self.enter(State::Distributing);
         self.team.announce(bound, self.me, &self.port);
         self.next = next;

@@ -109,9 +109,9 @@ impl<P: Host> Pool<P> {
             .contains(&self.positions[worker.index()])
     }
 
-    /// Queues a task that is bound to a domain: only workers below that run it.
+    /// Queues a task that is bound to a domain: only workers below that run it, or the only worker that there is.
     pub(in crate::task) fn bind(&self, domain: Domain, task: Task<P>) {
-        if domain == Domain::ROOT {
+        if domain == Domain::ROOT || self.seats() == 1 {
             return Self::schedule(task);
         }
         let bind = |pool: &Self| {
