@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
@@ -395,5 +395,8 @@ fn there_is_one_global_runtime() {
     assert!(ran.into_inner());
     let task = tautline::global().unwrap().spawn(|_| 1);
     assert_eq!(task.join().unwrap(), 1);
-    let _: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(seen[0].run_async(|_| 1));
+    fn is_sent<T: Future + Send + 'static>(future: T) -> T {
+        future
+    }
+    assert_eq!(block_on(is_sent(seen[0].run_async(|_| 1))), Ok(1));
 }

@@ -72,8 +72,13 @@ impl fmt::Display for JoinError {
 impl core::error::Error for JoinError {}
 
 impl<R> Handle<R> {
-    /// Waits for the task, and runs other tasks meanwhile. The task may be of any scope; in a scope that waits by
-    /// [`Wait::Own`](super::Wait::Own), it must be one of that scope or of one inside it, since no other is run.
+    /// Waits for the task, and runs other tasks meanwhile. It is for tasks that the calling one has spawned, or that were spawned
+    /// by those; in a scope that waits by [`Wait::Own`](super::Wait::Own), for those of that scope or of one inside it, since no
+    /// other is run.
+    ///
+    /// The tasks that a wait runs are on its stack, and the waiting task cannot resume before they have ended. So two tasks that
+    /// join tasks which began before them may each be below the one that the other waits for, on two workers, and wait for ever.
+    /// In a graph of tasks that wait for each other, await the handles in async tasks, which occupy no stack.
     ///
     /// A lock that is held during the wait may be requested by a task that the wait runs, which then deadlocks.
     ///

@@ -34,16 +34,16 @@ fn a_joined_task_gives_its_value() {
     }
 }
 
-/// Handles are values: tasks of one scope join each other's in any direction, and a handle outlives its scope.
+/// Handles are values: async tasks of one scope await those that were spawned before, and a handle outlives its scope.
 #[test]
-fn any_task_may_join() {
+fn async_tasks_await_older_ones() {
     for workers in WORKERS {
         let sum = on(workers, |cx| {
             let last = cx.scope(|cx| {
                 let mut last: Handle<u64> = cx.spawn_value(|_| 0);
                 for n in 1..=200 {
                     let before = last;
-                    last = cx.spawn_value(move |cx| before.join(cx).unwrap() + n);
+                    last = cx.spawn_async_value(move |_| async move { before.await.unwrap() + n });
                 }
                 last
             });
@@ -67,7 +67,10 @@ fn tasks_of_an_isolated_scope_are_joined() {
                         let mut last = cx.spawn_value(|_| 0);
                         for n in 1..=50 {
                             let before = last;
-                            last = cx.spawn_value(move |cx| before.join(cx).unwrap() + n);
+                            last =
+                                cx.spawn_async_value(
+                                    move |_| async move { before.await.unwrap() + n },
+                                );
                         }
                         last.join(cx).unwrap()
                     })

@@ -55,22 +55,10 @@ fn joined_tasks_a_hundred_thousand_deep() {
             below.join(cx).unwrap() + 1
         })
     }
-    /// In one scope, each task joins the one that was spawned before it, the newest first.
-    fn chain(cx: &mut Cx) -> usize {
-        cx.scope(|cx| {
-            let mut last = cx.spawn_value(|_| 0);
-            for _ in 0..DEEP {
-                let before = last;
-                last = cx.spawn_value(move |cx| before.join(cx).unwrap() + 1);
-            }
-            last.join(cx).unwrap()
-        })
-    }
     on_usual_stack(|| {
         for workers in [1, 2, 4] {
             let threads = start(workers);
             assert_eq!(threads.run(|cx| down(cx, DEEP)), DEEP);
-            assert_eq!(threads.run(chain), DEEP);
         }
     });
 }
