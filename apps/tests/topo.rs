@@ -175,8 +175,8 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
             "tautline: tests/hpt/xeon.xml:3:1: element HPT: topology is the outermost one\n",
         ),
         (
-            "topo --what-if tests/topo.rs",
-            "tautline: tests/topo.rs:1:1: not XML: ",
+            "topo --what-if tests/platform.rs",
+            "tautline: tests/platform.rs:1:1: not XML: ",
         ),
         ("topo --what-if /nowhere.xml", "tautline: /nowhere.xml: "),
         ("topo --what-if tests", "tautline: tests: "),
