@@ -22,7 +22,7 @@ use tautline_sim::Simulation;
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
     Bag, Config, Control, Fairness, Grain, Loot, Observer, PlaceRun, Reason, Run, Share, State,
-    Steal, Steals, Tally, Task, Tasks, Times,
+    Steal, Steals, Tally, Task, Tasks, Times, laws,
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{Bound, Graph, Traffic};
