@@ -10,6 +10,7 @@
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
 //! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
+//! | `TAUTLINE_STALLED` | what happens if no task can go on ([`Stalled`]) |
 //!
 //! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
 //! as unset; a malformed one is an error that names it, its value, and what is allowed. [`Plan::explain`]
@@ -25,7 +26,7 @@ use crate::phaser;
 use crate::pinning::{self, Pinning};
 use crate::platform;
 use crate::rules::{self, Rules};
-use crate::watch::Observe;
+use crate::watch::{Observe, Stalled};
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
 use tautline_core::glb::Config;
@@ -70,6 +71,7 @@ pub struct Builder {
     outside: Outside,
     phasers: Option<phaser::Config>,
     pub(crate) observe: Option<Observe>,
+    pub(crate) stalled: Option<Stalled>,
 }
 
 /// All settings of a runtime, checked; [`Builder::build`] starts it.
@@ -96,6 +98,8 @@ pub struct Plan {
     choices: Vec<Choice>,
     /// What is recorded of the workers.
     pub observe: Observe,
+    /// What happens if no task can go on.
+    pub stalled: Stalled,
 }
 
 impl Plan {
@@ -132,6 +136,7 @@ impl Plan {
             phasers: self.phasers,
             balancing: self.balancing,
             watcher: None,
+            stalls: self.stalled.watch(),
         }
     }
 }
@@ -177,6 +182,7 @@ impl Builder {
             outside: Outside::default(),
             phasers: None,
             observe: None,
+            stalled: None,
         }
     }
 
@@ -342,6 +348,7 @@ impl Builder {
             rules,
             choices,
             observe: self.observed()?,
+            stalled: self.planned_stalled()?,
         })
     }
 
@@ -429,6 +436,14 @@ impl Builder {
             false => Observe::default(),
         };
         observe.or(environment).check()
+    }
+
+    fn planned_stalled(&self) -> Result<Stalled> {
+        let stalled = match self.stalled {
+            None if self.environment => Stalled::from_environment()?,
+            stalled => stalled,
+        };
+        Ok(stalled.unwrap_or_default())
     }
 
     /// How many places and workers there are, if either was set.

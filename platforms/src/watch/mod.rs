@@ -6,6 +6,7 @@
 //! | `TAUTLINE_LIFE` | a file for a page that draws what every worker did over time |
 //! | `TAUTLINE_TIMES` | 1: print the time that every worker spent in each state |
 //! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1`, and for which other ranks each rank waits |
+//! | `TAUTLINE_STALLED` | what happens if no task can go on: `report` (default), `panic`, `abort` or `ignore` ([`Stalled`]) |
 //!
 //! The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
@@ -34,14 +35,16 @@ mod observe;
 mod record;
 #[cfg_attr(not(all(unix, feature = "signals")), path = "no_signal.rs")]
 mod signal;
+mod stalled;
 mod times;
 
 pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
 pub(crate) use signal::Printer;
+pub use stalled::Stalled;
 pub use tautline_core::task::Inspection;
-pub use tautline_core::watch::{Awaits, Doing, Observer, State, Times};
+pub use tautline_core::watch::{Awaits, Doing, Observer, Stall, State, Times, Waits};
 pub use times::{TimeTable, WorkerTimes};
 
 use crate::Result;
@@ -55,6 +58,8 @@ pub const TRACE_VARIABLE: &str = "TAUTLINE_TRACE";
 pub const LIFE_VARIABLE: &str = "TAUTLINE_LIFE";
 /// The variable that prints the time in each state.
 pub const TIMES_VARIABLE: &str = "TAUTLINE_TIMES";
+/// The variable that sets what happens where nothing can go on.
+pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
 /// The variable that prints the states of all workers upon `SIGUSR1`.
 pub const DUMP_VARIABLE: &str = "TAUTLINE_DUMP";
 

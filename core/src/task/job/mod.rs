@@ -25,8 +25,10 @@ use crate::deque::{NonNullWord, Word};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{FreedPtr, Ordering};
+use crate::watch::Site;
 use core::ptr::{self, NonNull};
 use home::{Resumable, scope_of};
+use waiter::Waiter;
 
 /// The operations of a kind of task.
 #[repr(align(8))]
@@ -116,6 +118,16 @@ impl<P: Host> Header<P> {
         let kind = unsafe { this.as_ref() }.kind();
         // SAFETY: the caller holds the lock of the members.
         unsafe { (kind.claim)(this) }
+    }
+
+    /// Returns the call that made a waiting task wait.
+    ///
+    /// # Safety
+    /// The caller must hold the lock of the members of the task's scope, of which the task is one.
+    pub(super) unsafe fn waits_at(this: NonNull<Self>) -> Site {
+        // SAFETY: members that wait for a cell are waiters, of which the header is the first field; a member is alive. Only the
+        // site is accessed, which does not change.
+        unsafe { (*this.cast::<Waiter<P>>().as_ptr()).site }
     }
 
     /// Cancels a waiting task, see [`Kind::cancel`].

@@ -20,6 +20,7 @@ use crate::port::Host;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::pool::TaskScope;
 use crate::task::scope::MemberKey;
+use crate::watch::Site;
 use core::cell::Cell;
 use core::ptr::NonNull;
 
@@ -46,14 +47,17 @@ pub(super) struct Waiter<P: Host> {
     /// The key of the task among the members of its scope. Accessed by the registrar, then by the thread that makes the
     /// task ready.
     pub key: Cell<Option<MemberKey>>,
+    /// The call that made the task wait.
+    pub site: Site,
 }
 
 impl<P: Host> Waiter<P> {
-    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
+    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>, site: Site) -> Self {
         Self {
             header: Header::new(kind, scope.around()),
             state: AtomicUsize::new(WAITING),
             key: Cell::new(None),
+            site,
         }
     }
 

@@ -33,7 +33,8 @@ impl<'x, P: Host> Help<'x, P> {
 impl<P: Host> Worker<P> {
     /// Waits for an event, and runs tasks meanwhile.
     pub(in crate::task) fn wait<A: Awaited>(&self, awaited: &A, help: Help<'_, P>) {
-        no_unwind(|| self.awaiting(A::AWAITS, || self.wait_for(awaited, &help)));
+        let wait = || self.awaiting(A::AWAITS, || self.wait_for(awaited, &help));
+        no_unwind(|| self.in_wait(help.scope, wait));
     }
 
     fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {
