@@ -146,7 +146,11 @@ impl Bag for Numbers {
     }
 
     fn drop_tasks(&mut self) {
-        let left = if self.fault == DropsHalf { self.todo.len() / 2 } else { 0 };
+        let left = if self.fault == DropsHalf {
+            self.todo.len() / 2
+        } else {
+            0
+        };
         self.todo.truncate(left);
         if self.fault == DropsTheSum {
             self.sum = 0;
@@ -173,7 +177,11 @@ fn a_bag_that_keeps_the_laws_passes() {
 #[test]
 fn every_broken_law_is_named() {
     for (fault, law, evidence) in [
-        (DoesNothing, Law::Progress, "it did 0 of 1 with 1 in the bag, and 1 are left"),
+        (
+            DoesNothing,
+            Law::Progress,
+            "it did 0 of 1 with 1 in the bag, and 1 are left",
+        ),
         (PausesOnce, Law::Progress, "it did 0 of 1"),
         (StopsEarly, Law::Quota, "it did 3 of 4 with "),
         (DoesTooMuch, Law::Quota, "it did 2 of 1 with 1 in the bag"),
@@ -181,7 +189,11 @@ fn every_broken_law_is_named() {
         (LeavesNothing, Law::SplitLeaves, ", left 0"),
         (LosesInSplit, Law::SplitKeeps, "Half of "),
         (RefusesSplits, Law::Splittable, "it was true, and Half of "),
-        (SplitsTheUnsplittable, Law::Splittable, "it was false, and Half of 2 gave a bag"),
+        (
+            SplitsTheUnsplittable,
+            Law::Splittable,
+            "it was false, and Half of 2 gave a bag",
+        ),
         (LosesInMerge, Law::MergeKeeps, "1 and 1 make 1"),
         (IsNeverEmpty, Law::Empty, "it is false with 0 tasks"),
         (ForgetsTheSum, Law::Order, ", 53248 in sequence"),
@@ -194,7 +206,10 @@ fn every_broken_law_is_named() {
         let line = broken.to_string();
         assert_eq!(broken.law, law, "{fault:?}: {line}");
         assert!(line.contains(evidence), "{fault:?}: {line}");
-        assert!(line.starts_with(law.text()) && line.lines().count() == 1, "{line}");
+        assert!(
+            line.starts_with(law.text()) && line.lines().count() == 1,
+            "{line}"
+        );
         assert_eq!(format!("{broken:?}"), line);
     }
 }
@@ -225,7 +240,10 @@ fn a_broken_bag_ends_a_run_on_threads() {
         for (places, workers) in [(1, 2), (2, 1), (3, 2)] {
             let message = ended(|| glb(places, workers).run(Numbers::new(fault), |_| (), 0));
             let start = format!("the bag breaks its contract: {}: ", law.text());
-            assert!(message.starts_with(&start), "{places} x {workers}: {message}");
+            assert!(
+                message.starts_with(&start),
+                "{places} x {workers}: {message}"
+            );
         }
     }
 }
@@ -237,7 +255,10 @@ fn a_broken_bag_ends_a_simulated_run() {
         for (places, workers) in [(1, 2), (16, 1)] {
             let glb = glb(places, workers);
             let message = ended(|| glb.simulate(&machine, 50, Numbers::new(fault), |_| (), 0));
-            assert!(message.contains(law.text()), "{places} x {workers}: {message}");
+            assert!(
+                message.contains(law.text()),
+                "{places} x {workers}: {message}"
+            );
         }
     }
 }

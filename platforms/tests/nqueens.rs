@@ -115,7 +115,11 @@ fn dividing_to_single_branches_keeps_every_branch() {
             bag
         };
         let checked = laws::check(begun, || size, Found::default);
-        assert_eq!(checked.expect("it keeps the laws").output, expected, "{first}");
+        assert_eq!(
+            checked.expect("it keeps the laws").output,
+            expected,
+            "{first}"
+        );
     }
 }
 

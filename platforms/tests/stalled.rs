@@ -49,7 +49,9 @@ fn run(program: &str) {
             // Each task waits for the other one's signal, which comes after its wait.
             let [one, other] = [first.wait_only(), second.signal_only()];
             cx.spawn_phased([one, other], async |mut task| {
-                let [waits, signals] = task.members() else { unreachable!() };
+                let [waits, signals] = task.members() else {
+                    unreachable!()
+                };
                 waits.wait().await.unwrap();
                 signals.signal().unwrap();
             })
@@ -129,7 +131,9 @@ fn child(program: &str, stalled: &str) -> Output {
     let this = std::env::current_exe().expect("a path");
     let mut command = Command::new(this);
     command.args(["--exact", "the_program", "--nocapture", "--test-threads=1"]);
-    command.env(PROGRAM, program).env("TAUTLINE_STALLED", stalled);
+    command
+        .env(PROGRAM, program)
+        .env("TAUTLINE_STALLED", stalled);
     command.env("RUST_BACKTRACE", "0");
     command.output().expect("the child starts")
 }
@@ -148,9 +152,18 @@ fn every_kind_of_hang_ends_with_the_waits() {
         ("cycle", "2 waits for a cell at platforms/tests/stalled.rs:"),
         ("any", "1 wait for a cell at platforms/tests/stalled.rs:"),
         ("async", "2 waits for a cell at platforms/tests/stalled.rs:"),
-        ("block_on", "1 wait for a cell at platforms/tests/stalled.rs:"),
-        ("nested", "2 waits for a cell at platforms/tests/stalled.rs:"),
-        ("phaser", "2 waits for the end of a phase at platforms/tests/stalled.rs:"),
+        (
+            "block_on",
+            "1 wait for a cell at platforms/tests/stalled.rs:",
+        ),
+        (
+            "nested",
+            "2 waits for a cell at platforms/tests/stalled.rs:",
+        ),
+        (
+            "phaser",
+            "2 waits for the end of a phase at platforms/tests/stalled.rs:",
+        ),
         ("finish", "1 wait for the end of a finish"),
     ];
     thread::scope(|threads| {
@@ -158,7 +171,10 @@ fn every_kind_of_hang_ends_with_the_waits() {
             threads.spawn(move || {
                 let (succeeded, text) = ends(program, "panic");
                 assert!(!succeeded, "{program}: {text}");
-                assert!(text.contains("nothing can go on unless another thread acts: "), "{program}: {text}");
+                assert!(
+                    text.contains("nothing can go on unless another thread acts: "),
+                    "{program}: {text}"
+                );
                 assert!(text.contains(waits), "{program}: {text}");
             });
         }
@@ -169,10 +185,18 @@ fn every_kind_of_hang_ends_with_the_waits() {
 #[test]
 fn a_late_put_is_reported_and_waited_for() {
     let output = child("late", "");
-    let [text, out] = [output.stderr, output.stdout].map(|text| String::from_utf8(text).expect("text"));
+    let [text, out] =
+        [output.stderr, output.stdout].map(|text| String::from_utf8(text).expect("text"));
     assert!(output.status.success() && out.contains("got 42"), "{text}");
-    assert_eq!(text.matches("tautline: nothing can go on").count(), 1, "{text}");
-    assert!(text.contains("1 wait for a cell at platforms/tests/stalled.rs:"), "{text}");
+    assert_eq!(
+        text.matches("tautline: nothing can go on").count(),
+        1,
+        "{text}"
+    );
+    assert!(
+        text.contains("1 wait for a cell at platforms/tests/stalled.rs:"),
+        "{text}"
+    );
 }
 
 /// What may be woken from outside, and what runs, is no standstill, even where that would panic.
@@ -180,7 +204,10 @@ fn a_late_put_is_reported_and_waited_for() {
 fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
     for program in ["foreign", "busy"] {
         let (succeeded, text) = ends(program, "panic");
-        assert!(succeeded && !text.contains("nothing can go on"), "{program}: {text}");
+        assert!(
+            succeeded && !text.contains("nothing can go on"),
+            "{program}: {text}"
+        );
     }
 }
 
@@ -189,20 +216,30 @@ fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
 fn an_abort_prints_the_line() {
     let (succeeded, text) = ends("cycle", "abort");
     assert!(!succeeded, "{text}");
-    assert_eq!(text.matches("tautline: nothing can go on").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("tautline: nothing can go on").count(),
+        1,
+        "{text}"
+    );
 }
 
 /// The runtime remains usable after it has ended the waits.
 #[test]
 fn a_runtime_runs_on_after_a_standstill() {
     let builder = Runtime::builder().workers(2).pinned(false);
-    let rt = builder.stalled(Stalled::Panic).build().expect("threads start");
+    let rt = builder
+        .stalled(Stalled::Panic)
+        .build()
+        .expect("threads start");
     for round in 0..2 {
         let never = Ddf::<u32>::new();
         let run = AssertUnwindSafe(|| rt.run(|cx| cx.spawn_when(&never, |_, _| ())));
         let payload = catch_unwind(run).expect_err("nothing can go on");
         let message = payload.downcast_ref::<String>().expect("a message");
-        assert!(message.contains("1 wait for a cell at "), "{round}: {message}");
+        assert!(
+            message.contains("1 wait for a cell at "),
+            "{round}: {message}"
+        );
         assert_eq!(rt.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
     }
 }

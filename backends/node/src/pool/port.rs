@@ -60,7 +60,9 @@ impl Node {
 
     /// Has waits checked that do not end.
     pub(super) fn with_stalls(mut self, stalls: Option<StallWatch>) -> Self {
-        let limit = stalls.as_ref().map_or(0, |watch| watch.limit.as_nanos() as u64);
+        let limit = stalls
+            .as_ref()
+            .map_or(0, |watch| watch.limit.as_nanos() as u64);
         self.limit_ns = AtomicU64::new(limit);
         Self { stalls, ..self }
     }

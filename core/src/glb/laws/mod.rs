@@ -372,10 +372,9 @@ where
         bags.into_iter().for_each(|bag| bag.submit(&mut output));
         match output == *expected {
             true => Ok(()),
-            false => Err(Law::Order.broken(format!(
-                "{output:?} {}, {expected:?} in sequence",
-                how()
-            ))),
+            false => {
+                Err(Law::Order.broken(format!("{output:?} {}, {expected:?} in sequence", how())))
+            }
         }
     }
 }
@@ -393,7 +392,12 @@ fn process<B: Bag>(bag: &mut B, n: usize, shared: &B::Shared) -> Result<usize, B
     let was_empty = is_empty(bag)?;
     let done = bag.process(n, shared);
     let is_empty = is_empty(bag)?;
-    let evidence = || format!("it did {done} of {n} with {len} in the bag, and {} are left", bag.len());
+    let evidence = || {
+        format!(
+            "it did {done} of {n} with {len} in the bag, and {} are left",
+            bag.len()
+        )
+    };
     if done == 0 && n > 0 && !was_empty {
         return Err(Law::Progress.broken(evidence()));
     }

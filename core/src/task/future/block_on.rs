@@ -9,7 +9,7 @@ use crate::id::WorkerId;
 use crate::port::{Host, Spin};
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::task::cx::Cx;
-use crate::task::pool::{Pool, Stalls};
+use crate::task::pool::Pool;
 use crate::task::wait::{Awaited, Awaits};
 use alloc::sync::Arc;
 use alloc::task::Wake;
@@ -47,7 +47,8 @@ impl<P: Host> Cx<'_, '_, P> {
             signal.reset();
             let poll = match future.as_mut().poll(&mut Context::from_waker(&waker)) {
                 Poll::Pending if asked.take_question() => {
-                    let poll = |waker: &Waker| future.as_mut().poll(&mut Context::from_waker(waker));
+                    let poll =
+                        |waker: &Waker| future.as_mut().poll(&mut Context::from_waker(waker));
                     self.pool().probe(&waker, poll)
                 }
                 polled => polled,
@@ -134,7 +135,7 @@ impl<P: Host> Wake for Signal<P> {
 /// The wait for a signal, which also ends for an inquiry, or if all waits are to end.
 struct Asked<'a, P: Host> {
     signal: &'a Signal<P>,
-    stalls: &'a Stalls,
+    pool: &'a Pool<P>,
     round: usize,
     /// The inquiry that was answered last.
     answered: Cell<usize>,
@@ -142,18 +143,17 @@ struct Asked<'a, P: Host> {
 
 impl<'a, P: Host> Asked<'a, P> {
     fn new(signal: &'a Signal<P>, pool: &'a Pool<P>) -> Self {
-        let stalls = &pool.stalls;
         Self {
             signal,
-            stalls,
-            round: stalls.round(),
+            pool,
+            round: pool.stalls.round(),
             answered: Cell::new(0),
         }
     }
 
     /// Returns whether the future is asked, for the first time in this inquiry.
     fn take_question(&self) -> bool {
-        let asking = self.stalls.asking();
+        let asking = self.pool.stalls.asking();
         let is_new = asking != 0 && asking != self.answered.get();
         if is_new {
             self.answered.set(asking);
@@ -163,7 +163,16 @@ impl<'a, P: Host> Asked<'a, P> {
 
     /// Returns whether all waits are to end.
     fn is_ended(&self) -> bool {
-        self.stalls.round() != self.round
+        self.pool.stalls.round() != self.round
+    }
+}
+
+impl<P: Host> Drop for Asked<'_, P> {
+    /// Takes a question of this worker back, since its wait has ended.
+    fn drop(&mut self) {
+        if self.pool.stalls.asking() != 0 {
+            self.pool.wait_ended(self.signal.worker);
+        }
     }
 }
 
@@ -171,7 +180,7 @@ impl<P: Host> Awaited for Asked<'_, P> {
     const AWAITS: Awaits = Awaits::Future;
 
     fn is_done(&self) -> bool {
-        let asking = self.stalls.asking();
+        let asking = self.pool.stalls.asking();
         self.signal.is_done() || self.is_ended() || asking != 0 && asking != self.answered.get()
     }
 

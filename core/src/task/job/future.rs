@@ -72,9 +72,9 @@ impl<P: Host, F: Future<Output = ()>> Future for Member<P, F> {
         let mut future = unsafe { Pin::new_unchecked(future) };
         let pool = scope.pool();
         let poll = || match future.as_mut().poll(cx) {
-            Poll::Pending if pool.stalls.asking() != 0 => {
-                pool.probe(cx.waker(), |waker| future.poll(&mut Context::from_waker(waker)))
-            }
+            Poll::Pending if pool.stalls.asking() != 0 => pool.probe(cx.waker(), |waker| {
+                future.poll(&mut Context::from_waker(waker))
+            }),
             polled => polled,
         };
         match scope.port().catch(poll) {

@@ -171,7 +171,9 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::wait`]: the first.
     #[track_caller]
-    pub fn wait(&mut self) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
+    pub fn wait(
+        &mut self,
+    ) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
         self.wait_at(Location::caller())
     }
 
@@ -204,7 +206,9 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::next`]: the first.
     #[track_caller]
-    pub fn next(&mut self) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
+    pub fn next(
+        &mut self,
+    ) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
         self.next_at(Location::caller())
     }
 

@@ -21,7 +21,6 @@ pub use affinity::Outside;
 pub use idle::Idle;
 pub use inspect::Inspection;
 pub(in crate::task) use inspect::Suspends;
-pub(in crate::task) use stall::Stalls;
 
 use super::job::{Header, Task};
 use super::scope::{Scope, ScopePool};
@@ -41,6 +40,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ptr::NonNull;
+use stall::Stalls;
 use victims::Victims;
 
 /// The number of loops whose times are kept, 4 KiB each; no model has one.

@@ -89,7 +89,12 @@ impl<W> Members<W> {
 
     /// Returns `of` each waiting task.
     pub(super) fn waiting<R>(&self, of: impl Fn(NonNull<W>) -> R) -> Vec<R> {
-        self.waiting.slots.iter().flatten().map(|task| of(*task)).collect()
+        self.waiting
+            .slots
+            .iter()
+            .flatten()
+            .map(|task| of(*task))
+            .collect()
     }
 
     /// Removes and returns the waiting tasks for which `claim` returns true.

@@ -33,9 +33,6 @@ impl<P: Host> Worker<P> {
         let outer = self.waits.replace(Some(frame));
         let result = wait();
         self.waits.set(outer);
-        if stalls.asking() != 0 {
-            self.pool().wait_ended(self.id);
-        }
         result
     }
 
