@@ -171,7 +171,7 @@
 //!
 //! Cells that tasks borrow are created before `run`, or outside of the `scope` whose tasks use them. A scope
 //! waits for its tasks, so one that waits for a cell that is never put does not end. A program in which nothing
-//! else goes on prints after some seconds which calls wait for what; `TAUTLINE_STALLED=panic` ends it
+//! else can run prints after some seconds which calls wait for what; `TAUTLINE_STALLED=panic` ends it
 //! ([`Stalled`](watch::Stalled)). If another task of the scope panics, waiting tasks
 //! are dropped.
 //!

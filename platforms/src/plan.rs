@@ -309,8 +309,7 @@ impl Builder {
             return refuse(rules::variable(setting).unwrap_or(setting), value, allowed);
         }
         let all = balancing.all_workers();
-        let phasers = self.planned_phasers()?;
-        let pinned = self.is_pinned()?;
+        let (phasers, pinned) = (self.planned_phasers()?, self.is_pinned()?);
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
         let cpus = match (pinned, &division) {
             (false, _) => Vec::new(),

@@ -116,7 +116,7 @@ impl Runtime {
 
     /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
     /// and all tasks that it spawned have ended. Called from a task it is a nested scope. It does not
-    /// return as long as a task waits, for a cell that is not put for example: if nothing else goes on, a line on standard error
+    /// return as long as a task waits, for a cell that is not put for example: if nothing else runs, a line on standard error
     /// reports the waits after some seconds ([`Stalled`](crate::watch::Stalled)).
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Programs in which nothing can go on: each says what waits for what, and ends if it is to.
+//! Programs in which nothing can go on: each states what waits for what, and ends if that is requested.
 //!
 //! Each program runs in a process of its own, this test's executable with the name of the program in a variable.
 

@@ -3,7 +3,7 @@
 mod sample;
 
 use sample::sample;
-use tautline::glb::{Bag, Share};
+use tautline::glb::{Bag, Share, laws};
 use tautline::uts::variant::{Fragments, Whole};
 use tautline::uts::{Counts, Tree, Uts, named};
 

@@ -42,7 +42,7 @@ pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
 pub(crate) use signal::Printer;
-pub use stalled::Stalled;
+pub use stalled::{STALLED_VARIABLE, Stalled};
 pub use tautline_core::task::Inspection;
 pub use tautline_core::watch::{Awaits, Doing, Observer, Stall, State, Times, Waits};
 pub use times::{TimeTable, WorkerTimes};
@@ -58,8 +58,6 @@ pub const TRACE_VARIABLE: &str = "TAUTLINE_TRACE";
 pub const LIFE_VARIABLE: &str = "TAUTLINE_LIFE";
 /// The variable that prints the time in each state.
 pub const TIMES_VARIABLE: &str = "TAUTLINE_TIMES";
-/// The variable that sets what happens where nothing can go on.
-pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
 /// The variable that prints the states of all workers upon `SIGUSR1`.
 pub const DUMP_VARIABLE: &str = "TAUTLINE_DUMP";
 
@@ -67,6 +65,12 @@ impl Builder {
     /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) requests.
     pub fn observe(mut self, observe: Observe) -> Self {
         self.observe = Some(observe);
+        self
+    }
+
+    /// Sets what happens if no task of the runtime can go on. Default: `TAUTLINE_STALLED`, else a line on standard error.
+    pub fn stalled(mut self, stalled: Stalled) -> Self {
+        self.stalled = Some(stalled);
         self
     }
 }

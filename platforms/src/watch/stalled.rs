@@ -1,13 +1,14 @@
 //! What a runtime does where nothing can go on.
 
-use super::STALLED_VARIABLE;
-use crate::plan::Builder;
 use crate::{Error, Result, environment};
 use std::borrow::Cow;
 use std::process;
 use std::time::Duration;
 use tautline_core::watch::Stall;
 use tautline_node::pool::StallWatch;
+
+/// The variable that sets what happens where nothing can go on.
+pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
 
 /// The time between two checks of a wait. A report takes three of them after the program has come to a standstill.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -64,7 +65,7 @@ impl Stalled {
         }
     }
 
-    /// Returns what is called where nothing goes on.
+    /// Returns what is called where nothing can go on.
     pub(crate) fn watch(self) -> Option<StallWatch> {
         let act = match self {
             Self::Report => |stall: &Stall| {
@@ -79,13 +80,5 @@ impl Stalled {
             Self::Ignore => return None,
         };
         Some(StallWatch::new(LIMIT, act))
-    }
-}
-
-impl Builder {
-    /// Sets what happens if no task of the runtime can go on. Default: `TAUTLINE_STALLED`, else a line on standard error.
-    pub fn stalled(mut self, stalled: Stalled) -> Self {
-        self.stalled = Some(stalled);
-        self
     }
 }

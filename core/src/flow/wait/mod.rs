@@ -108,7 +108,7 @@ impl<T> Ddf<T> {
     /// }
     /// ```
     ///
-    /// A cell that is never put is waited for without end. A runtime reports a program in which nothing else can go on, with
+    /// A cell that is never put is waited for without end. A runtime reports a program in which nothing else can run, with
     /// the call of this function.
     #[track_caller]
     pub fn wait(&self) -> Wait<'_, T> {

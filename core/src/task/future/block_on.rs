@@ -151,7 +151,7 @@ impl<'a, P: Host> Asked<'a, P> {
         }
     }
 
-    /// Returns whether the future is asked, for the first time in this inquiry.
+    /// Returns whether the future must answer an inquiry, for the first time.
     fn take_question(&self) -> bool {
         let asking = self.pool.stalls.asking();
         let is_new = asking != 0 && asking != self.answered.get();

@@ -48,7 +48,7 @@ pub(super) struct Waiter<P: Host> {
     /// task ready.
     pub key: Cell<Option<MemberKey>>,
     /// The call that made the task wait.
-    pub site: Site,
+    site: Site,
 }
 
 impl<P: Host> Waiter<P> {
@@ -72,6 +72,16 @@ impl<P: Host> Waiter<P> {
         // SAFETY: this is no fork; a scope outlives its tasks.
         let aborted = unsafe { this.header.own_scope().as_ref() }.is_aborted();
         aborted && this.try_cancel()
+    }
+
+    /// Returns the call that made the task wait. Implements [`Kind::site`].
+    ///
+    /// # Safety
+    /// As for [`claim`](Self::claim).
+    pub(super) unsafe fn site(header: NonNull<Header<P>>) -> Site {
+        // SAFETY: a member is alive, as the caller ensures; the header is the first field. Only the site is accessed, which is
+        // never written.
+        unsafe { (*header.cast::<Self>().as_ptr()).site }
     }
 
     /// Cancels a task that waits, or notifies the walker of one that walks. Returns true in the first case.

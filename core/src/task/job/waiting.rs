@@ -124,6 +124,7 @@ where
     const KIND: Kind<P> = Kind {
         run: Waiting::<'s, 'e, P, F>::run::<I>,
         claim: Waiter::claim,
+        site: Waiter::site,
         cancel: Waiting::<'s, 'e, P, F>::cancel::<I>,
     };
 }

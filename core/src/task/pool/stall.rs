@@ -2,7 +2,7 @@
 //!
 //! # Algorithm
 //! A worker that parks in a wait does so for a limited time, if the port has one. Where that elapses, the worker checks whether
-//! all workers rest. If they did twice, and no worker was unparked in between, the waiting tasks are asked: suspended futures
+//! all workers rest. If they did twice, and no worker was unparked in between, the waiting tasks are queried: suspended futures
 //! are woken, and polled once more with a [`Probe`]; tasks that wait for cells are members of their scope, with the call that
 //! spawned them. If the workers rest again afterwards, the port is given the result. It may request that the waits end: then
 //! every worker that waits aborts the scope of its wait with a panic. A runtime without waits has no such checks, and one that
@@ -14,7 +14,7 @@
 //!
 //! # Not found
 //! A task that blocks its thread, in a lock or in a blocking wait for a phase on every worker: it counts as running. Tasks of
-//! other callers of the pool are not asked.
+//! other callers of the pool are not queried.
 
 use super::{Pool, TaskScope};
 use crate::id::WorkerId;
@@ -50,7 +50,7 @@ struct Answers {
 enum Suspicion {
     #[default]
     None,
-    /// All workers rested when `by` checked, after so many unparks.
+    /// All workers rested when `by` checked; the ports' count of unparks then.
     Quiet { by: WorkerId, unparks: u64 },
     /// `by` has asked the waiting tasks.
     Asking { by: WorkerId },
@@ -113,7 +113,7 @@ impl Stalls {
         if cfg!(any(tautline_loom, tautline_shuttle)) {
             return 0;
         }
-        // ORDERING: Relaxed: a task that misses it is asked when it is polled, after the wake-up that follows.
+        // ORDERING: Relaxed: a task that misses it reads it in its next poll, after the wake-up that follows.
         self.asking.load(Ordering::Relaxed)
     }
 
@@ -190,7 +190,7 @@ impl<P: Host> Pool<P> {
     }
 
     fn stop_asking(&self) -> (usize, Vec<Note>) {
-        // ORDERING: Relaxed: a task that is asked in vain adds to the answers, which the next inquiry discards.
+        // ORDERING: Relaxed: a task that answers later adds to the answers, which the next inquiry discards.
         self.stalls.asking.store(0, Ordering::Relaxed);
         let mut answers = self.stalls.answers.lock(&self.port);
         let tasks = core::mem::take(&mut answers.tasks);

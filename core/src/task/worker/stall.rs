@@ -52,7 +52,7 @@ impl<P: Host> Worker<P> {
         frame.is_some_and(|frame| frame.round != self.pool().stalls.round())
     }
 
-    /// Ends the innermost wait if it is to end; else, if its limit has `elapsed`, checks whether anything goes on. Called
+    /// Ends the innermost wait if it is to end; else, if its limit has `elapsed`, checks whether anything runs. Called
     /// outside of the sleep protocol, since it may queue tasks.
     pub(super) fn check_wait(&self, elapsed: bool) {
         let Some(frame) = self.waits.get() else {
