@@ -206,6 +206,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// # Errors
     /// As [`Registration::next`]: the first.
     #[track_caller]
+    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(
         &mut self,
     ) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
