@@ -1,12 +1,10 @@
 //! Queens, counted in every way there is.
 
-mod law;
 mod sample;
 
-use law::Random;
 use sample::sample;
 use tautline::backtrack::{Found, sequential};
-use tautline::glb::Bag;
+use tautline::glb::{Bag, laws};
 use tautline_cli::nqueens::{Matrix, Queens, Size};
 
 /// Solutions for 0 to 13 queens.
@@ -97,19 +95,12 @@ fn the_smallest_boards_are_done_everywhere() {
 /// Finnerty's rules for bags, B-1 to B-4, with a position that moves and one that has to be made again.
 #[test]
 fn random_splits_and_merges_keep_every_branch() {
-    for seed in 0..60 {
-        let mut random = Random::new(seed);
-        let size = size(4 + random.below(6) as u32);
-        let mut found = Found::default();
-        let tasks = law::scatter(
-            Queens::new(&size),
-            Queens::empty,
-            &size,
-            &mut found,
-            &mut random,
-        );
-        assert_eq!(found, sequential::<Matrix>(&size), "{seed}");
-        assert_eq!(found.nodes, tasks as u64 + 1, "{seed}");
+    for queens in 4..=9 {
+        let size = size(queens);
+        let checked = laws::check_portable(|| Queens::new(&size), || size, Found::default);
+        let checked = checked.expect("it keeps the laws");
+        assert_eq!(checked.output, sequential::<Matrix>(&size), "{queens}");
+        assert_eq!(checked.output.nodes, checked.tasks as u64 + 1, "{queens}");
     }
 }
 
@@ -118,13 +109,17 @@ fn dividing_to_single_branches_keeps_every_branch() {
     let size = size(9);
     let expected = sequential::<Matrix>(&size);
     for first in [0, 1, 20, 1000, 8000] {
-        let mut bag = Queens::new(&size);
-        law::process(&mut bag, first, &size);
-        let mut bag = law::shred(bag, Queens::empty);
-        law::process(&mut bag, usize::MAX, &size);
-        let mut found = Found::default();
-        bag.submit(&mut found);
-        assert_eq!(found, expected, "{first}");
+        let begun = || {
+            let mut bag = Queens::new(&size);
+            bag.process(first, &size);
+            bag
+        };
+        let checked = laws::check(begun, || size, Found::default);
+        assert_eq!(
+            checked.expect("it keeps the laws").output,
+            expected,
+            "{first}"
+        );
     }
 }
 
@@ -134,7 +129,7 @@ fn a_half_is_worth_about_half() {
     let size = size(11);
     let mut bag = Queens::new(&size);
     bag.process(5000, &size);
-    let loot = law::split(&mut bag, tautline::glb::Share::Half).expect("it can be divided");
+    let loot = laws::divide(&mut bag, tautline::glb::Share::Half).expect("it can be divided");
     let [kept, given] = [bag, loot].map(|mut bag| bag.process(usize::MAX, &size) as f64);
     let part = given / (kept + given);
     assert!((0.3..0.7).contains(&part), "{part}");

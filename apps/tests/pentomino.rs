@@ -1,12 +1,11 @@
 //! Pentomino tilings, counted in every way there is.
 
-mod law;
 mod sample;
 
-use law::Random;
 use sample::{Point, sample};
 use std::collections::BTreeSet;
 use tautline::backtrack::{Found, sequential};
+use tautline::glb::{Bag, laws};
 use tautline_cli::pentomino::{Board, Pieces, Pieces::OneSided, Pieces::TwoSided, Tiling, Tilings};
 
 /// All tilings, of which a quarter is fundamental.
@@ -193,19 +192,12 @@ fn random_splits_and_merges_keep_every_branch() {
         board(3, 20, TwoSided, false),
         board(2, 45, OneSided, false),
     ];
-    for seed in 0..30 {
-        let mut random = Random::new(seed);
-        let board = &boards[seed as usize % boards.len()];
-        let mut found = Found::default();
-        let tasks = law::scatter(
-            Tilings::new(board),
-            Tilings::empty,
-            board,
-            &mut found,
-            &mut random,
-        );
-        assert_eq!(found, sequential::<Tiling>(board), "{seed}");
-        assert_eq!(found.nodes, tasks as u64 + 1, "{seed}");
+    for (index, board) in boards.iter().enumerate() {
+        let new = || Tilings::new(board);
+        let checked = laws::check_portable(new, || board.clone(), Found::default);
+        let checked = checked.expect("it keeps the laws");
+        assert_eq!(checked.output, sequential::<Tiling>(board), "{index}");
+        assert_eq!(checked.output.nodes, checked.tasks as u64 + 1, "{index}");
     }
 }
 
@@ -213,18 +205,15 @@ fn random_splits_and_merges_keep_every_branch() {
 fn dividing_to_single_branches_keeps_every_branch() {
     let board = board(3, 20, TwoSided, false);
     for first in [0, 1, 20, 1000, 70_000] {
-        let mut bag = Tilings::new(&board);
-        law::process(&mut bag, first, &board);
-        let mut bag = law::shred(bag, Tilings::empty);
-        law::process(&mut bag, usize::MAX, &board);
-        assert_eq!(
-            bag.found(),
-            &Found {
-                nodes: 71_191,
-                sum: 8
-            },
-            "{first}"
-        );
+        let begun = || {
+            let mut bag = Tilings::new(&board);
+            bag.process(first, &board);
+            bag
+        };
+        let checked = laws::check(begun, || board.clone(), Found::default);
+        let (nodes, sum) = (71_191, 8);
+        let found = checked.expect("it keeps the laws").output;
+        assert_eq!(found, Found { nodes, sum }, "{first}");
     }
 }
 

@@ -1,11 +1,9 @@
 //! Bags that divide badly count the same.
 
-mod law;
 mod sample;
 
-use law::Random;
 use sample::sample;
-use tautline::glb::{Bag, Share};
+use tautline::glb::{Bag, Share, laws};
 use tautline_cli::uts::variant::{Fragments, Whole};
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
@@ -49,41 +47,38 @@ fn trees_count_exactly_everywhere() {
 #[test]
 fn random_splits_and_merges_keep_every_task() {
     let tree = tree("D7");
-    for seed in 0..40 {
-        let (mut random, mut counts) = (Random::new(seed), Counts::default());
-        let root = Uts::root(&tree);
-        let tasks = match seed % 2 {
-            0 => law::scatter(
-                Whole(root),
-                || Whole(Uts::empty()),
-                &tree,
-                &mut counts,
-                &mut random,
-            ),
-            _ => {
-                let none = || Fragments::from(Uts::empty());
-                law::scatter(root.into(), none, &tree, &mut counts, &mut random)
-            }
-        };
-        assert_eq!(counts.nodes, 63_914, "{seed}");
-        assert_eq!(tasks, 63_913, "{seed}");
+    let root = || Uts::root(&tree);
+    let (shared, counts) = (|| tree.clone(), Counts::default);
+    for checked in [
+        laws::check(|| Whole(root()), shared, counts),
+        laws::check(|| Fragments::from(root()), shared, counts),
+    ] {
+        let checked = checked.expect("it keeps the laws");
+        assert_eq!((checked.output.nodes, checked.tasks), (63_914, 63_913));
     }
 }
 
 #[test]
 fn dividing_to_single_tasks_keeps_every_task() {
     let tree = tree("D7");
-    let none = || Fragments::from(Uts::empty());
-    let root = Fragments::from(Uts::root(&tree));
-    let mut bag = law::shred(root, none);
-    for _ in 0..9 {
-        law::process(&mut bag, 700, &tree);
-        bag = law::shred(bag, none);
-    }
-    law::process(&mut bag, usize::MAX, &tree);
-    let mut counts = Counts::default();
-    bag.submit(&mut counts);
-    assert_eq!(counts.nodes, 63_914);
+    let begun = || {
+        let mut bag = Fragments::from(Uts::root(&tree));
+        for _ in 0..9 {
+            bag.process(700, &tree);
+            let mut parts = vec![bag];
+            let mut whole = Fragments::from(Uts::empty());
+            while let Some(mut part) = parts.pop() {
+                match laws::divide(&mut part, Share::Half) {
+                    Some(other) => parts.extend([part, other]),
+                    None => whole.merge(part),
+                }
+            }
+            bag = whole;
+        }
+        bag
+    };
+    let checked = laws::check(begun, || tree.clone(), Counts::default);
+    assert_eq!(checked.expect("it keeps the laws").output.nodes, 63_914);
 }
 
 /// A bag with a few hundred tasks.
@@ -99,7 +94,7 @@ fn split_1_hands_over_everything() {
     let mut bag = Whole(begun(&tree("D8")));
     assert!(bag.is_splittable());
     assert!(bag.split(Share::Refill).is_none());
-    assert!(law::split(&mut bag, Share::Half).is_some());
+    assert!(laws::divide(&mut bag, Share::Half).is_some());
 }
 
 /// "The number of split operations needed to empty the intra-bag is proportional to the number of times

@@ -3,9 +3,12 @@
 
 use std::cell::UnsafeCell;
 use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::task::{Wake, Waker};
 use tautline_core::port::Spin;
-use tautline_core::sync::{Lock, full_fence};
+use tautline_core::sync::{Lock, Probe, full_fence, note};
 
 #[test]
 fn lock_refuses_while_held_and_gives_the_value_back() {
@@ -157,4 +160,38 @@ fn a_read_out_of_bounds_for_the_sanitizer() {
     let words = black_box(vec![7_u64; 4]);
     // SAFETY: violated on purpose: there are only four words.
     black_box(unsafe { words.as_ptr().add(4).read_volatile() });
+}
+
+/// Counts its wake-ups.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// A future may keep the waker of a probe: it wakes the task, and outlives the probe's other owners.
+#[test]
+fn a_probe_wakes_its_task_and_takes_notes() {
+    let woken = Arc::new(Woken::default());
+    let task = Waker::from(Arc::clone(&woken));
+    let site = Location::caller();
+    note(&task, "a task's own waker takes no note", Some(site));
+    let probe = Probe::new(&task);
+    let waker = probe.waker();
+    note(&waker, "a cell", Some(site));
+    note(&waker.clone(), "a phase", None);
+    assert_eq!(probe.take(), [("a cell", Some(site)), ("a phase", None)]);
+    assert_eq!(probe.take(), []);
+    drop(probe);
+    note(&waker, "a note after the probe was dropped", None);
+    waker.wake_by_ref();
+    let other = waker.clone();
+    waker.wake();
+    drop(other);
+    assert_eq!(woken.0.load(Relaxed), 2);
+    drop(task);
+    assert_eq!(Arc::strong_count(&woken), 1);
 }

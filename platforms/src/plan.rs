@@ -10,6 +10,7 @@
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
 //! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
+//! | `TAUTLINE_STALLED` | what happens if no task can go on ([`Stalled`]) |
 //!
 //! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
 //! as unset; a malformed one is an error that names it, its value, and what is allowed. [`Plan::explain`]
@@ -25,7 +26,7 @@ use crate::phaser;
 use crate::pinning::{self, Pinning};
 use crate::platform;
 use crate::rules::{self, Rules};
-use crate::watch::Observe;
+use crate::watch::{Observe, Stalled};
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
 use tautline_core::glb::Config;
@@ -71,6 +72,7 @@ pub struct Builder {
     phasers: Option<phaser::Config>,
     pub(crate) observe: Option<Observe>,
     pub(crate) thread: pool::Thread,
+    pub(crate) stalled: Option<Stalled>,
 }
 
 /// All settings of a runtime, checked; [`Builder::build`] starts it.
@@ -101,6 +103,8 @@ pub struct Plan {
     pub observe: Observe,
     /// How the threads of the workers are started.
     pub thread: pool::Thread,
+    /// What happens if no task can go on.
+    pub stalled: Stalled,
 }
 
 impl Plan {
@@ -138,6 +142,7 @@ impl Plan {
             balancing: self.balancing,
             watcher: None,
             thread: self.thread.clone(),
+            stalls: self.stalled.watch(),
         }
     }
 }
@@ -192,6 +197,7 @@ impl Builder {
             phasers: None,
             observe: None,
             thread: pool::Thread::default(),
+            stalled: None,
         }
     }
 
@@ -336,8 +342,7 @@ impl Builder {
             return refuse(rules::variable(setting).unwrap_or(setting), value, allowed);
         }
         let all = balancing.all_workers();
-        let phasers = self.planned_phasers()?;
-        let pinned = self.is_pinned()?;
+        let (phasers, pinned) = (self.planned_phasers()?, self.is_pinned()?);
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
         let cpus = match (pinned, &division) {
             (false, _) => Vec::new(),
@@ -374,6 +379,7 @@ impl Builder {
             choices,
             observe: self.observed()?,
             thread: self.checked_thread()?,
+            stalled: self.planned_stalled()?,
         })
     }
 
@@ -476,6 +482,14 @@ impl Builder {
             false => Observe::default(),
         };
         observe.or(environment).check()
+    }
+
+    fn planned_stalled(&self) -> Result<Stalled> {
+        let stalled = match self.stalled {
+            None if self.environment => Stalled::from_environment()?,
+            stalled => stalled,
+        };
+        Ok(stalled.unwrap_or_default())
     }
 
     /// How many places and workers there are, if either was set.

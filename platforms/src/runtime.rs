@@ -105,8 +105,9 @@ impl Runtime {
     }
 
     /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
-    /// and all tasks that it spawned have ended. Called from a task it is a nested scope. It does not return if a
-    /// task waits for a cell that is never put.
+    /// and all tasks that it spawned have ended. Called from a task it is a nested scope. It does not
+    /// return as long as a task waits, for a cell that is not put for example: if nothing else runs, a line on standard error
+    /// reports the waits after some seconds ([`Stalled`](crate::watch::Stalled)).
     ///
     /// Any number of threads may be inside at the same time, and may wait for each other there. At least four of them, and as
     /// many as there are workers up to 16, share their tasks with the workers. The tasks of a further one run on its own
@@ -123,7 +124,8 @@ impl Runtime {
     /// ```
     ///
     /// # Panics
-    /// With the first panic of `body` or of a task.
+    /// With the first panic of `body` or of a task; or, with [`Stalled::Panic`](crate::watch::Stalled::Panic), if nothing can go
+    /// on.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
         self.engine.threads.run(body)
     }
@@ -144,6 +146,7 @@ impl Runtime {
     ///
     /// # Panics
     /// As [`run`](Self::run).
+    #[track_caller]
     pub fn block_on<'e, R>(&self, body: impl for<'s> AsyncFnOnce(TaskCx<'s, 'e>) -> R) -> R {
         self.run(|cx| {
             let task = cx.task();

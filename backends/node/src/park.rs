@@ -32,6 +32,9 @@ pub(crate) trait Ground {
     /// spuriously.
     fn sleep(&self);
 
+    /// As [`sleep`](Self::sleep), for at most about this long.
+    fn sleep_at_most(&self, limit: Duration);
+
     /// Wakes the owner, or makes its next sleep return at once.
     fn wake(&self);
 }
@@ -59,6 +62,10 @@ impl Ground for System {
 
     fn sleep(&self) {
         thread::park();
+    }
+
+    fn sleep_at_most(&self, limit: Duration) {
+        thread::park_timeout(limit);
     }
 
     fn wake(&self) {
@@ -111,14 +118,43 @@ impl<G: Ground> Parker<G> {
             slept = true;
         }
         if slept {
-            // ORDERING: Relaxed: the permit came after; a time of another wake-up is a valid time, too.
-            let called = self.called_ns.load(Ordering::Relaxed);
-            let cost = self.now_ns().saturating_sub(called);
-            let cost = cost.clamp(*WAKE_NS.start(), *WAKE_NS.end());
-            let mean = (self.wake_ns() * (MEMORY - 1) + cost) / MEMORY;
-            // ORDERING: Relaxed: the number publishes nothing else.
-            self.wake_ns.store(mean, Ordering::Relaxed);
+            self.measure();
         }
+    }
+
+    /// As [`sleep`](Self::sleep), for at most about `limit`. Returns whether that has elapsed, without the permit.
+    pub(crate) fn sleep_at_most(&self, limit: Duration) -> bool {
+        let (start, limit) = (self.now_ns(), limit.as_nanos() as u64);
+        let mut slept = false;
+        while !self.permit.try_take() {
+            let left = limit.saturating_sub(self.now_ns() - start);
+            if left == 0 {
+                return true;
+            }
+            self.ground.sleep_at_most(Duration::from_nanos(left));
+            slept = true;
+        }
+        if slept {
+            self.measure();
+        }
+        false
+    }
+
+    /// Measures what the wake-up cost that has just ended a sleep.
+    fn measure(&self) {
+        // ORDERING: Relaxed: the permit came after; a time of another wake-up is a valid time, too.
+        let called = self.called_ns.load(Ordering::Relaxed);
+        let cost = self.now_ns().saturating_sub(called);
+        let cost = cost.clamp(*WAKE_NS.start(), *WAKE_NS.end());
+        let mean = (self.wake_ns() * (MEMORY - 1) + cost) / MEMORY;
+        // ORDERING: Relaxed: the number publishes nothing else.
+        self.wake_ns.store(mean, Ordering::Relaxed);
+    }
+
+    /// Returns when the owner was unparked last, as a hint.
+    pub(crate) fn called_ns(&self) -> u64 {
+        // ORDERING: Relaxed: a hint.
+        self.called_ns.load(Ordering::Relaxed)
     }
 
     /// Returns what a wake-up of the owner costs, in nanoseconds.

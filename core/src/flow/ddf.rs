@@ -11,7 +11,8 @@ use core::mem::{self, MaybeUninit};
 
 /// A data-driven future: empty, then full for ever (Chatterjee 2013, section 3.2.2).
 ///
-/// Its size is that of the value plus two words.
+/// Its size is that of the value plus two words. A task that waits for a cell which is never put does not end. A runtime
+/// in which nothing else runs reports that wait, and may end it.
 ///
 /// ```
 /// use tautline_core::flow::{Ddf, NotReady};

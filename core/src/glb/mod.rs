@@ -4,6 +4,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`Bag`], [`Share`] | the work of a program, and the amount taken from it |
+//! | [`laws`] | what the balancer relies on, and a check of it for tests |
 //! | [`Task`], [`Tasks`] | a predefined bag for programs that have single tasks |
 //! | [`Config`], [`Control`], [`Reason`] | parameters, control of a run, and reasons for its early end |
 //! | [`Protocol`] | one place among others: a state machine, driven by threads, simulator and explorer |
@@ -14,6 +15,7 @@
 
 mod bag;
 mod config;
+pub mod laws;
 mod protocol;
 mod run;
 mod stats;

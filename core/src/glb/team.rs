@@ -26,6 +26,7 @@
 //! The protocol's, the tuner's, a reserve's (model `tuned_loot`).
 
 use crate::deque::Inbox;
+use crate::glb::laws::divide;
 use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
 use crate::grain::{Gauge, Log, Sample, Tuner};
 use crate::id::{PlaceId, WorkerId};
@@ -423,10 +424,8 @@ struct EventActions<'a, B: Bag, P> {
 
 impl<B: Bag, P: Port<Message<B>>> EventActions<'_, B, P> {
     fn split_own(&mut self, share: Share) -> Option<B> {
-        self.own
-            .as_mut()
-            .filter(|bag| bag.is_splittable())?
-            .split(share)
+        let bag = self.own.as_mut().filter(|bag| bag.is_splittable())?;
+        divide(*bag, share)
     }
 }
 
@@ -456,7 +455,7 @@ impl<B: Bag, P: Port<Message<B>>> Actions<B> for EventActions<'_, B, P> {
     fn ration(&mut self, thieves: usize) -> Option<B> {
         let portion = |pile: &mut B| {
             if thieves > 1 {
-                pile.split(Share::Ration(thieves - 1))
+                divide(pile, Share::Ration(thieves - 1))
             } else {
                 None
             }

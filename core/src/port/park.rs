@@ -36,6 +36,18 @@ pub trait Park: Unpark {
     /// available is visible.
     fn park(&self, worker: WorkerId);
 
+    /// As [`park`](Self::park), where a task of `worker` waits; but for a limited time, if the port is to report waits that do
+    /// not end. Returns whether that time has elapsed. Provided: parks without a limit.
+    fn park_in_wait(&self, worker: WorkerId) -> bool {
+        self.park(worker);
+        false
+    }
+
+    /// Returns a number that each [`unpark`](Unpark::unpark) may change, and that no other event changes; a hint. Provided: 0.
+    fn unparks(&self) -> u64 {
+        0
+    }
+
     /// Returns the ticks of the [`Clock`] for which `worker` should search for work before it
     /// parks: about the cost of a wake-up. Called by the worker itself. Provided: 0.
     fn patience(&self, _worker: WorkerId) -> u64 {
@@ -65,6 +77,15 @@ impl<P: Park + ?Sized> Park for &P {
     #[inline(always)]
     fn park(&self, worker: WorkerId) {
         (**self).park(worker);
+    }
+
+    #[inline(always)]
+    fn park_in_wait(&self, worker: WorkerId) -> bool {
+        (**self).park_in_wait(worker)
+    }
+
+    fn unparks(&self) -> u64 {
+        (**self).unparks()
     }
 
     #[inline(always)]

@@ -11,6 +11,8 @@ mod fence;
 mod freed;
 mod lock;
 mod permit;
+#[cfg(feature = "alloc")]
+mod probe;
 #[cfg(tautline_shuttle)]
 mod watched;
 
@@ -18,6 +20,8 @@ pub use cache_line::CacheLine;
 pub use fence::{full_fence, light_fence};
 pub use lock::{Guard, Lock};
 pub use permit::Permit;
+#[cfg(feature = "alloc")]
+pub use probe::{Note, Probe, note};
 
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};

@@ -6,6 +6,7 @@
 //! | [`Observer`] | receives the intervals that a worker spent in each state |
 //! | [`Meter`], [`Accounts`] | measure the intervals of one worker, and of all workers of a pool |
 //! | [`Activity`], [`Doing`] | the latest state of a worker, for any thread to read |
+//! | [`Stall`], [`Waits`] | what tasks wait for while nothing runs |
 //!
 //! The same states serve the workers of a balanced computation ([`glb`](crate::glb)) and those of a
 //! pool of tasks ([`task`](crate::task)), which report their changes to their port, as [`Watch`].
@@ -18,6 +19,8 @@ mod accounts;
 mod activity;
 mod meter;
 mod port;
+#[cfg(feature = "alloc")]
+mod stall;
 mod state;
 
 #[cfg(feature = "alloc")]
@@ -25,4 +28,6 @@ pub use accounts::Accounts;
 pub use activity::{Activity, Awaits, Doing};
 pub use meter::{Meter, Observer};
 pub use port::Watch;
+#[cfg(feature = "alloc")]
+pub use stall::{Site, Stall, Waits};
 pub use state::{State, Times};

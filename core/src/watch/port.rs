@@ -1,5 +1,7 @@
 //! The port: what a machine does with the changes of state of its workers.
 
+#[cfg(feature = "alloc")]
+use super::stall::Stall;
 use super::state::State;
 use crate::id::WorkerId;
 
@@ -20,4 +22,12 @@ pub trait Watch {
     /// not that worker any more.
     #[inline(always)]
     fn enter(&self, _worker: WorkerId, _state: Option<State>) {}
+
+    /// Nothing can go on in the pool unless a thread outside of it acts. Called by a worker that waits, where
+    /// [`park_in_wait`](crate::port::Park::park_in_wait) has returned true repeatedly. Returns whether the waits are to be
+    /// ended by panics. Provided: ignores it.
+    #[cfg(feature = "alloc")]
+    fn stalled(&self, _stall: &Stall) -> bool {
+        false
+    }
 }

@@ -6,6 +6,7 @@
 //! | `TAUTLINE_LIFE` | a file for a page that draws what every worker did over time |
 //! | `TAUTLINE_TIMES` | 1: print the time that every worker spent in each state |
 //! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1`, and for which other ranks each rank waits |
+//! | `TAUTLINE_STALLED` | what happens if no task can go on: `report` (default), `panic`, `abort` or `ignore` ([`Stalled`]) |
 //!
 //! The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
@@ -34,14 +35,16 @@ mod observe;
 mod record;
 #[cfg_attr(not(all(unix, feature = "signals")), path = "no_signal.rs")]
 mod signal;
+mod stalled;
 mod times;
 
 pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
 pub(crate) use signal::Printer;
+pub use stalled::{STALLED_VARIABLE, Stalled};
 pub use tautline_core::task::Inspection;
-pub use tautline_core::watch::{Awaits, Doing, Observer, State, Times};
+pub use tautline_core::watch::{Awaits, Doing, Observer, Stall, State, Times, Waits};
 pub use times::{TimeTable, WorkerTimes};
 
 use crate::Result;
@@ -69,6 +72,12 @@ impl Builder {
     /// ```
     pub fn observe(mut self, observe: Observe) -> Self {
         self.observe = Some(observe);
+        self
+    }
+
+    /// Sets what happens if no task of the runtime can go on. Default: `TAUTLINE_STALLED`, else a line on standard error.
+    pub fn stalled(mut self, stalled: Stalled) -> Self {
+        self.stalled = Some(stalled);
         self
     }
 }

@@ -7,6 +7,7 @@ use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Relax};
 
@@ -103,6 +104,10 @@ impl Ground for Bunk {
             let token = mem::take(&mut lanes[me].token);
             lanes[me].asleep = !token;
         });
+    }
+
+    fn sleep_at_most(&self, _: Duration) {
+        unreachable!("no wait for a phase has a limit");
     }
 
     fn wake(&self) {

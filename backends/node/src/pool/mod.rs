@@ -18,13 +18,14 @@ use std::hint::black_box;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 use tautline_core::WorkerId;
 use tautline_core::glb;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_core::lifeline::Crew;
 use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
-use tautline_core::watch::State;
+use tautline_core::watch::{Stall, State};
 
 /// The number of stacks whose memory the workers leave to the program where the system limits its addresses.
 const ROOM_STACKS: usize = 4;
@@ -51,6 +52,29 @@ impl fmt::Debug for Watcher {
     }
 }
 
+/// Receives the waits of a pool in which nothing runs, and after which limits they are checked.
+#[derive(Clone)]
+pub struct StallWatch {
+    limit: Duration,
+    act: Arc<dyn Fn(&Stall) -> bool + Send + Sync>,
+}
+
+impl StallWatch {
+    /// Has a wait checked each time that it has lasted `limit` longer. Where nothing has run and nothing was unparked in
+    /// three checks, and no task waits for a future of unknown origin, `act` is called, by the thread of a worker. Returns it
+    /// true, every wait ends with a panic that displays the waits; otherwise no further wait is checked.
+    pub fn new(limit: Duration, act: impl Fn(&Stall) -> bool + Send + Sync + 'static) -> Self {
+        let act = Arc::new(act);
+        Self { limit, act }
+    }
+}
+
+impl fmt::Debug for StallWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StallWatch({:?})", self.limit)
+    }
+}
+
 /// What threads are started with.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -72,6 +96,8 @@ pub struct Plan {
     pub watcher: Option<Watcher>,
     /// How the threads are started.
     pub thread: Thread,
+    /// What receives the waits of a pool in which nothing runs.
+    pub stalls: Option<StallWatch>,
 }
 
 impl Plan {
@@ -93,6 +119,7 @@ impl Plan {
             },
             watcher: None,
             thread: Thread::default(),
+            stalls: None,
         }
     }
 
@@ -140,6 +167,7 @@ impl Threads {
         let stands = |seat: usize| (seat + 1).saturating_sub(callers) as u32 % in_tree;
         let stands: Vec<u32> = (0..plan.seats()).map(stands).collect();
         let node = Node::new(stands.len(), plan.watcher.clone());
+        let node = node.with_stalls(plan.stalls.clone());
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
         let pool = pool.with_phasers(plan.phasers);
         let pool = pool.with_balancing(plan.balancing);

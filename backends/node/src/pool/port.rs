@@ -1,6 +1,6 @@
 //! The threads of this process as the host of a pool.
 
-use super::Watcher;
+use super::{StallWatch, Watcher};
 use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
@@ -9,11 +9,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::sync::light_fence;
-use tautline_core::watch::State;
+use tautline_core::watch::{Stall, State};
 
 /// Bytes kept free below the deepest fork, for the functions that it calls.
 const RESERVE_BYTES: usize = 128 << 10;
@@ -38,6 +38,9 @@ pub struct Node {
     parkers: Box<[Parker]>,
     origin: Instant,
     watcher: Option<Watcher>,
+    stalls: Option<StallWatch>,
+    /// The limit of a wait before it is checked, in nanoseconds; 0: it has none.
+    limit_ns: AtomicU64,
 }
 
 impl Node {
@@ -50,7 +53,18 @@ impl Node {
             parkers: (0..workers).map(|_| Parker::default()).collect(),
             origin: Instant::now(),
             watcher,
+            stalls: None,
+            limit_ns: AtomicU64::new(0),
         }
+    }
+
+    /// Has waits checked that do not end.
+    pub(super) fn with_stalls(mut self, stalls: Option<StallWatch>) -> Self {
+        let limit = stalls
+            .as_ref()
+            .map_or(0, |watch| watch.limit.as_nanos() as u64);
+        self.limit_ns = AtomicU64::new(limit);
+        Self { stalls, ..self }
     }
 }
 
@@ -115,6 +129,22 @@ impl Unpark for Node {
 impl Park for Node {
     fn park(&self, worker: WorkerId) {
         self.parkers[worker.index()].sleep();
+    }
+
+    fn park_in_wait(&self, worker: WorkerId) -> bool {
+        // ORDERING: Relaxed: the number publishes nothing else.
+        match self.limit_ns.load(Ordering::Relaxed) {
+            0 => {
+                self.park(worker);
+                false
+            }
+            limit => self.parkers[worker.index()].sleep_at_most(Duration::from_nanos(limit)),
+        }
+    }
+
+    fn unparks(&self) -> u64 {
+        let calls = self.parkers.iter().map(|parker| parker.called_ns());
+        calls.max().unwrap_or(0)
     }
 
     fn patience(&self, worker: WorkerId) -> u64 {
@@ -183,6 +213,27 @@ impl Watch for Node {
         if let Some(Watcher(changed)) = &self.watcher {
             changed(worker, state);
         }
+    }
+
+    fn stalled(&self, stall: &Stall) -> bool {
+        let Some(watch) = &self.stalls else {
+            return false;
+        };
+        if stall.has_unknown() {
+            // May be woken from outside, by what is no thread of this program: checked more and more rarely.
+            // ORDERING: Relaxed, both: the number publishes nothing else, and one worker inquires at a time.
+            let limit = self.limit_ns.load(Ordering::Relaxed).saturating_mul(2);
+            // ORDERING: Relaxed, as above.
+            self.limit_ns.store(limit, Ordering::Relaxed);
+            return false;
+        }
+        let ends = (watch.act)(stall);
+        if !ends {
+            // Once.
+            // ORDERING: Relaxed, as above.
+            self.limit_ns.store(0, Ordering::Relaxed);
+        }
+        ends
     }
 }
 

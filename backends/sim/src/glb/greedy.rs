@@ -13,6 +13,7 @@
 use super::phases::{Phases, Profile};
 use std::collections::{BTreeSet, BinaryHeap};
 use tautline_core::PlaceId;
+use tautline_core::glb::laws::{divide, fruitless};
 use tautline_core::glb::{Bag, Share};
 
 /// What the same tasks take on as many workers if balancing them costs nothing and takes no time.
@@ -145,7 +146,7 @@ impl<B: Bag> Greedy<'_, B> {
         };
         self.advance(victim, now);
         let loot = match &mut self.hands[victim].bag {
-            Some(bag) => bag.split(Share::Half),
+            Some(bag) => divide(bag, Share::Half),
             None => {
                 self.dry.push(victim);
                 None
@@ -175,8 +176,11 @@ impl<B: Bag> Greedy<'_, B> {
         let (Some(bag), true) = (&mut hand.bag, hand.at < now) else {
             return;
         };
-        let done = bag.process((now - hand.at) as usize, self.shared) as u64;
-        assert!(done > 0, "a bag that is not empty did nothing");
+        let requested = (now - hand.at) as usize;
+        let done = bag.process(requested, self.shared) as u64;
+        if done == 0 {
+            fruitless(bag, requested, 1);
+        }
         let place = PlaceId((worker / self.workers) as u32);
         let [from, ns] = [hand.at, done].map(|tasks| tasks.saturating_mul(self.task_ns));
         self.profile.add(place, from, ns);
@@ -196,7 +200,7 @@ impl<B: Bag> Greedy<'_, B> {
         let mut fullest: BinaryHeap<_> = self.hands.iter().enumerate().filter_map(full).collect();
         while let (Some(&thief), Some((_, victim))) = (self.dry.last(), fullest.pop()) {
             let loot = self.hands[victim].bag.as_mut();
-            let Some(loot) = loot.and_then(|bag| bag.split(Share::Half)) else {
+            let Some(loot) = loot.and_then(|bag| divide(bag, Share::Half)) else {
                 continue;
             };
             self.dry.pop();

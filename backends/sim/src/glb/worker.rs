@@ -49,8 +49,9 @@ where
     fn cost(&self, step: Step, ns: u64) -> u64 {
         let machine = &self.ground.machine;
         match step {
-            Step::Worked(tasks) => {
-                assert!(tasks > 0, "a bag that is not empty did nothing");
+            // The worker bears a bag that does nothing for a while.
+            Step::Worked(0) => machine.look_ns,
+            Step::Worked(_) => {
                 self.ground.worked(self.place, ns);
                 ns
             }

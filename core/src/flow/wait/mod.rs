@@ -15,8 +15,11 @@ use crate::flow::any::EmptyAny;
 use crate::flow::ddf::Ddf;
 use crate::flow::latch::Latch;
 use crate::flow::node::{NodeBox, Waiter};
+use crate::sync::note;
+use crate::watch::{Site, Stall};
 use alloc::vec::Vec;
 use core::future::Future;
+use core::panic::Location;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -57,11 +60,17 @@ impl Waiter for WakeFutures {
 struct WakerSlot<'a> {
     latch: &'a Latch,
     slot: Option<usize>,
+    /// The call that waits.
+    site: Site,
 }
 
 impl<'a> WakerSlot<'a> {
-    fn new(latch: &'a Latch) -> Self {
-        Self { latch, slot: None }
+    fn new(latch: &'a Latch, site: Site) -> Self {
+        Self {
+            latch,
+            slot: None,
+            site,
+        }
     }
 
     /// Returns `Ready` if the cell is full; else registers the waker of `cx`.
@@ -71,6 +80,7 @@ impl<'a> WakerSlot<'a> {
         }
         let wakers = wakers_of(self.latch);
         if wakers.set(&mut self.slot, cx.waker().clone()) {
+            note(cx.waker(), Stall::CELL, Some(self.site));
             Poll::Pending
         } else {
             Poll::Ready(())
@@ -97,8 +107,12 @@ impl<T> Ddf<T> {
     ///     2 * *cell.wait().await
     /// }
     /// ```
+    ///
+    /// A cell that is never put is waited for without end. A runtime reports a program in which nothing else can run, with
+    /// the call of this function.
+    #[track_caller]
     pub fn wait(&self) -> Wait<'_, T> {
-        let slot = WakerSlot::new(self.latch());
+        let slot = WakerSlot::new(self.latch(), Location::caller());
         Wait { cell: self, slot }
     }
 }
@@ -141,11 +155,14 @@ impl<'a, T> Future for Wait<'a, T> {
 /// cells.1.put(2).unwrap();
 /// assert_eq!(sum.as_mut().poll(&mut cx), Poll::Ready(3));
 /// ```
+#[track_caller]
 pub fn wait_all<'a, I: Inputs<'a>>(inputs: I) -> WaitAll<'a, I> {
+    let site = Location::caller();
     WaitAll {
-        slot: inputs.latch_at(0).map(WakerSlot::new),
+        slot: inputs.latch_at(0).map(|latch| WakerSlot::new(latch, site)),
         inputs,
         index: 0,
+        site,
     }
 }
 
@@ -156,6 +173,7 @@ pub struct WaitAll<'a, I> {
     inputs: I,
     index: usize,
     slot: Option<WakerSlot<'a>>,
+    site: Site,
 }
 
 // The inputs are not pinned.
@@ -171,7 +189,8 @@ impl<'a, I: Inputs<'a>> Future for WaitAll<'a, I> {
                 return Poll::Pending;
             }
             this.index += 1;
-            this.slot = this.inputs.latch_at(this.index).map(WakerSlot::new);
+            let next = this.inputs.latch_at(this.index);
+            this.slot = next.map(|latch| WakerSlot::new(latch, this.site));
         }
         let values = this.inputs.values();
         Poll::Ready(values.expect("every cell was full when it was polled"))
@@ -190,8 +209,14 @@ impl<'a, I: Inputs<'a>> Future for WaitAll<'a, I> {
 ///
 /// # Errors
 /// If the list is empty.
+#[track_caller]
 pub fn wait_any<'a, T>(cells: impl AsRef<[&'a Ddf<T>]>) -> Result<WaitAny<'a, T>, EmptyAny<()>> {
-    let waits: Vec<_> = cells.as_ref().iter().map(|cell| cell.wait()).collect();
+    let site = Location::caller();
+    let wait = |cell: &&'a Ddf<T>| Wait {
+        cell,
+        slot: WakerSlot::new(cell.latch(), site),
+    };
+    let waits: Vec<_> = cells.as_ref().iter().map(wait).collect();
     if waits.is_empty() {
         return Err(EmptyAny(()));
     }

@@ -15,8 +15,10 @@
 //! a line of the worker's own; the clock is read in a few turns only, and in none if the grain is
 //! fixed.
 
+mod progress;
 mod step;
 
+use crate::glb::laws::divide;
 use crate::glb::team::put;
 use crate::glb::{
     Bag, Control, Fairness, Grain, Message, Meter, Observer, Share, State, Team, Times,
@@ -25,6 +27,7 @@ use crate::grain::{Pace, Sample};
 use crate::id::WorkerId;
 use crate::lifeline::{Key, Reserve};
 use crate::port::{Park, Port};
+use progress::Progress;
 use step::Next;
 pub use step::{Pile, Step};
 
@@ -44,6 +47,7 @@ pub struct Worker<'a, B: Bag, P, O> {
     meter: Meter<O>,
     tasks: u64,
     unreported: usize,
+    progress: Progress,
 }
 
 /// The account of a worker at the end.
@@ -82,6 +86,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             meter: Meter::new(State::Idle, now, observer),
             tasks: 0,
             unreported: 0,
+            progress: Progress::default(),
         }
     }
 
@@ -376,7 +381,11 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             self.enter(State::Computing);
         }
         let bag = self.bag.as_mut().expect("a running worker has a bag");
-        let done = process(bag, self.team.grain(), &self.team.shared);
+        let grain = self.team.grain();
+        let done = process(bag, grain, &self.team.shared);
+        if done == 0 {
+            self.progress.nothing_done(bag, self.tasks, grain);
+        }
         if let Some(reason) = bag.verdict() {
             self.control.stop(reason);
         }
@@ -408,7 +417,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     fn take(&mut self, pile: Pile) -> Step {
         self.enter(State::Distributing);
-        let part = |pile: &mut B| pile.split(Share::Refill);
+        let part = |pile: &mut B| divide(pile, Share::Refill);
         let found = self.reserve(pile).take(part, &self.port);
         self.next = match found {
             Some(work) => {
@@ -453,7 +462,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     fn split(&mut self, share: Share) -> Option<B> {
-        self.bag.as_mut()?.split(share)
+        divide(self.bag.as_mut()?, share)
     }
 
     fn reserve(&self, pile: Pile) -> &'a Reserve<B> {

@@ -4,7 +4,10 @@
 use super::Registration;
 use crate::phaser::error::PhaserError;
 use crate::port::{Barrier, Relax};
+use crate::sync::note;
+use crate::watch::{Site, Stall};
 use core::future::Future;
+use core::panic::Location;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
@@ -22,6 +25,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn wait(&mut self) -> Next<'_, P> {
         Next::new(self, Stage::Wait, None)
     }
@@ -39,6 +43,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// # }
     /// ```
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
+    #[track_caller]
     pub fn next(&mut self) -> Next<'_, P> {
         Next::new(self, Stage::Signal, None)
     }
@@ -53,6 +58,7 @@ impl<P: Relax + Barrier> Registration<P> {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn next_single<F: FnOnce()>(&mut self, statement: F) -> Next<'_, P, F> {
         Next::new(self, Stage::Signal, Some(statement))
     }
@@ -78,6 +84,8 @@ pub struct Next<'a, P: Relax + Barrier, F = fn()> {
     task: &'a mut Registration<P>,
     stage: Stage,
     statement: Option<F>,
+    /// The call that waits.
+    site: Site,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +95,20 @@ enum Stage {
 }
 
 impl<'a, P: Relax + Barrier, F> Next<'a, P, F> {
+    #[track_caller]
     fn new(task: &'a mut Registration<P>, stage: Stage, statement: Option<F>) -> Self {
         Self {
             task,
             stage,
             statement,
+            site: Location::caller(),
         }
+    }
+
+    /// Sets the call that waits, where it is not the caller.
+    pub(crate) fn at(mut self, site: Site) -> Self {
+        self.site = site;
+        self
     }
 }
 
@@ -113,6 +129,7 @@ impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
             task,
             stage,
             statement,
+            site,
         } = &mut *self;
         if *stage == Stage::Signal {
             if statement.is_some() {
@@ -121,14 +138,19 @@ impl<P: Relax + Barrier, F: FnOnce()> Future for Next<'_, P, F> {
             task.arrive()?;
             *stage = Stage::Wait;
         }
-        if statement.is_none() {
-            return task.poll(cx.waker(), None);
-        }
-        let mut run = || {
-            if let Some(statement) = statement.take() {
-                statement();
-            }
+        let polled = if statement.is_none() {
+            task.poll(cx.waker(), None)
+        } else {
+            let mut run = || {
+                if let Some(statement) = statement.take() {
+                    statement();
+                }
+            };
+            task.poll(cx.waker(), Some(&mut run))
         };
-        task.poll(cx.waker(), Some(&mut run))
+        if polled.is_pending() {
+            note(cx.waker(), Stall::PHASE, Some(site));
+        }
+        polled
     }
 }

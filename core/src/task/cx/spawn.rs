@@ -112,7 +112,7 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     /// allocation.
     ///
     /// `inputs` is a reference to a cell, or a tuple of up to eight, an array, a slice or a vector of such references. The scope does not
-    /// end before all of them are put.
+    /// end before all of them are put. A runtime reports a program in which nothing else can go on, with this call.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -128,6 +128,7 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     /// assert_eq!(area, 42);
     /// # }
     /// ```
+    #[track_caller]
     pub fn spawn_when<I: Inputs<'scope> + Send + 'scope>(
         &mut self,
         inputs: I,
@@ -156,6 +157,7 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     ///
     /// # Errors
     /// If `cells` is empty.
+    #[track_caller]
     pub fn spawn_when_any<T: Send + Sync + 'scope>(
         &mut self,
         cells: impl AsRef<[&'scope Ddf<T>]>,

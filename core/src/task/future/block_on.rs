@@ -13,6 +13,7 @@ use crate::task::pool::Pool;
 use crate::task::wait::{Awaited, Awaits};
 use alloc::sync::Arc;
 use alloc::task::Wake;
+use core::cell::Cell;
 use core::future::Future;
 use core::pin::pin;
 use core::ptr::{self, NonNull};
@@ -34,7 +35,8 @@ impl<P: Host> Cx<'_, '_, P> {
     /// ```
     ///
     /// # Panics
-    /// With the panic of `future`.
+    /// With the panic of `future`; or if nothing can go on, and the port is to end such waits.
+    #[track_caller]
     pub fn block_on<T: Future>(&mut self, future: T) -> T::Output {
         // What is awaited may be waiting in turn, to any depth.
         if self.at().is_below_floor(ptr::from_ref(&future).addr()) {
@@ -50,11 +52,19 @@ impl<P: Host> Cx<'_, '_, P> {
         let signal = Arc::new(Signal::new(self.pool(), self.worker()));
         let waker = Waker::from(Arc::clone(&signal));
         let _silenced = Silenced(&signal);
+        let asked = Asked::new(&signal, self.pool());
         loop {
             signal.reset();
             // Any task may be the one that the future waits for, also one that was spawned before this wait.
             let base = self.at().own().below_all();
-            let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
+            let poll = match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Pending if asked.take_question() => {
+                    let poll =
+                        |waker: &Waker| future.as_mut().poll(&mut Context::from_waker(waker));
+                    self.pool().probe(&waker, poll)
+                }
+                polled => polled,
+            };
             let forked = self.at().run_next();
             if let Poll::Ready(output) = poll {
                 return output;
@@ -63,7 +73,10 @@ impl<P: Host> Cx<'_, '_, P> {
                 // The future was woken while it was polled: other tasks first.
                 self.at().help_once(&self.help(base));
             }
-            self.at().wait(&*signal, self.help(base));
+            self.at().wait(&asked, self.help(base));
+            if asked.is_ended() {
+                self.pool().port().resume(self.pool().stalled_payload());
+            }
         }
     }
 }
@@ -99,9 +112,7 @@ impl<P: Host> Signal<P> {
     }
 }
 
-impl<P: Host> Awaited for Signal<P> {
-    const AWAITS: Awaits = Awaits::Future;
-
+impl<P: Host> Signal<P> {
     fn is_done(&self) -> bool {
         // ORDERING: Relaxed: the reset before the next poll acquires (V1).
         self.state.load(Ordering::Relaxed) & WOKEN != 0
@@ -129,6 +140,63 @@ impl<P: Host> Wake for Signal<P> {
             let pool = unsafe { pool.as_ref() };
             pool.port().unpark(self.worker);
         }
+    }
+}
+
+/// The wait for a signal, which also ends for an inquiry, or if all waits are to end.
+struct Asked<'a, P: Host> {
+    signal: &'a Signal<P>,
+    pool: &'a Pool<P>,
+    round: usize,
+    /// The inquiry that was answered last.
+    answered: Cell<usize>,
+}
+
+impl<'a, P: Host> Asked<'a, P> {
+    fn new(signal: &'a Signal<P>, pool: &'a Pool<P>) -> Self {
+        Self {
+            signal,
+            pool,
+            round: pool.stalls.round(),
+            answered: Cell::new(0),
+        }
+    }
+
+    /// Returns whether the future must answer an inquiry, for the first time.
+    fn take_question(&self) -> bool {
+        let asking = self.pool.stalls.asking();
+        let is_new = asking != 0 && asking != self.answered.get();
+        if is_new {
+            self.answered.set(asking);
+        }
+        is_new
+    }
+
+    /// Returns whether all waits are to end.
+    fn is_ended(&self) -> bool {
+        self.pool.stalls.round() != self.round
+    }
+}
+
+impl<P: Host> Drop for Asked<'_, P> {
+    /// Takes a question of this worker back, since its wait has ended.
+    fn drop(&mut self) {
+        if self.pool.stalls.asking() != 0 {
+            self.pool.wait_ended(self.signal.worker);
+        }
+    }
+}
+
+impl<P: Host> Awaited for Asked<'_, P> {
+    const AWAITS: Awaits = Awaits::Future;
+
+    fn is_done(&self) -> bool {
+        let asking = self.pool.stalls.asking();
+        self.signal.is_done() || self.is_ended() || asking != 0 && asking != self.answered.get()
+    }
+
+    fn sleep(&self) -> bool {
+        self.signal.sleep()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::{Held, TaskCx};
 use crate::port::Host;
-use crate::sync::Lock;
+use crate::sync::{Lock, note};
 use crate::task::pool::TaskScope;
 use crate::task::scope::{Awaiter, Cancelled, Cause, Owner};
+use crate::watch::Stall;
 use alloc::sync::Arc;
 use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
@@ -86,6 +87,7 @@ impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
             if scope.poll(cx.waker()) {
                 Poll::Ready(())
             } else {
+                note(cx.waker(), Stall::FINISH, None);
                 Poll::Pending
             }
         })

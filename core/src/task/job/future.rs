@@ -69,8 +69,15 @@ impl<P: Host, F: Future<Output = ()>> Future for Member<P, F> {
             return Poll::Ready(());
         };
         // SAFETY: `future` is pinned with `self`.
-        let future = unsafe { Pin::new_unchecked(future) };
-        match scope.port().catch(|| future.poll(cx)) {
+        let mut future = unsafe { Pin::new_unchecked(future) };
+        let pool = scope.pool();
+        let poll = || match future.as_mut().poll(cx) {
+            Poll::Pending if pool.stalls.asking() != 0 => pool.probe(cx.waker(), |waker| {
+                future.poll(&mut Context::from_waker(waker))
+            }),
+            polled => polled,
+        };
+        match scope.port().catch(poll) {
             Ok(Poll::Pending) => {
                 if this.suspended.is_none() {
                     this.suspended = Some(scope.add_suspended(cx.waker().clone()));

@@ -25,6 +25,7 @@ use crate::deque::{NonNullWord, Word};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{FreedPtr, Ordering};
+use crate::watch::Site;
 use core::ptr::{self, NonNull};
 use home::{Resumable, scope_of};
 
@@ -36,6 +37,8 @@ pub(super) struct Kind<P: Host> {
     /// Claims a task that waits for a cell, if its scope was aborted, so that it is not made ready any more. Returns whether
     /// the caller must call `cancel`.
     pub claim: unsafe fn(NonNull<Header<P>>) -> bool,
+    /// Returns the call that made a task wait for a cell.
+    pub site: unsafe fn(NonNull<Header<P>>) -> Site,
     /// Drops the body of a claimed task, and leaves the scope.
     pub cancel: unsafe fn(NonNull<Header<P>>),
 }
@@ -46,6 +49,7 @@ impl<P: Host> Kind<P> {
         Self {
             run,
             claim: |_| unreachable!("the task waits for no cell"),
+            site: |_| unreachable!("the task waits for no cell"),
             cancel: |_| unreachable!("the task waits for no cell"),
         }
     }
@@ -116,6 +120,17 @@ impl<P: Host> Header<P> {
         let kind = unsafe { this.as_ref() }.kind();
         // SAFETY: the caller holds the lock of the members.
         unsafe { (kind.claim)(this) }
+    }
+
+    /// Returns the call that made a waiting task wait.
+    ///
+    /// # Safety
+    /// The caller must hold the lock of the members of the task's scope, of which the task is one.
+    pub(super) unsafe fn waits_at(this: NonNull<Self>) -> Site {
+        // SAFETY: a member is alive, as the caller ensures.
+        let kind = unsafe { this.as_ref() }.kind();
+        // SAFETY: the caller holds the lock of the members.
+        unsafe { (kind.site)(this) }
     }
 
     /// Cancels a waiting task, see [`Kind::cancel`].

@@ -20,6 +20,7 @@ use crate::port::Host;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::pool::TaskScope;
 use crate::task::scope::MemberKey;
+use crate::watch::Site;
 use core::cell::Cell;
 use core::ptr::NonNull;
 
@@ -46,14 +47,17 @@ pub(super) struct Waiter<P: Host> {
     /// The key of the task among the members of its scope. Accessed by the registrar, then by the thread that makes the
     /// task ready.
     pub key: Cell<Option<MemberKey>>,
+    /// The call that made the task wait.
+    site: Site,
 }
 
 impl<P: Host> Waiter<P> {
-    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>) -> Self {
+    pub(super) fn new(kind: &'static Kind<P>, scope: &TaskScope<P>, site: Site) -> Self {
         Self {
             header: Header::new(kind, scope.around()),
             state: AtomicUsize::new(WAITING),
             key: Cell::new(None),
+            site,
         }
     }
 
@@ -68,6 +72,16 @@ impl<P: Host> Waiter<P> {
         // SAFETY: this is no fork; a scope outlives its tasks.
         let aborted = unsafe { this.header.own_scope().as_ref() }.is_aborted();
         aborted && this.try_cancel()
+    }
+
+    /// Returns the call that made the task wait. Implements [`Kind::site`].
+    ///
+    /// # Safety
+    /// As for [`claim`](Self::claim).
+    pub(super) unsafe fn site(header: NonNull<Header<P>>) -> Site {
+        // SAFETY: a member is alive, as the caller ensures; the header is the first field. Only the site is accessed, which is
+        // never written.
+        unsafe { (*header.cast::<Self>().as_ptr()).site }
     }
 
     /// Cancels a task that waits, or notifies the walker of one that walks. Returns true in the first case.

@@ -19,6 +19,7 @@ use crate::task::scope::Cause;
 use crate::task::worker::Worker;
 use core::marker::PhantomData;
 use core::mem::{self, ManuallyDrop};
+use core::panic::Location;
 use core::ptr::{self, NonNull};
 
 /// A task of a scope that becomes ready with values.
@@ -34,6 +35,7 @@ unsafe impl<P: Host, F: Send> Send for Waiting<'_, '_, P, F> {}
 
 impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     /// Makes `body` wait for all of `inputs`, as a task of `scope`, which already counts it.
+    #[track_caller]
     pub(crate) fn start<I: Inputs<'s> + Send>(scope: &'s TaskScope<P>, inputs: I, body: F)
     where
         F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
@@ -44,7 +46,11 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             return Pool::schedule(task);
         }
         let waiting = Self {
-            waiter: Waiter::new(&ForAll::<'s, 'e, 's, P, F, I>::KIND, scope),
+            waiter: Waiter::new(
+                &ForAll::<'s, 'e, 's, P, F, I>::KIND,
+                scope,
+                Location::caller(),
+            ),
             body: ManuallyDrop::new(body),
             lifetimes: PhantomData,
         };
@@ -118,6 +124,7 @@ where
     const KIND: Kind<P> = Kind {
         run: Waiting::<'s, 'e, P, F>::run::<I>,
         claim: Waiter::claim,
+        site: Waiter::site,
         cancel: Waiting::<'s, 'e, P, F>::cancel::<I>,
     };
 }

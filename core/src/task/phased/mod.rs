@@ -16,10 +16,12 @@ use super::future::TaskCx;
 use super::pool::{Pool, Suspends};
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
 use crate::port::{Barrier, Host, Relax};
+use crate::watch::Site;
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::ops::Deref;
+use core::panic::Location;
 
 /// The port of a scope's phasers: waits as the pool's port does, without barrier lines.
 pub struct PoolPort<'scope, P: Host>(&'scope Pool<P>);
@@ -168,13 +170,21 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     ///
     /// # Errors
     /// As [`Registration::wait`]: the first.
-    pub async fn wait(&mut self) -> Result<(), PhaserError> {
+    #[track_caller]
+    pub fn wait(
+        &mut self,
+    ) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
+        self.wait_at(Location::caller())
+    }
+
+    async fn wait_at(&mut self, site: Site) -> Result<(), PhaserError> {
         let pool = self.cx.of_child().pool();
         for member in &mut self.members {
+            let wait = member.registration.wait().at(site);
             if pool.counts_suspended() {
-                Suspends::new(pool, member.registration.wait()).await?;
+                Suspends::new(pool, wait).await?;
             } else {
-                member.registration.wait().await?;
+                wait.await?;
             }
         }
         Ok(())
@@ -195,17 +205,26 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     ///
     /// # Errors
     /// As [`Registration::next`]: the first.
-    pub async fn next(&mut self) -> Result<(), PhaserError> {
+    #[track_caller]
+    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
+    pub fn next(
+        &mut self,
+    ) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'scope, 'env, P, Q> {
+        self.next_at(Location::caller())
+    }
+
+    async fn next_at(&mut self, site: Site) -> Result<(), PhaserError> {
         let pool = self.cx.of_child().pool();
         if let [member] = &mut self.members[..] {
+            let next = member.registration.next().at(site);
             return if pool.counts_suspended() {
-                Suspends::new(pool, member.registration.next()).await
+                Suspends::new(pool, next).await
             } else {
-                member.registration.next().await
+                next.await
             };
         }
         self.signal()?;
-        self.wait().await
+        self.wait_at(site).await
     }
 
     /// Puts `value` into the accumulator, then calls [`next`](Self::next).
@@ -221,13 +240,17 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     ///
     /// # Errors
     /// As [`Accumulator::put`] and [`next`](Self::next).
-    pub async fn accum_next<T: Element>(
-        &mut self,
-        accumulator: &Accumulator<T, Q>,
+    #[track_caller]
+    pub fn accum_next<'t, T: Element>(
+        &'t mut self,
+        accumulator: &'t Accumulator<T, Q>,
         value: T,
-    ) -> Result<(), PhaserError> {
-        accumulator.put(self.on(&accumulator.phaser())?, value)?;
-        self.next().await
+    ) -> impl Future<Output = Result<(), PhaserError>> + use<'t, 'scope, 'env, T, P, Q> {
+        let site = Location::caller();
+        async move {
+            accumulator.put(self.on(&accumulator.phaser())?, value)?;
+            self.next_at(site).await
+        }
     }
 }
 

@@ -11,12 +11,14 @@ use core::future::Future;
 /// worker that they occupy, the others by their number.
 impl<'p, P: Host> Member<'_, PoolPort<'p, P>> {
     /// As [`Registration::wait`].
+    #[track_caller]
     pub fn wait(&mut self) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'p, P> {
         let pool = self.registration.port().0;
         Suspends::new(pool, self.registration.wait())
     }
 
     /// As [`Registration::next`].
+    #[track_caller]
     #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
     pub fn next(&mut self) -> impl Future<Output = Result<(), PhaserError>> + use<'_, 'p, P> {
         let pool = self.registration.port().0;

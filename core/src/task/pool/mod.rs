@@ -14,6 +14,7 @@ mod affinity;
 mod idle;
 mod inspect;
 mod schedule;
+mod stall;
 mod victims;
 
 pub use affinity::Outside;
@@ -33,11 +34,13 @@ use crate::phaser;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::taper::{Sites, Slot};
+use crate::watch::Site;
 use affinity::AffinityQueues;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ptr::NonNull;
+use stall::Stalls;
 use victims::Victims;
 
 /// The number of loops whose times are kept, 4 KiB each; no model has one.
@@ -77,6 +80,7 @@ pub struct Pool<P: Host> {
     scopes: AtomicUsize,
     /// The times of the loops of this pool.
     sites: Box<[Slot]>,
+    pub(super) stalls: Stalls,
 }
 
 impl<P: Host> Pool<P> {
@@ -118,6 +122,7 @@ impl<P: Host> Pool<P> {
             },
             scopes: AtomicUsize::new(0),
             sites: (0..SITES).map(|_| Slot::default()).collect(),
+            stalls: Stalls::new(),
         }
     }
 
@@ -280,6 +285,11 @@ unsafe impl<P: Host> ScopePool for Pool<P> {
     unsafe fn claim(task: NonNull<Header<P>>) -> bool {
         // SAFETY: the caller holds the lock of the members, of which the task is one.
         unsafe { Header::claim(task) }
+    }
+
+    unsafe fn site(task: NonNull<Header<P>>) -> Site {
+        // SAFETY: the caller holds the lock of the members, of which the task is one.
+        unsafe { Header::waits_at(task) }
     }
 
     unsafe fn cancel(task: NonNull<Header<P>>) {

@@ -10,6 +10,8 @@ use super::members::{MemberKey, Members};
 use super::{Payload, Scope, ScopePool};
 use crate::finish::Reason;
 use crate::sync::{Guard, Ordering};
+use crate::watch::Site;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -55,6 +57,22 @@ impl<S: ScopePool> Scope<S> {
             // SAFETY: claimed above.
             unsafe { S::cancel(task) };
         }
+    }
+
+    /// Wakes the suspended futures of this scope and of all scopes around it, which are polled once more.
+    pub(crate) fn wake_suspended(&self) {
+        let futures = self.members().wakers();
+        let port = self.port();
+        futures.into_iter().for_each(|waker| wake(port, waker));
+    }
+
+    /// Returns the number of suspended futures of this scope and of all scopes around it, and the calls of their tasks that wait
+    /// for cells.
+    pub(crate) fn waits(&self) -> (usize, Vec<Site>) {
+        let members = self.members();
+        // SAFETY: a member, under the lock of the members.
+        let sites = members.waiting(|task| unsafe { S::site(task) });
+        (members.wakers().len(), sites)
     }
 
     /// Aborts the scope. Later causes are discarded.

@@ -87,6 +87,16 @@ impl<W> Members<W> {
         self.suspended.slots.iter().flatten().cloned().collect()
     }
 
+    /// Returns `of` each waiting task.
+    pub(super) fn waiting<R>(&self, of: impl Fn(NonNull<W>) -> R) -> Vec<R> {
+        self.waiting
+            .slots
+            .iter()
+            .flatten()
+            .map(|task| of(*task))
+            .collect()
+    }
+
     /// Removes and returns the waiting tasks for which `claim` returns true.
     pub(super) fn claim_waiting(&mut self, claim: impl Fn(NonNull<W>) -> bool) -> Vec<NonNull<W>> {
         let Registry { slots, free } = &mut self.waiting;

@@ -29,6 +29,7 @@ use crate::id::WorkerId;
 use crate::port::{Host, Unpark, Unwind};
 use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Lock, Ordering};
 use crate::taper::Trail;
+use crate::watch::Site;
 use alloc::sync::Arc;
 use core::cell::Cell;
 use core::mem;
@@ -59,6 +60,12 @@ pub(super) unsafe trait ScopePool: Sync {
     /// # Safety
     /// The caller must hold the lock of the members, of which `task` is one.
     unsafe fn claim(task: NonNull<Self::Waiting>) -> bool;
+
+    /// Returns the call that made a task wait.
+    ///
+    /// # Safety
+    /// The caller must hold the lock of the members, of which `task` is one.
+    unsafe fn site(task: NonNull<Self::Waiting>) -> Site;
 
     /// Drops the body of a task and leaves its scope.
     ///

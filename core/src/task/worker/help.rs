@@ -5,7 +5,7 @@ use crate::deque::split::{Index, Pushed};
 use crate::port::Host;
 use crate::task::job::{Header, Task};
 use crate::task::pool::TaskScope;
-use crate::task::wait::{Awaited, Wait, no_unwind};
+use crate::task::wait::{Awaited, Awaits, Wait, no_unwind};
 use crate::watch::State;
 
 /// Spin iterations of a wait before it counts as a search.
@@ -33,7 +33,12 @@ impl<'x, P: Host> Help<'x, P> {
 impl<P: Host> Worker<P> {
     /// Waits for an event, and runs tasks meanwhile.
     pub(in crate::task) fn wait<A: Awaited>(&self, awaited: &A, help: Help<'_, P>) {
-        no_unwind(|| self.awaiting(A::AWAITS, || self.wait_for(awaited, &help)));
+        let wait = || self.awaiting(A::AWAITS, || self.wait_for(awaited, &help));
+        no_unwind(|| self.in_wait(help.scope, wait));
+        // A blocking wait for a future ends for each question, too, and reports its end itself.
+        if A::AWAITS != Awaits::Future && self.pool().stalls.asking() != 0 {
+            self.pool().wait_ended(self.id);
+        }
     }
 
     fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {

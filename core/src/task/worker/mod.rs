@@ -14,6 +14,7 @@ pub(super) mod help;
 mod raid;
 mod search;
 mod stack;
+mod stall;
 mod watch;
 
 pub use blocks::{Block, Blocks};
@@ -30,6 +31,7 @@ use crate::watch::Activity;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use stack::Stack;
+use stall::Frame;
 
 /// The number of tasks of one worker that can be in its deque. Further spawned tasks go to the overflow queue, and further
 /// forks are called.
@@ -56,6 +58,8 @@ pub(super) struct Worker<P: Host> {
     start: Cell<usize>,
     /// The wait mode of the running task, if its scope is isolated.
     isolation: Cell<Wait>,
+    /// The innermost wait of a task on this worker's stack.
+    waits: Cell<Option<Frame<P>>>,
     /// A task that is to run before any other.
     next: Cell<Option<Task<P>>>,
     /// The memory of the tasks that are spawned here.
@@ -93,6 +97,7 @@ impl<P: Host> Worker<P> {
             stack: Stack::default(),
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
+            waits: Cell::new(None),
             next: Cell::new(None),
             blocks: Blocks::new(id),
         }

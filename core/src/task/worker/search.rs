@@ -70,7 +70,8 @@ impl<P: Host> Worker<P> {
             }
             if sleep() {
                 self.rest();
-                self.sleep(done);
+                let elapsed = self.sleep(done);
+                self.check_wait(elapsed);
                 self.enter(State::Stealing);
             }
         };
@@ -81,21 +82,24 @@ impl<P: Host> Worker<P> {
         found
     }
 
-    /// Parks until another thread offers work or makes it `done`.
-    fn sleep(&self, done: &impl Fn() -> bool) {
+    /// Parks until another thread offers work or makes it `done`, or until the limit of a wait elapses: then returns true.
+    fn sleep(&self, done: &impl Fn() -> bool) -> bool {
         let pool = self.pool();
         pool.idle.announce_sleep(self.id);
         let stay = !done() && !self.has_work();
+        let mut elapsed = false;
         while pool.idle.is_asleep(self.id) {
             // Unless another thread has claimed this worker, it claims itself and becomes a
             // searcher again. Otherwise that thread wakes it.
-            if (!stay || done()) && pool.idle.claim(self.id) {
+            let rises = elapsed || !stay || done() || self.is_to_end();
+            if rises && pool.idle.claim(self.id) {
                 // The announced task may not be in its queue yet.
                 pool.port().relax(0);
-                return;
+                break;
             }
-            pool.port().park(self.id);
+            elapsed |= self.park();
         }
+        elapsed
     }
 
     /// Returns whether a queue has a task for this worker; settled against every offer: tasks that are pushed later wake the
@@ -133,9 +137,10 @@ impl<P: Host> Worker<P> {
             // ORDERING: Relaxed: released by the check that follows, towards threads that bind or inject a task after it
             // (`affinity.Y2`, `idle.Q2`).
             self.standby.store(true, Ordering::Relaxed);
+            let mut elapsed = false;
             if !has_task() {
                 self.rest();
-                port.park(self.id);
+                elapsed = self.park();
             }
             // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up.
             self.standby.store(false, Ordering::Relaxed);
@@ -144,6 +149,11 @@ impl<P: Host> Worker<P> {
                     self.enter(State::Computing);
                     task.run(self, self.id);
                     // It may have left tasks in this worker's queues.
+                    then();
+                }
+                None if elapsed || self.is_to_end() => {
+                    self.check_wait(elapsed);
+                    // Futures that were woken are in this worker's queues.
                     then();
                 }
                 None => port.relax(u32::MAX),

@@ -1,0 +1,293 @@
+//! Finding out that nothing can go on, and what the tasks wait for.
+//!
+//! # Algorithm
+//! A worker that parks in a wait does so for a limited time, if the port has one. Where that elapses, the worker checks whether
+//! all workers rest. If they did twice, and no worker was unparked in between, the waiting tasks are queried: suspended futures
+//! are woken, and polled once more with a [`Probe`]; tasks that wait for cells are members of their scope, with the call that
+//! spawned them. If the workers rest again afterwards, the port is given the result. It may request that the waits end: then
+//! every worker that waits aborts the scope of its wait with a panic. A runtime without waits has no such checks, and one that
+//! does not wait for long pays one load at a wait.
+//!
+//! # Words
+//! `asking`: the number of the inquiry under way, else 0; `round`: the inquiries after which the waits were ended. Both are
+//! written by the worker that inquires. `stage`, `answers`: under their locks.
+//!
+//! # Not found
+//! A task that blocks its thread, in a lock or in a blocking wait for a phase on every worker: it counts as running. Tasks of
+//! other callers of the pool are not queried.
+
+use super::{Pool, TaskScope};
+use crate::id::WorkerId;
+use crate::port::Host;
+use crate::sync::{AtomicUsize, Lock, Note, Ordering, Probe};
+use crate::watch::{Awaits, Stall, State};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::task::Waker;
+
+/// The inquiries of a pool.
+pub(in crate::task) struct Stalls {
+    stage: Lock<Suspicion>,
+    asking: AtomicUsize,
+    answers: Lock<Answers>,
+    round: AtomicUsize,
+}
+
+/// What the waiting tasks answered.
+#[derive(Default)]
+struct Answers {
+    /// How many inquiries there were.
+    inquiries: usize,
+    /// The tasks that answered the last one.
+    tasks: usize,
+    notes: Vec<Note>,
+    /// What was reported when the waits were ended last.
+    last: Stall,
+}
+
+/// How far a suspicion has got. Takes events, and returns what to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Suspicion {
+    #[default]
+    None,
+    /// All workers rested when `by` checked; the ports' count of unparks then.
+    Quiet { by: WorkerId, unparks: u64 },
+    /// `by` has asked the waiting tasks.
+    Asking { by: WorkerId },
+}
+
+/// What a worker must do after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Nothing,
+    Ask,
+    StopAsking,
+    Report,
+}
+
+impl Suspicion {
+    /// The limit of a wait of `by` has elapsed. If all workers rest, `quiet` is the number of unparks.
+    fn elapsed(&mut self, by: WorkerId, quiet: Option<u64>) -> Act {
+        let (next, act) = match (*self, quiet) {
+            (Self::Asking { by: asks }, _) if asks != by => return Act::Nothing,
+            (Self::Asking { .. }, Some(_)) => (Self::None, Act::Report),
+            (Self::Asking { .. }, None) => (Self::None, Act::StopAsking),
+            (_, None) => (Self::None, Act::Nothing),
+            (Self::Quiet { by: first, unparks }, Some(now)) if unparks == now => {
+                if first != by {
+                    return Act::Nothing;
+                }
+                (Self::Asking { by }, Act::Ask)
+            }
+            (_, Some(unparks)) => (Self::Quiet { by, unparks }, Act::Nothing),
+        };
+        *self = next;
+        act
+    }
+
+    /// The wait of `by` has ended.
+    fn ended(&mut self, by: WorkerId) -> Act {
+        match *self {
+            Self::Asking { by: asks } if asks == by => {
+                *self = Self::None;
+                Act::StopAsking
+            }
+            _ => Act::Nothing,
+        }
+    }
+}
+
+impl Stalls {
+    pub(super) fn new() -> Self {
+        Self {
+            stage: Lock::new(Suspicion::None),
+            asking: AtomicUsize::new(0),
+            answers: Lock::new(Answers::default()),
+            round: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns the number of the inquiry under way, else 0. The models have ports without a limit.
+    #[inline]
+    pub(in crate::task) fn asking(&self) -> usize {
+        if cfg!(any(tautline_loom, tautline_shuttle)) {
+            return 0;
+        }
+        // ORDERING: Relaxed: a task that misses it reads it in its next poll, after the wake-up that follows.
+        self.asking.load(Ordering::Relaxed)
+    }
+
+    /// Returns a number that changes when all waits are to end.
+    #[inline]
+    pub(in crate::task) fn round(&self) -> usize {
+        if cfg!(any(tautline_loom, tautline_shuttle)) {
+            return 0;
+        }
+        // ORDERING: Relaxed: what was found is under a lock; the permits that follow publish the number.
+        self.round.load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Host> Pool<P> {
+    /// Returns whether no worker runs a task or searches for one.
+    fn rests(&self) -> bool {
+        let rests = |state| matches!(state, None | Some(State::Idle | State::Waiting));
+        self.workers.iter().all(|w| rests(w.doing().state))
+    }
+
+    /// Continues an inquiry: the limit of a wait of worker `by` for `scope` has elapsed.
+    #[cold]
+    pub(in crate::task) fn suspect(&self, by: WorkerId, scope: &TaskScope<P>) {
+        let quiet = self.rests().then(|| self.port.unparks());
+        let act = self.stalls.stage.lock(&self.port).elapsed(by, quiet);
+        self.act(act, Some(scope));
+    }
+
+    /// Ends the inquiry of worker `by`, if it has one under way.
+    #[cold]
+    pub(in crate::task) fn wait_ended(&self, by: WorkerId) {
+        let act = self.stalls.stage.lock(&self.port).ended(by);
+        self.act(act, None);
+    }
+
+    fn act(&self, act: Act, scope: Option<&TaskScope<P>>) {
+        match (act, scope) {
+            (Act::Ask, Some(scope)) => self.ask(scope),
+            (Act::Report, Some(scope)) => {
+                let stall = self.answered(scope);
+                if self.port.stalled(&stall) {
+                    self.stalls.answers.lock(&self.port).last = stall;
+                    // ORDERING: Relaxed: published by the permits.
+                    self.stalls.round.fetch_add(1, Ordering::Relaxed);
+                    self.unpark_all();
+                }
+            }
+            (Act::StopAsking, _) => _ = self.stop_asking(),
+            _ => {}
+        }
+    }
+
+    /// Wakes what the tasks of `scope`, and of all scopes around it, wait with.
+    fn ask(&self, scope: &TaskScope<P>) {
+        let inquiries = {
+            let mut answers = self.stalls.answers.lock(&self.port);
+            answers.tasks = 0;
+            answers.notes.clear();
+            answers.inquiries += 1;
+            answers.inquiries
+        };
+        // ORDERING: Relaxed: the wake-ups publish the number.
+        self.stalls.asking.store(inquiries, Ordering::Relaxed);
+        scope.wake_suspended();
+        // Blocking waits for a future.
+        self.unpark_all();
+    }
+
+    fn unpark_all(&self) {
+        for worker in &self.workers {
+            self.port.unpark(worker.id());
+        }
+    }
+
+    fn stop_asking(&self) -> (usize, Vec<Note>) {
+        // ORDERING: Relaxed: a task that answers later adds to the answers, which the next inquiry discards.
+        self.stalls.asking.store(0, Ordering::Relaxed);
+        let mut answers = self.stalls.answers.lock(&self.port);
+        let tasks = core::mem::take(&mut answers.tasks);
+        (tasks, core::mem::take(&mut answers.notes))
+    }
+
+    /// Polls a future that is pending, by `poll`, so that it states what it waits for; `waker` is that of its task. Returns
+    /// what `poll` does.
+    #[cold]
+    pub(in crate::task) fn probe<R>(&self, waker: &Waker, poll: impl FnOnce(&Waker) -> R) -> R {
+        let probe = Probe::new(waker);
+        let polled = poll(&probe.waker());
+        let mut notes = Arc::clone(&probe).take();
+        if notes.is_empty() {
+            notes.push((Stall::FUTURE, None));
+        }
+        let mut answers = self.stalls.answers.lock(&self.port);
+        answers.tasks += 1;
+        answers.notes.extend(notes);
+        polled
+    }
+
+    /// Collects what the tasks of `scope`, and of all scopes around it, wait for.
+    fn answered(&self, scope: &TaskScope<P>) -> Stall {
+        let mut stall = Stall::default();
+        let (suspended, sites) = scope.waits();
+        for site in sites {
+            stall.add(Stall::CELL, Some(site));
+        }
+        let (answered, notes) = self.stop_asking();
+        for (on, site) in notes {
+            stall.add(on, site);
+        }
+        // Those that no worker could poll.
+        for _ in answered..suspended {
+            stall.add(Stall::FUTURE, None);
+        }
+        let is_blocked = |awaits| awaits == Awaits::Phase;
+        let blocked = self.workers.iter().filter_map(|w| w.doing().awaits);
+        for _ in blocked.filter(|awaits| is_blocked(*awaits)) {
+            stall.add(Stall::PHASE, None);
+        }
+        if stall.waits.is_empty() {
+            for awaits in self.workers.iter().filter_map(|w| w.doing().awaits) {
+                stall.add(awaits.name(), None);
+            }
+        }
+        stall
+    }
+
+    /// Returns the panic that ends a wait, after [`Stalls::round`] has changed.
+    #[cold]
+    pub(in crate::task) fn stalled_payload(&self) -> P::Payload {
+        let stall = self.stalls.answers.lock(&self.port).last.clone();
+        match self.port.catch(|| panic!("{stall}")) {
+            Err(payload) => payload,
+            Ok(()) => unreachable!("it has panicked"),
+        }
+    }
+}
+
+#[cfg(all(test, not(any(tautline_loom, tautline_shuttle))))]
+mod tests {
+    use super::*;
+
+    const A: WorkerId = WorkerId(0);
+    const B: WorkerId = WorkerId(1);
+
+    /// Two quiet checks without an unpark in between by one worker lead to the question, a third to the report.
+    #[test]
+    fn a_report_takes_three_quiet_checks_of_one_worker() {
+        let mut suspicion = Suspicion::default();
+        let events = [
+            (A, None, Act::Nothing),
+            (A, Some(5), Act::Nothing),
+            (B, Some(5), Act::Nothing),
+            (A, Some(6), Act::Nothing),
+            (A, Some(6), Act::Ask),
+            (B, None, Act::Nothing),
+            (A, None, Act::StopAsking),
+            (A, Some(6), Act::Nothing),
+            (A, Some(6), Act::Ask),
+            (B, Some(9), Act::Nothing),
+            (A, Some(9), Act::Report),
+            (A, Some(9), Act::Nothing),
+        ];
+        for (step, (by, quiet, act)) in events.into_iter().enumerate() {
+            assert_eq!(suspicion.elapsed(by, quiet), act, "event {step}");
+        }
+    }
+
+    /// A worker whose wait ends takes its question back.
+    #[test]
+    fn the_end_of_a_wait_ends_its_inquiry() {
+        let mut suspicion = Suspicion::Asking { by: A };
+        assert_eq!(suspicion.ended(B), Act::Nothing);
+        assert_eq!(suspicion.ended(A), Act::StopAsking);
+        assert_eq!(suspicion, Suspicion::None);
+    }
+}

@@ -1,0 +1,90 @@
+//! What tasks wait for while nothing runs.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::panic::Location;
+
+/// A place in the program.
+pub type Site = &'static Location<'static>;
+
+/// The sites of one kind that are displayed.
+const SHOWN: usize = 8;
+
+/// The waits of a pool in which nothing runs and nothing was woken for a while: only a thread outside of the pool can
+/// continue it. Displayed as one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// The waits, by kind, in the order in which they were found.
+    pub waits: Vec<Waits>,
+}
+
+/// Waits of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// What is awaited.
+    pub on: &'static str,
+    /// How many waits there are.
+    pub count: usize,
+    /// The calls that wait, each once, as far as they are known.
+    pub sites: Vec<Site>,
+}
+
+impl Stall {
+    /// A cell that is not put.
+    pub const CELL: &str = "a cell";
+    /// The end of a phase.
+    pub const PHASE: &str = "the end of a phase";
+    /// The end of the tasks of a finish.
+    pub const FINISH: &str = "the end of a finish";
+    /// A future that does not state what it waits for: of another library, or of the program.
+    pub const FUTURE: &str = "a future";
+
+    /// Adds a wait for `on`, which the call at `site` began.
+    pub fn add(&mut self, on: &'static str, site: Option<Site>) {
+        let at = self.waits.iter().position(|waits| waits.on == on);
+        let at = at.unwrap_or_else(|| {
+            self.waits.push(Waits {
+                on,
+                count: 0,
+                sites: Vec::new(),
+            });
+            self.waits.len() - 1
+        });
+        let waits = &mut self.waits[at];
+        waits.count += 1;
+        if let Some(site) = site.filter(|site| !waits.sites.contains(site)) {
+            waits.sites.push(site);
+        }
+    }
+
+    /// Returns whether a task waits for a [future](Self::FUTURE) of unknown origin, which may be woken from outside: by a
+    /// timer, a socket, another rank.
+    pub fn has_unknown(&self) -> bool {
+        self.waits.iter().any(|waits| waits.on == Self::FUTURE)
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing can go on unless another thread acts: ")?;
+        if self.waits.is_empty() {
+            return f.write_str("no wait of a task is known");
+        }
+        for (n, Waits { on, count, sites }) in self.waits.iter().enumerate() {
+            let comma = if n > 0 { ", " } else { "" };
+            let wait = match count {
+                1 => "wait",
+                _ => "waits",
+            };
+            write!(f, "{comma}{count} {wait} for {on}")?;
+            for (n, site) in sites.iter().take(SHOWN).enumerate() {
+                let start = if n == 0 { " at" } else { " and" };
+                write!(f, "{start} {site}")?;
+            }
+            if sites.len() > SHOWN {
+                write!(f, " and {} more places", sites.len() - SHOWN)?;
+            }
+        }
+        Ok(())
+    }
+}

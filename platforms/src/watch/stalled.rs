@@ -1,0 +1,84 @@
+//! What a runtime does where nothing can go on.
+
+use crate::{Error, Result, environment};
+use std::borrow::Cow;
+use std::process;
+use std::time::Duration;
+use tautline_core::watch::Stall;
+use tautline_node::pool::StallWatch;
+
+/// The variable that sets what happens where nothing can go on.
+pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
+
+/// The time between two checks of a wait. A report takes three of them after the program has come to a standstill.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// What a runtime does if no task of it can go on: all workers are parked, and tasks wait for cells that are not put, for
+/// phases that do not end, or for each other. Only another thread of the program, which has such a cell, could continue it.
+///
+/// Found some seconds after the program has come to a standstill, by the threads that wait; a runtime without a wait is not
+/// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from which call on. A task
+/// that waits for a future of another library, for a timer or for another rank may be woken from outside, so nothing is
+/// done while there is one. A task that blocks its thread, in a lock or a blocking wait for a phase, counts as running.
+///
+/// ```
+/// use std::panic::{AssertUnwindSafe, catch_unwind};
+/// use tautline::prelude::*;
+/// use tautline::watch::Stalled;
+///
+/// let rt = Runtime::builder().stalled(Stalled::Panic).build()?;
+/// let never = Ddf::<u32>::new();
+/// let run = AssertUnwindSafe(|| rt.run(|cx| cx.spawn_when(&never, |_, _| unreachable!())));
+/// let message = catch_unwind(run).unwrap_err();
+/// assert!(message.downcast_ref::<String>().unwrap().contains("1 wait for a cell at "));
+/// # Ok::<(), tautline::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Stalled {
+    /// Prints one line to standard error, once, and continues to wait: another thread may put the cell.
+    #[default]
+    Report,
+    /// Ends every wait with a panic that states the waits, which reaches the caller of [`run`](crate::Runtime::run).
+    Panic,
+    /// Prints the line and aborts the process.
+    Abort,
+    /// Waits without end.
+    Ignore,
+}
+
+impl Stalled {
+    /// Returns what the variable of the environment requests.
+    pub(crate) fn from_environment() -> Result<Option<Self>> {
+        let Some(value) = environment::text(STALLED_VARIABLE)? else {
+            return Ok(None);
+        };
+        match value.as_str() {
+            "report" => Ok(Some(Self::Report)),
+            "panic" => Ok(Some(Self::Panic)),
+            "abort" => Ok(Some(Self::Abort)),
+            "ignore" => Ok(Some(Self::Ignore)),
+            _ => Err(Error::Setting {
+                setting: STALLED_VARIABLE,
+                value: value.escape_debug().to_string(),
+                allowed: Cow::from("report, panic, abort or ignore"),
+            }),
+        }
+    }
+
+    /// Returns what is called where nothing can go on.
+    pub(crate) fn watch(self) -> Option<StallWatch> {
+        let act = match self {
+            Self::Report => |stall: &Stall| {
+                eprintln!("tautline: {stall} ({STALLED_VARIABLE}=panic ends such a run)");
+                false
+            },
+            Self::Panic => |_: &Stall| true,
+            Self::Abort => |stall: &Stall| {
+                eprintln!("tautline: {stall}");
+                process::abort()
+            },
+            Self::Ignore => return None,
+        };
+        Some(StallWatch::new(LIMIT, act))
+    }
+}

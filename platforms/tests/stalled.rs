@@ -1,0 +1,253 @@
+//! Programs in which nothing can go on: each states what waits for what, and ends if that is requested.
+//!
+//! Each program runs in a process of its own, this test's executable with the name of the program in a variable.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+use tautline::prelude::*;
+use tautline::runtime::Wait;
+use tautline::watch::Stalled;
+
+/// The variable that names the program.
+const PROGRAM: &str = "STALLED_PROGRAM";
+
+/// How long another thread of the program takes that puts a cell: longer than a report takes.
+const LATE: Duration = Duration::from_secs(6);
+
+fn runtime() -> Runtime {
+    let builder = Runtime::builder().workers(2).pinned(false);
+    builder.build().expect("threads start")
+}
+
+/// The programs.
+fn run(program: &str) {
+    let (a, b): (Ddf<u32>, Ddf<u32>) = (Ddf::new(), Ddf::new());
+    match program {
+        "cycle" => runtime().run(|cx| {
+            cx.spawn_when(&a, |a, _| b.put(*a).unwrap());
+            cx.spawn_when(&b, |b, _| a.put(*b).unwrap());
+        }),
+        "any" => runtime().run(|cx| {
+            cx.spawn_when_any([&a, &b], |_, _| ()).unwrap();
+        }),
+        "async" => runtime().run(|cx| {
+            cx.spawn_async(async |_| _ = a.wait().await);
+            cx.spawn_async(async |_| _ = tautline::runtime::wait_all((&a, &b)).await);
+        }),
+        "block_on" => runtime().block_on(async |_| _ = a.wait().await),
+        "nested" => runtime().run(|cx| {
+            cx.join(
+                |cx| cx.scope_with(Wait::Own, |cx| cx.spawn_when(&a, |_, _| ())),
+                |cx| _ = cx.block_on(b.wait()),
+            );
+        }),
+        "phaser" => runtime().run(|cx| {
+            let mut first = cx.phaser(Mode::SignalWait).unwrap();
+            let mut second = cx.phaser(Mode::SignalWait).unwrap();
+            // Each task waits for the other one's signal, which comes after its wait.
+            let [one, other] = [first.wait_only(), second.signal_only()];
+            cx.spawn_phased([one, other], async |mut task| {
+                let [waits, signals] = task.members() else {
+                    unreachable!()
+                };
+                waits.wait().await.unwrap();
+                signals.signal().unwrap();
+            })
+            .unwrap();
+            let [one, other] = [second.wait_only(), first.signal_only()];
+            cx.spawn_phased([one, other], async |mut task| {
+                task.members()[0].wait().await.unwrap();
+                task.members()[1].signal().unwrap();
+            })
+            .unwrap();
+        }),
+        "finish" => runtime().run(|cx| {
+            cx.spawn_async(async |task| {
+                let finish = task.finish(async |task: TaskCx| {
+                    task.spawn_async(async |_| _ = a.wait().await);
+                });
+                _ = finish.await;
+            });
+        }),
+        "late" => thread::scope(|threads| {
+            threads.spawn(|| {
+                thread::sleep(LATE);
+                a.put(42).unwrap();
+            });
+            let mut got = 0;
+            runtime().run(|cx| cx.spawn_when(&a, |a, _| got = *a));
+            println!("got {got}");
+        }),
+        "foreign" => {
+            // A future that another thread wakes, as a timer does.
+            let (tx, rx) = std::sync::mpsc::channel();
+            let waker = thread::spawn(move || {
+                let waker: std::task::Waker = rx.recv().unwrap();
+                thread::sleep(LATE);
+                waker.wake();
+                // Later wakers are those of further polls.
+                rx.iter().for_each(std::task::Waker::wake);
+            });
+            let begun = std::time::Instant::now();
+            let tx = std::sync::Mutex::new(tx);
+            runtime().block_on(async |_| {
+                std::future::poll_fn(|cx| {
+                    if begun.elapsed() >= LATE {
+                        return std::task::Poll::Ready(());
+                    }
+                    tx.lock().unwrap().send(cx.waker().clone()).unwrap();
+                    std::task::Poll::Pending
+                })
+                .await;
+            });
+            drop(tx);
+            waker.join().unwrap();
+            println!("woken");
+        }
+        "busy" => runtime().run(|cx| {
+            cx.scope(|cx| {
+                cx.spawn_when(&a, |_, _| println!("put"));
+                cx.spawn(|_| {
+                    thread::sleep(LATE);
+                    a.put(1).unwrap();
+                });
+            });
+        }),
+        _ => unreachable!("{program}: no such program"),
+    }
+}
+
+/// Is the program of the child process.
+#[test]
+fn the_program() {
+    if let Ok(program) = std::env::var(PROGRAM) {
+        run(&program);
+    }
+}
+
+fn child(program: &str, stalled: &str) -> Output {
+    let this = std::env::current_exe().expect("a path");
+    let mut command = Command::new(this);
+    command.args(["--exact", "the_program", "--nocapture", "--test-threads=1"]);
+    command
+        .env(PROGRAM, program)
+        .env("TAUTLINE_STALLED", stalled);
+    command.env("RUST_BACKTRACE", "0");
+    command.output().expect("the child starts")
+}
+
+/// Returns what a child prints to standard error that ends by itself.
+fn ends(program: &str, stalled: &str) -> (bool, String) {
+    let output = child(program, stalled);
+    let text = String::from_utf8(output.stderr).expect("text");
+    (output.status.success(), text)
+}
+
+/// A run whose tasks can never end panics with what waits, and where in the program.
+#[test]
+fn every_kind_of_hang_ends_with_the_waits() {
+    let programs = [
+        ("cycle", "2 waits for a cell at platforms/tests/stalled.rs:"),
+        ("any", "1 wait for a cell at platforms/tests/stalled.rs:"),
+        ("async", "2 waits for a cell at platforms/tests/stalled.rs:"),
+        (
+            "block_on",
+            "1 wait for a cell at platforms/tests/stalled.rs:",
+        ),
+        (
+            "nested",
+            "2 waits for a cell at platforms/tests/stalled.rs:",
+        ),
+        (
+            "phaser",
+            "2 waits for the end of a phase at platforms/tests/stalled.rs:",
+        ),
+        ("finish", "1 wait for the end of a finish"),
+    ];
+    thread::scope(|threads| {
+        for (program, waits) in programs {
+            threads.spawn(move || {
+                let (succeeded, text) = ends(program, "panic");
+                assert!(!succeeded, "{program}: {text}");
+                assert!(
+                    text.contains("nothing can go on unless another thread acts: "),
+                    "{program}: {text}"
+                );
+                assert!(text.contains(waits), "{program}: {text}");
+            });
+        }
+    });
+}
+
+/// By default a line is printed, once, and a cell that another thread puts later is waited for.
+#[test]
+fn a_late_put_is_reported_and_waited_for() {
+    let output = child("late", "");
+    let [text, out] =
+        [output.stderr, output.stdout].map(|text| String::from_utf8(text).expect("text"));
+    assert!(output.status.success() && out.contains("got 42"), "{text}");
+    assert_eq!(
+        text.matches("tautline: nothing can go on").count(),
+        1,
+        "{text}"
+    );
+    assert!(
+        text.contains("1 wait for a cell at platforms/tests/stalled.rs:"),
+        "{text}"
+    );
+}
+
+/// What may be woken from outside, and what runs, is no standstill, even where that would panic.
+#[test]
+fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
+    for program in ["foreign", "busy"] {
+        let (succeeded, text) = ends(program, "panic");
+        assert!(
+            succeeded && !text.contains("nothing can go on"),
+            "{program}: {text}"
+        );
+    }
+}
+
+/// A report is no reason to end, an abort ends the process with the line.
+#[test]
+fn an_abort_prints_the_line() {
+    let (succeeded, text) = ends("cycle", "abort");
+    assert!(!succeeded, "{text}");
+    assert_eq!(
+        text.matches("tautline: nothing can go on").count(),
+        1,
+        "{text}"
+    );
+}
+
+/// The runtime remains usable after it has ended the waits.
+#[test]
+fn a_runtime_runs_on_after_a_standstill() {
+    let builder = Runtime::builder().workers(2).pinned(false);
+    let rt = builder
+        .stalled(Stalled::Panic)
+        .build()
+        .expect("threads start");
+    for round in 0..2 {
+        let never = Ddf::<u32>::new();
+        let run = AssertUnwindSafe(|| rt.run(|cx| cx.spawn_when(&never, |_, _| ())));
+        let payload = catch_unwind(run).expect_err("nothing can go on");
+        let message = payload.downcast_ref::<String>().expect("a message");
+        assert!(
+            message.contains("1 wait for a cell at "),
+            "{round}: {message}"
+        );
+        assert_eq!(rt.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
+    }
+}
+
+#[test]
+fn a_malformed_variable_is_refused() {
+    let (succeeded, text) = ends("cycle", "stop");
+    assert!(!succeeded, "{text}");
+    let line = "TAUTLINE_STALLED stop: report, panic, abort or ignore";
+    assert!(text.contains(line), "{text}");
+}
