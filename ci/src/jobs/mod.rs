@@ -20,6 +20,7 @@ mod package;
 mod sanitizers;
 mod sizes;
 mod soak;
+mod systems;
 mod words;
 
 use crate::tree::Tree;
@@ -183,6 +184,14 @@ pub(crate) const JOBS: &[Job] = &[
             "soak",
             "a thousand million tasks in flat memory, a hundred thousand pools started and stopped",
             soak::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "systems",
+            "macOS: it compiles; Windows: the tests of threads pass under Wine",
+            systems::run_all,
         )
     },
     Job {

@@ -8,7 +8,7 @@
 mod ignored;
 
 use super::counted::passed;
-use super::{Verdict, models, mutants, native, sanitizers, soak};
+use super::{Verdict, models, mutants, native, sanitizers, soak, systems};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -148,6 +148,7 @@ const STEPS: &[Step] = &[
     },
     job("native", native::run_all),
     job("soak", soak::run_all),
+    job("systems", systems::run_all),
     job("tsan", sanitizers::tsan),
     job("mutants", all_mutants),
     Step {
