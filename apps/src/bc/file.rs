@@ -74,6 +74,7 @@ impl Decimal {
 }
 
 /// An edge of the file, and where its length is.
+#[derive(Clone, Copy)]
 struct Line {
     from: u32,
     to: u32,
@@ -180,66 +181,78 @@ impl<'a> Lines<'a> {
             return self.refused(0, "a pattern has no lengths: real or integer");
         }
         let mut lines = self.words();
-        let whole = |word: &str| word.parse().ok().filter(|n| *n <= Graph::EDGES_MAX);
-        let size = lines.next().unwrap_or_default();
-        let (vertices, entries) = match size[..] {
-            [rows, columns, entries] => match [rows, columns, entries].map(whole) {
-                [Some(rows), Some(columns), Some(entries)] if rows == columns => (rows, entries),
-                _ => {
-                    let message = format!("{rows} x {columns}, {entries} entries: a square matrix");
-                    return self.refused(self.at(rows), message);
-                }
-            },
-            _ => return self.refused(self.text.len(), "no size: rows, columns and entries"),
-        };
+        let (vertices, entries) = self.sizes(&lines.next().unwrap_or_default())?;
+        let is_doubled = symmetry == "symmetric" && form.is_directed;
         let mut edges = Vec::new();
         for words in lines {
-            let expected = 2 + usize::from(field != "pattern");
-            if words.len() != expected {
-                let message = format!("{} words: {expected}", words.len());
-                return self.refused(self.at(words[0]), message);
-            }
-            let mut ends = [0; 2];
-            for (end, word) in ends.iter_mut().zip(&words) {
-                match word.parse().ok().filter(|n| (1..=vertices).contains(n)) {
-                    Some(number) => *end = number as u32 - 1,
-                    None => {
-                        let message = format!("vertex {word}: from 1 to {vertices}");
-                        return self.refused(self.at(word), message);
-                    }
-                }
-            }
-            let length = match form.is_weighted {
-                true => self.length(words[2])?,
-                false => Decimal::ONE,
-            };
-            let at = self.at(words[words.len() - 1]);
-            let [from, to] = ends;
-            edges.push(Line {
-                from,
-                to,
-                length,
-                at,
-            });
-            if symmetry == "symmetric" && form.is_directed {
+            let edge = self.entry(&words, vertices, field != "pattern", form)?;
+            if is_doubled {
                 edges.push(Line {
-                    from: to,
-                    to: from,
-                    length,
-                    at,
+                    from: edge.to,
+                    to: edge.from,
+                    ..edge
                 });
             }
+            edges.push(edge);
         }
-        let found = match symmetry == "symmetric" && form.is_directed {
-            true => edges.len() / 2,
-            false => edges.len(),
-        };
+        let found = edges.len() >> u32::from(is_doubled);
         if found != entries {
-            let message = format!("{found} entries: {entries}, as the second line says");
+            let message = format!("{found} entries: {entries}, as the line of sizes states");
             return self.refused(self.text.len(), message);
         }
         let names = (1..=vertices).map(|number| number.to_string()).collect();
         self.graph(names, &edges, form, seed)
+    }
+
+    /// Returns the number of vertices and of entries of a matrix.
+    fn sizes(&self, words: &[&str]) -> Result<(usize, usize), FileError> {
+        let whole = |word: &str| word.parse().ok().filter(|n| *n <= Graph::EDGES_MAX);
+        let &[rows, columns, entries] = words else {
+            return self.refused(self.text.len(), "no size: rows, columns and entries");
+        };
+        match [rows, columns, entries].map(whole) {
+            [Some(rows), Some(columns), Some(entries)] if rows == columns => Ok((rows, entries)),
+            _ => {
+                let message = format!("{rows} x {columns}, {entries} entries: a square matrix");
+                self.refused(self.at(rows), message)
+            }
+        }
+    }
+
+    /// Returns the edge that an entry of a matrix is.
+    fn entry(
+        &self,
+        words: &[&str],
+        vertices: usize,
+        has_value: bool,
+        form: Form,
+    ) -> Result<Line, FileError> {
+        let expected = 2 + usize::from(has_value);
+        if words.len() != expected {
+            let message = format!("{} words: {expected}", words.len());
+            return self.refused(self.at(words[0]), message);
+        }
+        let mut ends = [0; 2];
+        for (end, word) in ends.iter_mut().zip(words) {
+            match word.parse().ok().filter(|n| (1..=vertices).contains(n)) {
+                Some(number) => *end = number as u32 - 1,
+                None => {
+                    let message = format!("vertex {word}: from 1 to {vertices}");
+                    return self.refused(self.at(word), message);
+                }
+            }
+        }
+        let length = match form.is_weighted {
+            true => self.length(words[2])?,
+            false => Decimal::ONE,
+        };
+        let [from, to] = ends;
+        Ok(Line {
+            from,
+            to,
+            length,
+            at: self.at(words[words.len() - 1]),
+        })
     }
 
     fn graph(
@@ -387,7 +400,7 @@ mod tests {
             (
                 market("coordinate pattern general", "2 2 2\n1 2\n"),
                 Form::default(),
-                "g:4:1: 1 entries: 2, as the second line says",
+                "g:4:1: 1 entries: 2, as the line of sizes states",
             ),
         ] {
             let error = read("g", &text, form, 1).unwrap_err();

@@ -101,8 +101,7 @@ impl Way for Threads {
             observers: &run.observers,
             places: &run.places,
         });
-        let written = problem.deliver(&run.output);
-        delivered.and(told).and(written)?;
+        delivered.and(told).and(problem.deliver(&run.output))?;
         report.answer.outcome()?;
         match report.sequential {
             Err(Missing::Interrupted) => Err(Failure::Interrupted),
