@@ -1,8 +1,8 @@
 //! Inside of programs of tokio and rayon: each may call the others.
 use rayon::prelude::*;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tautline::prelude::*;
+use tokio::time::timeout;
 
 /// The number of ways to climb stairs by ones and twos, by forks; less if it is cancelled.
 fn ways(cx: &mut Cx, stairs: u64) -> u64 {
@@ -33,8 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
         // One that takes years is cancelled by the timeout.
         let long = rt.run_async(|cx| ways(cx, 80));
-        let answer = tokio::time::timeout(Duration::from_millis(20), long);
-        assert!(answer.await.is_err());
+        assert!(timeout(Duration::from_millis(20), long).await.is_err());
 
         // A value that a task puts while the computation continues.
         let first = Arc::new(Ddf::new());
