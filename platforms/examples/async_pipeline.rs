@@ -1,10 +1,12 @@
 //! Stages of async tasks with bounded channels between them: a fast stage waits for a slow one, and occupies no worker.
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline::prelude::*;
 use tokio::sync::{Mutex, mpsc};
 
 const LINES: usize = 2000;
 const ROOM: usize = 4;
+type Stage = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> tautline::Result<()> {
     // How many lines are on their way, at most.
@@ -13,31 +15,35 @@ fn main() -> tautline::Result<()> {
         // Channels of tokio work in any executor.
         let (lines, read) = mpsc::channel::<String>(ROOM);
         let (numbers, mut tested) = mpsc::channel::<Option<u64>>(ROOM);
-        task.spawn_async(move |_| async move {
+        let mut stages = vec![task.spawn_async_value(move |_| async move {
             for n in 0..LINES {
                 most.fetch_max(under_way.fetch_add(1, Relaxed) + 1, Relaxed);
-                lines.send(format!("number {n}")).await.expect("a reader");
+                lines.send(format!("number {n}")).await?;
             }
-        });
+            Stage::Ok(())
+        })];
         // Three tasks share the second stage.
-        let read = std::sync::Arc::new(Mutex::new(read));
+        let read = Arc::new(Mutex::new(read));
         for _ in 0..3 {
             let (read, numbers) = (read.clone(), numbers.clone());
-            task.spawn_async(move |_| async move {
+            stages.push(task.spawn_async_value(move |_| async move {
                 loop {
                     let line = read.lock().await.recv().await;
-                    let Some(line) = line else { return };
-                    let n = line["number ".len()..].parse().expect("a number");
+                    let Some(line) = line else { return Ok(()) };
+                    let n: u64 = line["number ".len()..].parse()?;
                     let is_prime = n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| n % d > 0);
-                    numbers.send(is_prime.then_some(n)).await.expect("a reader");
+                    numbers.send(is_prime.then_some(n)).await?;
                 }
-            });
+            }));
         }
         drop(numbers); // the last stage ends when the tasks of the second have
         let mut primes = 0;
         while let Some(tested) = tested.recv().await {
             under_way.fetch_sub(1, Relaxed);
             primes += usize::from(tested.is_some());
+        }
+        for stage in stages {
+            stage.await.expect("no panic").expect("numbers and readers");
         }
         primes
     });

@@ -1,11 +1,12 @@
 //! Inside of programs of tokio and rayon: each may call the others.
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tautline::prelude::*;
+use tokio::time::timeout;
 
-/// The number of ways to climb stairs by ones and twos, by forks.
+/// The number of ways to climb stairs by ones and twos, by forks; less if it is cancelled.
 fn ways(cx: &mut Cx, stairs: u64) -> u64 {
-    if stairs < 2 {
+    if stairs < 2 || cx.cancelled().is_some() {
         return 1;
     }
     let (one, two) = cx.join(|cx| ways(cx, stairs - 1), |cx| ways(cx, stairs - 2));
@@ -14,40 +15,40 @@ fn ways(cx: &mut Cx, stairs: u64) -> u64 {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The system may move the workers: they are not alone on the machine.
-    let rt = Arc::new(Runtime::builder().pinned(false).build()?);
-
-    // From tokio: a computation blocks its thread, so it is one for `spawn_blocking`.
+    let rt = &Runtime::builder().pinned(false).build()?;
     let tokio = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .enable_time()
         .build()?;
-    let sum = tokio.block_on(async {
-        let requests = (10..20).map(|stairs| {
-            let rt = Arc::clone(&rt);
-            tokio::task::spawn_blocking(move || rt.run(|cx| ways(cx, stairs)))
-        });
+    tokio.block_on(async {
+        // Computations that run while a task of tokio awaits them.
+        let requests: Vec<_> = (10..20)
+            .map(|stairs| rt.run_async(move |cx| ways(cx, stairs)))
+            .collect();
         let mut sum = 0;
-        for answer in requests.collect::<Vec<_>>() {
-            sum += answer.await.expect("no panic");
+        for answer in requests {
+            sum += answer.await.expect("it is not cancelled");
         }
-        sum
-    });
-    assert_eq!(sum, 17_567);
+        assert_eq!(sum, 17_567);
 
-    // A value that a task puts while the computation continues, awaited in tokio.
-    let first = Arc::new(Ddf::new());
-    let (on, put) = (Arc::clone(&rt), Arc::clone(&first));
-    let computation = std::thread::spawn(move || {
-        on.run(|cx| {
+        // One that takes years is cancelled by the timeout.
+        let long = rt.run_async(|cx| ways(cx, 80));
+        assert!(timeout(Duration::from_millis(20), long).await.is_err());
+
+        // A value that a task puts while the computation continues.
+        let first = Arc::new(Ddf::new());
+        let put = Arc::clone(&first);
+        let computation = rt.spawn(move |cx| {
             put.put(ways(cx, 10)).expect("the only value");
             ways(cx, 20)
-        })
+        });
+        assert_eq!(first.wait().await, &89);
+        assert_eq!(computation.await.expect("no panic"), 10_946);
     });
-    assert_eq!(tokio.block_on(first.wait()), &89);
-    assert_eq!(computation.join().expect("no panic"), 10_946);
 
     // From rayon, and rayon in a task.
-    let counts: Vec<u64> = (10..14)
-        .into_par_iter()
+    let counted = (10..14).into_par_iter();
+    let counts: Vec<u64> = counted
         .map(|stairs| rt.run(|cx| ways(cx, stairs)))
         .collect();
     assert_eq!(counts, [89, 144, 233, 377]);

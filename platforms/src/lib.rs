@@ -12,6 +12,7 @@
 //! | awaits values, channels, other futures | `Cx::spawn_async` | [`asynchronous`](guide::asynchronous) |
 //! | has tasks that proceed in phases | `Cx::phaser` | [`phasers`](guide::phasers) |
 //! | has a pool of work that grows and shrinks | `Glb` | [`balancing`](guide::balancing) |
+//! | is called from tokio, or by threads that do not wait | `Runtime::run_async`, `Runtime::spawn` | [`embedding`](guide::embedding) |
 //! | is to run over several memories | `Glb::across` | [`ranks`](guide::ranks) |
 //! | is to be studied on a machine that is not at hand | `Glb::simulate` | [`simulating`](guide::simulating) |
 //! | is slower than expected, or does not end | `TAUTLINE_TIMES=1` | [`observing`](guide::observing) |
