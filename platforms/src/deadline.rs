@@ -76,6 +76,11 @@ impl Drop for Deadline {
     }
 }
 
+/// Returns whether a deadline of the process has not passed, which may cancel what waits.
+pub(crate) fn is_one_pending() -> bool {
+    !Timer::of_process().state().tokens.is_empty()
+}
+
 /// The deadlines of the process, by time.
 #[derive(Debug, Default)]
 struct Timer {

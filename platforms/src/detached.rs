@@ -16,7 +16,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use tautline_core::finish::Reason;
+use tautline_core::sync::note;
 use tautline_core::task::{self, CancelToken, Cancelled};
+use tautline_core::watch::Stall;
 use tautline_node::pool::Node;
 
 /// The stack of the thread, in bytes, as that of a worker.
@@ -288,12 +290,15 @@ impl Outer {
         let (queue, token) = (Arc::clone(&self.queue), self.token.clone());
         let engine = Arc::clone(engine);
         let body = move || {
-            // Only the destructor of a task that did not begin can panic here.
-            contain(|| {
-                _ = engine.threads.run(|cx| {
-                    cx.finish_until(&token, |cx| cx.spawn_async(|task| serve(task, queue)))
+            while !queue.is_closed() {
+                // The end of a standstill panics here, or the destructor of a task that did not begin; later tasks are served.
+                contain(|| {
+                    let queue = Arc::clone(&queue);
+                    _ = engine.threads.run(|cx| {
+                        cx.finish_until(&token, |cx| cx.spawn_async(|task| serve(task, queue)))
+                    });
                 });
-            });
+            }
         };
         let named = thread::Builder::new().name("tautline-spawn".into());
         match named.stack_size(STACK_BYTES).spawn(body) {
@@ -307,8 +312,9 @@ impl Outer {
 
     /// Cancels all tasks, and waits until they have ended, unless the calling thread may be inside of one.
     pub(crate) fn end(&self, engine: &Engine) {
-        self.token.cancel(Reason::Interrupted);
+        // First, so that no further finish begins.
         self.queue.close();
+        self.token.cancel(Reason::Interrupted);
         let thread = self
             .thread
             .lock()
@@ -327,7 +333,14 @@ fn may_join(engine: &Engine, thread: &JoinHandle<()>) -> bool {
 
 /// Spawns the tasks of a queue, until it is closed.
 async fn serve<'s>(task: TaskCx<'s>, queue: Arc<Queue>) {
-    while let Some(job) = poll_fn(|cx| queue.poll(cx.waker())).await {
+    let next = |cx: &mut Context<'_>| {
+        let polled = queue.poll(cx.waker());
+        if polled.is_pending() {
+            note(cx.waker(), Stall::OUTSIDE, None);
+        }
+        polled
+    };
+    while let Some(job) = poll_fn(next).await {
         task.spawn(move |cx| job(cx));
     }
 }
@@ -367,6 +380,10 @@ impl Queue {
         }
         waiting.waker = Some(waker.clone());
         Poll::Pending
+    }
+
+    fn is_closed(&self) -> bool {
+        self.waiting().is_closed
     }
 
     /// Drops the tasks that were not taken.

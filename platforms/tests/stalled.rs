@@ -14,7 +14,7 @@ use tautline::watch::Stalled;
 const PROGRAM: &str = "STALLED_PROGRAM";
 
 /// How long another thread of the program takes that puts a cell: longer than a report takes.
-const LATE: Duration = Duration::from_secs(6);
+const LATE: Duration = Duration::from_secs(8);
 
 fn runtime() -> Runtime {
     let builder = Runtime::builder().workers(2).pinned(false);
@@ -106,6 +106,51 @@ fn run(program: &str) {
             waker.join().unwrap();
             println!("woken");
         }
+        "caller" => {
+            // A future of another caller is woken from outside, and puts the cell.
+            let rt = runtime();
+            let cell = std::sync::Arc::new(Ddf::new());
+            let put = std::sync::Arc::clone(&cell);
+            let later = rt.spawn(move |cx| {
+                cx.spawn_async(async move |_| {
+                    let begun = std::time::Instant::now();
+                    let mut waker = None;
+                    std::future::poll_fn(|cx| {
+                        if begun.elapsed() >= LATE {
+                            return std::task::Poll::Ready(());
+                        }
+                        waker.get_or_insert_with(|| {
+                            let waker = cx.waker().clone();
+                            thread::spawn(move || {
+                                thread::sleep(LATE);
+                                waker.wake();
+                            })
+                        });
+                        std::task::Poll::Pending
+                    })
+                    .await;
+                    put.put(7).unwrap();
+                });
+            });
+            rt.run(|cx| assert_eq!(cx.block_on(cell.wait()), &7));
+            later.join().unwrap();
+        }
+        "deadline" => {
+            let outcome = runtime().run_within(LATE, |cx| cx.spawn_when(&a, |_, _| ()));
+            assert!(outcome.is_err());
+        }
+        "outside" => {
+            // Nothing is to be done for a while.
+            let rt = runtime();
+            assert_eq!(rt.spawn(|_| 1).join().unwrap(), 1);
+            thread::sleep(LATE);
+            assert_eq!(rt.spawn(|_| 2).join().unwrap(), 2);
+            // A standstill is found nevertheless.
+            rt.run(|cx| {
+                let cycle = cx.spawn_value(|cx| _ = cx.block_on(a.wait()));
+                cycle.join(cx).unwrap();
+            });
+        }
         "busy" => runtime().run(|cx| {
             cx.scope(|cx| {
                 cx.spawn_when(&a, |_, _| println!("put"));
@@ -165,6 +210,10 @@ fn every_kind_of_hang_ends_with_the_waits() {
             "2 waits for the end of a phase at platforms/tests/stalled.rs:",
         ),
         ("finish", "1 wait for the end of a finish"),
+        (
+            "outside",
+            "1 wait for a cell at platforms/tests/stalled.rs:",
+        ),
     ];
     thread::scope(|threads| {
         for (program, waits) in programs {
@@ -202,7 +251,7 @@ fn a_late_put_is_reported_and_waited_for() {
 /// What may be woken from outside, and what runs, is no standstill, even where that would panic.
 #[test]
 fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
-    for program in ["foreign", "busy"] {
+    for program in ["foreign", "caller", "deadline", "busy"] {
         let (succeeded, text) = ends(program, "panic");
         assert!(
             succeeded && !text.contains("nothing can go on"),
@@ -242,6 +291,23 @@ fn a_runtime_runs_on_after_a_standstill() {
         );
         assert_eq!(rt.run(|cx| cx.join(|_| 1, |_| 2)), (1, 2));
     }
+}
+
+/// Tasks from outside are served before and after the waits of a runtime were ended.
+#[test]
+fn tasks_from_outside_are_served_after_a_standstill() {
+    let builder = Runtime::builder().workers(2).pinned(false);
+    let rt = builder
+        .stalled(Stalled::Panic)
+        .build()
+        .expect("threads start");
+    for _ in 0..2 {
+        assert_eq!(rt.spawn(|_| 1).join().unwrap(), 1);
+        let never = Ddf::<u32>::new();
+        let run = AssertUnwindSafe(|| rt.run(|cx| cx.spawn_when(&never, |_, _| ())));
+        catch_unwind(run).expect_err("nothing can go on");
+    }
+    assert_eq!(rt.spawn(|_| 2).join().unwrap(), 2);
 }
 
 #[test]

@@ -11,7 +11,8 @@ use super::future::TaskCx;
 use super::pool::TaskScope;
 use super::scope::{Cause, wake};
 use crate::port::{Host, Spin};
-use crate::sync::Lock;
+use crate::sync::{Lock, note};
+use crate::watch::Stall;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::{Future, poll_fn};
@@ -96,7 +97,16 @@ impl<R> Handle<R> {
     pub fn join<P: Host>(self, cx: &mut Cx<'_, '_, P>) -> Result<R, JoinError> {
         match self.take() {
             Some(result) => result,
-            None => cx.block_on(self),
+            None => {
+                let mut this = self;
+                cx.block_on(poll_fn(|cx| {
+                    let polled = Pin::new(&mut this).poll(cx);
+                    if polled.is_pending() {
+                        note(cx.waker(), Stall::TASK, None);
+                    }
+                    polled
+                }))
+            }
         }
     }
 

@@ -36,6 +36,10 @@ impl Stall {
     pub const PHASE: &str = "the end of a phase";
     /// The end of the tasks of a finish.
     pub const FINISH: &str = "the end of a finish";
+    /// The end of a task that another one joins.
+    pub const TASK: &str = "the end of a task";
+    /// A task that a thread outside of the runtime spawns.
+    pub const OUTSIDE: &str = "a task from outside";
     /// A future that does not state what it waits for: of another library, or of the program.
     pub const FUTURE: &str = "a future";
 
@@ -55,6 +59,11 @@ impl Stall {
         if let Some(site) = site.filter(|site| !waits.sites.contains(site)) {
             waits.sites.push(site);
         }
+    }
+
+    /// Returns whether there are only waits for tasks [from outside](Self::OUTSIDE): the pool has nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.waits.iter().all(|waits| waits.on == Self::OUTSIDE)
     }
 
     /// Returns whether a task waits for a [future](Self::FUTURE) of unknown origin, which may be woken from outside: by a

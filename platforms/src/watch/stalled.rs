@@ -1,16 +1,17 @@
 //! What a runtime does where nothing can go on.
 
+use crate::deadline::is_one_pending;
 use crate::{Error, Result, environment};
 use std::borrow::Cow;
 use std::process;
 use std::time::Duration;
 use tautline_core::watch::Stall;
-use tautline_node::pool::StallWatch;
+use tautline_node::pool::{StallWatch, Stalling};
 
 /// The variable that sets what happens where nothing can go on.
 pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
 
-/// The time between two checks of a wait. A report takes three of them after the program has come to a standstill.
+/// The time between two checks of a wait. A report takes four of them after, or five, the program has come to a standstill.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// What a runtime does if no task of it can go on: all workers are parked, and tasks wait for cells that are not put, for
@@ -19,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Found some seconds after the program has come to a standstill, by the threads that wait; a runtime without a wait is not
 /// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from which call on. A task
 /// that waits for a future of another library, for a timer or for another rank may be woken from outside, so nothing is
-/// done while there is one. A task that blocks its thread, in a lock or a blocking wait for a phase, counts as running.
+/// done while there is one, nor while a [`Deadline`](crate::runtime::Deadline) of the process is pending. A task that blocks its thread, in a lock or a blocking wait for a phase, counts as running.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,17 +68,21 @@ impl Stalled {
 
     /// Returns what is called where nothing can go on.
     pub(crate) fn watch(self) -> Option<StallWatch> {
-        let act = match self {
+        let act: fn(&Stall) -> Stalling = match self {
             Self::Report => |stall: &Stall| {
                 eprintln!("tautline: {stall} ({STALLED_VARIABLE}=panic ends such a run)");
-                false
+                Stalling::Reported
             },
-            Self::Panic => |_: &Stall| true,
+            Self::Panic => |_: &Stall| Stalling::End,
             Self::Abort => |stall: &Stall| {
                 eprintln!("tautline: {stall}");
                 process::abort()
             },
             Self::Ignore => return None,
+        };
+        let act = move |stall: &Stall| match is_one_pending() {
+            true => Stalling::Awaited,
+            false => act(stall),
         };
         Some(StallWatch::new(LIMIT, act))
     }

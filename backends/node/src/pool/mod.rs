@@ -56,14 +56,24 @@ impl fmt::Debug for Watcher {
 #[derive(Clone)]
 pub struct StallWatch {
     limit: Duration,
-    act: Arc<dyn Fn(&Stall) -> bool + Send + Sync>,
+    act: Arc<dyn Fn(&Stall) -> Stalling + Send + Sync>,
+}
+
+/// What follows where nothing runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stalling {
+    /// Every wait ends with a panic that displays the waits.
+    End,
+    /// No further wait is checked.
+    Reported,
+    /// The wait is checked again, more rarely: something is awaited that is no task.
+    Awaited,
 }
 
 impl StallWatch {
     /// Has a wait checked each time that it has lasted `limit` longer. Where nothing has run and nothing was unparked in
-    /// three checks, and no task waits for a future of unknown origin, `act` is called, by the thread of a worker. Returns it
-    /// true, every wait ends with a panic that displays the waits; otherwise no further wait is checked.
-    pub fn new(limit: Duration, act: impl Fn(&Stall) -> bool + Send + Sync + 'static) -> Self {
+    /// four checks, and some task waits, but none for a future of unknown origin, `act` is called, by the thread of a worker.
+    pub fn new(limit: Duration, act: impl Fn(&Stall) -> Stalling + Send + Sync + 'static) -> Self {
         let act = Arc::new(act);
         Self { limit, act }
     }

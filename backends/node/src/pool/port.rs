@@ -1,13 +1,13 @@
 //! The threads of this process as the host of a pool.
 
-use super::{StallWatch, Watcher};
+use super::{StallWatch, Stalling, Watcher};
 use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::WorkerId;
@@ -39,8 +39,10 @@ pub struct Node {
     origin: Instant,
     watcher: Option<Watcher>,
     stalls: Option<StallWatch>,
-    /// The limit of a wait before it is checked, in nanoseconds; 0: it has none.
-    limit_ns: AtomicU64,
+    /// The limit of a wait of each worker before it is checked, in nanoseconds; 0: it has none.
+    limits_ns: Box<[AtomicU64]>,
+    /// Whether a standstill was reported, after which none is.
+    has_reported: AtomicBool,
 }
 
 impl Node {
@@ -54,17 +56,40 @@ impl Node {
             origin: Instant::now(),
             watcher,
             stalls: None,
-            limit_ns: AtomicU64::new(0),
+            limits_ns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            has_reported: AtomicBool::new(false),
         }
     }
 
     /// Has waits checked that do not end.
     pub(super) fn with_stalls(mut self, stalls: Option<StallWatch>) -> Self {
-        let limit = stalls
+        self.stalls = stalls;
+        self
+    }
+
+    /// Limits the waits of a thread that becomes this worker.
+    fn limit_waits(&self, worker: WorkerId) {
+        // ORDERING: Relaxed: a worker that misses it checks its waits once more.
+        if let Some(watch) = self
+            .stalls
             .as_ref()
-            .map_or(0, |watch| watch.limit.as_nanos() as u64);
-        self.limit_ns = AtomicU64::new(limit);
-        Self { stalls, ..self }
+            .filter(|_| !self.has_reported.load(Ordering::Relaxed))
+        {
+            let limit = watch.limit.as_nanos() as u64;
+            // ORDERING: Relaxed: the number publishes nothing else.
+            self.limits_ns[worker.index()].store(limit, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets the worker of the calling thread check its waits half as often.
+    fn check_more_rarely(&self) {
+        if let Some(worker) = self.current() {
+            let limit = &self.limits_ns[worker.index()];
+            // ORDERING: Relaxed: the number publishes nothing else; an end of the checks in between must not be lost.
+            _ = limit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |limit| {
+                Some(limit.saturating_mul(2))
+            });
+        }
     }
 }
 
@@ -133,7 +158,7 @@ impl Park for Node {
 
     fn park_in_wait(&self, worker: WorkerId) -> bool {
         // ORDERING: Relaxed: the number publishes nothing else.
-        match self.limit_ns.load(Ordering::Relaxed) {
+        match self.limits_ns[worker.index()].load(Ordering::Relaxed) {
             0 => {
                 self.park(worker);
                 false
@@ -166,6 +191,7 @@ unsafe impl Thread for Node {
         let is_mine = |&(port, _): &Post| port == self.number;
         if let Some(worker) = worker {
             self.parkers[worker.index()].belongs_to(thread::current());
+            self.limit_waits(worker);
             if let Some(outer) = here.filter(|here| !is_mine(here)) {
                 OUTSIDE.with_borrow_mut(|outside| outside.push(outer));
             }
@@ -219,21 +245,23 @@ impl Watch for Node {
         let Some(watch) = &self.stalls else {
             return false;
         };
-        if stall.has_unknown() {
-            // May be woken from outside, by what is no thread of this program: checked more and more rarely.
-            // ORDERING: Relaxed, both: the number publishes nothing else, and one worker inquires at a time.
-            let limit = self.limit_ns.load(Ordering::Relaxed).saturating_mul(2);
-            // ORDERING: Relaxed, as above.
-            self.limit_ns.store(limit, Ordering::Relaxed);
-            return false;
+        // May be woken from outside, by what is no thread of this program; or has nothing to do.
+        let act = match stall.has_unknown() || stall.is_idle() {
+            true => Stalling::Awaited,
+            false => (watch.act)(stall),
+        };
+        match act {
+            Stalling::Awaited => self.check_more_rarely(),
+            Stalling::Reported => {
+                // ORDERING: Relaxed, both: a worker that misses it checks its waits once more.
+                self.has_reported.store(true, Ordering::Relaxed);
+                let limits = self.limits_ns.iter();
+                // ORDERING: Relaxed, as above.
+                limits.for_each(|limit| limit.store(0, Ordering::Relaxed));
+            }
+            Stalling::End => {}
         }
-        let ends = (watch.act)(stall);
-        if !ends {
-            // Once.
-            // ORDERING: Relaxed, as above.
-            self.limit_ns.store(0, Ordering::Relaxed);
-        }
-        ends
+        act == Stalling::End
     }
 }
 

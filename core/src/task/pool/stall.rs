@@ -4,25 +4,28 @@
 //! A worker that parks in a wait does so for a limited time, if the port has one. Where that elapses, the worker checks whether
 //! all workers rest. If they did twice, and no worker was unparked in between, the waiting tasks are queried: suspended futures
 //! are woken, and polled once more with a [`Probe`]; tasks that wait for cells are members of their scope, with the call that
-//! spawned them. If the workers rest again afterwards, the port is given the result. It may request that the waits end: then
-//! every worker that waits aborts the scope of its wait with a panic. A runtime without waits has no such checks, and one that
-//! does not wait for long pays one load at a wait.
+//! spawned them. Every worker that waits puts the question to the tasks of its caller, which others may not access. If the
+//! workers rest again in two checks afterwards, without an unpark in between, the port is given the result: a thread from
+//! outside that acts meanwhile is noticed. The port may request that the waits end: then every worker that waits aborts the
+//! scope of its wait with a panic. A runtime without waits has no such checks, and one that does not wait for long pays one
+//! load at a wait.
 //!
 //! # Words
 //! `asking`: the number of the inquiry under way, else 0; `round`: the inquiries after which the waits were ended. Both are
 //! written by the worker that inquires. `stage`, `answers`: under their locks.
 //!
 //! # Not found
-//! A task that blocks its thread, in a lock or in a blocking wait for a phase on every worker: it counts as running. Tasks of
-//! other callers of the pool are not queried.
+//! A task that blocks its thread, in a lock or in a blocking wait for a phase on every worker: it counts as running.
 
 use super::{Pool, TaskScope};
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::sync::{AtomicUsize, Lock, Note, Ordering, Probe};
+use crate::sync::{AtomicUsize, Lock, Ordering, Probe};
+use crate::task::worker::Worker;
 use crate::watch::{Awaits, Stall, State};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::task::Waker;
 
 /// The inquiries of a pool.
@@ -38,9 +41,14 @@ pub(in crate::task) struct Stalls {
 struct Answers {
     /// How many inquiries there were.
     inquiries: usize,
-    /// The tasks that answered the last one.
+    /// The outermost scopes whose tasks were asked in the last one, as addresses.
+    asked: Vec<usize>,
+    /// The suspended tasks of other callers than that of the worker that inquires, which were woken.
+    woken: usize,
+    /// The tasks that answered.
     tasks: usize,
-    notes: Vec<Note>,
+    /// Their answers: as long as the calls that wait are many, however often tasks are polled.
+    stall: Stall,
     /// What was reported when the waits were ended last.
     last: Stall,
 }
@@ -50,11 +58,15 @@ struct Answers {
 enum Suspicion {
     #[default]
     None,
-    /// All workers rested when `by` checked; the ports' count of unparks then.
-    Quiet { by: WorkerId, unparks: u64 },
     /// `by` has asked the waiting tasks.
     Asking { by: WorkerId },
+    /// All workers rested again when `by` checked; the port's count of unparks then.
+    Answered { by: WorkerId, unparks: u64 },
 }
+
+/// The port's count of unparks when a worker checked last, if all workers rested then.
+#[derive(Default)]
+pub(in crate::task) struct Quiet(Cell<Option<u64>>);
 
 /// What a worker must do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,20 +78,20 @@ enum Act {
 }
 
 impl Suspicion {
-    /// The limit of a wait of `by` has elapsed. If all workers rest, `quiet` is the number of unparks.
-    fn elapsed(&mut self, by: WorkerId, quiet: Option<u64>) -> Act {
+    /// The limit of a wait of `by` has elapsed. If all workers rest, `quiet` is the number of unparks; `before` is what it was
+    /// in the last check of `by`.
+    fn elapsed(&mut self, by: WorkerId, before: Option<u64>, quiet: Option<u64>) -> Act {
         let (next, act) = match (*self, quiet) {
-            (Self::Asking { by: asks }, _) if asks != by => return Act::Nothing,
-            (Self::Asking { .. }, Some(_)) => (Self::None, Act::Report),
-            (Self::Asking { .. }, None) => (Self::None, Act::StopAsking),
-            (_, None) => (Self::None, Act::Nothing),
-            (Self::Quiet { by: first, unparks }, Some(now)) if unparks == now => {
-                if first != by {
-                    return Act::Nothing;
-                }
-                (Self::Asking { by }, Act::Ask)
+            (Self::Asking { by: asks } | Self::Answered { by: asks, .. }, _) if asks != by => {
+                return Act::Nothing;
             }
-            (_, Some(unparks)) => (Self::Quiet { by, unparks }, Act::Nothing),
+            (Self::Asking { .. }, Some(unparks)) => (Self::Answered { by, unparks }, Act::Nothing),
+            (Self::Answered { unparks, .. }, Some(now)) if unparks == now => {
+                (Self::None, Act::Report)
+            }
+            (Self::Asking { .. } | Self::Answered { .. }, _) => (Self::None, Act::StopAsking),
+            (Self::None, Some(now)) if before == Some(now) => (Self::Asking { by }, Act::Ask),
+            (Self::None, _) => (Self::None, Act::Nothing),
         };
         *self = next;
         act
@@ -88,7 +100,7 @@ impl Suspicion {
     /// The wait of `by` has ended.
     fn ended(&mut self, by: WorkerId) -> Act {
         match *self {
-            Self::Asking { by: asks } if asks == by => {
+            Self::Asking { by: asks } | Self::Answered { by: asks, .. } if asks == by => {
                 *self = Self::None;
                 Act::StopAsking
             }
@@ -137,9 +149,14 @@ impl<P: Host> Pool<P> {
 
     /// Continues an inquiry: the limit of a wait of worker `by` for `scope` has elapsed.
     #[cold]
-    pub(in crate::task) fn suspect(&self, by: WorkerId, scope: &TaskScope<P>) {
+    pub(in crate::task) fn suspect(&self, by: &Worker<P>, scope: &TaskScope<P>) {
         let quiet = self.rests().then(|| self.port.unparks());
-        let act = self.stalls.stage.lock(&self.port).elapsed(by, quiet);
+        let before = by.quiet.0.replace(quiet);
+        let act = self
+            .stalls
+            .stage
+            .lock(&self.port)
+            .elapsed(by.id(), before, quiet);
         self.act(act, Some(scope));
     }
 
@@ -167,20 +184,43 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Wakes what the tasks of `scope`, and of all scopes around it, wait with.
+    /// Asks the tasks of all callers of the pool; those of the caller of `scope` at once.
     fn ask(&self, scope: &TaskScope<P>) {
         let inquiries = {
             let mut answers = self.stalls.answers.lock(&self.port);
-            answers.tasks = 0;
-            answers.notes.clear();
-            answers.inquiries += 1;
+            let last = core::mem::take(&mut answers.last);
+            *answers = Answers {
+                inquiries: answers.inquiries + 1,
+                asked: Vec::from([scope.root_address()]),
+                last,
+                ..Answers::default()
+            };
             answers.inquiries
         };
         // ORDERING: Relaxed: the wake-ups publish the number.
         self.stalls.asking.store(inquiries, Ordering::Relaxed);
         scope.wake_suspended();
-        // Blocking waits for a future.
+        // Blocking waits for a future, and the waits of other callers.
         self.unpark_all();
+    }
+
+    /// Asks the tasks of `scope`, and of all scopes around it, for another worker, unless they were asked before.
+    #[cold]
+    pub(in crate::task) fn pass_question(&self, scope: &TaskScope<P>) {
+        let root = scope.root_address();
+        let (woken, sites) = scope.waits();
+        {
+            let mut answers = self.stalls.answers.lock(&self.port);
+            if answers.asked.contains(&root) {
+                return;
+            }
+            answers.asked.push(root);
+            answers.woken += woken;
+            for site in sites {
+                answers.stall.add(Stall::CELL, Some(site));
+            }
+        }
+        scope.wake_suspended();
     }
 
     fn unpark_all(&self) {
@@ -189,12 +229,14 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    fn stop_asking(&self) -> (usize, Vec<Note>) {
+    /// Returns the answers of the tasks, and how many have not answered of those of other callers, less those that have
+    /// answered of the worker's own.
+    fn stop_asking(&self) -> (Stall, isize) {
         // ORDERING: Relaxed: a task that answers later adds to the answers, which the next inquiry discards.
         self.stalls.asking.store(0, Ordering::Relaxed);
         let mut answers = self.stalls.answers.lock(&self.port);
-        let tasks = core::mem::take(&mut answers.tasks);
-        (tasks, core::mem::take(&mut answers.notes))
+        let missing = answers.woken as isize - answers.tasks as isize;
+        (core::mem::take(&mut answers.stall), missing)
     }
 
     /// Polls a future that is pending, by `poll`, so that it states what it waits for; `waker` is that of its task. Returns
@@ -209,23 +251,21 @@ impl<P: Host> Pool<P> {
         }
         let mut answers = self.stalls.answers.lock(&self.port);
         answers.tasks += 1;
-        answers.notes.extend(notes);
+        for (on, site) in notes {
+            answers.stall.add(on, site);
+        }
         polled
     }
 
-    /// Collects what the tasks of `scope`, and of all scopes around it, wait for.
+    /// Collects what the tasks of all callers wait for; `scope` is one of the worker that inquires.
     fn answered(&self, scope: &TaskScope<P>) -> Stall {
-        let mut stall = Stall::default();
         let (suspended, sites) = scope.waits();
+        let (mut stall, missing) = self.stop_asking();
         for site in sites {
             stall.add(Stall::CELL, Some(site));
         }
-        let (answered, notes) = self.stop_asking();
-        for (on, site) in notes {
-            stall.add(on, site);
-        }
         // Those that no worker could poll.
-        for _ in answered..suspended {
+        for _ in 0..suspended as isize + missing {
             stall.add(Stall::FUTURE, None);
         }
         let is_blocked = |awaits| awaits == Awaits::Phase;
@@ -259,13 +299,15 @@ mod tests {
     const A: WorkerId = WorkerId(0);
     const B: WorkerId = WorkerId(1);
 
-    /// Two quiet checks without an unpark in between by one worker lead to the question, a third to the report.
+    /// Two quiet checks of one worker without an unpark in between lead to the question, two more to the report.
     #[test]
-    fn a_report_takes_three_quiet_checks_of_one_worker() {
+    fn a_report_takes_four_quiet_checks_of_one_worker() {
         let mut suspicion = Suspicion::default();
+        let mut before = [None; 2];
         let events = [
             (A, None, Act::Nothing),
             (A, Some(5), Act::Nothing),
+            // Another worker's check is no second one, and does not hinder this one's.
             (B, Some(5), Act::Nothing),
             (A, Some(6), Act::Nothing),
             (A, Some(6), Act::Ask),
@@ -274,11 +316,18 @@ mod tests {
             (A, Some(6), Act::Nothing),
             (A, Some(6), Act::Ask),
             (B, Some(9), Act::Nothing),
-            (A, Some(9), Act::Report),
             (A, Some(9), Act::Nothing),
+            // A thread from outside has acted after the answers.
+            (A, Some(10), Act::StopAsking),
+            (A, Some(10), Act::Ask),
+            (A, Some(12), Act::Nothing),
+            (B, Some(12), Act::Nothing),
+            (A, Some(12), Act::Report),
+            (B, Some(12), Act::Ask),
         ];
         for (step, (by, quiet, act)) in events.into_iter().enumerate() {
-            assert_eq!(suspicion.elapsed(by, quiet), act, "event {step}");
+            let before = core::mem::replace(&mut before[by.index()], quiet);
+            assert_eq!(suspicion.elapsed(by, before, quiet), act, "event {step}");
         }
     }
 

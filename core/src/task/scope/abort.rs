@@ -59,6 +59,11 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
+    /// Returns the address of the outermost scope around this one, which tells callers of the pool apart.
+    pub(crate) fn root_address(&self) -> usize {
+        core::ptr::from_ref(self.root()).addr()
+    }
+
     /// Wakes the suspended futures of this scope and of all scopes around it, which are polled once more.
     pub(crate) fn wake_suspended(&self) {
         let futures = self.members().wakers();

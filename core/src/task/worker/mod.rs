@@ -20,7 +20,7 @@ mod watch;
 pub use blocks::{Block, Blocks};
 
 use super::job::Task;
-use super::pool::Pool;
+use super::pool::{Pool, Quiet};
 use super::wait::{Wait, no_unwind};
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
@@ -60,6 +60,10 @@ pub(super) struct Worker<P: Host> {
     isolation: Cell<Wait>,
     /// The innermost wait of a task on this worker's stack.
     waits: Cell<Option<Frame<P>>>,
+    /// What the last check of a wait has found.
+    pub quiet: Quiet,
+    /// The inquiry of which this worker's tasks were told last.
+    asked: Cell<usize>,
     /// A task that is to run before any other.
     next: Cell<Option<Task<P>>>,
     /// The memory of the tasks that are spawned here.
@@ -98,6 +102,8 @@ impl<P: Host> Worker<P> {
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             waits: Cell::new(None),
+            quiet: Quiet::default(),
+            asked: Cell::new(0),
             next: Cell::new(None),
             blocks: Blocks::new(id),
         }

@@ -91,7 +91,7 @@ impl<P: Host> Worker<P> {
         while pool.idle.is_asleep(self.id) {
             // Unless another thread has claimed this worker, it claims itself and becomes a
             // searcher again. Otherwise that thread wakes it.
-            let rises = elapsed || !stay || done() || self.is_to_end();
+            let rises = elapsed || !stay || done() || self.is_to_end() || self.is_asked();
             if rises && pool.idle.claim(self.id) {
                 // The announced task may not be in its queue yet.
                 pool.port().relax(0);
@@ -151,7 +151,7 @@ impl<P: Host> Worker<P> {
                     // It may have left tasks in this worker's queues.
                     then();
                 }
-                None if elapsed || self.is_to_end() => {
+                None if elapsed || self.is_to_end() || self.is_asked() => {
                     self.check_wait(elapsed);
                     // Futures that were woken are in this worker's queues.
                     then();

@@ -52,8 +52,14 @@ impl<P: Host> Worker<P> {
         frame.is_some_and(|frame| frame.round != self.pool().stalls.round())
     }
 
-    /// Ends the innermost wait if it is to end; else, if its limit has `elapsed`, checks whether anything runs. Called
-    /// outside of the sleep protocol, since it may queue tasks.
+    /// Returns whether this worker is to put a question to the tasks of its caller.
+    pub(super) fn is_asked(&self) -> bool {
+        let asking = self.pool().stalls.asking();
+        asking != 0 && asking != self.asked.get() && self.waits.get().is_some()
+    }
+
+    /// Ends the innermost wait if it is to end; else puts a question to tasks; else, if the limit of the wait has `elapsed`,
+    /// checks whether anything runs. Called outside of the sleep protocol, since it may queue tasks.
     pub(super) fn check_wait(&self, elapsed: bool) {
         let Some(frame) = self.waits.get() else {
             return;
@@ -64,8 +70,11 @@ impl<P: Host> Worker<P> {
             let round = self.pool().stalls.round();
             self.waits.set(Some(Frame { round, ..frame }));
             scope.abort(Cause::Panic(self.pool().stalled_payload()));
+        } else if self.is_asked() {
+            self.asked.set(self.pool().stalls.asking());
+            self.pool().pass_question(scope);
         } else if elapsed {
-            self.pool().suspect(self.id, scope);
+            self.pool().suspect(self, scope);
         }
     }
 }
