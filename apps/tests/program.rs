@@ -136,6 +136,21 @@ fn a_bad_option_is_refused_in_one_line() {
 }
 
 #[test]
+fn variables_of_the_library_are_known_and_others_reported() {
+    for (variable, reported) in [("TAUTLINE_STALLED", false), ("TAUTLINE_STALED", true)] {
+        let mut command = command("own");
+        command.args(["--sum", "50", "--quiet"]);
+        let ran = command
+            .env(variable, "report")
+            .output()
+            .expect("it is built");
+        assert!(ran.status.success());
+        let said = text(&ran.stderr);
+        assert_eq!(said.contains("unknown"), reported, "{said}");
+    }
+}
+
+#[test]
 fn help_has_the_options_of_the_program_and_of_the_balancer() {
     let ran = own(&["--help"]);
     assert_eq!(ran.status.code(), Some(0));

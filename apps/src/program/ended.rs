@@ -1,6 +1,6 @@
 //! How programs end: their result on stdout, or one line on stderr, and the exit code.
 
-use super::usage;
+use super::origin::origin;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ impl From<tautline::Error> for Failure {
                 true => format!("{setting} {value}: {allowed}"),
                 false => {
                     let option = format!("--{}", setting.replace(['_', ' '], "-"));
-                    let origin = usage::origin(&option, &value);
+                    let origin = origin(&option, &value);
                     format!("{option} {value}: {allowed}{origin}")
                 }
             },

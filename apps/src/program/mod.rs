@@ -72,6 +72,7 @@ mod ended;
 mod front;
 mod interrupts;
 mod measured;
+mod origin;
 #[doc(hidden)]
 pub mod show;
 mod tasks;
