@@ -1,6 +1,7 @@
 //! The applications of the command `tautline`: bags of work with published or independently computed results.
 //!
-//! They are examples of the [balancer](tautline::glb) and measure it; programs depend on the crate [`tautline`], not on this one.
+//! They are examples of the [balancer](tautline::glb) and measure it; programs depend on the crate [`tautline`], and on this one only for a
+//! command line: [`program`] gives them the options and results of the command.
 //!
 //! | module | application |
 //! |---|---|
@@ -11,6 +12,7 @@
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures barriers |
+//! | [`program`] | no application: command lines for other programs |
 #![forbid(unsafe_code)]
 
 pub mod bc;
@@ -18,6 +20,7 @@ pub mod bench;
 pub mod iterations;
 pub mod nqueens;
 pub mod pentomino;
+pub mod program;
 mod random;
 pub mod recorded;
 pub mod synthetic;

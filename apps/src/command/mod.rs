@@ -5,7 +5,6 @@
 //! its own finding or at its deadline does what was requested: 0, and the result is marked as partial.
 
 mod app;
-mod balancer;
 mod bc;
 mod bench;
 mod loops;
@@ -13,21 +12,22 @@ mod manual;
 mod nqueens;
 mod pentomino;
 mod recorded;
-mod show;
 mod simulate;
 mod synthetic;
 mod topo;
 mod tsp;
-mod usage;
 mod uts;
 
 use app::{Application, Chosen, Threads};
-use show::{number, place, progress, story};
+use tautline_cli::program::show::{self, number, place, story};
+use tautline_cli::program::{Failure, Outcome, balancer, deliver, end, usage};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::LazyLock;
+
+const NAME: &str = "tautline";
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -75,7 +75,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 
 /// Irregular parallel programs, balanced by lifelines.
 #[derive(Debug, Parser)]
-#[command(name = "tautline", version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
+#[command(name = NAME, version, long_version = VERSION.as_str(), after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -93,53 +93,13 @@ enum Command {
     Man(manual::Man),
 }
 
-/// Why a command ends without its result.
-#[derive(Debug)]
-enum Failure {
-    /// The request cannot be carried out.
-    Usage(String),
-    /// An answer is wrong or missing.
-    Check(String),
-    /// An answer could not be written.
-    Undelivered(String),
-    /// The user interrupted the run. The partial result has been printed.
-    Interrupted,
-}
-
-impl From<tautline::Error> for Failure {
-    fn from(error: tautline::Error) -> Self {
-        Self::Usage(match error {
-            tautline::Error::Setting {
-                setting,
-                value,
-                allowed,
-            } => match setting.starts_with("TAUTLINE_") {
-                true => format!("{setting} {value}: {allowed}"),
-                false => {
-                    let option = format!("--{}", setting.replace(['_', ' '], "-"));
-                    let origin = usage::origin(&option, &value);
-                    format!("{option} {value}: {allowed}{origin}")
-                }
-            },
-            other => other.to_string(),
-        })
-    }
-}
-
-type Outcome = Result<(), Failure>;
-
 /// Runs the command that the arguments ask for.
 pub(crate) fn main() -> ExitCode {
-    usage::warn_of_unknown_variables(&Cli::command());
-    if let Err(Failure::Usage(line)) = usage::check_variables() {
-        return complain(&line, 2);
-    }
-    let cli = match usage::without_empty_variables(Cli::command())
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-    {
+    let command = Cli::command();
+    usage::warn_of_unknown_variables(&command);
+    let cli = match usage::read(&command, Cli::from_arg_matches) {
         Ok(cli) => cli,
-        Err(error) => return usage::explain(&error),
+        Err(code) => return code,
     };
     if cfg!(debug_assertions) && io::stderr().is_terminal() {
         eprintln!("tautline: a debug build: rates are a fraction of those of cargo run --release");
@@ -153,43 +113,12 @@ pub(crate) fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(Cli::command()),
         Command::Man(man) => man.run(Cli::command()),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Usage(line)) => complain(&line, 2),
-        Err(Failure::Check(line)) => complain(&line, 1),
-        Err(Failure::Undelivered(line)) => complain(&line, 3),
-        Err(Failure::Interrupted) => ExitCode::from(130),
-    }
+    end(NAME, outcome)
 }
 
 /// Returns the names of all commands, or of the applications of the given command.
 fn names() -> String {
-    let root = Cli::command();
-    let mut command = &root;
-    for word in std::env::args_os().skip(1) {
-        match command.find_subcommand(&word) {
-            Some(inner) if inner.has_subcommands() => command = inner,
-            _ => break,
-        }
-    }
-    let names = command.get_subcommands().map(clap::Command::get_name);
-    names.collect::<Vec<_>>().join(", ")
-}
-
-fn complain(line: &str, code: u8) -> ExitCode {
-    eprintln!("tautline: {line}");
-    ExitCode::from(code)
-}
-
-/// Writes a result. A closed pipe is not a failure.
-fn deliver(text: &str) -> Outcome {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Undelivered(
-            format!("cannot write the result: {error}"),
-        )),
-        _ => Ok(()),
-    }
+    usage::names(&Cli::command())
 }
 
 /// Returns the SHA-1 instructions of this processor, if it has any.

@@ -1,7 +1,7 @@
 //! Where the time of a run went: every worker's states over time, in bounded memory.
 //!
 //! A [`Recorder`] observes one worker; its data becomes a [picture](Picture) of the whole run
-//! (the life story of Saraswat 2011) and a [trace](write_trace) of its last stretches.
+//! (the life story of Saraswat 2011) and a [trace](write_trace) of its last stretches, which [`Written`] writes to files.
 //! A [plot](Plot) shows the results of many runs over a parameter.
 //! A disabled one costs a check of an `Option` at each change of state.
 #![forbid(unsafe_code)]
@@ -13,12 +13,14 @@ mod picture;
 mod plot;
 mod scale;
 mod trace;
+mod written;
 
 pub use life::Life;
 pub use output::Output;
 pub use picture::Picture;
 pub use plot::{Axis, Plot, Series};
 pub use trace::{Trace, write_trace};
+pub use written::Written;
 
 use tautline_core::glb::Run;
 use tautline_core::watch::{Observer, State};

@@ -11,7 +11,7 @@
 //! The types of a bag and of the state that it is given are compared once a call of
 //! [`process`](Bag::process), never once a task.
 
-use super::{App, Findings, Problem};
+use super::{Answer, App, Findings, Problem};
 use crate::command::{Failure, Outcome};
 use std::any::Any;
 use std::fmt::Debug;
@@ -116,6 +116,32 @@ impl<P: Problem> AnyProblem for P {
     fn smaller(&self) -> Option<(String, Arc<dyn AnyProblem>)> {
         let (name, smaller) = Problem::smaller(self)?;
         Some((name, Arc::new(smaller)))
+    }
+}
+
+impl dyn AnyProblem + '_ {
+    /// Evaluates `output` of this problem of `application` after `tasks` tasks. Without `stopped` all work was done.
+    pub(crate) fn answer(
+        &self,
+        application: &'static str,
+        output: &AnyOutput,
+        tasks: u64,
+        complete: bool,
+        stopped: Option<Reason>,
+    ) -> Answer {
+        Answer {
+            application,
+            unit: self.unit(),
+            facts: self.facts(),
+            findings: self.findings(output, complete),
+            pictures: self.pictures(),
+            tasks,
+            work: self.work(output, tasks),
+            // A run that was stopped too late to omit anything counts as complete.
+            stopped: stopped.filter(|_| !complete),
+            complete,
+            unverified: "nothing published to compare with",
+        }
     }
 }
 

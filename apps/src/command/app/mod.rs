@@ -7,19 +7,18 @@
 //! | [`Application`] | a line of the table of applications |
 //! | [`Way`], [`Request`], [`Chosen`] | a way to run an application, and the requested one |
 //! | [`Threads`] | `tautline APP`: on the threads of this machine |
-//! | [`Answer`] | the result of a run, in real or in virtual time |
+//! | [`Answer`] | the result of a run, in real or in virtual time; what else programs share is in [`tautline_cli::program`] |
 
-mod answer;
 mod any;
 mod baseline;
 mod choice;
 mod report;
 mod threads;
 
-pub(super) use answer::{Answer, Rates};
 pub(super) use any::{AnyOutput, AnyProblem};
 pub(super) use baseline::Speed;
 pub(super) use choice::{Application, Chosen, Request, Way};
+pub(super) use tautline_cli::program::{Answer, Findings, Rates};
 pub(super) use threads::Threads;
 
 use super::{Failure, Outcome};
@@ -113,17 +112,4 @@ pub(super) trait Problem: Send + Sync + 'static {
     {
         None
     }
-}
-
-/// A result, ready for display.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Findings {
-    /// Rows of the table: `("solutions", "14 200")`. The table appends to the first of them how the result
-    /// compares with what is known, or that it is partial.
-    pub rows: Vec<(&'static str, String)>,
-    /// JSON keys beside the common ones: `solutions`, `optimum`.
-    pub json: serde_json::Map<String, serde_json::Value>,
-    /// The comparison with what is known: `Some(Ok(()))` verified, `Some(Err(line))` wrong and how, `None`
-    /// nothing to compare.
-    pub verdict: Option<Result<(), String>>,
 }

@@ -2,11 +2,12 @@
 
 use super::Answer;
 use super::baseline::{Missing, Sequential};
-use crate::command::number::{bytes, grouped, ranges, seconds};
+use crate::command::number::grouped;
 use crate::command::show::document;
-use crate::command::{balancer, place, show};
+use crate::command::{place, show};
 use serde_json::json;
-use tautline::glb::{Config, PlaceRun};
+use tautline::glb::PlaceRun;
+use tautline_cli::program::Measured;
 
 /// A finished run with all that is reported of it.
 #[derive(Debug)]
@@ -15,18 +16,8 @@ pub(super) struct Report<'a> {
     pub answer: Answer,
     /// The kind of problem.
     pub kind: &'static str,
-    /// The balancer's settings.
-    pub config: Config,
-    /// The reasons for them.
-    pub explain: bool,
-    /// The processors that workers were pinned to; empty if not pinned.
-    pub pinned: Vec<usize>,
-    /// The number of processors that the workers could use at once.
-    pub processors: usize,
-    /// The duration.
-    pub seconds: f64,
-    /// The maximum memory of the process until the end of the run, if the system reports it.
-    pub peak_memory_kib: Option<u64>,
+    /// How it was run.
+    pub measured: Measured,
     /// What each place counted.
     pub places: &'a [PlaceRun],
     /// The sequential program with which it is compared.
@@ -37,61 +28,20 @@ impl Report<'_> {
     /// Returns the share of the sequential program's rate that each processor reached.
     fn efficiency(&self) -> Option<f64> {
         let sequential = self.sequential.as_ref().ok()?;
-        let rate = self.answer.rates(self.seconds).work;
-        Some(rate / (sequential.rates.work * self.processors as f64))
-    }
-
-    /// Returns the places and workers, and their processors.
-    fn crew(&self) -> String {
-        let pinned = match self.pinned.as_slice() {
-            [] => "not pinned".to_owned(),
-            cpus => format!("pinned to CPUs {}", ranges(cpus)),
-        };
-        let threads = self.config.all_workers();
-        let crowded = match threads > self.processors {
-            true => format!(", {threads} threads on {} CPUs", self.processors),
-            false => String::new(),
-        };
-        let crews = balancer::crews(&self.config);
-        format!("{crews}, {pinned}{crowded}")
-    }
-
-    /// Returns the problem and how it was run.
-    fn setting(&self) -> Vec<(&'static str, String)> {
-        let mut rows = self.answer.facts.clone();
-        rows.push(("places x workers", self.crew()));
-        rows.push(("balancer", balancer::line(&self.config)));
-        if self.explain {
-            rows.extend(balancer::reasons(&self.config));
-        }
-        rows
-    }
-
-    fn times(&self) -> [(&'static str, String); 2] {
-        let rates = self.answer.rates(self.seconds);
-        [
-            ("seconds", seconds(self.seconds)),
-            ("rate", self.answer.spell(rates)),
-        ]
+        let rate = self.answer.rates(self.measured.seconds).work;
+        Some(rate / (sequential.rates.work * self.measured.processors as f64))
     }
 
     /// Returns the run in a few words, for the head of the picture.
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
-        let mut facts = self.setting();
-        facts.extend(self.answer.told());
-        facts.extend(self.times());
-        facts
+        self.measured.facts(&self.answer)
     }
 
     /// Returns the table.
     pub(super) fn table(&self) -> String {
-        let mut rows = self.setting();
-        rows.extend(self.answer.rows());
-        rows.extend(self.times());
+        let mut rows = self.measured.rows(&self.answer);
         rows.push(("efficiency", self.efficiency_line()));
-        if let Some(kib) = self.peak_memory_kib {
-            rows.push(("peak memory", bytes(kib * 1024)));
-        }
+        rows.extend(self.measured.memory());
         show::table(&rows) + "\n" + &place::table(&place::every(self.places))
     }
 
@@ -100,7 +50,7 @@ impl Report<'_> {
             (Ok(sequential), Some(efficiency)) => format!(
                 "{:.1} % of {} x {}, the sequential program on {} ({}{} {}, {}){}",
                 efficiency * 100.0,
-                self.processors,
+                self.measured.processors,
                 self.answer.spell(sequential.rates),
                 sequential.problem,
                 if sequential.whole { "" } else { "the first " },
@@ -125,26 +75,13 @@ impl Report<'_> {
     /// Returns the JSON object.
     pub(super) fn json(&self) -> String {
         let sequential = self.sequential.as_ref().ok();
-        let rates = self.answer.rates(self.seconds);
-        let mut object = self.answer.json(rates, sequential.map(|it| it.rates));
-        let mut config = balancer::json(&self.config, self.explain);
-        config["pinned"] = (!self.pinned.is_empty()).into();
+        let mut object = self.measured.json(&self.answer, self.places);
+        let rates = sequential.map(|sequential| sequential.rates);
+        object.extend(self.answer.sequential(rates));
         let name = json!(sequential.map(|sequential| &sequential.problem));
         object.insert(format!("sequential_{}", self.kind), name.clone());
-        for (key, value) in [
-            ("seconds", self.seconds.into()),
-            ("sequential_problem", name),
-            ("efficiency", self.efficiency().into()),
-            ("processors", self.processors.into()),
-            ("peak_memory_kib", self.peak_memory_kib.into()),
-            ("places", self.config.places.into()),
-            ("workers", self.config.workers.into()),
-            ("smaller_places", self.config.smaller.into()),
-            ("config", config),
-            ("per_place", place::json(self.places)),
-        ] {
-            object.insert(key.to_owned(), value);
-        }
+        object.insert("sequential_problem".to_owned(), name);
+        object.insert("efficiency".to_owned(), self.efficiency().into());
         document(object)
     }
 }

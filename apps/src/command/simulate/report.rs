@@ -46,9 +46,8 @@ impl<'a> Report<'a> {
             config, machine, ..
         } = on;
         let application = request.application().name();
-        let answer = Answer::of(
+        let answer = problem.answer(
             application,
-            problem,
             &run.output,
             run.tasks,
             run.complete,
@@ -161,7 +160,8 @@ impl<'a> Report<'a> {
 
     /// Returns the JSON object.
     pub(super) fn json(&self) -> Map<String, Value> {
-        let mut object = self.answer.json(self.rates(), Some(self.rates_alone()));
+        let mut object = self.answer.json(self.rates());
+        object.extend(self.answer.sequential(Some(self.rates_alone())));
         let config = balancer::json(&self.config, self.explain);
         for (key, value) in [
             ("simulated", true.into()),

@@ -289,9 +289,10 @@ fn reread(
         instead.extend(axis.arguments(at).map_err(Failure::Usage)?);
     }
     given.splice(end..end, instead.into_iter().map(OsString::from));
-    let read = command(application).try_get_matches_from(given);
+    let mut command = command(application);
+    let read = command.try_get_matches_from_mut(given);
     read.and_then(|options| application.read(&options))
-        .map_err(|error| Failure::Usage(usage::line(&error)))
+        .map_err(|error| Failure::Usage(usage::line(&error, &command)))
 }
 
 fn extension(path: &Path) -> Option<&str> {

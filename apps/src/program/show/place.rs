@@ -10,10 +10,10 @@ use tautline::glb::{PlaceRun, State, Tally, Times};
 const ROWS: usize = 16;
 
 /// A row of the table and its name.
-pub(crate) type Row = (String, PlaceRun);
+pub type Row = (String, PlaceRun);
 
 /// Returns a row a place, and one for all if there are several.
-pub(crate) fn every(places: &[PlaceRun]) -> Vec<Row> {
+pub fn every(places: &[PlaceRun]) -> Vec<Row> {
     let number = |(number, &place): (usize, _)| (number.to_string(), place);
     let mut rows: Vec<Row> = places.iter().enumerate().map(number).collect();
     if places.len() > 1 {
@@ -23,7 +23,7 @@ pub(crate) fn every(places: &[PlaceRun]) -> Vec<Row> {
 }
 
 /// As [`every`], but of many places only those that did the least, a median and the most.
-pub(crate) fn some(places: &[PlaceRun]) -> Vec<Row> {
+pub fn some(places: &[PlaceRun]) -> Vec<Row> {
     if places.len() <= ROWS {
         return every(places);
     }
@@ -40,7 +40,7 @@ pub(crate) fn some(places: &[PlaceRun]) -> Vec<Row> {
 }
 
 /// Formats the rows.
-pub(crate) fn table(places: &[Row]) -> String {
+pub fn table(places: &[Row]) -> String {
     let rows: Vec<[String; 14]> = places
         .iter()
         .map(|(name, place)| cells(name, place))
@@ -98,7 +98,7 @@ pub(crate) fn table(places: &[Row]) -> String {
 }
 
 /// Returns every place as data.
-pub(crate) fn json(places: &[PlaceRun]) -> serde_json::Value {
+pub fn json(places: &[PlaceRun]) -> serde_json::Value {
     let object = |(number, PlaceRun { tally, times, .. }): (usize, &PlaceRun)| {
         let share = |state| (State::name(state), json!(share(times, state)));
         json!({

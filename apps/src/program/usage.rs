@@ -1,6 +1,7 @@
-//! Errors in the arguments, in one line.
+//! Errors in the arguments and variables, in one line.
 
 use super::Failure;
+use super::origin::origin;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::ffi::OsStr;
@@ -10,7 +11,7 @@ use tautline::pinning::WARN_VARIABLE;
 use tautline::{platform, watch};
 
 /// The variables that no option stands for.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     WARN_VARIABLE,
     DEGREE_VARIABLE,
     platform::VARIABLE,
@@ -18,22 +19,34 @@ const OTHERS: [&str; 7] = [
     watch::LIFE_VARIABLE,
     watch::TIMES_VARIABLE,
     watch::DUMP_VARIABLE,
+    watch::STALLED_VARIABLE,
 ];
 
-/// Prints help and version unchanged, and any error as one line that names option, value and what is
-/// allowed.
-pub(super) fn explain(error: &clap::Error) -> ExitCode {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = error.print();
-            ExitCode::SUCCESS
-        }
-        _ => super::complain(&line(error), 2),
-    }
+/// Reads the arguments of this process by `command`, with `of` from what was given. Prints help and version unchanged, and any error
+/// as one line that names option, value and what is allowed.
+///
+/// # Errors
+/// The exit code, if there is nothing to run.
+pub fn read<T>(
+    command: &clap::Command,
+    of: impl FnOnce(&clap::ArgMatches) -> Result<T, clap::Error>,
+) -> Result<T, ExitCode> {
+    let refuse = |line: String| super::end(command.get_name(), Err(Failure::Usage(line)));
+    check_variables().map_err(refuse)?;
+    let matches = without_empty_variables(command.clone()).try_get_matches();
+    matches
+        .and_then(|matches| of(&matches))
+        .map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                let _ = error.print();
+                ExitCode::SUCCESS
+            }
+            _ => refuse(line(&error, command)),
+        })
 }
 
 /// Returns one line that names option, value and what is allowed.
-pub(super) fn line(error: &clap::Error) -> String {
+pub fn line(error: &clap::Error, root: &clap::Command) -> String {
     let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     // `--places <PLACES>` is redundant.
     let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());
@@ -68,13 +81,14 @@ pub(super) fn line(error: &clap::Error) -> String {
             let given = context(ContextKind::InvalidSubcommand).unwrap_or_default();
             format!(
                 "{given}: no such command{near}; the commands are {}",
-                super::names()
+                names(root)
             )
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             format!(
-                "a command is missing: one of {}; see tautline --help",
-                super::names()
+                "a command is missing: one of {}; see {} --help",
+                names(root),
+                root.get_name()
             )
         }
         ErrorKind::ArgumentConflict => {
@@ -91,6 +105,19 @@ pub(super) fn line(error: &clap::Error) -> String {
             first.trim_start_matches("error: ").to_owned()
         }
     }
+}
+
+/// Returns the names of the commands of `root`, or of those of the command that the arguments name.
+pub fn names(root: &clap::Command) -> String {
+    let mut command = root;
+    for word in std::env::args_os().skip(1) {
+        match command.find_subcommand(&word) {
+            Some(inner) if inner.has_subcommands() => command = inner,
+            _ => break,
+        }
+    }
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the words that call the command whose arguments are wrong.
@@ -114,34 +141,12 @@ fn text(value: &ContextValue) -> String {
     }
 }
 
-/// Returns a note if the value was not given as an option but by a variable.
-pub(super) fn origin(option: &str, value: &str) -> String {
-    let variable = option
-        .trim_start_matches('-')
-        .replace('-', "_")
-        .to_uppercase();
-    let variable = format!("TAUTLINE_{variable}");
-    // `--grain 0`, `--grain=0`, `-n 0`, `-n0`
-    let is_value = |arg: &str| {
-        arg == value
-            || arg.split_once('=').is_some_and(|(_, given)| given == value)
-            || !arg.starts_with("--") && arg.starts_with('-') && arg.get(2..) == Some(value)
-    };
-    let given = std::env::args_os().any(|arg| is_value(&arg.to_string_lossy()));
-    let set = std::env::var(&variable).is_ok_and(|set| set == value);
-    if set && !given {
-        format!(" (from {variable})")
-    } else {
-        String::new()
-    }
-}
-
 fn is_empty(value: &OsStr) -> bool {
     value.to_str().is_some_and(|text| text.trim().is_empty())
 }
 
 /// Returns the command without the variables that are empty: they count as unset.
-pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
+fn without_empty_variables(command: clap::Command) -> clap::Command {
     let is_unset = |arg: &clap::Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
         value.is_some_and(|value| is_empty(&value))
@@ -155,26 +160,24 @@ pub(super) fn without_empty_variables(command: clap::Command) -> clap::Command {
 }
 
 /// Refuses values of the variables that correspond to no option, before anything runs.
-///
-/// # Errors
-/// A malformed variable.
-pub(super) fn check_variables() -> Result<(), Failure> {
+fn check_variables() -> Result<(), String> {
     match std::env::var_os(WARN_VARIABLE) {
         Some(value) if !is_empty(&value) && value != "0" && value != "1" => {
             let value = value.to_string_lossy();
             let value = value.escape_debug();
-            Err(Failure::Usage(format!(
+            Err(format!(
                 "{WARN_VARIABLE} {value}: 0 silences warnings, 1 does not"
-            )))
+            ))
         }
         _ => Ok(()),
     }
 }
 
 /// Warns in one line of all variables with the prefix of this library that are unknown.
-pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
+pub fn warn_of_unknown_variables(command: &clap::Command) {
     let known: Vec<_> = command
         .get_subcommands()
+        .chain([command])
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env())
         .collect();
@@ -197,7 +200,8 @@ pub(super) fn warn_of_unknown_variables(command: &clap::Command) {
         }
         all.extend(OTHERS.map(Into::into));
         eprintln!(
-            "tautline: {names}: unknown and ignored; the variables are {}",
+            "{}: {names}: unknown and ignored; the variables are {}",
+            command.get_name(),
             all.join(" ")
         );
     }

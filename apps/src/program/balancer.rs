@@ -16,14 +16,15 @@ use tautline_core::lifeline::Crew;
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 /// In less a run has hardly begun.
-const DEADLINE_MIN_NS: u64 = 1_000_000;
+pub const DEADLINE_MIN_NS: u64 = 1_000_000;
 /// Some three years.
 const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub(super) struct Balancer {
+#[group(skip)]
+pub struct Balancer {
     /// Places: shares of the machine that exchange work by messages [default: as few as the workers need]
     #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
     #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
@@ -55,7 +56,8 @@ pub(super) struct Balancer {
 /// The options of places, on threads and simulated.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
-pub(super) struct Rules {
+#[group(skip)]
+pub struct Rules {
     /// Random steals before a place uses its lifelines
     #[arg(
         short = 'w',
@@ -136,10 +138,10 @@ impl Balancer {
     ///
     /// # Errors
     /// A list of places without an allowed processor.
-    pub(super) fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
+    pub fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
         let mut builder = Builder::new();
         if let Some(list) = &self.pin {
-            builder = self.pinned_to(list, builder)?;
+            builder = pinned_to(list, builder)?;
         }
         if self.no_pin {
             builder = builder.pinned(false);
@@ -157,16 +159,11 @@ impl Balancer {
         let places = glb.plan()?.balancing.places;
         Ok(self.rules.of(glb, places).control(control))
     }
-
-    fn pinned_to(&self, list: &PlaceList, builder: Builder) -> Result<Builder, tautline::Error> {
-        let pinning = Pinning::listed(builder.machine(), list, Bind::Close)?;
-        Ok(builder.pinning(pinning))
-    }
 }
 
 impl Rules {
     /// Applies these rules to `glb`, for `places` places.
-    pub(super) fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
+    pub fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
         glb.random_steals(self.random_steals(places))
             .lifelines(self.lifelines(places))
             .steal(self.steal)
@@ -176,19 +173,19 @@ impl Rules {
     }
 
     /// Returns the number of random steals, for `places` places.
-    pub(super) fn random_steals(&self, places: u32) -> usize {
+    pub fn random_steals(&self, places: u32) -> usize {
         let Tries(asked) = self.random_steals;
         asked.unwrap_or_else(|| choice::random_steals(places))
     }
 
     /// Returns the lifelines, for `places` places.
-    pub(super) fn lifelines(&self, places: u32) -> Graph {
+    pub fn lifelines(&self, places: u32) -> Graph {
         let Lines(asked) = self.lifelines;
         asked.map_or_else(|| choice::lifelines(places), |lines| lines.of(places))
     }
 
     /// Returns which thread serves messages while all workers of a place are busy.
-    pub(super) fn fairness(&self) -> Fairness {
+    pub fn fairness(&self) -> Fairness {
         match self.fairness {
             Service::Inline => Fairness::Inline,
             Service::Yield => Fairness::Yield,
@@ -210,25 +207,35 @@ fn graph(text: &str) -> Result<Lines, String> {
     spelling::lifelines(text).map(Lines)
 }
 
-fn list(text: &str) -> Result<PlaceList, String> {
+/// Pins the workers of `builder` to the processors of `list`.
+///
+/// # Errors
+/// A list without an allowed processor.
+pub fn pinned_to(list: &PlaceList, builder: Builder) -> Result<Builder, tautline::Error> {
+    let pinning = Pinning::listed(builder.machine(), list, Bind::Close)?;
+    Ok(builder.pinning(pinning))
+}
+
+/// Parses a list of processors.
+pub fn list(text: &str) -> Result<PlaceList, String> {
     text.parse()
         .map_err(|error: tautline::pinning::ListError| error.to_string())
 }
 
 /// Returns the parser of a whole number, as [`spelling::whole`]. One type for all options of a type: clap
 /// compiles its part for each type of parser.
-pub(super) fn whole<T: FromStr, const MOST: u64>() -> fn(&str) -> Result<T, String> {
+pub fn whole<T: FromStr, const MOST: u64>() -> fn(&str) -> Result<T, String> {
     spelling::whole::<T, MOST>
 }
 
 /// Parses a whole number of `range`.
-pub(super) fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+pub fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| format!("whole numbers from {} to {}", range.start(), range.end()))
 }
 
 /// Parses a time of at least `LEAST` nanoseconds, given in seconds.
-pub(super) fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
+pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
     let least = Duration::from_nanos(LEAST);
     let seconds = text.parse().ok();
     seconds
@@ -241,7 +248,7 @@ pub(super) fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> 
 }
 
 /// Returns the number of places and of their workers.
-pub(super) fn crews(config: &Config) -> String {
+pub fn crews(config: &Config) -> String {
     let Config {
         places,
         workers,
@@ -258,7 +265,7 @@ pub(super) fn crews(config: &Config) -> String {
 }
 
 /// Returns the settings in one line.
-pub(super) fn line(config: &Config) -> String {
+pub fn line(config: &Config) -> String {
     format!(
         "random steals {}, lifelines {}, steal {}, grain {}, fairness {}, seed {}",
         config.random_steals,
@@ -271,18 +278,18 @@ pub(super) fn line(config: &Config) -> String {
 }
 
 /// Returns the settings and their reasons, as rows of a table.
-pub(super) fn reasons(config: &Config) -> Vec<(&'static str, String)> {
+pub fn reasons(config: &Config) -> Vec<(&'static str, String)> {
     rows(choice::explain(config))
 }
 
 /// Choices as rows of a table.
-pub(super) fn rows(choices: Vec<choice::Choice>) -> Vec<(&'static str, String)> {
+pub fn rows(choices: Vec<choice::Choice>) -> Vec<(&'static str, String)> {
     let row = |choice: choice::Choice| (choice.setting, choice.to_string());
     choices.into_iter().map(row).collect()
 }
 
 /// Returns the settings as data, with their reasons if `explain`.
-pub(super) fn json(config: &Config, explain: bool) -> Value {
+pub fn json(config: &Config, explain: bool) -> Value {
     let mut object = json!({
         "random_steals": config.random_steals,
         "lifelines": Spelled(config.lifelines).to_string(),

@@ -1,9 +1,9 @@
 //! Formatted numbers.
 
-pub(crate) use tautline::pinning::ranges;
+pub use tautline::pinning::ranges;
 
 /// Formats 1234567 as `1 234 567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -16,7 +16,7 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// Formats a rate with four significant digits and a unit of thousands.
-pub(crate) fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64) -> String {
     let (value, unit) = match per_second {
         r if r >= 1e9 => (r / 1e9, " G"),
         r if r >= 1e6 => (r / 1e6, " M"),
@@ -32,13 +32,13 @@ pub(crate) fn rate(per_second: f64) -> String {
 }
 
 /// Formats a time in seconds, to the millisecond; a short one to the microsecond.
-pub(crate) fn seconds(time: f64) -> String {
+pub fn seconds(time: f64) -> String {
     let digits = if time < 0.1 { 6 } else { 3 };
     format!("{time:.digits$}")
 }
 
 /// Formats a size in the largest unit that divides it.
-pub(crate) fn bytes(size: u64) -> String {
+pub fn bytes(size: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (size as f64, 0);
     while value >= 1024.0 && unit + 1 < units.len() {

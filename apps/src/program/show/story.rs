@@ -1,6 +1,6 @@
 //! The options and files of a run's life story, for every command that has one.
 
-use crate::command::{Failure, Outcome};
+use crate::program::{Failure, Outcome};
 use clap::Args;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -10,7 +10,8 @@ use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, wr
 
 /// Where the stories go.
 #[derive(Args, Debug)]
-pub(crate) struct Stories {
+#[group(skip)]
+pub struct Stories {
     /// Draw what every worker did over time
     #[arg(long, value_name = "FILE.html")]
     life: Option<PathBuf>,
@@ -20,20 +21,20 @@ pub(crate) struct Stories {
 }
 
 /// Files that are written after the run, opened before it so that a failure precedes the run.
-pub(crate) struct Files {
+pub struct Files {
     life: Option<Pending>,
     trace: Option<Pending>,
 }
 
 /// A file that is filled after the run, and the option that named it.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub struct Pending {
     option: &'static str,
     output: Output,
 }
 
 /// What there is to tell.
-pub(crate) struct Story<'a> {
+pub struct Story<'a> {
     /// What ran.
     pub title: &'a str,
     /// How it ran, in some words each.
@@ -48,14 +49,14 @@ pub(crate) struct Story<'a> {
 
 impl Stories {
     /// Returns the first option that is present, with its file.
-    pub(crate) fn requested(&self) -> Option<String> {
+    pub fn requested(&self) -> Option<String> {
         let life = self.life.as_ref().map(|file| ("--life", file));
         let requested = life.or(self.trace.as_ref().map(|file| ("--trace", file)));
         requested.map(|(option, file)| format!("{option} {}", file.display()))
     }
 
     /// Opens the requested files.
-    pub(crate) fn open(&self) -> Result<Files, Failure> {
+    pub fn open(&self) -> Result<Files, Failure> {
         if self.life.is_some() && self.life == self.trace {
             let file = self.life.as_deref().unwrap_or(Path::new("")).display();
             return Err(Failure::Usage(format!(
@@ -69,7 +70,7 @@ impl Stories {
     }
 
     /// Records what the files need of one worker of `workers`.
-    pub(crate) fn recorder(&self, workers: usize) -> Recorder {
+    pub fn recorder(&self, workers: usize) -> Recorder {
         Recorder {
             life: self.life.as_ref().map(|_| Life::default()),
             trace: self.trace.as_ref().map(|_| Trace::for_workers(workers)),
@@ -79,7 +80,7 @@ impl Stories {
 
 impl Files {
     /// Fills the files, each whether or not the other could be filled.
-    pub(crate) fn write(self, story: &Story) -> Outcome {
+    pub fn write(self, story: &Story) -> Outcome {
         let life = self.life.map_or(Ok(()), |file| {
             file.write(|out| {
                 Picture {
@@ -102,7 +103,7 @@ impl Files {
 
 impl Pending {
     /// Opens the file at `path`, if there is one, which `option` requests.
-    pub(crate) fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
+    pub fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         match Output::open(path) {
             Ok(output) => Ok(Some(Self { option, output })),
@@ -114,10 +115,7 @@ impl Pending {
     }
 
     /// Fills it.
-    pub(crate) fn write(
-        self,
-        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-    ) -> Outcome {
+    pub fn write(self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
         let (option, path) = (self.option, self.output.path().to_owned());
         self.output.fill(write).map_err(|error| {
             let path = path.display();

@@ -1,30 +1,51 @@
 //! The result of a run, in real or in virtual time: what both have in common.
 
-use super::{AnyOutput, AnyProblem, Findings};
-use crate::command::number::{grouped, rate};
-use crate::command::{Failure, Outcome};
+use super::show::number::{grouped, rate};
+use super::{Failure, Outcome};
 use serde_json::{Map, Value};
 use tautline::glb::Reason;
 
-/// A finished run of an application, on threads or simulated.
+/// A finished run of a program, on threads or simulated.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    application: &'static str,
-    unit: &'static str,
+pub struct Answer {
+    /// The name of the program or application.
+    pub application: &'static str,
+    /// The name of the tasks, in the plural.
+    pub unit: &'static str,
     /// The head of tables and pictures.
     pub facts: Vec<(&'static str, String)>,
-    findings: Findings,
-    pictures: Vec<String>,
-    tasks: u64,
-    work: u64,
+    /// The result.
+    pub findings: Findings,
+    /// Pictures of solutions.
+    pub pictures: Vec<String>,
+    /// The number of tasks.
+    pub tasks: u64,
+    /// The units of the problem that they stand for.
+    pub work: u64,
     /// Why work was left undone, if any was.
     pub stopped: Option<Reason>,
-    complete: bool,
+    /// Whether all work was done.
+    pub complete: bool,
+    /// What is said of a complete result without a verdict.
+    pub unverified: &'static str,
+}
+
+/// A result, ready for display.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Rows of the table: `("solutions", "14 200")`. The table appends to the first of them how the result
+    /// compares with what is known, or that it is partial.
+    pub rows: Vec<(&'static str, String)>,
+    /// JSON keys beside the common ones: `solutions`, `optimum`.
+    pub json: Map<String, Value>,
+    /// The comparison with what is known: `Some(Ok(()))` verified, `Some(Err(line))` wrong and how, `None`
+    /// nothing to compare.
+    pub verdict: Option<Result<(), String>>,
 }
 
 /// Rates, a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rates {
+pub struct Rates {
     /// Tasks.
     pub tasks: f64,
     /// Units of the problem; a task may stand for several.
@@ -33,7 +54,7 @@ pub(crate) struct Rates {
 
 impl Rates {
     /// Returns the rates of `tasks` that stand for `work`, in `seconds`.
-    pub(crate) fn of(tasks: u64, work: u64, seconds: f64) -> Self {
+    pub fn of(tasks: u64, work: u64, seconds: f64) -> Self {
         let seconds = seconds.max(1e-9);
         Self {
             tasks: tasks as f64 / seconds,
@@ -43,47 +64,23 @@ impl Rates {
 }
 
 impl Answer {
-    /// Evaluates `output` of the `application`'s `problem` after `tasks` tasks. Without `stopped` all work was
-    /// done.
-    pub(crate) fn of(
-        application: &'static str,
-        problem: &dyn AnyProblem,
-        output: &AnyOutput,
-        tasks: u64,
-        complete: bool,
-        stopped: Option<Reason>,
-    ) -> Self {
-        Self {
-            application,
-            unit: problem.unit(),
-            facts: problem.facts(),
-            findings: problem.findings(output, complete),
-            pictures: problem.pictures(),
-            tasks,
-            work: problem.work(output, tasks),
-            // A run that was stopped too late to omit anything counts as complete.
-            stopped: stopped.filter(|_| !complete),
-            complete,
-        }
-    }
-
     /// Returns the rates, if it took this long.
-    pub(crate) fn rates(&self, seconds: f64) -> Rates {
+    pub fn rates(&self, seconds: f64) -> Rates {
         Rates::of(self.tasks, self.work, seconds)
     }
 
     /// Returns the name of the tasks, in the plural.
-    pub(crate) fn unit(&self) -> &'static str {
+    pub fn unit(&self) -> &'static str {
         self.unit
     }
 
     /// Formats a rate: `39.50 Mnodes/s`.
-    pub(crate) fn spell(&self, rates: Rates) -> String {
+    pub fn spell(&self, rates: Rates) -> String {
         format!("{}{}/s", rate(rates.work), self.unit)
     }
 
     /// Returns the result as rows of a table.
-    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = self.findings.rows.clone();
         if let Some((_, first)) = rows.first_mut() {
             first.push_str(&self.words());
@@ -96,7 +93,7 @@ impl Answer {
     }
 
     /// Returns the result for the head of a picture.
-    pub(crate) fn told(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+    pub fn told(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         let partial = |at| at == 0 && self.is_partial();
         let rows = self.findings.rows.iter().enumerate();
         rows.map(move |(at, (name, value))| {
@@ -106,16 +103,15 @@ impl Answer {
     }
 
     /// Returns the pictures of solutions below a table.
-    pub(crate) fn drawn(&self) -> String {
+    pub fn drawn(&self) -> String {
         let pictures = self.pictures.iter();
         pictures.map(|picture| format!("\n{picture}")).collect()
     }
 
-    /// Returns the JSON keys that every run has, and those of the application.
-    pub(crate) fn json(&self, rates: Rates, alone: Option<Rates>) -> Map<String, Value> {
+    /// Returns the JSON keys that every run has, and those of the program.
+    pub fn json(&self, rates: Rates) -> Map<String, Value> {
         let mut object = self.findings.json.clone();
         let verified = self.findings.verdict.as_ref().map(Result::is_ok);
-        let unit = self.unit.replace(' ', "_");
         if !self.pictures.is_empty() {
             object.insert("pictures".to_owned(), self.pictures.clone().into());
         }
@@ -125,24 +121,32 @@ impl Answer {
             ("verified", verified.into()),
             ("complete", self.complete.into()),
             ("stopped", self.stopped.map(Reason::name).into()),
-            (&format!("{unit}_per_s"), rates.work.into()),
-            (
-                &format!("sequential_{unit}_per_s"),
-                alone.map(|rates| rates.work).into(),
-            ),
+            (&self.key("", "_per_s"), rates.work.into()),
             ("tasks_per_s", rates.tasks.into()),
-            (
-                "sequential_tasks_per_s",
-                alone.map(|rates| rates.tasks).into(),
-            ),
         ] {
             object.insert(key.to_owned(), value);
         }
         object
     }
 
+    /// Returns the JSON keys of the sequential program with which it is compared.
+    pub fn sequential(&self, rates: Option<Rates>) -> [(String, Value); 2] {
+        let [work, tasks] = [
+            rates.map(|rates| rates.work),
+            rates.map(|rates| rates.tasks),
+        ];
+        [
+            (self.key("sequential_", "_per_s"), work.into()),
+            ("sequential_tasks_per_s".to_owned(), tasks.into()),
+        ]
+    }
+
+    fn key(&self, before: &str, after: &str) -> String {
+        format!("{before}{}{after}", self.unit.replace(' ', "_"))
+    }
+
     /// Returns the outcome of the command: a partial result is one, unless the user interrupted the run.
-    pub(crate) fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> Outcome {
         match (&self.findings.verdict, self.stopped) {
             (Some(Err(line)), _) => Err(Failure::Check(line.clone())),
             (_, Some(Reason::Interrupted)) => Err(Failure::Interrupted),
@@ -163,8 +167,8 @@ impl Answer {
                 None => "   partial".to_owned(),
             },
             (Some(Ok(())), _) => "   verified".to_owned(),
-            (None, Some(_)) => String::new(),
-            (None, None) => "   nothing published to compare with".to_owned(),
+            (None, None) if !self.unverified.is_empty() => format!("   {}", self.unverified),
+            (None, _) => String::new(),
         }
     }
 }
@@ -188,6 +192,7 @@ mod tests {
             work: 14,
             stopped,
             complete: stopped.is_none(),
+            unverified: "nothing published to compare with",
         }
     }
 
@@ -238,7 +243,8 @@ mod tests {
     #[test]
     fn common_keys_stand_beside_the_applications_own() {
         let answer = answer(None, Some(Reason::Deadline));
-        let object = answer.json(answer.rates(2.0), None);
+        let mut object = answer.json(answer.rates(2.0));
+        object.extend(answer.sequential(None));
         let expected = serde_json::json!({
             "application": "count", "steps": 7, "tasks": 7, "verified": null, "complete": false,
             "stopped": "deadline", "tasks_per_s": 3.5, "single_steps_per_s": 7.0,

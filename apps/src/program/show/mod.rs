@@ -1,15 +1,15 @@
 //! Output of commands: numbers, tables, progress, stories.
 
-pub(super) mod number;
-pub(super) mod place;
-pub(super) mod progress;
-pub(super) mod story;
+pub mod number;
+pub mod place;
+pub mod progress;
+pub mod story;
 
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
 /// Formats names and values in two columns.
-pub(super) fn table(rows: &[(&str, String)]) -> String {
+pub fn table(rows: &[(&str, String)]) -> String {
     rows.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{name:<16}  {value}");
         text
@@ -18,7 +18,7 @@ pub(super) fn table(rows: &[(&str, String)]) -> String {
 
 /// Returns the JSON object of these keys. It is filled one by one: collecting sorts first, by another copy of the
 /// sort for each kind of iterator.
-pub(super) fn object<K: Into<String>>(
+pub fn object<K: Into<String>>(
     entries: impl IntoIterator<Item = (K, Value)>,
 ) -> Map<String, Value> {
     let mut object = Map::new();
@@ -32,7 +32,7 @@ pub(super) fn object<K: Into<String>>(
 const SCHEMA: u32 = 1;
 
 /// Returns the text of a JSON document, in which each object has the version of its keys.
-pub(super) fn document(content: impl Into<Value>) -> String {
+pub fn document(content: impl Into<Value>) -> String {
     let mut content = content.into();
     let objects = match &mut content {
         Value::Array(all) => all.iter_mut().collect(),

@@ -13,11 +13,11 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// A line that is updated until this is dropped; nothing if stderr is not a terminal. The thread that updates
 /// it holds a weak reference.
-pub(crate) struct Progress(Option<(Arc<()>, JoinHandle<()>)>);
+pub struct Progress(Option<(Arc<()>, JoinHandle<()>)>);
 
 impl Progress {
     /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if known.
-    pub(crate) fn start(
+    pub fn start(
         quiet: bool,
         control: &Arc<Control>,
         unit: &'static str,

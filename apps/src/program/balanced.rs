@@ -1,0 +1,130 @@
+//! A balanced run with the options of the command line: files, progress, interrupts.
+
+use super::balancer::Balancer;
+use super::show::progress::Progress;
+use super::show::story::{Files, Stories};
+use super::{Failure, Measured, Outcome, interrupts};
+use clap::Args;
+use std::fs;
+use std::sync::Arc;
+use tautline::glb::{Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
+use tautline::story::{Clock, Recorder};
+
+/// The options of balanced runs.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct Balanced {
+    #[command(flatten)]
+    balancer: Balancer,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is said about the run.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+#[group(skip)]
+struct Output {
+    /// One JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Explain the settings that were chosen by default
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    stories: Stories,
+    /// No progress line (there is none either if stderr is no terminal)
+    #[arg(long, visible_alias = "no-progress")]
+    quiet: bool,
+}
+
+/// A finished run.
+pub struct Finished<T> {
+    /// The run.
+    pub run: Run<T, Recorder>,
+    /// The files to be written.
+    pub files: Files,
+    /// Stopped if the user has interrupted the program.
+    pub interrupt: Arc<Control>,
+    /// How the run went.
+    pub measured: Measured,
+}
+
+/// A [`Glb`] whose workers are recorded.
+pub type Recorded<'a> = Glb<'a, &'a (dyn Fn(PlaceId, WorkerId) -> Recorder + Sync)>;
+
+impl Balanced {
+    /// Whether data is requested instead of tables.
+    pub fn is_json(&self) -> bool {
+        self.output.json
+    }
+
+    /// Runs what `start` starts, unless `check` refuses the settings. Progress counts in `unit`, up to `total` if that is
+    /// known.
+    ///
+    /// # Errors
+    /// What the options request and cannot be had.
+    pub fn run<T>(
+        &self,
+        unit: &'static str,
+        total: Option<u64>,
+        check: impl FnOnce(&Config) -> Outcome,
+        start: impl FnOnce(&Recorded) -> tautline::Result<Run<T, Recorder>>,
+    ) -> Result<Finished<T>, Failure> {
+        let control = Arc::new(Control::new());
+        let glb = self.balancer.glb(&control)?;
+        let config = glb.config()?;
+        check(&config)?;
+        let files = self.output.stories.open()?;
+        let interrupt = stop_on_interrupt(&control)?;
+        let threads = config.all_threads();
+        let cpus = glb.runtime()?.plan().cpus.clone();
+        if let Some(&cpu) = cpus.first() {
+            // This thread is the first worker. If it cannot be pinned, it runs on any processor.
+            _ = tautline::machine::pin(cpu);
+        }
+        let record = |_, _| self.output.stories.recorder(threads);
+        let record: &(dyn Fn(PlaceId, WorkerId) -> Recorder + Sync) = &record;
+        let progress = Progress::start(self.output.quiet, &control, unit, total);
+        let run = start(&glb.clone().observed(record))?;
+        drop(progress);
+        let processors = glb.runtime()?.plan().pinning.processors();
+        let processors = processors.min(config.all_workers());
+        let measured = Measured {
+            config,
+            explain: self.output.explain,
+            pinned: cpus.into_iter().take(processors).collect(),
+            processors,
+            seconds: Clock::of(&run).seconds,
+            tasks: run.places.iter().map(|place| place.tally.tasks).sum(),
+            peak_memory_kib: peak_memory_kib(),
+        };
+        Ok(Finished {
+            run,
+            files,
+            interrupt,
+            measured,
+        })
+    }
+}
+
+/// Returns the maximum memory of this process, if the system reports it.
+fn peak_memory_kib() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+/// Makes the first interrupt stop the run and keep its result. Returns whether it has happened, even if the run had been
+/// stopped otherwise before.
+fn stop_on_interrupt(control: &Arc<Control>) -> Result<Arc<Control>, Failure> {
+    let heard = Arc::new(Control::new());
+    let (control, first) = (Arc::clone(control), Arc::clone(&heard));
+    interrupts::on_first(move || {
+        first.stop(Reason::Interrupted);
+        control.stop(Reason::Interrupted);
+    })?;
+    Ok(heard)
+}

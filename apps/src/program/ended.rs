@@ -1,0 +1,71 @@
+//! How programs end: their result on stdout, or one line on stderr, and the exit code.
+
+use super::origin::origin;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why a program ends without its result.
+#[derive(Debug)]
+pub enum Failure {
+    /// The request cannot be carried out.
+    Usage(String),
+    /// An answer is wrong or missing.
+    Check(String),
+    /// An answer could not be written.
+    Undelivered(String),
+    /// The user interrupted the run. The partial result has been printed.
+    Interrupted,
+}
+
+/// What a command or program returns.
+pub type Outcome = Result<(), Failure>;
+
+impl From<tautline::Error> for Failure {
+    fn from(error: tautline::Error) -> Self {
+        Self::Usage(match error {
+            tautline::Error::Setting {
+                setting,
+                value,
+                allowed,
+            } => match setting.starts_with("TAUTLINE_") {
+                true => format!("{setting} {value}: {allowed}"),
+                false => {
+                    let option = format!("--{}", setting.replace(['_', ' '], "-"));
+                    let origin = origin(&option, &value);
+                    format!("{option} {value}: {allowed}{origin}")
+                }
+            },
+            other => other.to_string(),
+        })
+    }
+}
+
+/// Prints the line of a failure of the `program`, and returns the exit code.
+pub fn end(program: &str, outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(line)) => complain(program, &line, 2),
+        Err(Failure::Check(line)) => complain(program, &line, 1),
+        Err(Failure::Undelivered(line)) => complain(program, &line, 3),
+        Err(Failure::Interrupted) => ExitCode::from(130),
+    }
+}
+
+fn complain(program: &str, line: &str, code: u8) -> ExitCode {
+    eprintln!("{program}: {line}");
+    ExitCode::from(code)
+}
+
+/// Writes a result. A closed pipe is not a failure.
+///
+/// # Errors
+/// A result that cannot be written.
+pub fn deliver(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Undelivered(
+            format!("cannot write the result: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,104 @@
+//! How a balanced run went, as rows of a table and as data.
+
+use super::show::number::{bytes, ranges, seconds};
+use super::show::place;
+use super::{Answer, balancer};
+use serde_json::{Map, Value};
+use tautline::glb::{Config, PlaceRun};
+
+/// What is known of a finished run besides its result.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The balancer's settings.
+    pub config: Config,
+    /// Whether the reasons for them are shown.
+    pub explain: bool,
+    /// The processors that workers were pinned to; empty if not pinned.
+    pub pinned: Vec<usize>,
+    /// The number of processors that the workers could use at once.
+    pub processors: usize,
+    /// The duration.
+    pub seconds: f64,
+    /// The number of tasks.
+    pub tasks: u64,
+    /// The maximum memory of the process until the end of the run, if the system reports it.
+    pub peak_memory_kib: Option<u64>,
+}
+
+impl Measured {
+    /// Returns the places and workers, and their processors.
+    fn crew(&self) -> String {
+        let pinned = match self.pinned.as_slice() {
+            [] => "not pinned".to_owned(),
+            cpus => format!("pinned to CPUs {}", ranges(cpus)),
+        };
+        let threads = self.config.all_workers();
+        let crowded = match threads > self.processors {
+            true => format!(", {threads} threads on {} CPUs", self.processors),
+            false => String::new(),
+        };
+        let crews = balancer::crews(&self.config);
+        format!("{crews}, {pinned}{crowded}")
+    }
+
+    /// Returns the problem and how it was run.
+    fn setting(&self, answer: &Answer) -> Vec<(&'static str, String)> {
+        let mut rows = answer.facts.clone();
+        rows.push(("places x workers", self.crew()));
+        rows.push(("balancer", balancer::line(&self.config)));
+        if self.explain {
+            rows.extend(balancer::reasons(&self.config));
+        }
+        rows
+    }
+
+    fn times(&self, answer: &Answer) -> [(&'static str, String); 2] {
+        let rates = answer.rates(self.seconds);
+        [
+            ("seconds", seconds(self.seconds)),
+            ("rate", answer.spell(rates)),
+        ]
+    }
+
+    /// Returns the run in a few words, for the head of the picture.
+    pub fn facts(&self, answer: &Answer) -> Vec<(&'static str, String)> {
+        let mut facts = self.setting(answer);
+        facts.extend(answer.told());
+        facts.extend(self.times(answer));
+        facts
+    }
+
+    /// Returns the setting, the result and the times, as rows of the table.
+    pub fn rows(&self, answer: &Answer) -> Vec<(&'static str, String)> {
+        let mut rows = self.setting(answer);
+        rows.extend(answer.rows());
+        rows.extend(self.times(answer));
+        rows
+    }
+
+    /// Returns the row of the memory.
+    pub fn memory(&self) -> Option<(&'static str, String)> {
+        let kib = self.peak_memory_kib?;
+        Some(("peak memory", bytes(kib * 1024)))
+    }
+
+    /// Returns the JSON object, without the version of its keys.
+    pub fn json(&self, answer: &Answer, places: &[PlaceRun]) -> Map<String, Value> {
+        let mut object = answer.json(answer.rates(self.seconds));
+        let mut config = balancer::json(&self.config, self.explain);
+        config["pinned"] = (!self.pinned.is_empty()).into();
+        for (key, value) in [
+            ("seconds", self.seconds.into()),
+            ("processors", self.processors.into()),
+            ("peak_memory_kib", self.peak_memory_kib.into()),
+            ("places", self.config.places.into()),
+            ("workers", self.config.workers.into()),
+            ("smaller_places", self.config.smaller.into()),
+            ("config", config),
+            ("per_place", place::json(places)),
+        ] {
+            object.insert(key.to_owned(), value);
+        }
+        object
+    }
+}

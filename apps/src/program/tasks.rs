@@ -1,0 +1,194 @@
+//! A task with the options of the command line. The environment variables of the library stay in force; an option wins.
+
+use super::balancer::{self, DEADLINE_MIN_NS, seconds, whole};
+use super::show::{self, document, table};
+use super::work::findings;
+use super::{Failure, Outcome, Rows, deliver, interrupts};
+use clap::{Args, ValueEnum};
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tautline::Runtime;
+use tautline::glb::Reason;
+use tautline::pinning::PlaceList;
+use tautline::runtime::{Builder, CancelToken, Cx, Deadline};
+use tautline::watch::{self, Observe};
+
+const WORKERS_MAX: u64 = tautline::plan::WORKERS_MAX as u64;
+
+/// The options of a runtime.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Runtime")]
+#[group(skip)]
+pub(super) struct OnRuntime {
+    /// Workers [default: TAUTLINE_WORKERS, else the allowed processors]
+    #[arg(long, value_name = "W", value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true)]
+    workers: Option<usize>,
+    /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
+    #[arg(long, value_name = "LIST", value_parser = balancer::list, allow_hyphen_values = true)]
+    pin: Option<PlaceList>,
+    /// Let the system move workers between processors
+    #[arg(long)]
+    no_pin: bool,
+    /// What happens if no task can go on [default: TAUTLINE_STALLED, else report]
+    #[arg(long)]
+    stalled: Option<Stalled>,
+    /// Cancel the task after this many seconds, without a result
+    #[arg(long, value_name = "SECONDS", value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    deadline: Option<Duration>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is said about the run.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+#[group(skip)]
+struct Output {
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Explain the settings that were chosen by default
+    #[arg(long)]
+    explain: bool,
+    /// Draw what every worker did over time
+    #[arg(long, value_name = "FILE.html")]
+    life: Option<PathBuf>,
+    /// Write the latest states of every worker for ui.perfetto.dev
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Print the time that every worker spent in each state
+    #[arg(long)]
+    times: bool,
+}
+
+/// [`watch::Stalled`] in the spelling of the command line.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Stalled {
+    /// Print the waits in one line
+    Report,
+    /// Panic with that line
+    Panic,
+    /// Print it and abort the process
+    Abort,
+    /// Wait without end
+    Ignore,
+}
+
+impl From<Stalled> for watch::Stalled {
+    fn from(stalled: Stalled) -> Self {
+        match stalled {
+            Stalled::Report => Self::Report,
+            Stalled::Panic => Self::Panic,
+            Stalled::Abort => Self::Abort,
+            Stalled::Ignore => Self::Ignore,
+        }
+    }
+}
+
+impl OnRuntime {
+    /// Runs `body` as a task, and reports its rows under the `name` of the program.
+    pub(super) fn run(
+        &self,
+        name: &'static str,
+        body: impl for<'s, 'e> FnOnce(&mut Cx<'s, 'e>) -> Result<Rows, Box<dyn Error>>,
+    ) -> Outcome {
+        let runtime = self.builder()?.build()?;
+        let interrupt = CancelToken::new();
+        let token = interrupt.clone();
+        interrupts::on_first(move || _ = token.cancel(Reason::Interrupted))?;
+        let began = Instant::now();
+        let ran = runtime.run(|cx| {
+            cx.finish_until(&interrupt, |cx| match self.deadline {
+                None => Ok(body(cx)),
+                Some(after) => cx.finish_until(&Deadline::after(after), body),
+            })
+        });
+        let seconds = began.elapsed().as_secs_f64();
+        let (rows, stopped) = match ran.and_then(|inner| inner) {
+            Ok(rows) => (
+                rows.map_err(|error| Failure::Check(error.to_string()))?,
+                None,
+            ),
+            Err(cancelled) => (Rows::new(), Some(cancelled.reason)),
+        };
+        deliver(&self.report(name, rows, stopped, seconds, &runtime))?;
+        match stopped {
+            Some(Reason::Interrupted) => Err(Failure::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    fn builder(&self) -> Result<Builder, Failure> {
+        let mut builder = Builder::new();
+        if let Some(list) = &self.pin {
+            builder = balancer::pinned_to(list, builder)?;
+        }
+        if self.no_pin {
+            builder = builder.pinned(false);
+        }
+        if let Some(workers) = self.workers {
+            builder = builder.workers(workers);
+        }
+        if let Some(stalled) = self.stalled {
+            builder = builder.stalled(stalled.into());
+        }
+        let Output {
+            life, trace, times, ..
+        } = &self.output;
+        if life.is_none() && trace.is_none() && !times {
+            return Ok(builder);
+        }
+        let mut observe = Observe::new();
+        if let Some(file) = life {
+            observe = observe.life(file);
+        }
+        if let Some(file) = trace {
+            observe = observe.trace(file);
+        }
+        if *times {
+            observe = observe.printed();
+        }
+        Ok(builder.observe(observe))
+    }
+
+    fn report(
+        &self,
+        name: &'static str,
+        rows: Rows,
+        stopped: Option<Reason>,
+        seconds: f64,
+        runtime: &Runtime,
+    ) -> String {
+        let findings = findings(rows);
+        let reasons = match self.output.explain {
+            true => balancer::rows(runtime.explain()),
+            false => Vec::new(),
+        };
+        if !self.output.json {
+            let mut rows = reasons;
+            if rows.is_empty() {
+                rows.push(("workers", runtime.workers().to_string()));
+            }
+            rows.extend(findings.rows);
+            rows.extend(stopped.map(|reason| ("stopped", reason.name().to_owned())));
+            rows.push(("seconds", show::number::seconds(seconds)));
+            return table(&rows);
+        }
+        let mut object = findings.json;
+        for (key, value) in [
+            ("application", name.into()),
+            ("complete", stopped.is_none().into()),
+            ("stopped", stopped.map(Reason::name).into()),
+            ("seconds", seconds.into()),
+            ("workers", runtime.workers().into()),
+        ] {
+            object.insert(key.to_owned(), value);
+        }
+        if self.output.explain {
+            let why = reasons.into_iter().map(|(name, why)| (name, why.into()));
+            object.insert("why".to_owned(), show::object(why).into());
+        }
+        document(object)
+    }
+}

@@ -1,0 +1,156 @@
+//! Balanced work of a program, and its result.
+
+use super::show::number::grouped;
+use super::show::story::Story;
+use super::show::{document, place, table};
+use super::{Answer, Balanced, Findings, Finished, Outcome, deliver};
+use serde_json::Value;
+use tautline::glb::{Bag, PlaceId};
+use tautline::story::Clock;
+
+/// A result as rows: a name and a number, a text, or what JSON has else. In JSON the name is the key, with `_` for spaces.
+pub type Rows = Vec<(&'static str, Value)>;
+
+/// A [`Bag`], with what is shown of it. [`Program::balance`](super::Program::balance) runs it.
+#[must_use = "the program runs it"]
+pub struct Work<B: Bag> {
+    bag: B,
+    shared: Box<dyn Fn(PlaceId) -> B::Shared>,
+    output: B::Output,
+    total: Option<u64>,
+    facts: Vec<(&'static str, String)>,
+    show: Box<Show<B>>,
+    verify: Option<Box<Verify<B>>>,
+}
+
+type Show<B> = dyn Fn(&<B as Bag>::Output) -> Rows;
+type Verify<B> = dyn Fn(&<B as Bag>::Output) -> Result<(), String>;
+
+impl<B: Bag> Work<B> {
+    /// Returns the work of `bag`. `shared` creates the value that the workers of a place share; the bags submit to
+    /// `output`.
+    pub fn new(bag: B, shared: impl Fn(PlaceId) -> B::Shared + 'static, output: B::Output) -> Self {
+        Self {
+            bag,
+            shared: Box::new(shared),
+            output,
+            total: None,
+            facts: Vec::new(),
+            show: Box::new(|_| Vec::new()),
+            verify: None,
+        }
+    }
+
+    /// Adds a row to the head of the table and of the picture: what is computed.
+    pub fn fact(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.facts.push((name, value.to_string()));
+        self
+    }
+
+    /// Sets the number of tasks, if known in advance, for the progress line.
+    pub fn total(mut self, tasks: u64) -> Self {
+        self.total = Some(tasks);
+        self
+    }
+
+    /// Sets what is shown of the output. The keys of the command win over rows of the same name.
+    pub fn show(mut self, show: impl Fn(&B::Output) -> Rows + 'static) -> Self {
+        self.show = Box::new(show);
+        self
+    }
+
+    /// Checks the output of a complete run. An error is printed, and the exit code is then 1.
+    pub fn verify(mut self, verify: impl Fn(&B::Output) -> Result<(), String> + 'static) -> Self {
+        self.verify = Some(Box::new(verify));
+        self
+    }
+
+    /// Runs it with the `options`, and reports the result.
+    pub(super) fn run(self, name: &'static str, unit: &'static str, options: &Balanced) -> Outcome {
+        let finished = options.run(
+            unit,
+            self.total,
+            |_| Ok(()),
+            |glb| glb.run(self.bag, self.shared, self.output),
+        )?;
+        let Finished {
+            run,
+            files,
+            measured,
+            ..
+        } = finished;
+        let check = self.verify.filter(|_| run.complete);
+        let rows = (self.show)(&run.output);
+        let answer = Answer {
+            application: name,
+            unit,
+            facts: self.facts,
+            findings: Findings {
+                verdict: check.map(|check| check(&run.output)),
+                ..findings(rows)
+            },
+            pictures: Vec::new(),
+            tasks: measured.tasks,
+            work: measured.tasks,
+            stopped: run.stopped.filter(|_| !run.complete),
+            complete: run.complete,
+            unverified: "",
+        };
+        let delivered = deliver(&if options.is_json() {
+            document(measured.json(&answer, &run.places))
+        } else {
+            let mut rows = measured.rows(&answer);
+            rows.extend(measured.memory());
+            table(&rows) + "\n" + &place::table(&place::every(&run.places))
+        });
+        let told = files.write(&Story {
+            title: name,
+            facts: &measured.facts(&answer),
+            clock: Clock::of(&run),
+            observers: &run.observers,
+            places: &run.places,
+        });
+        delivered.and(told)?;
+        answer.outcome()
+    }
+}
+
+/// Returns the rows as text and as data.
+pub(super) fn findings(rows: Rows) -> Findings {
+    let mut findings = Findings::default();
+    for (name, value) in rows {
+        findings.rows.push((name, text(&value)));
+        findings.json.insert(name.replace(' ', "_"), value);
+    }
+    findings
+}
+
+fn text(value: &Value) -> String {
+    match (value.as_u64(), value) {
+        (Some(number), _) => grouped(number),
+        (None, Value::String(text)) => text.clone(),
+        (None, Value::Null) => "none".to_owned(),
+        (None, other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rows_are_text_and_data() {
+        let findings = findings(vec![
+            ("greatest value", json!(1_234_567)),
+            ("mean", json!(-0.5)),
+            ("name", json!("x")),
+            ("first", Value::Null),
+        ]);
+        let texts: Vec<_> = findings.rows.iter().map(|row| row.1.as_str()).collect();
+        assert_eq!(texts, ["1 234 567", "-0.5", "x", "none"]);
+        let expected =
+            json!({"greatest_value": 1_234_567, "mean": -0.5, "name": "x", "first": null});
+        assert_eq!(Value::Object(findings.json), expected);
+    }
+}
