@@ -21,7 +21,6 @@ pub use affinity::Outside;
 pub use idle::Idle;
 pub use inspect::Inspection;
 pub(in crate::task) use inspect::Suspends;
-pub(super) use stall::Quiet;
 
 use super::job::{Header, Task};
 use super::scope::{Scope, ScopePool};

@@ -25,7 +25,6 @@ use crate::task::worker::Worker;
 use crate::watch::{Awaits, Stall, State};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::task::Waker;
 
 /// The inquiries of a pool.
@@ -63,10 +62,6 @@ enum Suspicion {
     /// All workers rested again when `by` checked; the port's count of unparks then.
     Answered { by: WorkerId, unparks: u64 },
 }
-
-/// The port's count of unparks when a worker checked last, if all workers rested then.
-#[derive(Default)]
-pub(in crate::task) struct Quiet(Cell<Option<u64>>);
 
 /// What a worker must do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +146,7 @@ impl<P: Host> Pool<P> {
     #[cold]
     pub(in crate::task) fn suspect(&self, by: &Worker<P>, scope: &TaskScope<P>) {
         let quiet = self.rests().then(|| self.port.unparks());
-        let before = by.quiet.0.replace(quiet);
+        let before = by.quiet.replace(quiet);
         let act = self
             .stalls
             .stage

@@ -59,7 +59,7 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
-    /// Returns the address of the outermost scope around this one, which tells callers of the pool apart.
+    /// Returns the address of the outermost scope around this one, by which callers of the pool are distinguished.
     pub(crate) fn root_address(&self) -> usize {
         core::ptr::from_ref(self.root()).addr()
     }

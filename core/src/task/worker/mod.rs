@@ -20,7 +20,7 @@ mod watch;
 pub use blocks::{Block, Blocks};
 
 use super::job::Task;
-use super::pool::{Pool, Quiet};
+use super::pool::Pool;
 use super::wait::{Wait, no_unwind};
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
 use crate::deque::{Inbox, Steal};
@@ -60,9 +60,9 @@ pub(super) struct Worker<P: Host> {
     isolation: Cell<Wait>,
     /// The innermost wait of a task on this worker's stack.
     waits: Cell<Option<Frame<P>>>,
-    /// What the last check of a wait has found.
-    pub quiet: Quiet,
-    /// The inquiry of which this worker's tasks were told last.
+    /// The port's count of unparks when the worker checked last whether all workers rest, if they did.
+    pub quiet: Cell<Option<u64>>,
+    /// The last inquiry that this worker has put to its tasks.
     asked: Cell<usize>,
     /// A task that is to run before any other.
     next: Cell<Option<Task<P>>>,
@@ -102,7 +102,7 @@ impl<P: Host> Worker<P> {
             start: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             waits: Cell::new(None),
-            quiet: Quiet::default(),
+            quiet: Cell::new(None),
             asked: Cell::new(0),
             next: Cell::new(None),
             blocks: Blocks::new(id),
