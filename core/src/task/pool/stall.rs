@@ -21,7 +21,6 @@ use super::{Pool, TaskScope};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicUsize, Lock, Ordering, Probe};
-use crate::task::worker::Worker;
 use crate::watch::{Awaits, Stall, State};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -142,16 +141,16 @@ impl<P: Host> Pool<P> {
         self.workers.iter().all(|w| rests(w.doing().state))
     }
 
-    /// Continues an inquiry: the limit of a wait of worker `by` for `scope` has elapsed.
+    /// Continues an inquiry: the limit of a wait of worker `by`, which is the caller, for `scope` has elapsed.
     #[cold]
-    pub(in crate::task) fn suspect(&self, by: &Worker<P>, scope: &TaskScope<P>) {
+    pub(in crate::task) fn suspect(&self, by: WorkerId, scope: &TaskScope<P>) {
         let quiet = self.rests().then(|| self.port.unparks());
-        let before = by.quiet.replace(quiet);
+        let before = self.workers[by.index()].quiet.replace(quiet);
         let act = self
             .stalls
             .stage
             .lock(&self.port)
-            .elapsed(by.id(), before, quiet);
+            .elapsed(by, before, quiet);
         self.act(act, Some(scope));
     }
 

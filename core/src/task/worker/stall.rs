@@ -74,7 +74,7 @@ impl<P: Host> Worker<P> {
             self.asked.set(self.pool().stalls.asking());
             self.pool().pass_question(scope);
         } else if elapsed {
-            self.pool().suspect(self, scope);
+            self.pool().suspect(self.id(), scope);
         }
     }
 }
