@@ -1,6 +1,22 @@
-//! A fence in all threads of the process: `membarrier(2)`, by an interrupt to the processors that run one.
+//! A fence in all threads of the process, by an interrupt to the processors that run one: `membarrier(2)` of Linux,
+//! `FlushProcessWriteBuffers` of Windows. Other systems have full fences on both sides.
 
 use tautline_core::port::Fence;
+#[cfg(not(any(target_os = "linux", windows)))]
+use tautline_core::sync::full_fence;
+#[cfg(any(target_os = "linux", windows))]
+use tautline_core::sync::light_fence;
+
+/// The frequent side of an asymmetric fence; [`heavy`] is the other.
+#[inline(always)]
+pub(crate) fn light() {
+    // ORDERING: SeqCst, as in the trait; no mutant: model checkers have no heavy fence of this kind.
+    #[cfg(any(target_os = "linux", windows))]
+    light_fence();
+    // ORDERING: SeqCst: one half of the pair.
+    #[cfg(not(any(target_os = "linux", windows)))]
+    full_fence();
+}
 
 /// Executes a full fence in every thread of this process; false, and nothing was fenced, where the system cannot.
 ///
@@ -28,10 +44,24 @@ const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 #[cfg(target_os = "linux")]
 const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
-/// Executes a full fence in every thread of this process; false: this system has no such call.
-#[cfg(not(target_os = "linux"))]
+/// Executes a full fence in every thread of this process.
+#[cfg(windows)]
 pub(crate) fn heavy() -> bool {
-    false
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn FlushProcessWriteBuffers();
+    }
+    // SAFETY: takes nothing, changes no memory, and cannot fail.
+    unsafe { FlushProcessWriteBuffers() };
+    true
+}
+
+/// Executes the other half of the full fence that [`light`] is.
+#[cfg(not(any(target_os = "linux", windows)))]
+pub(crate) fn heavy() -> bool {
+    // ORDERING: SeqCst: the other half.
+    full_fence();
+    true
 }
 
 /// Full fences on both sides, which every machine has.

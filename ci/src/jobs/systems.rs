@@ -4,6 +4,7 @@ use super::Verdict;
 use crate::shell::{cargo, quiet, run, target_dir};
 use crate::tree::Tree;
 use anyhow::Result;
+use std::fs;
 use std::process::Command;
 
 const MACOS: &str = "x86_64-apple-darwin";
@@ -40,6 +41,7 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
             return Ok(Verdict::CannotRun(why));
         }
     }
+    library(tree)?;
     let words = format!("test --locked --no-fail-fast --target {WINDOWS} {TESTS}");
     let variable = |what: &str| format!("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_{what}");
     let mut command = built(tree, &words);
@@ -52,6 +54,21 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     Ok(Verdict::Holds(format!(
         "{MACOS} compiles, {WINDOWS} runs under Wine"
     )))
+}
+
+/// Builds the library that Wine may lack, where Windows looks for it: beside the programs.
+fn library(tree: &Tree) -> Result<()> {
+    let folder = target_dir(tree)
+        .join("systems")
+        .join(WINDOWS)
+        .join("debug/deps");
+    fs::create_dir_all(&folder)?;
+    let mut command = Command::new(LINKER);
+    command
+        .current_dir(&tree.root)
+        .args(["-O1", "-shared", "-o"]);
+    command.arg(folder.join("bcryptprimitives.dll"));
+    run(command.args(["verify/wine/bcryptprimitives.c", "-ladvapi32"]))
 }
 
 fn built(tree: &Tree, words: &str) -> Command {

@@ -12,7 +12,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
-use tautline_core::sync::light_fence;
 use tautline_core::watch::{Stall, State};
 
 /// Bytes kept free below the deepest fork, for the functions that it calls.
@@ -125,13 +124,12 @@ impl Clock for Node {
     }
 }
 
-// SAFETY: `membarrier` makes each thread of the process execute a full fence between two instructions of its program, so
-// that a light fence need only prevent reordering by the compiler.
+// SAFETY: where it returns true, the heavy fence makes each thread of the process execute a full fence between two instructions of
+// its program, so that a light fence need only prevent reordering by the compiler; or both are full fences.
 unsafe impl Fence for Node {
     #[inline(always)]
     fn light_fence(&self) {
-        // ORDERING: SeqCst, as in the trait; no mutant: model checkers have no heavy fence of this kind.
-        light_fence();
+        fence::light();
     }
 
     fn heavy_fence(&self) -> bool {
