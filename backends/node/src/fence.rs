@@ -13,7 +13,7 @@ pub(crate) fn light() {
     // ORDERING: SeqCst, as in the trait; no mutant: model checkers have no heavy fence of this kind.
     #[cfg(any(target_os = "linux", windows))]
     light_fence();
-    // ORDERING: SeqCst: one half of the pair.
+    // ORDERING: SeqCst: one half of the pair; no mutant: the models have the pair that the trait provides.
     #[cfg(not(any(target_os = "linux", windows)))]
     full_fence();
 }
@@ -59,7 +59,7 @@ pub(crate) fn heavy() -> bool {
 /// Executes the other half of the full fence that [`light`] is.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub(crate) fn heavy() -> bool {
-    // ORDERING: SeqCst: the other half.
+    // ORDERING: SeqCst: the other half; no mutant: the models have the pair that the trait provides.
     full_fence();
     true
 }
