@@ -22,7 +22,9 @@ pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -
     command
         .current_dir(&tree.root)
         .args(words)
-        .env("CARGO_INCREMENTAL", "0");
+        .env("CARGO_INCREMENTAL", "0")
+        // A failed assertion names its line without; backtraces and debuggers are for those who repeat the test.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0");
     command
 }
 

@@ -117,11 +117,6 @@ pub(crate) const JOBS: &[Job] = &[
         features::run,
     ),
     job(
-        "package",
-        "the crates are complete as they are published, and a program outside of the workspace builds and runs",
-        package::run,
-    ),
-    job(
         "nostd",
         "the core links and runs without std, libc and allocator",
         nostd::run,
@@ -184,6 +179,14 @@ pub(crate) const JOBS: &[Job] = &[
             "soak",
             "a thousand million tasks in flat memory, a hundred thousand pools started and stopped",
             soak::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "package",
+            "the crates are complete as they are published, and a program outside of the workspace builds and runs",
+            package::run,
         )
     },
     Job {

@@ -8,7 +8,7 @@
 mod ignored;
 
 use super::counted::passed;
-use super::{Verdict, models, mutants, native, sanitizers, soak, systems};
+use super::{Verdict, models, mutants, native, package, sanitizers, soak, systems};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -147,6 +147,7 @@ const STEPS: &[Step] = &[
         ..tests("cost", "tautline-cli", "cost", "the_balancer_adds_few")
     },
     job("native", native::run_all),
+    job("package", package::run),
     job("soak", soak::run_all),
     job("systems", systems::run_all),
     job("tsan", sanitizers::tsan),
