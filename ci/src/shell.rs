@@ -23,7 +23,7 @@ pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -
         .current_dir(&tree.root)
         .args(words)
         .env("CARGO_INCREMENTAL", "0")
-        // A failed assertion names its line without; backtraces and debuggers are for those who repeat the test.
+        // A failed assertion names its line without; backtraces and debuggers serve when the test is repeated.
         .env("CARGO_PROFILE_DEV_DEBUG", "0");
     command
 }
