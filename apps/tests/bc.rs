@@ -16,6 +16,17 @@ fn assert_close(found: &[f64], expected: &[f64]) {
     }
 }
 
+/// Returns a function that draws a number below its argument (xorshift: Marsaglia 2003).
+fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |below| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 32) % below
+    }
+}
+
 fn rmat(scale: u32, seed: u64) -> Arc<Graph> {
     let rmat = Rmat {
         scale,
@@ -127,13 +138,8 @@ fn splits_and_merges_keep_every_source() {
     let graph = rmat(6, 5);
     let expected = sequential(&graph);
     for seed in 1..=30u64 {
-        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut draw = |below: usize| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random >> 32) as usize % below
-        };
+        let mut draw = draws(seed);
+        let mut draw = |below: usize| draw(below as u64) as usize;
         let (mut bags, mut tasks) = (vec![Bc::root(&graph)], 0);
         let mut output = Centrality::default();
         while !bags.is_empty() {
@@ -222,13 +228,7 @@ fn published_graphs_have_the_values_of_another_implementation() {
 #[test]
 fn random_graphs_with_lengths_and_directions() {
     for seed in 1..=8u64 {
-        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut draw = |below: u64| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random >> 32) % below
-        };
+        let mut draw = draws(seed);
         let vertices = 2 + draw(60);
         // Few lengths, so that many paths are of the same.
         let lines = (0..draw(4 * vertices)).map(|_| {

@@ -52,6 +52,11 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             "uts T1 T2",
             ["T2", "one argument too many; see tautline uts --help"],
         ),
+        (
+            "simulate uts D6 --plot x.svg",
+            ["--sweep: missing", "see tautline simulate uts --help"],
+        ),
+        ("simulate bc --directed", ["FILE", "missing"]),
         ("uts -t 4", ["-t 4", "3 (balanced)"]),
         ("uts -a 7", ["-a 7", "3 (fixed)"]),
         ("uts -t 0 -q 0.5 -m 2", ["-q 0.5 -m 2", "below 1"]),

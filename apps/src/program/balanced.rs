@@ -33,7 +33,7 @@ struct Output {
     explain: bool,
     #[command(flatten)]
     stories: Stories,
-    /// No progress line (there is none either if stderr is no terminal)
+    /// No progress line; without a terminal on stderr it is omitted anyway
     #[arg(long, visible_alias = "no-progress")]
     quiet: bool,
 }

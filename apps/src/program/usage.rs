@@ -99,6 +99,7 @@ pub fn line(error: &clap::Error, root: &clap::Command) -> String {
                 format!("{option}: not together with {}", name(&other))
             }
         }
+        ErrorKind::MissingRequiredArgument => missing(error),
         _ => {
             let all = error.to_string();
             let first = all.lines().next().unwrap_or_default();
@@ -118,6 +119,16 @@ pub fn names(root: &clap::Command) -> String {
     }
     let names = command.get_subcommands().map(clap::Command::get_name);
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the line for required arguments that are missing.
+fn missing(error: &clap::Error) -> String {
+    let names: Vec<_> = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(all)) => all.iter().map(|arg| name(arg)).collect(),
+        _ => vec!["an argument"],
+    };
+    let (names, command) = (names.join(", "), command(error));
+    format!("{names}: missing; see {command} --help")
 }
 
 /// Returns the words that call the command whose arguments are wrong.

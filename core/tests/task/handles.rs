@@ -1,4 +1,4 @@
-//! Handles: the values of tasks, and what a waiter gets if there is none.
+//! Handles: the values of tasks, and the errors of tasks without a value.
 
 use super::WORKERS;
 use super::crew::{on, panic_of};

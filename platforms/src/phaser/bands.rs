@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
 ///
 /// A band that calculates a phase reads its own rows and the next row of either neighbour, and writes its rows of the next phase.
 /// A band calculates a phase once; all of them pass a phaser or another barrier between two phases. The check costs a step four
-/// uncontended locks, some 100 ns: bands should have thousands of cells.
+/// uncontended locks, so bands should have many cells.
 ///
 /// ```
 /// use tautline::phaser::{Bands, BandsError, PhaserError};

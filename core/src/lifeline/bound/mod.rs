@@ -45,10 +45,10 @@ pub struct Bound<T: Bounding = usize> {
 
 /// A [`Bound`] of any type of values, as the protocol sees it.
 pub trait AnyBound: Sync {
-    /// Returns the key of the best value known here, the largest one if there is none.
+    /// Returns the key of the best value known here; before the first one, the largest key.
     fn key(&self) -> Key;
 
-    /// Improves the bound by the value with this key; has no effect if there is none.
+    /// Improves the bound by the value with this key; ignores a key without a value.
     fn improve_to(&self, key: u128);
 }
 
