@@ -93,10 +93,9 @@ pub fn line(error: &clap::Error, root: &clap::Command) -> String {
         }
         ErrorKind::ArgumentConflict => {
             let other = context(ContextKind::PriorArg).unwrap_or_default();
-            if other == option || other.is_empty() {
-                format!("{option}: given more than once")
-            } else {
-                format!("{option}: not together with {}", name(&other))
+            match other == option || other.is_empty() {
+                true => format!("{option}: given more than once"),
+                false => format!("{option}: not together with {}", name(&other)),
             }
         }
         ErrorKind::MissingRequiredArgument => missing(error),
