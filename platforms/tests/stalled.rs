@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Output};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tautline::prelude::*;
 use tautline::runtime::Wait;
 use tautline::watch::Stalled;
@@ -15,6 +15,9 @@ const PROGRAM: &str = "STALLED_PROGRAM";
 
 /// How long another thread of the program takes that puts a cell: longer than a report takes.
 const LATE: Duration = Duration::from_secs(8);
+
+/// Within which a standstill is found: several times what it takes on an idle machine.
+const FOUND: Duration = Duration::from_secs(30);
 
 fn runtime() -> Runtime {
     let builder = Runtime::builder().workers(2).pinned(false);
@@ -90,7 +93,7 @@ fn run(program: &str) {
                 // Later wakers are those of further polls.
                 rx.iter().for_each(std::task::Waker::wake);
             });
-            let begun = std::time::Instant::now();
+            let begun = Instant::now();
             let tx = std::sync::Mutex::new(tx);
             runtime().block_on(async |_| {
                 std::future::poll_fn(|cx| {
@@ -113,7 +116,7 @@ fn run(program: &str) {
             let put = std::sync::Arc::clone(&cell);
             let later = rt.spawn(move |cx| {
                 cx.spawn_async(async move |_| {
-                    let begun = std::time::Instant::now();
+                    let begun = Instant::now();
                     let mut waker = None;
                     std::future::poll_fn(|cx| {
                         if begun.elapsed() >= LATE {
@@ -251,13 +254,17 @@ fn a_late_put_is_reported_and_waited_for() {
 /// What may be woken from outside, and what runs, is no standstill, even where that would panic.
 #[test]
 fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
-    for program in ["foreign", "caller", "deadline", "busy"] {
-        let (succeeded, text) = ends(program, "panic");
-        assert!(
-            succeeded && !text.contains("nothing can go on"),
-            "{program}: {text}"
-        );
-    }
+    thread::scope(|threads| {
+        for program in ["foreign", "caller", "deadline", "busy"] {
+            threads.spawn(move || {
+                let (succeeded, text) = ends(program, "panic");
+                assert!(
+                    succeeded && !text.contains("nothing can go on"),
+                    "{program}: {text}"
+                );
+            });
+        }
+    });
 }
 
 /// A report is no reason to end, an abort ends the process with the line.
@@ -293,7 +300,8 @@ fn a_runtime_runs_on_after_a_standstill() {
     }
 }
 
-/// Tasks from outside are served before and after the waits of a runtime were ended.
+/// Tasks from outside are served before and after the waits of a runtime were ended. Two workers wait, whose checks
+/// coincide after each question.
 #[test]
 fn tasks_from_outside_are_served_after_a_standstill() {
     let builder = Runtime::builder().workers(2).pinned(false);
@@ -305,7 +313,9 @@ fn tasks_from_outside_are_served_after_a_standstill() {
         assert_eq!(rt.spawn(|_| 1).join().unwrap(), 1);
         let never = Ddf::<u32>::new();
         let run = AssertUnwindSafe(|| rt.run(|cx| cx.spawn_when(&never, |_, _| ())));
+        let begun = Instant::now();
         catch_unwind(run).expect_err("nothing can go on");
+        assert!(begun.elapsed() < FOUND, "{:?}", begun.elapsed());
     }
     assert_eq!(rt.spawn(|_| 2).join().unwrap(), 2);
 }

@@ -44,6 +44,7 @@ impl<P: Host> Worker<P> {
         let (port, idle) = (pool.port(), &pool.idle);
         idle.search();
         self.enter(State::Stealing);
+        let mut elapsed = false;
         let found = 'search: loop {
             let start = port.now();
             let patience = port.patience(self.id);
@@ -54,6 +55,11 @@ impl<P: Host> Worker<P> {
                 }
                 if let Some(found) = self.find() {
                     break 'search Some(found);
+                }
+                // Nobody has offered anything. A longer search would make this worker look busy to others whose limits
+                // elapse at the same time.
+                if elapsed {
+                    break;
                 }
                 if turn % SEARCHES_PER_CLOCK == SEARCHES_PER_CLOCK - 1 || cfg!(tautline_loom) {
                     let waited = port.now().wrapping_sub(start);
@@ -70,9 +76,13 @@ impl<P: Host> Worker<P> {
             }
             if sleep() {
                 self.rest();
-                let elapsed = self.sleep(done);
+                elapsed = self.sleep(done);
                 self.check_wait(elapsed);
-                self.enter(State::Stealing);
+                if !elapsed {
+                    self.enter(State::Stealing);
+                }
+            } else {
+                elapsed = false;
             }
         };
         if idle.found() {
