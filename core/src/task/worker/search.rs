@@ -56,7 +56,7 @@ impl<P: Host> Worker<P> {
                 if let Some(found) = self.find() {
                     break 'search Some(found);
                 }
-                // Nobody has offered anything. A longer search would make this worker look busy to others whose limits
+                // No thread has offered anything. A longer search would make this worker look busy to others whose limits
                 // elapse at the same time.
                 if elapsed {
                     break;
