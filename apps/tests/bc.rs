@@ -125,7 +125,7 @@ fn every_setting_gives_the_same_sums() {
                     "{places} x {workers}, {steal:?}, {grain}"
                 );
                 assert_eq!(run.output.checksum(), expected.checksum());
-                let tasks: u64 = run.places.iter().map(|place| place.tally.tasks).sum();
+                let tasks: u64 = run.tasks();
                 assert_eq!(Some(tasks), graph.tasks());
             }
         }

@@ -71,7 +71,7 @@ fn queens_count_exactly_everywhere() {
             run.output.sum, SOLUTIONS[queens as usize],
             "{queens} queens, {point:?}"
         );
-        let tasks: u64 = run.places.iter().map(|place| place.tally.tasks).sum();
+        let tasks: u64 = run.tasks();
         assert_eq!(run.output.nodes, tasks + 1, "{queens} queens, {point:?}");
     }
 }

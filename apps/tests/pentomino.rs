@@ -31,7 +31,7 @@ fn count(board: &Board, point: &Point) -> Found<u64> {
         .run(Tilings::new(board), |_| board.clone(), Found::default());
     let run = run.expect("threads start");
     assert!(run.complete);
-    let tasks: u64 = run.places.iter().map(|place| place.tally.tasks).sum();
+    let tasks: u64 = run.tasks();
     assert_eq!(run.output.nodes, tasks + 1, "{point:?}");
     run.output
 }

@@ -291,7 +291,7 @@ fn partial_results_are_exact() {
             for run in runs {
                 let run = run.unwrap();
                 assert_eq!((run.complete, run.stopped), (false, Some(Reason::Deadline)));
-                let tasks: u64 = run.places.iter().map(|place| place.tally.tasks).sum();
+                let tasks: u64 = run.tasks();
                 assert_eq!(run.output, tasks, "{ranks} x {places} x {workers}");
             }
         }

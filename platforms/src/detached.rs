@@ -21,9 +21,6 @@ use tautline_core::task::{self, CancelToken, Cancelled};
 use tautline_core::watch::Stall;
 use tautline_node::pool::Node;
 
-/// The stack of the thread, in bytes, as that of a worker.
-const STACK_BYTES: usize = 64 << 20;
-
 type Payload = Box<dyn Any + Send>;
 
 /// Contexts of the tasks, which borrow nothing.
@@ -288,8 +285,10 @@ impl Outer {
             return;
         }
         let (queue, token) = (Arc::clone(&self.queue), self.token.clone());
+        let settings = engine.plan.thread.clone();
         let engine = Arc::clone(engine);
-        let body = move || {
+        let named = settings.builder("spawn");
+        let serve_all = move || {
             while !queue.is_closed() {
                 // The end of a standstill panics here, or the destructor of a task that did not begin; later tasks are served.
                 contain(|| {
@@ -300,8 +299,7 @@ impl Outer {
                 });
             }
         };
-        let named = thread::Builder::new().name("tautline-spawn".into());
-        match named.stack_size(STACK_BYTES).spawn(body) {
+        match named.spawn(move || settings.hooked(serve_all)) {
             Ok(started) => *thread = Some(started),
             Err(refused) => {
                 drop(thread);

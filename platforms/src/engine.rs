@@ -1,9 +1,9 @@
 //! The threads of a runtime, with all that ends with them.
 
-use crate::Result;
 use crate::pinning::Claim;
 use crate::plan::Plan;
 use crate::watch::Watch;
+use crate::{Result, messages};
 use tautline_core::port::Thread;
 use tautline_node::pool::{self, Threads};
 
@@ -29,7 +29,9 @@ impl Engine {
         watch.attach(&plan, &threads)?;
         let (wanted, started) = (plan.workers(), threads.workers());
         if started < wanted {
-            eprintln!("tautline: {wanted} workers wanted, the system allows {started}");
+            messages::send(&format!(
+                "tautline: {wanted} workers wanted, the system allows {started}"
+            ));
         }
         Ok(Self {
             threads,

@@ -133,6 +133,7 @@ pub mod glb;
 pub mod guide;
 #[cfg(feature = "sim")]
 pub mod machines;
+pub mod messages;
 pub mod phaser;
 pub mod pinning;
 pub mod plan;

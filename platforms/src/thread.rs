@@ -52,7 +52,8 @@ impl Builder {
     }
 
     /// Sets what each started thread calls before it runs tasks: to register with a library, set a priority, or fill a
-    /// thread-local variable. The threads of callers do not call it. If it panics, the panic is reported as any other, and the
+    /// thread-local variable. The threads of callers do not call it; that which runs tasks of [`Runtime::spawn`](crate::Runtime::spawn) does, from the
+    /// first such task on. If it panics, the panic is reported as any other, and the
     /// thread works nevertheless.
     ///
     /// ```

@@ -400,3 +400,24 @@ fn there_is_one_global_runtime() {
     }
     assert_eq!(block_on(is_sent(seen[0].run_async(|_| 1))), Ok(1));
 }
+
+/// The thread that runs tasks from outside is started as the workers are: with hooks, a name, and the stack.
+#[test]
+fn the_thread_of_tasks_from_outside_is_a_started_one() {
+    let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let count = |of: &Arc<AtomicUsize>| {
+        let of = Arc::clone(of);
+        move || _ = of.fetch_add(1, SeqCst)
+    };
+    let builder = Runtime::builder().workers(1).pinned(false);
+    let builder = builder.thread_name("own").on_thread_start(count(&begun));
+    let rt = builder.on_thread_stop(count(&ended)).build().unwrap();
+    assert_eq!(begun.load(SeqCst), 0);
+    for _ in 0..2 {
+        let name = rt.spawn(|_| thread::current().name().map(str::to_owned));
+        assert_eq!(name.join().unwrap().as_deref(), Some("own-spawn"));
+        assert_eq!(begun.load(SeqCst), 1);
+    }
+    drop(rt);
+    assert_eq!(ended.load(SeqCst), 1);
+}

@@ -96,7 +96,7 @@ impl Balanced {
             pinned: cpus.into_iter().take(processors).collect(),
             processors,
             seconds: Clock::of(&run).seconds,
-            tasks: run.places.iter().map(|place| place.tally.tasks).sum(),
+            tasks: run.tasks(),
             peak_memory_kib: peak_memory_kib(),
         };
         Ok(Finished {

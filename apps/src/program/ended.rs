@@ -52,7 +52,8 @@ pub fn end(program: &str, outcome: Outcome) -> ExitCode {
 }
 
 fn complain(program: &str, line: &str, code: u8) -> ExitCode {
-    eprintln!("{program}: {line}");
+    // `eprintln` would panic where standard error cannot be written.
+    let _ = writeln!(io::stderr(), "{program}: {line}");
     ExitCode::from(code)
 }
 
@@ -62,7 +63,12 @@ fn complain(program: &str, line: &str, code: u8) -> ExitCode {
 /// A result that cannot be written.
 pub fn deliver(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    delivered(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Returns how a program ends that has written its result. A closed pipe is not a failure.
+pub(super) fn delivered(written: io::Result<()>) -> Outcome {
+    match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Undelivered(
             format!("cannot write the result: {error}"),
         )),

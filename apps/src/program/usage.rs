@@ -1,10 +1,11 @@
 //! Errors in the arguments and variables, in one line.
 
-use super::Failure;
 use super::origin::origin;
+use super::{Failure, ended};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::ffi::OsStr;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
@@ -31,15 +32,16 @@ pub fn read<T>(
     command: &clap::Command,
     of: impl FnOnce(&clap::ArgMatches) -> Result<T, clap::Error>,
 ) -> Result<T, ExitCode> {
-    let refuse = |line: String| super::end(command.get_name(), Err(Failure::Usage(line)));
+    let end = |outcome| ended::end(command.get_name(), outcome);
+    let refuse = |line: String| end(Err(Failure::Usage(line)));
     check_variables().map_err(refuse)?;
     let matches = without_empty_variables(command.clone()).try_get_matches();
     matches
         .and_then(|matches| of(&matches))
         .map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                let _ = error.print();
-                ExitCode::SUCCESS
+                let printed = error.print().and_then(|()| io::stdout().flush());
+                end(ended::delivered(printed))
             }
             _ => refuse(line(&error, command)),
         })

@@ -215,7 +215,7 @@ fn an_empty_bag_returns() {
             let run = go(&config, bag, |_| (), ());
             assert!(run.complete, "{config:?}");
             let loot: u64 = run.places.iter().map(|p| p.tally.sent.count).sum();
-            let tasks: u64 = run.places.iter().map(|p| p.tally.tasks).sum();
+            let tasks = run.tasks();
             assert_eq!((tasks, loot), (0, 0), "{config:?}");
         }
     }

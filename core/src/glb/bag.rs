@@ -203,6 +203,41 @@ pub trait Task: Sized + Send {
 
 /// Tasks to process, and the results of those processed. The owner works depth first; thieves get
 /// the oldest tasks, whose subtrees are the largest (Saraswat 2011).
+///
+/// ```
+/// use tautline_core::deque::Local;
+/// use tautline_core::glb::{Bag, Share, Task, Tasks};
+///
+/// /// A range of numbers to add, halved until it has one.
+/// struct Sum(u64, u64);
+///
+/// impl Task for Sum {
+///     type Shared = ();
+///     type Sum = u64;
+///
+///     fn run(self, todo: &mut Local<Self>, sum: &mut u64, (): &()) {
+///         let Self(low, high) = self;
+///         match high - low {
+///             1 => *sum += low,
+///             many => todo.extend([Self(low, low + many / 2), Self(low + many / 2, high)]),
+///         }
+///     }
+///
+///     fn add(sum: &mut u64, other: u64) {
+///         *sum += other;
+///     }
+/// }
+///
+/// let mut mine = Tasks::from_iter([Sum(0, 100)]);
+/// mine.process(3, &());
+/// // A thief takes half of the tasks, and later returns its results.
+/// let mut stolen = mine.split(Share::Half).unwrap();
+/// while stolen.process(10, &()) + mine.process(10, &()) > 0 {}
+/// mine.merge(stolen);
+/// let mut sum = 0;
+/// mine.submit(&mut sum);
+/// assert_eq!(sum, 4950);
+/// ```
 #[derive(Debug)]
 #[cfg_attr(
     feature = "wire",

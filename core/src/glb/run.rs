@@ -30,6 +30,14 @@ pub struct Run<T, O = ()> {
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
 
+impl<T, O> Run<T, O> {
+    /// Returns the number of tasks that were done: the sum of what the places' bags returned from
+    /// [`process`](Bag::process).
+    pub fn tasks(&self) -> u64 {
+        self.places.iter().map(|place| place.tally.tasks).sum()
+    }
+}
+
 /// The statistics of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]

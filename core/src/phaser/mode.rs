@@ -11,6 +11,24 @@ use core::fmt;
 /// | `SignalWait` | signal + wait | error | signal | wait |
 /// | `Signal` | signal | error | signal | nothing |
 /// | `Wait` | wait | error | nothing | wait |
+///
+/// A stage of a pipeline waits for the stage before it, and signals the one after it; the members of a barrier do both on one
+/// phaser.
+///
+/// ```
+/// # use tautline_core::{phaser::Mode, port::Host, task::Cx};
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+/// let mut member = cx.phaser(Mode::SignalWait).unwrap();
+/// // A consumer: it waits for the signal of this task, which does not wait for it.
+/// let consumer = member.wait_only();
+/// cx.spawn_phased([consumer], async |mut task| {
+///     task.members()[0].wait().await.unwrap();
+///     println!("signalled");
+/// })
+/// .unwrap();
+/// member.signal().unwrap();
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// A producer: other tasks wait for its signals; it does not wait.

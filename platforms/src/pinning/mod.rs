@@ -24,7 +24,7 @@ mod list;
 pub(crate) use claim::Claim;
 pub use list::{ListError, Part, PlaceList};
 
-use crate::{Error, Result, environment};
+use crate::{Error, Result, environment, messages};
 use std::collections::BTreeSet;
 use std::sync::Once;
 use tautline_node::Machine;
@@ -349,7 +349,11 @@ fn warn(once: &Once, line: &str) {
     if std::env::var(WARN_VARIABLE).is_ok_and(|value| value == "0") {
         return;
     }
-    once.call_once(|| eprintln!("tautline: {line}; {WARN_VARIABLE}=0 silences this"));
+    once.call_once(|| {
+        messages::send(&format!(
+            "tautline: {line}; {WARN_VARIABLE}=0 silences this"
+        ));
+    });
 }
 
 fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {

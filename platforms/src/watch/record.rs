@@ -2,9 +2,9 @@
 
 use super::observe::{Observe, Target};
 use super::times::{TimeTable, WorkerTimes};
-use crate::Result;
 use crate::plan::Plan;
 use crate::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
+use crate::{Result, messages};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
@@ -162,7 +162,7 @@ impl Record {
         let closed = self.accounts.close(now, &SpinThenYield::default());
         let table = self.table(closed.iter().map(|&(seat, times, _)| (seat, times)));
         if self.is_printed {
-            eprint!("{table}");
+            messages::send(table.to_string().trim_end());
         }
         let clock = Clock {
             began: 0,
@@ -233,7 +233,9 @@ fn fill(
     let Some((target, output)) = file else { return };
     if let Err(error) = output.fill(write) {
         let (setting, path) = (target.setting, target.path.display());
-        eprintln!("tautline: {setting} {path}: cannot write it: {error}");
+        messages::send(&format!(
+            "tautline: {setting} {path}: cannot write it: {error}"
+        ));
     }
 }
 

@@ -3,7 +3,7 @@
 //! The handler only writes to a pipe, which is all that a handler may do; a thread that reads from
 //! the pipe prints.
 
-use crate::{Error, Result};
+use crate::{Error, Result, messages};
 use signal_hook::consts::SIGUSR1;
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
@@ -24,7 +24,7 @@ impl Printer {
         let handle = signals.handle();
         let print = move || {
             for _ in signals.forever() {
-                eprint!("{}", describe());
+                messages::send(describe().trim_end());
             }
         };
         let named = thread::Builder::new().name("tautline-dump".to_owned());

@@ -1,7 +1,7 @@
 //! What a runtime does where nothing can go on.
 
 use crate::deadline::is_one_pending;
-use crate::{Error, Result, environment};
+use crate::{Error, Result, environment, messages};
 use std::borrow::Cow;
 use std::process;
 use std::time::Duration;
@@ -70,12 +70,14 @@ impl Stalled {
     pub(crate) fn watch(self) -> Option<StallWatch> {
         let act: fn(&Stall) -> Stalling = match self {
             Self::Report => |stall: &Stall| {
-                eprintln!("tautline: {stall} ({STALLED_VARIABLE}=panic ends such a run)");
+                messages::send(&format!(
+                    "tautline: {stall} ({STALLED_VARIABLE}=panic ends such a run)"
+                ));
                 Stalling::Reported
             },
             Self::Panic => |_: &Stall| Stalling::End,
             Self::Abort => |stall: &Stall| {
-                eprintln!("tautline: {stall}");
+                messages::send(&format!("tautline: {stall}"));
                 process::abort()
             },
             Self::Ignore => return None,

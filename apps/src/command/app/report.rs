@@ -25,11 +25,12 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the share of the sequential program's rate that each processor reached.
+    /// Returns the share of the sequential program's rate that each processor reached; `None` if there was nothing to do.
     fn efficiency(&self) -> Option<f64> {
         let sequential = self.sequential.as_ref().ok()?;
         let rate = self.answer.rates(self.measured.seconds).work;
-        Some(rate / (sequential.rates.work * self.measured.processors as f64))
+        let efficiency = rate / (sequential.rates.work * self.measured.processors as f64);
+        efficiency.is_finite().then_some(efficiency)
     }
 
     /// Returns the run in a few words, for the head of the picture.
@@ -66,9 +67,10 @@ impl Report<'_> {
                     ""
                 },
             ),
+            (Ok(_), None) => "undefined, there was nothing to do".to_owned(),
             (Err(Missing::Because(reason)), _) => format!("no baseline, {reason}"),
             (Err(Missing::Interrupted), _) => "no baseline, interrupted".to_owned(),
-            _ => "no baseline".to_owned(),
+            (Err(Missing::Unwanted), _) => "no baseline".to_owned(),
         }
     }
 

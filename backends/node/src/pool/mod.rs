@@ -17,7 +17,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tautline_core::WorkerId;
 use tautline_core::glb;
@@ -272,25 +272,20 @@ impl Threads {
         // The caller has the first processor.
         let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
         let (pool, gate) = (Arc::clone(&self.pool), Arc::clone(gate));
-        let Thread {
-            name,
-            stack_bytes,
-            on_start,
-            on_stop,
-        } = self.thread.clone();
+        let thread = self.thread.clone();
+        let named = thread.builder(extra + 1);
         let body = move || {
             if !gate.pass(extra) {
                 return;
             }
             drop(gate);
             cpu.into_iter().for_each(|cpu| _ = pin(cpu));
-            on_start.iter().for_each(Hook::call);
-            let attended = pool.with_seat(worker, |seat| seat.attend());
-            attended.expect("one thread a seat");
-            on_stop.iter().for_each(Hook::call);
+            thread.hooked(|| {
+                let attended = pool.with_seat(worker, |seat| seat.attend());
+                attended.expect("one thread a seat");
+            });
         };
-        let named = Builder::new().name(format!("{name}-{}", extra + 1));
-        named.stack_size(stack_bytes).spawn(body)
+        named.spawn(body)
     }
 
     /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks

@@ -1,13 +1,14 @@
 //! How the threads of a pool are started.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread::Builder;
 
-/// What the threads of the workers have in common.
+/// What the threads that a pool starts have in common.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// What their names begin with; a hyphen and the number of the worker follow.
+    /// What their names begin with; a hyphen and what is different follow: the number of the worker, for example.
     pub name: String,
     /// The stack of each, in bytes. Only what is touched takes memory.
     pub stack_bytes: usize,
@@ -28,6 +29,21 @@ impl Default for Thread {
     }
 }
 
+impl Thread {
+    /// Returns what starts a thread whose name ends with `last`.
+    pub fn builder(&self, last: impl Display) -> Builder {
+        let named = Builder::new().name(format!("{}-{last}", self.name));
+        named.stack_size(self.stack_bytes)
+    }
+
+    /// Calls `work`, which runs tasks, between the two hooks.
+    pub fn hooked(&self, work: impl FnOnce()) {
+        self.on_start.iter().for_each(Hook::call);
+        work();
+        self.on_stop.iter().for_each(Hook::call);
+    }
+}
+
 /// What threads call when they start or stop. If it panics, the thread continues.
 #[derive(Clone)]
 pub struct Hook(Arc<dyn Fn() + Send + Sync>);
@@ -38,7 +54,7 @@ impl Hook {
         Self(Arc::new(act))
     }
 
-    pub(super) fn call(&self) {
+    fn call(&self) {
         // The panic hook has reported it; a thread that is missing would strand its tasks.
         _ = catch_unwind(AssertUnwindSafe(|| (self.0)()));
     }

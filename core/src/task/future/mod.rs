@@ -22,7 +22,17 @@ use core::task::{Context, Poll};
 /// The context of async code. Unlike a [`Cx`], it stays valid when a suspended task resumes on another worker.
 ///
 /// Children may borrow what lives for `'scope`: that is the scope of the innermost [`Cx`] around them, which blocks until all
-/// of them have ended. They cannot borrow what an async task owns, since the task may be dropped before them.
+/// of them have ended. They cannot borrow what an async task owns, since the task may be dropped before them: they take a share
+/// of it, or borrow what was made before the scope.
+///
+/// ```
+/// # use tautline_core::{flow::Ddf, port::Host, task::TaskCx};
+/// # fn f<'s, P: Host>(task: TaskCx<'s, '_, P>, parts: &'s [u32], sum: &'s Ddf<u32>, outer: &'s Ddf<u32>) {
+/// // The children own their contexts, and borrow `parts` and the cells, which outlive the scope.
+/// task.spawn_async(move |_| async move { println!("{}", sum.wait().await + outer.wait().await) });
+/// task.spawn(move |_| _ = sum.put(parts.iter().sum()));
+/// # }
+/// ```
 pub struct TaskCx<'scope, 'env: 'scope, P: Host> {
     scope: Held<'scope, P>,
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
