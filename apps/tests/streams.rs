@@ -32,7 +32,7 @@ fn closed_streams_are_no_failure() {
         "tautline uts D6 2>&- >/dev/null",
         "{ tautline uts D6; echo $? >&2; } 2>&1 >/dev/null | grep -qx 0",
         "{ tautline nqueens 8 --show 92; test $? = 0 || echo failed >&2; } | true",
-        "{ tautline bc --scale 9 --output /dev/stdout; test $? = 0 || echo failed >&2; } | head -n 1 >/dev/null",
+        "{ tautline completions zsh; test $? = 0 || echo failed >&2; } | head -n 1 >/dev/null",
         "{ tautline --help; test $? = 0 || echo failed >&2; } | true",
     ] {
         let output = shell(line);
@@ -156,7 +156,7 @@ fn files_may_have_carriage_returns() {
         other.0.display()
     ));
     assert!(
-        text(&output.stdout).contains("3323"),
+        text(&output.stdout).contains("3 323   verified"),
         "{}",
         text(&output.stderr)
     );
