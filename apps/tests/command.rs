@@ -450,7 +450,10 @@ fn check_arrows(trace: &Value) -> usize {
         numbered.collect()
     };
     let (starts, finishes) = (by_number("s"), by_number("f"));
-    assert_eq!((of("s").count(), of("f").count()), (starts.len(), starts.len()));
+    assert_eq!(
+        (of("s").count(), of("f").count()),
+        (starts.len(), starts.len())
+    );
     assert!(starts.keys().eq(finishes.keys()));
     for (start, finish) in starts.values().zip(finishes.values()) {
         assert!(ns(&start["ts"]) < ns(&finish["ts"]), "{start} {finish}");

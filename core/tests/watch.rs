@@ -138,6 +138,10 @@ fn loot_has_the_time_of_the_state_that_it_is_sent_in() {
     accounts.enter(worker, None, 30, &Spin);
     observe();
     let closed = accounts.close(40, &Spin);
-    assert_eq!(closed[0].2.0, [(passage, 20)], "while a thread is the worker");
+    assert_eq!(
+        closed[0].2.0,
+        [(passage, 20)],
+        "while a thread is the worker"
+    );
     observe();
 }

@@ -159,8 +159,13 @@ fn loot_is_an_arrow_in_a_trace() {
     drop(rt);
     let text = fs::read_to_string(&trace).unwrap();
     _ = fs::remove_file(&trace);
-    assert!(text.contains("\"dropped_spans\":0,\"title\""), "all is kept");
-    let loot = arrows(&text).into_iter().filter(|(name, ..)| name == "loot");
+    assert!(
+        text.contains("\"dropped_spans\":0,\"title\""),
+        "all is kept"
+    );
+    let loot = arrows(&text)
+        .into_iter()
+        .filter(|(name, ..)| name == "loot");
     let received: u64 = run.places.iter().map(|p| p.tally.received.count).sum();
     assert_eq!(loot.count() as u64, received);
     assert!(received > 0, "the other places have worked");

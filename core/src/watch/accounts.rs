@@ -75,12 +75,7 @@ impl<O: Observer> Accounts<O> {
 
     /// Calls `event` with the observer of `worker` and the tick since which the worker is in its state. Does nothing if no thread
     /// is the worker.
-    pub fn observe(
-        &self,
-        worker: WorkerId,
-        relax: &impl Relax,
-        event: impl FnOnce(&mut O, u64),
-    ) {
+    pub fn observe(&self, worker: WorkerId, relax: &impl Relax, event: impl FnOnce(&mut O, u64)) {
         let mut account = self.workers[worker.index()].lock(relax);
         if let Stage::Measured(meter) = &mut account.stage {
             meter.observe(event);

@@ -156,7 +156,10 @@ mod tests {
             (name, point(start), point(finish))
         });
         let pairs: Vec<_> = pairs.collect();
-        assert_eq!((of("s").count(), of("f").count()), (pairs.len(), pairs.len()));
+        assert_eq!(
+            (of("s").count(), of("f").count()),
+            (pairs.len(), pairs.len())
+        );
         pairs
     }
 
@@ -209,11 +212,7 @@ mod tests {
         ] {
             traces[worker].loot(passage, 1_000 + at);
         }
-        let expected = [
-            ((0, 11), (1, 20)),
-            ((0, 10), (1, 30)),
-            ((1, 50), (2, 60)),
-        ];
+        let expected = [((0, 11), (1, 20)), ((0, 10), (1, 30)), ((1, 50), (2, 60))];
         assert_eq!(
             arrows(&traces),
             expected.map(|(from, to)| ("loot".to_owned(), from, to))
