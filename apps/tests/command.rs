@@ -390,7 +390,9 @@ fn check_trace(trace: &Value, places: usize, threads: usize) {
     };
     let (mut processes, mut owner, mut ends) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
     let mut counters = BTreeMap::new();
-    for event in trace["traceEvents"].as_array().unwrap() {
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    let is_arrow = |event: &&Value| event["ph"] == "s" || event["ph"] == "f";
+    for event in events.filter(|event| !is_arrow(event)) {
         let pid = number(event, "pid");
         if event["ph"] == "C" {
             let (ts, count) = (&event["ts"], &event["args"]["workers"]);
@@ -437,6 +439,40 @@ fn check_trace(trace: &Value, places: usize, threads: usize) {
     assert!(counters.keys().all(|pid| processes.contains(pid)));
 }
 
+/// The rules of flow events: each number has one start and one finish, with the same name and category, the start before the
+/// finish, and both within complete events of their threads. Returns how many there are.
+fn check_arrows(trace: &Value) -> usize {
+    let ns = |value: &Value| (value.as_f64().unwrap() * 1e3).round() as u64;
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |kind: &'static str| events.iter().filter(move |event| event["ph"] == kind);
+    let by_number = |kind| -> BTreeMap<u64, &Value> {
+        let numbered = of(kind).map(|event| (event["id"].as_u64().unwrap(), event));
+        numbered.collect()
+    };
+    let (starts, finishes) = (by_number("s"), by_number("f"));
+    assert_eq!(
+        (of("s").count(), of("f").count()),
+        (starts.len(), starts.len())
+    );
+    assert!(starts.keys().eq(finishes.keys()));
+    for (start, finish) in starts.values().zip(finishes.values()) {
+        assert!(ns(&start["ts"]) < ns(&finish["ts"]), "{start} {finish}");
+        assert_eq!(start["name"], finish["name"]);
+        assert!(start["cat"] == "steal" && finish["cat"] == "steal");
+        assert_eq!(finish["bp"], "e");
+        assert_ne!(start["tid"], finish["tid"]);
+        for end in [start, finish] {
+            let is_around = |event: &&Value| {
+                let (from, length) = (ns(&event["ts"]), ns(&event["dur"]));
+                (from..from + length).contains(&ns(&end["ts"]))
+            };
+            let same = |event: &&Value| ["pid", "tid"].iter().all(|key| event[*key] == end[*key]);
+            assert_eq!(of("X").filter(same).filter(is_around).count(), 1, "{end}");
+        }
+    }
+    starts.len()
+}
+
 #[test]
 fn traces_follow_the_rules_of_their_format() {
     for (command, places, threads) in [
@@ -449,6 +485,8 @@ fn traces_follow_the_rules_of_their_format() {
         assert!(output.status.success(), "{}", stderr(&output));
         let trace = serde_json::from_str(&trace.text()).expect("the trace is JSON");
         check_trace(&trace, places, threads);
+        let arrows = check_arrows(&trace);
+        assert!(arrows > 0 || !command.starts_with("simulate"), "{command}");
     }
 }
 

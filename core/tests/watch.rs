@@ -1,8 +1,10 @@
 //! States, accounts and what a worker shows of itself.
 
-use tautline_core::WorkerId;
 use tautline_core::port::Spin;
-use tautline_core::watch::{Accounts, Activity, Awaits, Doing, Meter, Observer, State, Times};
+use tautline_core::watch::{
+    Accounts, Activity, Awaits, Doing, Meter, Observer, Passage, State, Times,
+};
+use tautline_core::{PlaceId, WorkerId};
 
 /// Keeps the intervals.
 #[derive(Default)]
@@ -95,4 +97,51 @@ fn time_outside_the_pool_is_excluded() {
     accounts.enter(worker, Some(State::Idle), 50, &Spin);
     assert!(accounts.close(60, &Spin).is_empty());
     assert_eq!(accounts.times(60, &Spin)[1].total(), 20);
+}
+
+/// Keeps the loot, with the tick of each passage.
+#[derive(Default)]
+struct Loot(Vec<(Passage, u64)>);
+
+impl Observer for Loot {
+    fn span(&mut self, _: State, _: u64, _: u64) {}
+
+    fn loot(&mut self, passage: Passage, since: u64) {
+        self.0.push((passage, since));
+    }
+}
+
+#[test]
+fn loot_has_the_time_of_the_state_that_it_is_sent_in() {
+    let passage = Passage {
+        from: PlaceId(0),
+        to: PlaceId(3),
+        is_answer: true,
+        is_sent: true,
+    };
+    let mut meter = Meter::new(State::Computing, 5, Loot::default());
+    meter.enter(State::Distributing, 8);
+    meter.loot(passage);
+    meter.enter(State::Computing, 9);
+    assert_eq!(meter.finish(10).1.0, [(passage, 8)]);
+
+    let accounts = Accounts::new([Loot::default()]);
+    let worker = WorkerId(0);
+    let observe = || {
+        accounts.observe(worker, &Spin, |loot: &mut Loot, since| {
+            loot.loot(passage, since);
+        });
+    };
+    observe();
+    accounts.enter(worker, Some(State::Distributing), 20, &Spin);
+    observe();
+    accounts.enter(worker, None, 30, &Spin);
+    observe();
+    let closed = accounts.close(40, &Spin);
+    assert_eq!(
+        closed[0].2.0,
+        [(passage, 20)],
+        "while a thread is the worker"
+    );
+    observe();
 }

@@ -1,6 +1,7 @@
 //! What a runtime records of its workers, and what it prints of them.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,6 +10,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 use tautline::prelude::*;
 use tautline::watch::{Awaits, Dump, Observe, Observer, State, WorkerTimes};
 
@@ -76,6 +78,97 @@ fn intervals(text: &str) -> Vec<Vec<(String, u64, u64)>> {
         }
     }
     workers
+}
+
+/// The name of an arrow in a trace, and the threads that it leads from and to.
+type Arrow = (String, u64, u64);
+
+/// The arrows of a trace. Each has one start and one finish, in this order, both within intervals of their threads.
+fn arrows(text: &str) -> Vec<Arrow> {
+    let json: Value = serde_json::from_str(text).expect("a trace is JSON");
+    let workers = intervals(text);
+    let events = json["traceEvents"].as_array().expect("events");
+    let mut all: BTreeMap<u64, [Option<&Value>; 2]> = BTreeMap::new();
+    for event in events {
+        let side = match event["ph"].as_str() {
+            Some("s") => 0,
+            Some("f") => 1,
+            _ => continue,
+        };
+        let arrow = all.entry(event["id"].as_u64().unwrap()).or_default();
+        assert_eq!(arrow[side].replace(event), None, "twice");
+    }
+    let point = |event: &Value| {
+        let at = (event["ts"].as_f64().expect("a time") * 1e3).round() as u64;
+        let thread = event["tid"].as_u64().expect("a thread");
+        let mut intervals = workers[thread as usize - 1].iter();
+        assert!(intervals.any(|(_, from, to)| (*from..*to).contains(&at)));
+        (thread, at)
+    };
+    let arrow = |sides: [Option<&Value>; 2]| {
+        let [start, finish] = sides.map(|side| side.expect("both sides"));
+        let ((victim, begun), (thief, ended)) = (point(start), point(finish));
+        assert!(begun < ended, "{start} {finish}");
+        (start["name"].as_str().unwrap().to_owned(), victim, thief)
+    };
+    all.into_values().map(arrow).collect()
+}
+
+/// A search that ends with another worker's task draws an arrow from that worker.
+#[test]
+fn stolen_tasks_are_arrows_in_a_trace() {
+    let trace = fresh("steals.json");
+    let rt = runtime(2, Observe::new().trace(&trace));
+    rt.run(|cx| {
+        for _ in 0..20 {
+            let begun = AtomicBool::new(false);
+            let wait = || {
+                while !begun.load(SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            cx.join(|_| wait(), |_| begun.store(true, SeqCst));
+            // The thief searches meanwhile.
+            thread::sleep(Duration::from_millis(2));
+        }
+    });
+    drop(rt);
+    let found = arrows(&fs::read_to_string(&trace).unwrap());
+    _ = fs::remove_file(&trace);
+    assert!((10..=20).contains(&found.len()), "{found:?}");
+    assert!(found.iter().all(|arrow| *arrow == ("task".into(), 1, 2)));
+}
+
+/// All loot that a place receives is an arrow from the place that sent it.
+#[test]
+fn loot_is_an_arrow_in_a_trace() {
+    let trace = fresh("loot.json");
+    let builder = Runtime::builder().places(3).workers(1).pinned(false);
+    let rt = builder
+        .observe(Observe::new().trace(&trace))
+        .build()
+        .unwrap();
+    let run = rt.glb().sum([17u32], |height, todo| {
+        if height > 0 {
+            todo.extend([height - 1; 2]);
+        }
+        1u64
+    });
+    let run = run.expect("threads start");
+    assert_eq!(run.output, (1 << 18) - 1);
+    drop(rt);
+    let text = fs::read_to_string(&trace).unwrap();
+    _ = fs::remove_file(&trace);
+    assert!(
+        text.contains("\"dropped_spans\":0,\"title\""),
+        "all is kept"
+    );
+    let loot = arrows(&text)
+        .into_iter()
+        .filter(|(name, ..)| name == "loot");
+    let received: u64 = run.places.iter().map(|p| p.tally.received.count).sum();
+    assert_eq!(loot.count() as u64, received);
+    assert!(received > 0, "the other places have worked");
 }
 
 /// A trace of forks and phasers has one row for each worker, whose intervals follow each other, in

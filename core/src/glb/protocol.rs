@@ -71,6 +71,11 @@ impl Protocol {
         }
     }
 
+    /// Returns the place.
+    pub fn here(&self) -> PlaceId {
+        self.here
+    }
+
     /// Returns the lifeline state.
     pub fn place(&self) -> &Place {
         &self.place

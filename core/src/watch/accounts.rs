@@ -73,6 +73,15 @@ impl<O: Observer> Accounts<O> {
         };
     }
 
+    /// Calls `event` with the observer of `worker` and the tick since which the worker is in its state. Does nothing if no thread
+    /// is the worker.
+    pub fn observe(&self, worker: WorkerId, relax: &impl Relax, event: impl FnOnce(&mut O, u64)) {
+        let mut account = self.workers[worker.index()].lock(relax);
+        if let Stage::Measured(meter) = &mut account.stage {
+            meter.observe(event);
+        }
+    }
+
     /// Returns the time of each worker until tick `now`.
     pub fn times(&self, now: u64, relax: &impl Relax) -> Vec<Times> {
         let times = |account: &CachePadded<Lock<Account<O>>>| {

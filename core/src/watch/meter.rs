@@ -1,6 +1,8 @@
 //! Observers, and the account of one worker's time.
 
+use super::passage::Passage;
 use super::state::{State, Times};
+use crate::id::{PlaceId, WorkerId};
 
 /// Receives the intervals of time that a worker spends in each state.
 pub trait Observer: Send {
@@ -14,6 +16,13 @@ pub trait Observer: Send {
 
     /// At tick `now` the worker changed the grain of its place.
     fn grain(&mut self, _tasks: usize, _now: u64) {}
+
+    /// The worker sends or receives loot, in the state that it is in since tick `since`. Called under the lock of its place: must
+    /// not block.
+    fn loot(&mut self, _passage: Passage, _since: u64) {}
+
+    /// At tick `now` a search of the worker ended with a task of that other worker.
+    fn stole(&mut self, _from: (PlaceId, WorkerId), _now: u64) {}
 }
 
 /// Ignores everything, at no cost.
@@ -69,6 +78,16 @@ impl<O: Observer> Meter<O> {
     /// Records that the worker changed the grain of its place at tick `now`.
     pub fn grain(&mut self, tasks: usize, now: u64) {
         self.observer.grain(tasks, now);
+    }
+
+    /// Records that the worker sends or receives loot.
+    pub fn loot(&mut self, passage: Passage) {
+        self.observe(|observer, since| observer.loot(passage, since));
+    }
+
+    /// Calls `event` with the observer and the tick since which the worker is in its state.
+    pub(super) fn observe(&mut self, event: impl FnOnce(&mut O, u64)) {
+        event(&mut self.observer, self.since);
     }
 
     /// Ends the account at tick `now`.

@@ -3,7 +3,8 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`State`], [`Times`] | what a worker does, and the ticks that it spent on that |
-//! | [`Observer`] | receives the intervals that a worker spent in each state |
+//! | [`Observer`] | receives the intervals that a worker spent in each state, its loot and its steals |
+//! | [`Passage`] | loot between places, as one side observes it |
 //! | [`Meter`], [`Accounts`] | measure the intervals of one worker, and of all workers of a pool |
 //! | [`Activity`], [`Doing`] | the latest state of a worker, for any thread to read |
 //! | [`Stall`], [`Waits`] | what tasks wait for while nothing runs |
@@ -18,6 +19,7 @@
 mod accounts;
 mod activity;
 mod meter;
+mod passage;
 mod port;
 #[cfg(feature = "alloc")]
 mod stall;
@@ -27,6 +29,7 @@ mod state;
 pub use accounts::Accounts;
 pub use activity::{Activity, Awaits, Doing};
 pub use meter::{Meter, Observer};
+pub use passage::Passage;
 pub use port::Watch;
 #[cfg(feature = "alloc")]
 pub use stall::{Site, Stall, Waits};

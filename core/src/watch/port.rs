@@ -1,5 +1,6 @@
 //! The port: what a machine does with the changes of state of its workers.
 
+use super::passage::Passage;
 #[cfg(feature = "alloc")]
 use super::stall::Stall;
 use super::state::State;
@@ -8,7 +9,7 @@ use crate::id::WorkerId;
 /// Observing what the workers of a pool do.
 ///
 /// Called by the worker itself, where it begins or ends a search, a sleep or a wait: never at a
-/// fork, a join or a spawn. Must not block and must not call back; orders nothing. Both provided:
+/// fork, a join or a spawn. Must not block and must not call back; orders nothing. All provided:
 /// nothing is observed, at no cost.
 pub trait Watch {
     /// Returns whether the changes of state are observed, and the tasks counted that are suspended in a
@@ -22,6 +23,15 @@ pub trait Watch {
     /// not that worker any more.
     #[inline(always)]
     fn enter(&self, _worker: WorkerId, _state: Option<State>) {}
+
+    /// The calling thread, which is `thief`, has ended a search with a task from the queues of `victim`. Called after
+    /// [`enter`](Self::enter).
+    #[inline(always)]
+    fn stole(&self, _thief: WorkerId, _victim: WorkerId) {}
+
+    /// The calling thread, which is `worker`, sends or receives loot of a balanced computation, in the state that it entered last.
+    #[inline(always)]
+    fn loot(&self, _worker: WorkerId, _passage: Passage) {}
 
     /// Nothing can go on in the pool unless a thread outside of it acts. Called by a worker that waits, where
     /// [`park_in_wait`](crate::port::Park::park_in_wait) has returned true repeatedly. Returns whether the waits are to be

@@ -6,6 +6,7 @@
 //! A disabled one costs a check of an `Option` at each change of state.
 #![forbid(unsafe_code)]
 
+mod arrows;
 mod json;
 mod life;
 mod output;
@@ -23,7 +24,7 @@ pub use trace::{Trace, write_trace};
 pub use written::Written;
 
 use tautline_core::glb::Run;
-use tautline_core::watch::{Observer, State};
+use tautline_core::watch::{Observer, Passage, State};
 use tautline_core::{PlaceId, WorkerId};
 
 /// Observes one worker.
@@ -53,6 +54,18 @@ impl Observer for Recorder {
         }
         if let Some(trace) = &mut self.trace {
             trace.span(state, from, to);
+        }
+    }
+
+    fn loot(&mut self, passage: Passage, since: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.loot(passage, since);
+        }
+    }
+
+    fn stole(&mut self, from: (PlaceId, WorkerId), now: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.stole(from, now);
         }
     }
 }

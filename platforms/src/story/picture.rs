@@ -12,6 +12,9 @@ const PAGE: &str = include_str!("picture.html");
 /// Cells that a page may hold: some 7 MB.
 const CELLS_MAX: usize = 1 << 20;
 
+/// The characters of a fact that is shown at once; longer ones are folded.
+const FACT_SHOWN: usize = 120;
+
 /// What a picture shows.
 #[derive(Debug)]
 pub struct Picture<'a> {
@@ -72,13 +75,16 @@ impl Picture<'_> {
     }
 
     fn facts(&self) -> String {
-        self.facts
-            .iter()
-            .fold(String::new(), |mut html, (name, value)| {
-                let (name, value) = (escape(name), escape(value));
-                let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
-                html
-            })
+        let facts = self.facts.iter();
+        let (long, short): (Vec<_>, Vec<_>) =
+            facts.partition(|(_, value)| value.chars().count() > FACT_SHOWN);
+        let mut html = list(&short);
+        if !long.is_empty() {
+            let names: Vec<_> = long.iter().map(|(name, _)| escape(name)).collect();
+            let (names, list) = (names.join(", "), list(&long));
+            let _ = write!(html, "<details><summary>{names}</summary>{list}</details>");
+        }
+        html
     }
 
     fn totals(&self) -> String {
@@ -118,6 +124,16 @@ impl Picture<'_> {
             states.join(",")
         )
     }
+}
+
+/// Returns names with values, as a list.
+fn list(facts: &[&(&str, String)]) -> String {
+    let mut html = String::from("<dl>");
+    for (name, value) in facts {
+        let (name, value) = (escape(name), escape(value));
+        let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    }
+    html + "</dl>"
 }
 
 fn row(html: &mut String, name: &str, times: &Times) {
@@ -162,6 +178,10 @@ mod tests {
     use tautline_core::{PlaceId, WorkerId};
 
     fn page(places: u32) -> String {
+        page_of(places, &[("seed", "1 < 2".to_owned())])
+    }
+
+    fn page_of(places: u32, facts: &[(&str, String)]) -> String {
         let mut life = Life::default();
         for turn in 0..2_000 {
             life.span(State::ALL[turn as usize % 5], turn * 10, turn * 10 + 10);
@@ -172,7 +192,7 @@ mod tests {
         let mut out = Vec::new();
         Picture {
             title: "<T1> & \"co\"",
-            facts: &[("seed", "1 < 2".to_owned())],
+            facts,
             clock: Clock {
                 began: 0,
                 ticks_per_second: 1e9,
@@ -193,6 +213,25 @@ mod tests {
         assert!(!page.contains("{{"), "an unfilled name");
         assert!(page.contains("&lt;T1> &amp; &quot;co&quot;"));
         assert_eq!(page.matches("<tr><th scope=row>").count(), 4);
+    }
+
+    /// A sentence of a hundred words does not push the picture off the screen.
+    #[test]
+    fn long_facts_are_folded() {
+        let facts = [
+            ("grain", "511".to_owned()),
+            ("lifelines", "because ".repeat(100)),
+            ("steal", "half".to_owned()),
+        ];
+        let page = page_of(1, &facts);
+        let (head, rest) = page.split_once("<details>").expect("a fold");
+        let (folded, rest) = rest.split_once("</details>").expect("its end");
+        assert!(head.contains("<dt>grain</dt><dd>511</dd>"));
+        assert!(head.contains("<dt>steal</dt><dd>half</dd>"));
+        assert!(folded.starts_with("<summary>lifelines</summary>"));
+        assert_eq!(folded.matches("because ").count(), 100);
+        assert!(!head.contains("because ") && !rest.contains("because "));
+        assert!(!page_of(1, &facts[..1]).contains("<details>"));
     }
 
     #[test]

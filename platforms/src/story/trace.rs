@@ -1,24 +1,28 @@
 //! The latest stretches of every worker, as a trace that Perfetto and Chrome load.
 
+use super::arrows::{Steal, write_arrows};
 use super::json::Quoted;
 use super::{Clock, Watched};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, Write};
-use tautline_core::watch::{Observer, State};
+use tautline_core::watch::{Observer, Passage, State};
+use tautline_core::{PlaceId, WorkerId};
 
 /// A stretch of time in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
+pub(super) struct Span {
     state: State,
-    from: u64,
-    to: u64,
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
 
 /// Keeps the latest stretches of one worker and counts those it had to drop.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    spans: VecDeque<Span>,
+    pub(super) spans: VecDeque<Span>,
+    /// The latest steals, each with its tick.
+    pub(super) steals: VecDeque<(Steal, u64)>,
     most: usize,
     dropped: u64,
 }
@@ -42,6 +46,7 @@ impl Trace {
     pub fn new(most: usize) -> Self {
         Self {
             spans: VecDeque::new(),
+            steals: VecDeque::new(),
             most: most.max(1),
             dropped: 0,
         }
@@ -106,6 +111,14 @@ impl Trace {
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
+
+    /// Keeps a steal. Those that are dropped lie mostly before the stretches that are kept, and would not be drawn.
+    fn keep(&mut self, steal: Steal, at: u64) {
+        if self.steals.len() == self.most {
+            self.steals.pop_front();
+        }
+        self.steals.push_back((steal, at));
+    }
 }
 
 impl Observer for Trace {
@@ -125,10 +138,20 @@ impl Observer for Trace {
         }
         self.spans.push_back(Span { state, from, to });
     }
+
+    fn loot(&mut self, passage: Passage, since: u64) {
+        self.keep(Steal::Loot(passage), since);
+    }
+
+    fn stole(&mut self, from: (PlaceId, WorkerId), now: u64) {
+        self.keep(Steal::Task(from), now);
+    }
 }
 
 /// Writes the traces of a run in the trace event format: a process for each place, a thread for each
-/// worker, and a counter of the workers of each place that compute.
+/// worker, a counter of the workers of each place that compute, and an arrow for each steal, from the worker that it is taken from
+/// to the one that gets it. The arrow `task` marks a search that ended with a task of another worker; `loot` is the work that one
+/// place of a balanced computation sends to another. An arrow is drawn if stretches at both of its ends are kept.
 ///
 /// Process and thread numbers begin at 1, and no two threads share one: Perfetto takes 0 for the
 /// idle thread of a Linux processor, and mistakes threads of equal numbers for one. Starts and
@@ -193,6 +216,7 @@ pub fn write_trace(
         }
     }
     write_counters(out, clock, workers)?;
+    write_arrows(out, clock, workers)?;
     writeln!(out, "\n]}}")
 }
 
@@ -230,12 +254,12 @@ fn write_counters(
 }
 
 /// Whole nanoseconds from the beginning of the run to `tick`.
-fn nanoseconds(clock: Clock, tick: u64) -> u64 {
+pub(super) fn nanoseconds(clock: Clock, tick: u64) -> u64 {
     (clock.seconds_at(tick) * 1e9).round() as u64
 }
 
 /// Nanoseconds, written as microseconds with three decimals.
-struct Micro(u64);
+pub(super) struct Micro(pub(super) u64);
 
 impl fmt::Display for Micro {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -246,7 +270,6 @@ impl fmt::Display for Micro {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tautline_core::{PlaceId, WorkerId};
 
     const CLOCK: Clock = Clock {
         began: 1_000,

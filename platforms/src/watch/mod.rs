@@ -44,7 +44,7 @@ use record::Record;
 pub(crate) use signal::Printer;
 pub use stalled::{STALLED_VARIABLE, Stalled};
 pub use tautline_core::task::Inspection;
-pub use tautline_core::watch::{Awaits, Doing, Observer, Stall, State, Times, Waits};
+pub use tautline_core::watch::{Awaits, Doing, Observer, Passage, Stall, State, Times, Waits};
 pub use times::{TimeTable, WorkerTimes};
 
 use crate::Result;

@@ -10,10 +10,10 @@ use std::io::{self, BufWriter};
 use std::sync::Arc;
 use std::time::Instant;
 use tautline_core::glb::PlaceRun;
-use tautline_core::watch::{Accounts, Observer, State, Times};
+use tautline_core::watch::{Accounts, Observer, Passage, State, Times};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::SpinThenYield;
-use tautline_node::pool::Watcher;
+use tautline_node::pool::{Watched as Event, Watcher};
 
 /// Ticks per second of the clock of a node.
 const TICKS_PER_SECOND: f64 = 1e9;
@@ -35,6 +35,20 @@ impl Observer for Seen {
     fn begin(&mut self, state: State, now: u64) {
         if let Some(each) = &mut self.each {
             each.begin(state, now);
+        }
+    }
+
+    fn loot(&mut self, passage: Passage, since: u64) {
+        self.recorder.loot(passage, since);
+        if let Some(each) = &mut self.each {
+            each.loot(passage, since);
+        }
+    }
+
+    fn stole(&mut self, from: (PlaceId, WorkerId), now: u64) {
+        self.recorder.stole(from, now);
+        if let Some(each) = &mut self.each {
+            each.stole(from, now);
         }
     }
 }
@@ -117,12 +131,23 @@ impl Record {
         }))
     }
 
-    /// Returns what receives the changes of state.
+    /// Returns what receives the events of the workers.
     pub(crate) fn watcher(&self) -> Watcher {
-        let (accounts, began) = (Arc::clone(&self.accounts), self.began);
-        Watcher::new(move |worker, state| {
-            let now = began.elapsed().as_nanos() as u64;
-            accounts.enter(worker, state, now, &SpinThenYield::default());
+        let (accounts, began, seats) = (Arc::clone(&self.accounts), self.began, self.seats);
+        Watcher::new(move |worker, event| {
+            let relax = SpinThenYield::default();
+            match event {
+                Event::Entered(state) => {
+                    let now = began.elapsed().as_nanos() as u64;
+                    accounts.enter(worker, state, now, &relax);
+                }
+                Event::Stole(victim) => accounts.observe(worker, &relax, |seen, since| {
+                    seen.stole(seats.worker(victim), since);
+                }),
+                Event::Loot(passage) => accounts.observe(worker, &relax, |seen, since| {
+                    seen.loot(passage, since);
+                }),
+            }
         })
     }
 

@@ -25,7 +25,7 @@ use tautline_core::hierarchy::Hierarchy;
 use tautline_core::lifeline::Crew;
 use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
-use tautline_core::watch::{Stall, State};
+use tautline_core::watch::{Passage, Stall, State};
 
 /// The number of stacks whose memory the workers leave to the program where the system limits its addresses.
 const ROOM_STACKS: usize = 4;
@@ -34,16 +34,26 @@ const ROOM_STACKS: usize = 4;
 /// seats, hence few.
 const CALLERS: (usize, usize) = (4, 16);
 
-/// Receives the changes of state of all workers: the worker, and its state from then on. `None` stands
-/// for a worker whose thread has left. Called by the worker's thread; must not block.
+/// Receives what all workers report: the worker, and what happened. Called by the worker's thread; must not block.
 #[derive(Clone)]
-pub struct Watcher(Arc<dyn Fn(WorkerId, Option<State>) + Send + Sync>);
+pub struct Watcher(Arc<dyn Fn(WorkerId, Watched) + Send + Sync>);
 
 impl Watcher {
-    /// Calls `changed` at each change.
-    pub fn new(changed: impl Fn(WorkerId, Option<State>) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(changed))
+    /// Calls `report` at each event.
+    pub fn new(report: impl Fn(WorkerId, Watched) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
     }
+}
+
+/// An event at a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// It is in this state from now on; `None`: its thread has left.
+    Entered(Option<State>),
+    /// It ended a search with a task from the queues of this worker.
+    Stole(WorkerId),
+    /// It sends or receives loot, in the state that it entered last.
+    Loot(Passage),
 }
 
 impl fmt::Debug for Watcher {

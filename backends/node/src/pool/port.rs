@@ -1,6 +1,6 @@
 //! The threads of this process as the host of a pool.
 
-use super::{StallWatch, Stalling, Watcher};
+use super::{StallWatch, Stalling, Watched, Watcher};
 use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
-use tautline_core::watch::{Stall, State};
+use tautline_core::watch::{Passage, Stall, State};
 
 /// Bytes kept free below the deepest fork, for the functions that it calls.
 const RESERVE_BYTES: usize = 128 << 10;
@@ -234,8 +234,22 @@ impl Watch for Node {
 
     #[inline]
     fn enter(&self, worker: WorkerId, state: Option<State>) {
-        if let Some(Watcher(changed)) = &self.watcher {
-            changed(worker, state);
+        if let Some(Watcher(report)) = &self.watcher {
+            report(worker, Watched::Entered(state));
+        }
+    }
+
+    #[inline]
+    fn stole(&self, thief: WorkerId, victim: WorkerId) {
+        if let Some(Watcher(report)) = &self.watcher {
+            report(thief, Watched::Stole(victim));
+        }
+    }
+
+    #[inline]
+    fn loot(&self, worker: WorkerId, passage: Passage) {
+        if let Some(Watcher(report)) = &self.watcher {
+            report(worker, Watched::Loot(passage));
         }
     }
 

@@ -280,7 +280,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         if team.has_thieves() && (self.is_splittable() || !team.inter.is_empty()) {
             self.enter(State::Distributing);
             if let Some(bag) = &mut self.bag {
-                team.surplus(bag, self.me, &self.port);
+                team.surplus(bag, self.me, &mut self.meter, &self.port);
             }
             self.next = Next::Announce;
             return Step::Answered;
@@ -306,7 +306,8 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     #[cold]
     fn announce_bound(&mut self, bound: Key, next: Next<B>) -> Step {
         self.enter(State::Distributing);
-        self.team.announce(bound, self.me, &self.port);
+        self.team
+            .announce(bound, self.me, &mut self.meter, &self.port);
         self.next = next;
         Step::Announced
     }
@@ -340,11 +341,13 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         if self.team.inbox.is_empty() {
             return false;
         }
-        self.enter(State::Probing);
         let envelope = self.team.inbox.pop(&self.port);
+        // After the pop, so that loot is received later than it was sent.
+        self.enter(State::Probing);
         let served = envelope.is_some();
         if let Some(envelope) = envelope {
-            self.team.on(envelope, own, self.me, &self.port);
+            self.team
+                .on(envelope, own, self.me, &mut self.meter, &self.port);
         }
         self.open_gate();
         served
@@ -440,7 +443,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             self.team.crew_changed(&self.port);
             if last {
                 self.enter(State::Stealing);
-                if self.team.dry(self.me, &self.port) {
+                if self.team.dry(self.me, &mut self.meter, &self.port) {
                     self.bag = slot.bag.lock(&self.port).take();
                     self.next = Next::Turn;
                     return Step::Left;

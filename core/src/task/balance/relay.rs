@@ -1,7 +1,7 @@
 //! The states of a balancer's worker, as states of the pool's worker that polls it.
 
 use crate::port::Host;
-use crate::watch::{Observer, State};
+use crate::watch::{Observer, Passage, State};
 
 /// An observer that also reports to the port, if that is watching.
 pub(super) struct Relay<'p, P, O> {
@@ -45,5 +45,13 @@ impl<P: Host, O: Observer> Observer for Relay<'_, P, O> {
 
     fn grain(&mut self, tasks: usize, now: u64) {
         self.observer.grain(tasks, now);
+    }
+
+    fn loot(&mut self, passage: Passage, since: u64) {
+        self.observer.loot(passage, since);
+        let seat = self.port.and_then(|port| Some((port, port.current()?)));
+        if let Some((port, worker)) = seat {
+            port.loot(worker, passage);
+        }
     }
 }

@@ -89,6 +89,9 @@ impl<P: Host> Worker<P> {
             pool.wake(self.id);
         }
         self.enter(State::Computing);
+        if let Some((_, from)) = found {
+            self.stole(from);
+        }
         found
     }
 

@@ -30,6 +30,13 @@ impl<P: Host> Worker<P> {
         self.enter(state);
     }
 
+    /// Reports from which worker's queues the task comes with which a search ended, unless from its own or from no worker's.
+    pub(super) fn stole(&self, from: WorkerId) {
+        if from != self.id {
+            self.pool().port().stole(self.id, from);
+        }
+    }
+
     /// Calls `wait`, which waits for `awaits`.
     pub(in crate::task) fn awaiting<R>(&self, awaits: Awaits, wait: impl FnOnce() -> R) -> R {
         let outer = self.activity.get();

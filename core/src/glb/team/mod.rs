@@ -25,9 +25,10 @@
 //! # Lock order
 //! The protocol's, the tuner's, a reserve's (model `tuned_loot`).
 
+mod actions;
+
 use crate::deque::Inbox;
-use crate::glb::laws::divide;
-use crate::glb::{Actions, Bag, Config, Fairness, Grain, Message, Protocol, Share, Tally};
+use crate::glb::{Bag, Config, Fairness, Grain, Message, Meter, Observer, Protocol, Tally};
 use crate::grain::{Gauge, Log, Sample, Tuner};
 use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::{Crew, Gate, Key, Phase, Reserve};
@@ -243,8 +244,14 @@ impl<B: Bag> Team<B> {
 
     /// Sends the bound to the other places.
     #[cold]
-    pub(super) fn announce(&self, bound: Key, me: WorkerId, port: &impl Port<Message<B>>) {
-        self.with_protocol(None, me, port, |protocol, out| {
+    pub(super) fn announce(
+        &self,
+        bound: Key,
+        me: WorkerId,
+        meter: &mut Meter<impl Observer>,
+        port: &impl Port<Message<B>>,
+    ) {
+        self.with_protocol(None, me, meter, port, |protocol, out| {
             protocol.announce(bound.into(), out);
         });
     }
@@ -279,14 +286,16 @@ impl<B: Bag> Team<B> {
         envelope: Envelope<B>,
         own: Option<&mut B>,
         me: WorkerId,
+        meter: &mut Meter<impl Observer>,
         port: &impl Port<Message<B>>,
     ) {
         let (from, message) = envelope;
         if let (Message::Request { .. }, Some(tuned)) = (&message, &self.tuned) {
             tuned.lock(port).requests += 1;
         }
-        let served = self.with_protocol(own, me, port, |protocol, out| {
+        let served = self.with_protocol(own, me, meter, port, |protocol, out| {
             out.tally.on_receive(&message);
+            out.observe(&message, from, false);
             protocol.on(from, message, out)
         });
         if let Err(error) = served {
@@ -295,14 +304,27 @@ impl<B: Bag> Team<B> {
     }
 
     /// Gives the available shares to the recorded thieves.
-    pub(super) fn surplus(&self, own: &mut B, me: WorkerId, port: &impl Port<Message<B>>) {
-        self.with_protocol(Some(own), me, port, |protocol, out| protocol.surplus(out));
+    pub(super) fn surplus(
+        &self,
+        own: &mut B,
+        me: WorkerId,
+        meter: &mut Meter<impl Observer>,
+        port: &impl Port<Message<B>>,
+    ) {
+        self.with_protocol(Some(own), me, meter, port, |protocol, out| {
+            protocol.surplus(out);
+        });
     }
 
     /// Reports that the last worker has left. Returns true if there is work after all and `me` is
     /// running again.
-    pub(super) fn dry(&self, me: WorkerId, port: &impl Port<Message<B>>) -> bool {
-        self.with_protocol(None, me, port, |protocol, out| {
+    pub(super) fn dry(
+        &self,
+        me: WorkerId,
+        meter: &mut Meter<impl Observer>,
+        port: &impl Port<Message<B>>,
+    ) -> bool {
+        self.with_protocol(None, me, meter, port, |protocol, out| {
             if !self.crew.is_dry() {
                 return false;
             }
@@ -324,12 +346,13 @@ impl<B: Bag> Team<B> {
         })
     }
 
-    fn with_protocol<P: Port<Message<B>>, R>(
+    fn with_protocol<P: Port<Message<B>>, O: Observer, R>(
         &self,
         own: Option<&mut B>,
         me: WorkerId,
+        meter: &mut Meter<O>,
         port: &P,
-        act: impl FnOnce(&mut Protocol, &mut EventActions<'_, B, P>) -> R,
+        act: impl FnOnce(&mut Protocol, &mut EventActions<'_, B, P, O>) -> R,
     ) -> R {
         let mut state = self.protocol.lock(port);
         let ProtocolState {
@@ -338,13 +361,15 @@ impl<B: Bag> Team<B> {
             random,
         } = &mut *state;
         let begun = tally.begun();
-        let was_quiet = protocol.place().phase() == Phase::Quiet;
+        let (here, was_quiet) = (protocol.here(), protocol.place().phase() == Phase::Quiet);
         let result = act(
             protocol,
             &mut EventActions {
                 team: self,
+                here,
                 port,
                 me,
+                meter,
                 own,
                 tally,
                 random,
@@ -413,81 +438,15 @@ pub(super) fn put<B: Bag>(pile: &mut Option<B>, work: B) {
 }
 
 /// The actions of the protocol during one event.
-struct EventActions<'a, B: Bag, P> {
+struct EventActions<'a, B: Bag, P, O> {
     team: &'a Team<B>,
+    here: PlaceId,
     port: &'a P,
     me: WorkerId,
+    meter: &'a mut Meter<O>,
     own: Option<&'a mut B>,
     tally: &'a mut Tally,
     random: &'a mut u64,
-}
-
-impl<B: Bag, P: Port<Message<B>>> EventActions<'_, B, P> {
-    fn split_own(&mut self, share: Share) -> Option<B> {
-        let bag = self.own.as_mut().filter(|bag| bag.is_splittable())?;
-        divide(*bag, share)
-    }
-}
-
-impl<B: Bag, P: Port<Message<B>>> Actions<B> for EventActions<'_, B, P> {
-    fn send(&mut self, to: PlaceId, message: Message<B>) {
-        self.tally.on_send(&message);
-        self.port.send(to, message);
-    }
-
-    fn work(&mut self, loot: B) {
-        self.team.intra.feed(loot, B::merge, self.port);
-        if let Some(worker) = self.team.crew.claim(self.me) {
-            self.team.start(worker, None, self.port);
-            self.team.crew_changed(self.port);
-        }
-    }
-
-    fn steal(&mut self) -> Option<B> {
-        let lent = if self.team.inter.is_empty() {
-            None
-        } else {
-            self.team.inter.take(|_| None, self.port)
-        };
-        lent.or_else(|| self.split_own(self.team.config.steal.into()))
-    }
-
-    fn ration(&mut self, thieves: usize) -> Option<B> {
-        let portion = |pile: &mut B| {
-            if thieves > 1 {
-                divide(pile, Share::Ration(thieves - 1))
-            } else {
-                None
-            }
-        };
-        let lent = if self.team.inter.is_empty() {
-            None
-        } else {
-            self.team.inter.take(portion, self.port)
-        };
-        lent.or_else(|| self.split_own(Share::Ration(thieves)))
-    }
-
-    fn pick(&mut self, n: usize) -> usize {
-        // Xorshift (Marsaglia 2003): the choice of victims only has to be uniform, seeded and
-        // cheap.
-        let mut x = *self.random;
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        *self.random = x;
-        (mix(x) % n as u64) as usize
-    }
-
-    fn improve(&mut self, bound: u128) {
-        if let Some(known) = B::bound(&self.team.shared) {
-            known.improve_to(bound);
-        }
-    }
-
-    fn done(&mut self) {
-        self.port.close();
-    }
 }
 
 /// Spreads the bits of `x` (the finaliser of SplitMix64, Steele, Lea, Flood 2014).
