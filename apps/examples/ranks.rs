@@ -52,7 +52,7 @@ fn count(args: &[String]) -> Result<(), Box<dyn Error>> {
         let (loots, bytes) = (loots as f64 / seconds, run.bytes as f64 / seconds);
         let (own, speedup) = (run.places[rank].tally.tasks, alone / seconds);
         println!(
-            "rank {rank}: {own} nodes; all: {speedup:.2} times one thread, {loots:.0} loots and {bytes:.0} bytes a second"
+            "rank {rank}: {own} nodes; all: {speedup:.2} x one thread, {loots:.0} loots/s, {bytes:.0} bytes/s"
         );
     }
     Ok(())

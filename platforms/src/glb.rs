@@ -29,7 +29,7 @@ use tautline_core::task::Balance;
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
     Bag, Config, Control, Fairness, Grain, Loot, Observer, PlaceRun, Reason, Run, Share, State,
-    Steal, Steals, Tally, Task, Tasks, Times, laws,
+    Steal, Steals, Tally, Task, Tasks, Times, WorkerRun, laws,
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{AnyBound, Bound, Bounding, Graph, Key, Traffic};

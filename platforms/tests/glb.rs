@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use tautline::Error;
 use tautline::glb::{Control, Fairness, Graph, Local, Reason, Steal, Task, Tasks};
-use tautline::glb::{Observer, State};
+use tautline::glb::{Observer, State, Times};
 use tautline::prelude::*;
 
 /// Numbers that count down to zero, each leaving two of the next.
@@ -84,6 +84,29 @@ fn every_worker_is_watched_all_the_time() {
         let watched = run.observers.iter().filter(|(p, _, _)| p.index() == place);
         let watched: u64 = watched.map(|(_, _, watch)| watch.0).sum();
         assert_eq!(watched, counted.times.total(), "place {place}");
+    }
+}
+
+#[test]
+fn the_statistics_of_the_workers_add_up_to_those_of_their_places() {
+    let run = Glb::new()
+        .places(2)
+        .workers(3)
+        .run(halving(12), |_| Forbidden(None), 0)
+        .unwrap();
+    let seats: Vec<_> = run
+        .workers
+        .iter()
+        .map(|w| (w.place.0, w.worker.0))
+        .collect();
+    assert_eq!(seats, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    for (number, place) in run.places.iter().enumerate() {
+        let workers = run.workers.iter().filter(|w| w.place.index() == number);
+        let tasks: u64 = workers.clone().map(|w| w.tasks).sum();
+        assert_eq!(tasks, place.tally.tasks, "place {number}");
+        let mut times = Times::default();
+        workers.for_each(|w| times.merge(&w.times));
+        assert_eq!(times, place.times, "place {number}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The result of a run, in real or in virtual time: what both have in common.
 
+use super::show::colours::Colours;
 use super::show::number::{grouped, rate};
 use super::{Failure, Outcome};
 use serde_json::{Map, Value};
@@ -79,11 +80,15 @@ impl Answer {
         format!("{}{}/s", rate(rates.work), self.unit)
     }
 
-    /// Returns the result as rows of a table.
+    /// Returns the result as rows of a table, with the verdict in colour on a terminal.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
+        self.rows_in(Colours::of_stdout())
+    }
+
+    fn rows_in(&self, colours: Colours) -> Vec<(&'static str, String)> {
         let mut rows = self.findings.rows.clone();
         if let Some((_, first)) = rows.first_mut() {
-            first.push_str(&self.words());
+            first.push_str(&self.words(colours));
         }
         if let Some(reason) = self.stopped {
             let (done, unit) = (grouped(self.work), self.unit);
@@ -159,14 +164,14 @@ impl Answer {
         !self.complete && self.stopped != Some(Reason::Found)
     }
 
-    fn words(&self) -> String {
+    fn words(&self, colours: Colours) -> String {
         match (&self.findings.verdict, self.stopped) {
-            (Some(Err(_)), _) => "   WRONG".to_owned(),
+            (Some(Err(_)), _) => format!("   {}", colours.bad("WRONG")),
             _ if self.is_partial() => match self.stopped {
                 Some(reason) => format!("   partial: {}", reason.name()),
                 None => "   partial".to_owned(),
             },
-            (Some(Ok(())), _) => "   verified".to_owned(),
+            (Some(Ok(())), _) => format!("   {}", colours.good("verified")),
             (None, None) if !self.unverified.is_empty() => format!("   {}", self.unverified),
             (None, _) => String::new(),
         }
@@ -211,11 +216,23 @@ mod tests {
             (Some(Ok(())), Some(Reason::Found), "7   verified"),
             (None, Some(Reason::Found), "7"),
         ] {
-            let rows = answer(verdict, stopped).rows();
+            let rows = answer(verdict, stopped).rows_in(Colours::None);
             assert_eq!(rows[0].1, words);
             assert_eq!(rows[1].1, "3");
             let last = stopped.map(|reason| format!("{} after 14 single steps", reason.name()));
             assert_eq!(rows.get(2).map(|row| row.1.clone()), last);
+        }
+    }
+
+    #[test]
+    fn a_verdict_has_its_colour() {
+        for (verdict, value) in [
+            (Some(Ok(())), "7   \x1b[32mverified\x1b[0m"),
+            (Some(Err("no".to_owned())), "7   \x1b[31mWRONG\x1b[0m"),
+            (None, "7   nothing published to compare with"),
+        ] {
+            let rows = answer(verdict, None).rows_in(Colours::Terminal);
+            assert_eq!(rows[0].1, value);
         }
     }
 

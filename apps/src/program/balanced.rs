@@ -1,6 +1,7 @@
 //! A balanced run with the options of the command line: files, progress, interrupts.
 
 use super::balancer::Balancer;
+use super::disturbed::Observed;
 use super::show::progress::Progress;
 use super::show::story::{Files, Stories};
 use super::{Failure, Measured, Outcome, interrupts};
@@ -85,16 +86,21 @@ impl Balanced {
         }
         let record = |_, _| self.output.stories.recorder(threads);
         let record: &(dyn Fn(PlaceId, WorkerId) -> Recorder + Sync) = &record;
-        let progress = Progress::start(self.output.quiet, &control, unit, total);
-        let run = start(&glb.clone().observed(record))?;
-        drop(progress);
         let processors = glb.runtime()?.plan().pinning.processors();
         let processors = processors.min(config.all_workers());
+        let pinned: Vec<usize> = cpus.into_iter().take(processors).collect();
+        let observed = Observed::start(&pinned);
+        let deadline = self.balancer.deadline();
+        let progress = Progress::start(self.output.quiet, &control, unit, total, deadline);
+        let run = start(&glb.clone().observed(record))?;
+        let doubts = observed.doubts(config.all_workers(), processors);
+        drop(progress);
         let measured = Measured {
             config,
             explain: self.output.explain,
-            pinned: cpus.into_iter().take(processors).collect(),
+            pinned,
             processors,
+            doubts,
             seconds: Clock::of(&run).seconds,
             tasks: run.tasks(),
             peak_memory_kib: peak_memory_kib(),

@@ -159,6 +159,11 @@ impl Balancer {
         let places = glb.plan()?.balancing.places;
         Ok(self.rules.of(glb, places).control(control))
     }
+
+    /// Returns the time after which the run is stopped, if that is requested.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
 }
 
 impl Rules {

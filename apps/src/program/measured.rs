@@ -1,10 +1,11 @@
 //! How a balanced run went, as rows of a table and as data.
 
 use super::show::number::{bytes, ranges, seconds};
-use super::show::place;
+use super::show::{self, place, worker};
 use super::{Answer, balancer};
+use crate::bench::Doubt;
 use serde_json::{Map, Value};
-use tautline::glb::{Config, PlaceRun};
+use tautline::glb::{Config, PlaceRun, WorkerRun};
 
 /// What is known of a finished run besides its result.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Measured {
     pub pinned: Vec<usize>,
     /// The number of processors that the workers could use at once.
     pub processors: usize,
+    /// By what the run was disturbed, as far as the system reports it.
+    pub doubts: Vec<Doubt>,
     /// The duration.
     pub seconds: f64,
     /// The number of tasks.
@@ -82,11 +85,37 @@ impl Measured {
         Some(("peak memory", bytes(kib * 1024)))
     }
 
+    /// Returns the table of the `rows`, of the places or workers, and of what disturbed the run.
+    pub fn table(
+        &self,
+        rows: &[(&str, String)],
+        places: &[PlaceRun],
+        workers: &[WorkerRun],
+    ) -> String {
+        let text = show::table(rows) + "\n" + &worker::or_places(workers, places);
+        text + &self.disturbed().unwrap_or_default()
+    }
+
+    /// Returns the line of what disturbed the run.
+    fn disturbed(&self) -> Option<String> {
+        if self.doubts.is_empty() {
+            return None;
+        }
+        let doubts: Vec<String> = self.doubts.iter().map(Doubt::to_string).collect();
+        Some(show::lines(&format!("disturbed: {}", doubts.join("; "))))
+    }
+
     /// Returns the JSON object, without the version of its keys.
-    pub fn json(&self, answer: &Answer, places: &[PlaceRun]) -> Map<String, Value> {
+    pub fn json(
+        &self,
+        answer: &Answer,
+        places: &[PlaceRun],
+        workers: &[WorkerRun],
+    ) -> Map<String, Value> {
         let mut object = answer.json(answer.rates(self.seconds));
         let mut config = balancer::json(&self.config, self.explain);
         config["pinned"] = (!self.pinned.is_empty()).into();
+        let doubts: Vec<String> = self.doubts.iter().map(Doubt::to_string).collect();
         for (key, value) in [
             ("seconds", self.seconds.into()),
             ("processors", self.processors.into()),
@@ -96,6 +125,8 @@ impl Measured {
             ("smaller_places", self.config.smaller.into()),
             ("config", config),
             ("per_place", place::json(places)),
+            ("per_worker", worker::json(workers)),
+            ("doubts", doubts.into()),
         ] {
             object.insert(key.to_owned(), value);
         }

@@ -68,6 +68,7 @@ mod answer;
 mod balanced;
 #[doc(hidden)]
 pub mod balancer;
+mod disturbed;
 mod ended;
 mod front;
 mod interrupts;

@@ -1,8 +1,8 @@
 //! Balanced work of a program, and its result.
 
+use super::show::document;
 use super::show::number::grouped;
 use super::show::story::Story;
-use super::show::{document, place, table};
 use super::{Answer, Balanced, Findings, Finished, Outcome, deliver};
 use serde_json::Value;
 use tautline::glb::{Bag, PlaceId};
@@ -97,11 +97,11 @@ impl<B: Bag> Work<B> {
             unverified: "",
         };
         let delivered = deliver(&if options.is_json() {
-            document(measured.json(&answer, &run.places))
+            document(measured.json(&answer, &run.places, &run.workers))
         } else {
             let mut rows = measured.rows(&answer);
             rows.extend(measured.memory());
-            table(&rows) + "\n" + &place::table(&place::every(&run.places))
+            measured.table(&rows, &run.places, &run.workers)
         });
         let told = files.write(&Story {
             title: name,

@@ -27,7 +27,7 @@ pub use crate::watch::{Meter, Observer, State, Times};
 pub use bag::{Bag, Share, Task, Tasks};
 pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
-pub use run::{Collected, Gathered, PlaceRun, Run, collect, gather};
+pub use run::{Collected, Gathered, PlaceRun, Run, WorkerRun, collect, gather};
 pub use stats::{Loot, Steals, Tally};
 pub use team::Team;
 pub use worker::{Account, Pile, Step, Worker};

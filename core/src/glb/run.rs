@@ -24,6 +24,8 @@ pub struct Run<T, O = ()> {
     pub began: u64,
     /// The statistics of each place, in order.
     pub places: Vec<PlaceRun>,
+    /// The statistics of each worker of this rank, place by place.
+    pub workers: Vec<WorkerRun>,
     /// The bytes of all messages that left a rank for another while workers ran; 0 at a single one.
     pub bytes: u64,
     /// The observers, place by place and worker by worker.
@@ -49,6 +51,20 @@ pub struct PlaceRun {
     pub times: Times,
 }
 
+/// The statistics of one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerRun {
+    /// Its place.
+    pub place: PlaceId,
+    /// Its number within the place.
+    pub worker: WorkerId,
+    /// Tasks done.
+    pub tasks: u64,
+    /// The ticks that it spent in each state.
+    pub times: Times,
+}
+
 /// The statistics of the places and workers of a computation that has ended.
 #[derive(Debug)]
 pub struct Collected<O> {
@@ -56,6 +72,8 @@ pub struct Collected<O> {
     pub complete: bool,
     /// By place.
     pub places: Vec<PlaceRun>,
+    /// By place and worker.
+    pub workers: Vec<WorkerRun>,
     /// By place and worker.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
@@ -77,6 +95,7 @@ pub fn collect<B: Bag, O>(
     Collected {
         complete,
         places: gathered.places,
+        workers: gathered.workers,
         observers: gathered.observers,
     }
 }
@@ -88,6 +107,8 @@ pub struct Gathered<B, O> {
     pub bags: Vec<B>,
     /// The statistics, by place.
     pub places: Vec<PlaceRun>,
+    /// The statistics, by place and worker.
+    pub workers: Vec<WorkerRun>,
     /// By place and worker.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
@@ -105,17 +126,24 @@ pub fn gather<B: Bag, O>(
         let times = Times::default();
         places.push(PlaceRun { tally, times });
     }
-    let (mut first, mut observers) = (None, Vec::new());
+    let (mut first, mut workers, mut observers) = (None, Vec::new(), Vec::new());
     for ((place, worker), account) in seats.into_iter().zip(accounts) {
         let first = *first.get_or_insert(place.index());
         let counted = &mut places[place.index() - first];
         counted.tally.tasks += account.tasks;
         counted.times.merge(&account.times);
+        workers.push(WorkerRun {
+            place,
+            worker,
+            tasks: account.tasks,
+            times: account.times,
+        });
         observers.push((place, worker, account.observer));
     }
     Gathered {
         bags: all,
         places,
+        workers,
         observers,
     }
 }

@@ -4,6 +4,11 @@ use std::fmt;
 use tautline_core::watch::{State, Times};
 use tautline_core::{PlaceId, WorkerId};
 
+/// The width of the worker, of 4096 workers in any places. A line has 80 columns.
+const NAME: usize = 7;
+/// The width of its time, up to eleven days.
+const SECONDS: usize = 10;
+
 /// The time that one worker spent in each state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -47,22 +52,29 @@ impl TimeTable {
 
     fn row(&self, f: &mut fmt::Formatter<'_>, name: &str, times: &Times) -> fmt::Result {
         let total = times.total();
-        write!(f, "{name:>8}")?;
-        write!(f, "  {:>10.6}", total as f64 / self.ticks_per_second)?;
+        let seconds = total as f64 / self.ticks_per_second;
+        let digits = if seconds < 1000.0 { 6 } else { 3 };
+        write!(f, "{name:>NAME$}  {seconds:>SECONDS$.digits$}")?;
         for state in State::ALL {
             let share = times.of(state) as f64 / total.max(1) as f64 * 100.0;
-            write!(f, "  {share:>width$.2}", width = state.name().len())?;
+            write!(f, "  {share:>width$.2}", width = width(state))?;
         }
         writeln!(f)
     }
 }
 
+/// Returns the width of a share of time, which is at most `100.00`.
+const fn width(state: State) -> usize {
+    let name = state.name().len();
+    if name < 6 { 6 } else { name }
+}
+
 impl fmt::Display for TimeTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:>8}  {:>10}  share of time, %", "", "")?;
-        write!(f, "{:>8}  {:>10}", "worker", "seconds")?;
+        writeln!(f, "{:NAME$}  {:SECONDS$}  share of time, %", "", "")?;
+        write!(f, "{:>NAME$}  {:>SECONDS$}", "worker", "seconds")?;
         for state in State::ALL {
-            write!(f, "  {}", state.name())?;
+            write!(f, "  {:>width$}", state.name(), width = width(state))?;
         }
         writeln!(f)?;
         let several = self.workers.iter().any(|w| w.place != PlaceId::HOME);
@@ -79,5 +91,40 @@ impl fmt::Display for TimeTable {
             self.row(f, &name, times)?;
         }
         self.row(f, "all", &self.total())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fit_80_columns() {
+        let worker = |place, worker, state, seconds: u64| {
+            let mut times = Times::default();
+            times.add(state, seconds * 1_000_000_000);
+            WorkerTimes {
+                place: PlaceId(place),
+                worker: WorkerId(worker),
+                times,
+            }
+        };
+        let table = TimeTable {
+            workers: vec![
+                worker(0, 0, State::Idle, 999),
+                worker(4095, 0, State::Distributing, 500_000),
+            ],
+            ticks_per_second: 1e9,
+        };
+        let text = table.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.len() <= 80), "{text}");
+        let words = |line: usize| lines[line].split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(2), "0.0 999.000000 0.00 0.00 0.00 0.00 0.00 100.00");
+        assert_eq!(
+            words(3),
+            "4095.0 500000.000 0.00 0.00 100.00 0.00 0.00 0.00"
+        );
+        assert!(words(4).starts_with("all 500999.000 "), "{text}");
     }
 }

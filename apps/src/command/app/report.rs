@@ -4,9 +4,8 @@ use super::Answer;
 use super::baseline::{Missing, Sequential};
 use crate::command::number::grouped;
 use crate::command::show::document;
-use crate::command::{place, show};
 use serde_json::json;
-use tautline::glb::PlaceRun;
+use tautline::glb::{PlaceRun, WorkerRun};
 use tautline_cli::program::Measured;
 
 /// A finished run with all that is reported of it.
@@ -20,6 +19,8 @@ pub(super) struct Report<'a> {
     pub measured: Measured,
     /// What each place counted.
     pub places: &'a [PlaceRun],
+    /// What each worker counted.
+    pub workers: &'a [WorkerRun],
     /// The sequential program with which it is compared.
     pub sequential: Result<Sequential, Missing>,
 }
@@ -43,7 +44,7 @@ impl Report<'_> {
         let mut rows = self.measured.rows(&self.answer);
         rows.push(("efficiency", self.efficiency_line()));
         rows.extend(self.measured.memory());
-        show::table(&rows) + "\n" + &place::table(&place::every(self.places))
+        self.measured.table(&rows, self.places, self.workers)
     }
 
     fn efficiency_line(&self) -> String {
@@ -77,7 +78,7 @@ impl Report<'_> {
     /// Returns the JSON object.
     pub(super) fn json(&self) -> String {
         let sequential = self.sequential.as_ref().ok();
-        let mut object = self.measured.json(&self.answer, self.places);
+        let mut object = self.measured.json(&self.answer, self.places, self.workers);
         let rates = sequential.map(|sequential| sequential.rates);
         object.extend(self.answer.sequential(rates));
         let name = json!(sequential.map(|sequential| &sequential.problem));

@@ -61,6 +61,7 @@ impl Way for Threads {
             kind: problem.kind(),
             measured,
             places: &run.places,
+            workers: &run.workers,
         };
         let delivered = deliver(&if self.run.is_json() {
             report.json()

@@ -1,5 +1,6 @@
 //! The results of the measurements, as tables and as JSON.
 
+use crate::command::show::{WIDTH, lines, wrapped};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::Machine;
@@ -17,26 +18,32 @@ pub(super) struct Report<'a> {
     pub comparisons: Vec<Comparison>,
 }
 
-const COLUMNS: &str = "min      median         max          sd";
+/// The width of the names of rows.
+const NAME: usize = 32;
+/// The width of each of the four figures.
+const FIGURE: usize = 10;
+/// The width of the number of round trips that an episode takes, which is the rest of that of a terminal.
+const RATIO: usize = WIDTH - NAME - 4 * FIGURE;
 
 impl Report<'_> {
     /// Returns the tables.
     pub(super) fn table(&self) -> String {
         let setting = self.setting;
-        let mut text = format!(
-            "{}, processors {}; {} samples each, in turn, ns\n",
+        let mut text = lines(&format!(
+            "{}, processors {}; {} samples each, in turn, ns",
             self.machine.model().unwrap_or("unknown processor"),
             ranges(&setting.cpus),
             setting.samples,
-        );
+        ));
         if setting.delay_ns > 0 {
             let _ = writeln!(text, "{} ns of work between two episodes", setting.delay_ns);
         }
-        let _ = writeln!(text, "\n{:<34}{COLUMNS:>46}", "round trip of a cache line");
+        let _ = writeln!(text, "\n{}", head("round trip of a cache line"));
+        let wide = NAME - 2;
         for (distance, pairs) in &self.distances {
             for ([one, other], samples) in pairs {
                 let name = format!("{distance}, CPUs {one} and {other}");
-                let _ = writeln!(text, "  {name:<32}{}", figures(samples));
+                let _ = writeln!(text, "  {name:<wide$}{}", figures(samples));
             }
         }
         if self.distances.is_empty() {
@@ -44,14 +51,16 @@ impl Report<'_> {
         }
         for comparison in &self.comparisons {
             let name = format!("barrier of {} tasks", comparison.tasks);
-            let _ = writeln!(text, "\n{name:<34}{COLUMNS:>46}  round trips",);
+            let _ = writeln!(text, "\n{}{:>RATIO$}", head(&name), "trips");
             for row in &comparison.rows {
                 let ratio = comparison.ratio(row);
                 let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
                 let figures = figures(&row.samples);
-                let _ = writeln!(text, "  {:<32}{figures}  {ratio:>11}", row.name);
+                let _ = writeln!(text, "  {:<wide$}{figures}{ratio:>RATIO$}", row.name);
             }
-            let _ = writeln!(text, "  {}", judged(comparison));
+            for line in wrapped(&judged(comparison), WIDTH - 2) {
+                let _ = writeln!(text, "  {line}");
+            }
         }
         text
     }
@@ -120,10 +129,19 @@ fn with(mut object: Value, samples: &[f64]) -> Value {
     object
 }
 
+/// Returns the names of the columns of figures, after that of their rows.
+fn head(name: &str) -> String {
+    let columns = ["min", "median", "max", "sd"];
+    format!(
+        "{name:<NAME$}{}",
+        columns.map(|column| format!("{column:>FIGURE$}")).concat()
+    )
+}
+
 fn figures(samples: &[f64]) -> String {
     Spread::of(samples).map_or(String::new(), |spread| {
         let all = [spread.least, spread.median, spread.most, spread.deviation];
-        all.map(|ns| format!("{ns:>12.1}")).concat()
+        all.map(|ns| format!("{ns:>FIGURE$.1}")).concat()
     })
 }
 

@@ -1,6 +1,7 @@
 //! The results, as a table and as JSON.
 
 use crate::command::number::grouped;
+use crate::command::show::lines;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline_cli::iterations::Times;
@@ -42,12 +43,13 @@ impl Report<'_> {
             On::Queue => "simulated, a queue without contention",
             On::Ranks => "simulated, ranks that exchange messages",
         };
-        let mut text = format!(
-            "{}: {} iterations, mean {mean:.0} ns, σ/μ {cv:.2}; a chunk costs {} ns; {on}\n\n",
+        let mut text = lines(&format!(
+            "{}: {} iterations, mean {mean:.0} ns, σ/μ {cv:.2}; a chunk costs {} ns; {on}",
             self.name,
             grouped(self.times.len() as u64),
             grouped(self.chunk_ns),
-        );
+        ));
+        text.push('\n');
         let head = ["processors", "efficiency", "time, us", "chunks"];
         let [p, e, t, c] = head;
         let _ = writeln!(text, "{:<16}{p:>12}{e:>12}{t:>14}{c:>10}", "policy");

@@ -15,6 +15,34 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// Formats a number in at most `width` characters, at least 4: exactly if it fits, else with as many digits as do and a unit
+/// of thousands, `12.35M`.
+pub fn within(number: u64, width: usize) -> String {
+    let exact = grouped(number);
+    if exact.len() <= width {
+        return exact;
+    }
+    let scaled = |(unit, size): (char, f64)| {
+        let value = number as f64 / size;
+        let is_largest = format!("{value:.0}").len() <= 3;
+        // A point and one digit are two characters more than none.
+        let texts = (0..width)
+            .rev()
+            .map(|digits| format!("{value:.digits$}{unit}"));
+        let mut fitting = texts.filter(|text| text.len() <= width);
+        is_largest.then(|| fitting.next()).flatten()
+    };
+    let units = [
+        ('k', 1e3),
+        ('M', 1e6),
+        ('G', 1e9),
+        ('T', 1e12),
+        ('P', 1e15),
+        ('E', 1e18),
+    ];
+    units.into_iter().find_map(scaled).unwrap_or(exact)
+}
+
 /// Formats a rate with four significant digits and a unit of thousands.
 pub fn rate(per_second: f64) -> String {
     let (value, unit) = match per_second {
@@ -59,6 +87,16 @@ mod tests {
             [1, 12, 123, 1234, 1234567].map(grouped),
             ["1", "12", "123", "1 234", "1 234 567"]
         );
+        let numbers = [
+            0, 9_999, 10_000, 99_949, 99_951, 999_499, 999_500, 1_234_567,
+        ];
+        let texts = [
+            "0", "9 999", "10.0k", "99.9k", "100k", "999k", "1.00M", "1.23M",
+        ];
+        assert_eq!(numbers.map(|number| within(number, 5)), texts);
+        let numbers = [999_999, 1_234_567, 102_181_082, 999_999_999, u64::MAX];
+        let texts = ["999 999", "1.2346M", "102.18M", "1.0000G", "18.447E"];
+        assert_eq!(numbers.map(|number| within(number, 7)), texts);
         assert_eq!(rate(30_042_000.0), "30.04 M");
         assert_eq!(rate(0.0), "0.000 ");
         assert_eq!(

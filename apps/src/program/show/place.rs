@@ -1,9 +1,9 @@
 //! What each place did, as a table and as data.
 
-use super::number::grouped;
+use super::columns::{Group, columns};
+use super::number::within;
 use super::object;
 use serde_json::json;
-use std::fmt::Write as _;
 use tautline::glb::{PlaceRun, State, Tally, Times};
 
 /// The maximum number of rows.
@@ -30,71 +30,36 @@ pub fn some(places: &[PlaceRun]) -> Vec<Row> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&place| places[place].tally.tasks);
     let picks = [
-        ("least", order[0]),
-        ("median", order[order.len() / 2]),
-        ("most", order[order.len() - 1]),
+        ("min", order[0]),
+        ("med", order[order.len() / 2]),
+        ("max", order[order.len() - 1]),
     ];
-    let mut rows = Vec::from(picks.map(|(name, at)| (format!("{at} ({name})"), places[at])));
+    let mut rows = Vec::from(picks.map(|(name, at)| (format!("{name} {at}"), places[at])));
     rows.push(("all".to_owned(), all(places)));
     rows
 }
 
-/// Formats the rows.
+/// The columns, so short that a row fits [`WIDTH`](super::WIDTH). The times are those of [`State::BALANCED`].
+const COLUMNS: [Group; 5] = [
+    ("", &["place", "tasks"]),
+    ("random", &["asked", "got"]),
+    ("lifeline", &["asked", "got"]),
+    ("loot size", &["mean", "max"]),
+    (
+        "share of time, %",
+        &["comp", "steal", "dist", "probe", "idle"],
+    ),
+];
+
+/// The width of a number of tasks.
+const TASKS: usize = 7;
+/// The width of a number of requests, or of tasks in a message.
+const COUNTS: usize = 5;
+
+/// Formats the rows. The number of messages with loot is that of the requests that got some.
 pub fn table(places: &[Row]) -> String {
-    let rows: Vec<[String; 14]> = places
-        .iter()
-        .map(|(name, place)| cells(name, place))
-        .collect();
-    let groups = [
-        (1, ""),
-        (1, ""),
-        (2, "random"),
-        (2, "lifeline"),
-        (3, "loot received"),
-        (5, "share of time, %"),
-    ];
-    let names = [
-        "place",
-        "tasks",
-        "asked",
-        "got",
-        "asked",
-        "got",
-        "count",
-        "mean",
-        "largest",
-        "computing",
-        "stealing",
-        "distributing",
-        "probing",
-        "idle",
-    ];
-    let wide = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].len());
-        cells.max().unwrap_or_default().max(names[column].len())
-    };
-    let widths: Vec<usize> = (0..names.len()).map(wide).collect();
-    let mut text = String::new();
-    let mut column = 0;
-    for (columns, name) in groups {
-        let range = column..column + columns;
-        let wide = widths[range].iter().map(|width| width + 2).sum::<usize>();
-        let _ = write!(text, "{name:>wide$}");
-        column += columns;
-    }
-    text.push('\n');
-    let mut line = |cells: &[&str]| {
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(text, "{cell:>width$}  ");
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    };
-    line(&names);
-    for row in &rows {
-        line(&row.each_ref().map(String::as_str));
-    }
-    text
+    let cells = |(name, place): &Row| cells(name, place);
+    columns(&COLUMNS, &places.iter().map(cells).collect::<Vec<_>>())
 }
 
 /// Returns every place as data.
@@ -116,31 +81,35 @@ fn loot(loot: &tautline::glb::Loot) -> serde_json::Value {
     json!({"count": loot.count, "tasks": loot.tasks, "largest": loot.largest})
 }
 
-fn share(times: &Times, state: State) -> f64 {
+/// Returns the part of the time that was spent in a state.
+pub(super) fn share(times: &Times, state: State) -> f64 {
     times.of(state) as f64 / times.total().max(1) as f64
 }
 
-fn cells(name: &str, PlaceRun { tally, times, .. }: &PlaceRun) -> [String; 14] {
+fn cells(name: &str, PlaceRun { tally, times, .. }: &PlaceRun) -> Vec<String> {
     let received = &tally.received;
     let mean = received.tasks / received.count.max(1);
-    let [computing, stealing, distributing, probing, idle] =
-        State::BALANCED.map(|state| format!("{:.2}", share(times, state) * 100.0));
-    [
-        name.to_owned(),
-        grouped(tally.tasks),
-        grouped(tally.random.asked),
-        grouped(tally.random.answered),
-        grouped(tally.lifeline.asked),
-        grouped(tally.lifeline.answered),
-        grouped(received.count),
-        grouped(mean),
-        grouped(received.largest),
-        computing,
-        stealing,
-        distributing,
-        probing,
-        idle,
-    ]
+    let counts = [
+        tally.random.asked,
+        tally.random.answered,
+        tally.lifeline.asked,
+        tally.lifeline.answered,
+        mean,
+        received.largest,
+    ];
+    let mut cells = vec![name.to_owned(), within(tally.tasks, TASKS)];
+    cells.extend(counts.map(|count| within(count, COUNTS)));
+    cells.extend(State::BALANCED.map(|state| percent(share(times, state))));
+    cells
+}
+
+/// Formats a share in at most four characters.
+fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    match text.as_str() {
+        "100.0" => "100".to_owned(),
+        _ => text,
+    }
 }
 
 /// Returns the sums over all places.
@@ -169,6 +138,7 @@ fn all(places: &[PlaceRun]) -> PlaceRun {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WIDTH;
     use super::*;
 
     #[test]
@@ -181,14 +151,47 @@ mod tests {
             .into_iter()
             .map(|(name, place)| (name, place.tally.tasks))
             .collect();
-        let expected = [
-            ("9 (least)", 0),
-            ("0 (median)", 8),
-            ("8 (most)", 16),
-            ("all", 136),
-        ];
+        let expected = [("min 9", 0), ("med 0", 8), ("max 8", 16), ("all", 136)];
         assert_eq!(rows, expected.map(|(name, tasks)| (name.to_owned(), tasks)));
         assert_eq!(some(&places[..16]).len(), 17);
         assert_eq!(every(&places).len(), 18);
+    }
+
+    /// A place of which every number is as wide as it gets.
+    fn wide() -> PlaceRun {
+        let mut place = PlaceRun::default();
+        let PlaceRun { tally, times, .. } = &mut place;
+        tally.tasks = 102_181_082;
+        for way in [&mut tally.random, &mut tally.lifeline] {
+            (way.asked, way.answered) = (12_345, 1_234_567);
+        }
+        (tally.received.count, tally.received.tasks) = (1, 123_456);
+        tally.received.largest = 123_456;
+        for state in State::BALANCED {
+            times.add(state, 20);
+        }
+        place
+    }
+
+    #[test]
+    fn a_row_fits_a_terminal() {
+        let text = table(&every(&vec![wide(); 4096]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2 + 4096 + 1);
+        let long: Vec<_> = lines.iter().filter(|line| line.len() > WIDTH).collect();
+        assert!(long.is_empty(), "{long:?}");
+        let row = [
+            "4095", "102.18M", "12.3k", "1.23M", "12.3k", "1.23M", "123k", "123k", "20.0", "20.0",
+            "20.0", "20.0", "20.0",
+        ];
+        assert_eq!(lines[4097].split_whitespace().collect::<Vec<_>>(), row);
+        let mut idle = PlaceRun::default();
+        idle.times.add(State::Idle, 1);
+        let text = table(&some(&[idle]));
+        let words: Vec<_> = text.split_whitespace().collect();
+        assert!(
+            words.ends_with(&["0.0", "0.0", "0.0", "0.0", "100"]),
+            "{text}"
+        );
     }
 }

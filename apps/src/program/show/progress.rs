@@ -1,7 +1,8 @@
 //! Progress of a run, on a terminal's stderr.
 
 use super::number::{grouped, rate};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -16,12 +17,14 @@ const PERIOD: Duration = Duration::from_millis(100);
 pub struct Progress(Option<(Arc<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if known.
+    /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if known. The run is stopped
+    /// at the `deadline`, if there is one.
     pub fn start(
         quiet: bool,
         control: &Arc<Control>,
         unit: &'static str,
         total: Option<u64>,
+        deadline: Option<Duration>,
     ) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
@@ -30,7 +33,7 @@ impl Progress {
         let still_running = Arc::downgrade(&running);
         let control = Arc::clone(control);
         let watch = move || {
-            let bar = bar(total);
+            let bar = bar(total, deadline);
             loop {
                 thread::park_timeout(PERIOD);
                 if still_running.upgrade().is_none() {
@@ -60,16 +63,159 @@ impl Drop for Progress {
     }
 }
 
-fn bar(total: Option<u64>) -> ProgressBar {
-    let (bar, template) = match total {
-        Some(total) => (
-            ProgressBar::new(total),
-            "{wide_bar} {percent:>3} %  {msg}, {eta} left",
-        ),
-        None => (ProgressBar::new_spinner(), "{spinner} {msg}, {elapsed}"),
+fn bar(total: Option<u64>, deadline: Option<Duration>) -> ProgressBar {
+    let bar = match total {
+        Some(total) => ProgressBar::new(total),
+        None => ProgressBar::new_spinner(),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template(template);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_style(style(total, deadline));
     bar
+}
+
+fn style(total: Option<u64>, deadline: Option<Duration>) -> ProgressStyle {
+    let template = match (total, deadline) {
+        (Some(_), _) => "{wide_bar} {percent:>3} %  {msg}, {left} left",
+        (None, Some(_)) => "{spinner} {msg}, {elapsed}, at most {left} left",
+        (None, None) => "{spinner} {msg}, {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template);
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key(
+        "left",
+        move |state: &ProgressState, line: &mut dyn Write| {
+            let work = total.map(|_| state.eta());
+            if let Some(time) = left(work, state.elapsed(), deadline) {
+                let _ = line.write_str(&spell(time));
+            }
+        },
+    )
+}
+
+/// Returns the time that a run still takes: that of its work, by estimate, but never more than there is until its deadline.
+fn left(work: Option<Duration>, elapsed: Duration, deadline: Option<Duration>) -> Option<Duration> {
+    let until = deadline.map(|deadline| deadline.saturating_sub(elapsed));
+    work.into_iter().chain(until).min()
+}
+
+/// Formats a time in its two largest units, rounded down.
+fn spell(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, _) => format!("{minutes} min {:02} s", seconds % 60),
+        _ => format!("{hours} h {:02} min", minutes % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::TermLike;
+    use std::io::Result;
+    use std::sync::Mutex;
+
+    /// A terminal that keeps what is written to it.
+    #[derive(Clone, Debug, Default)]
+    struct Kept(Arc<Mutex<String>>);
+
+    impl TermLike for Kept {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The line at this time.
+    fn line(total: Option<u64>, elapsed_ms: u64, deadline_s: Option<u64>) -> String {
+        let kept = Kept::default();
+        let bar = bar(total, deadline_s.map(Duration::from_secs));
+        bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(kept.clone())));
+        bar.set_elapsed(Duration::from_millis(elapsed_ms));
+        bar.tick();
+        let line = kept.0.lock().unwrap().clone();
+        line
+    }
+
+    #[test]
+    fn the_line_ends_with_the_time_until_the_deadline() {
+        let spun = line(None, 3_100, Some(10));
+        assert!(spun.contains("at most 6 s left"), "{spun}");
+        let spun = line(None, 3_100, None);
+        assert!(
+            spun.trim_end().ends_with('s') && !spun.contains("left"),
+            "{spun}"
+        );
+        let bar = line(Some(100), 12_000, Some(10));
+        assert!(bar.contains(", 0 s left"), "{bar}");
+    }
+
+    #[test]
+    fn no_more_time_is_left_than_until_the_deadline() {
+        let seconds = Duration::from_secs;
+        for (work, elapsed, deadline, expected) in [
+            (Some(50), 2, Some(10), Some(8)),
+            (Some(5), 2, Some(10), Some(5)),
+            (Some(50), 2, None, Some(50)),
+            (None, 2, Some(10), Some(8)),
+            (Some(50), 11, Some(10), Some(0)),
+            (None, 2, None, None),
+        ] {
+            let found = left(work.map(seconds), seconds(elapsed), deadline.map(seconds));
+            assert_eq!(
+                found,
+                expected.map(seconds),
+                "{work:?} {elapsed} {deadline:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_are_rounded_down() {
+        let spelled = [0, 999, 59_999, 90_000, 3_599_000, 7_259_000, 400_000_000];
+        let spelled = spelled.map(|ms| spell(Duration::from_millis(ms)));
+        let expected = [
+            "0 s",
+            "0 s",
+            "59 s",
+            "1 min 30 s",
+            "59 min 59 s",
+            "2 h 00 min",
+            "111 h 06 min",
+        ];
+        assert_eq!(spelled, expected);
+    }
 }

@@ -104,6 +104,7 @@ impl<B: Bag, O> Remains<B, O> {
             complete,
             places,
             observers,
+            ..
         } = collect(self.teams, config, self.accounts, &mut output);
         let parcels = self.world.take_messages();
         let bound = |parcel: &Parcel<B>| matches!(parcel.message, Message::Bound(_));

@@ -201,6 +201,7 @@ impl<P: Host> Cx<'_, '_, P> {
             ticks_per_second,
             began,
             places: found.places,
+            workers: found.workers,
             bytes: 0,
             observers: found.observers,
         })

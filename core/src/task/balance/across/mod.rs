@@ -125,8 +125,8 @@ impl<P: Host> Cx<'_, '_, P> {
     /// The places of `balance` are those of each rank.
     ///
     /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same output, with the statistics of all places,
-    /// and with the observers of its own workers. If a rank stops the computation, all stop, and the output is what all of them
-    /// had found.
+    /// and with the statistics and observers of its own workers. If a rank stops the computation, all stop, and the output is what
+    /// all of them had found.
     ///
     /// # Errors
     /// If a scope around this task was cancelled here or at another rank, if a task panicked at another rank, or if the channels between the ranks
@@ -190,6 +190,7 @@ impl<P: Host> Cx<'_, '_, P> {
             ticks_per_second,
             began,
             places: whole.places,
+            workers: gathered.workers,
             bytes: whole.bytes,
             observers: gathered.observers,
         })

@@ -1,0 +1,148 @@
+//! Processor time that a run lost to other programs.
+//!
+//! # Algorithm
+//! As [`bench`](crate::bench) for barriers: Linux counts for each thread how long it ran and how long it was in the queue of its
+//! processor, ready to run (`/proc/self/task/*/schedstat`), and for each processor what the host gave to other guests. What
+//! differs: all threads that exist before the run are observed, without their help, and what other programs used while the threads
+//! slept is no loss.
+
+use crate::bench::{Doubt, Watch};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::time::Duration;
+
+/// The part of the time that may be lost without notice.
+const LOST_MOST: f64 = 0.05;
+/// The time that is insignificant: some wake-ups, and one turn of another thread.
+const LOST_LEAST: Duration = Duration::from_millis(10);
+
+/// Observes the threads of this process and their processors during a run.
+pub(super) struct Observed {
+    threads: BTreeMap<OsString, Spent>,
+    host: Watch,
+}
+
+/// The time of a thread so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spent {
+    ran: Duration,
+    waited: Duration,
+}
+
+impl Observed {
+    /// Starts observing all threads of this process, pinned to the processors `pinned` if there are any.
+    pub(super) fn start(pinned: &[usize]) -> Self {
+        Self {
+            threads: threads(),
+            host: Watch::start(pinned),
+        }
+    }
+
+    /// Returns by what the run of `workers` on `processors` was disturbed; empty if by nothing, or if the system does not report
+    /// it.
+    pub(super) fn doubts(&self, workers: usize, processors: usize) -> Vec<Doubt> {
+        // Workers that share processors wait for each other: waits for other programs cannot be distinguished.
+        if workers > processors {
+            return Vec::new();
+        }
+        let waited = lost(&self.threads, &threads()).map(Doubt::Waited);
+        let host = self.host.doubts(workers, processors);
+        let stolen = host
+            .into_iter()
+            .filter(|doubt| matches!(doubt, Doubt::Stolen(_)));
+        waited.into_iter().chain(stolen).collect()
+    }
+}
+
+/// Returns the time of each thread of this process so far, as far as the system reports it.
+fn threads() -> BTreeMap<OsString, Spent> {
+    let tasks = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let spent = tasks.filter_map(|task| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        Some((task.file_name(), Spent::read(&text)?))
+    });
+    spent.collect()
+}
+
+impl Spent {
+    fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(str::parse);
+        let mut time = || Some(Duration::from_nanos(numbers.next()?.ok()?));
+        Some(Self {
+            ran: time()?,
+            waited: time()?,
+        })
+    }
+}
+
+/// Returns the part of the time between two observations that the threads of the first one were ready and did not run, if that is
+/// significant.
+fn lost(before: &BTreeMap<OsString, Spent>, after: &BTreeMap<OsString, Spent>) -> Option<f64> {
+    let mut sum = Spent::default();
+    for (thread, then) in before {
+        let now = after.get(thread)?;
+        sum.ran += now.ran.saturating_sub(then.ran);
+        sum.waited += now.waited.saturating_sub(then.waited);
+    }
+    let share = sum.waited.as_secs_f64() / (sum.ran + sum.waited).as_secs_f64();
+    (sum.waited >= LOST_LEAST && share > LOST_MOST).then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(threads: &[(&str, u64, u64)]) -> BTreeMap<OsString, Spent> {
+        let spent = |ran, waited| Spent {
+            ran: Duration::from_millis(ran),
+            waited: Duration::from_millis(waited),
+        };
+        let seen = threads
+            .iter()
+            .map(|&(name, ran, waited)| (name.into(), spent(ran, waited)));
+        seen.collect()
+    }
+
+    #[test]
+    fn a_loss_must_be_clear() {
+        let before = seen(&[("7", 1000, 500), ("8", 0, 0)]);
+        for (after, expected) in [
+            // Of 400 ms, 100 were lost.
+            ([("7", 1100, 550), ("8", 200, 50)], Some(0.25)),
+            ([("7", 1200, 500), ("8", 800, 40)], None),
+            ([("7", 1001, 505), ("8", 1, 4)], None),
+            ([("7", 1000, 500), ("8", 0, 0)], None),
+        ] {
+            assert_eq!(lost(&before, &seen(&after)), expected, "{after:?}");
+        }
+        // A thread of the run itself, which began later, is not among those observed.
+        let after = seen(&[("7", 1100, 500), ("8", 0, 0), ("9", 0, 900)]);
+        assert_eq!(lost(&before, &after), None);
+        // Of a thread that has ended, the time is unknown.
+        assert_eq!(lost(&before, &seen(&[("7", 1100, 900)])), None);
+    }
+
+    #[test]
+    fn times_are_read() {
+        let spent = Spent {
+            ran: Duration::from_nanos(1_068_111_668),
+            waited: Duration::from_nanos(3_175_630),
+        };
+        assert_eq!(Spent::read("1068111668 3175630 55\n"), Some(spent));
+        assert_eq!(Spent::read("1068111668"), None);
+        assert_eq!(Spent::read("many 1 2"), None);
+    }
+
+    #[test]
+    fn workers_that_share_processors_are_no_disturbance() {
+        let mut observed = Observed::start(&[]);
+        for spent in observed.threads.values_mut() {
+            *spent = Spent::default();
+        }
+        assert_eq!(observed.doubts(3, 2), []);
+    }
+}
