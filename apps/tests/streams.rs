@@ -78,9 +78,9 @@ fn a_full_disk_is_stated() {
     }
 }
 
-/// Files that are none, or cannot be written: one line, before the run begins.
+/// A path that is no file, or cannot be written, is refused in one line before the run begins.
 #[test]
-fn files_that_are_none_are_refused() {
+fn paths_without_a_usable_file_are_refused() {
     let folder = std::env::temp_dir();
     let folder = folder.to_str().expect("text");
     let empty = Scratch::new("empty.tsp");

@@ -56,8 +56,7 @@ impl<P: Host> Worker<P> {
                 if let Some(found) = self.find() {
                     break 'search Some(found);
                 }
-                // No thread has offered anything. A longer search would make this worker look busy to others whose limits
-                // elapse at the same time.
+                // Searching on, it would look busy to workers whose limits elapse at the same time.
                 if elapsed {
                     break;
                 }
