@@ -47,8 +47,12 @@ pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
         let ends_clause = |&at: &usize| rest[..at].ends_with([',', ';']);
         let fitting = || spaces.clone().filter(|&at| at <= end);
         // Few words on a line are worse than a clause that is divided.
-        let clause = fitting().filter(ends_clause).filter(|&at| at > end / 2);
-        let Some(at) = clause.last().or(fitting().last()).or(spaces.clone().next()) else {
+        let mut clause = fitting().filter(ends_clause).filter(|&at| at > end / 2);
+        let Some(at) = clause
+            .next_back()
+            .or(fitting().next_back())
+            .or(spaces.clone().next())
+        else {
             break;
         };
         lines.push(&rest[..at]);

@@ -166,8 +166,8 @@ mod tests {
         bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(kept.clone())));
         bar.set_elapsed(Duration::from_millis(elapsed_ms));
         bar.tick();
-        let line = kept.0.lock().unwrap().clone();
-        line
+        let line = kept.0.lock().unwrap();
+        line.clone()
     }
 
     #[test]

@@ -163,8 +163,7 @@ impl<P: Host> Cx<'_, '_, P> {
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
-        let control = balance.control;
-        let peers = places.elsewhere();
+        let (control, peers) = (balance.control, places.elsewhere());
         let beside =
             Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
         let accounts = run_workers(self, &mut balance, &B::process, &places, &seats, beside);
