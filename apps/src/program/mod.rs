@@ -70,7 +70,8 @@ mod balanced;
 pub mod balancer;
 mod ended;
 mod front;
-mod interrupts;
+#[doc(hidden)]
+pub mod interrupts;
 mod measured;
 mod origin;
 #[doc(hidden)]
