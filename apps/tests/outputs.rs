@@ -37,6 +37,7 @@ fn every_key_is_documented() {
         "synthetic --workers 1",
         "simulate uts D6 --places 4",
         "simulate bc --scale 5 --places 4",
+        "simulate uts D6 --places 4 --vary",
         "topo",
         "loops exponential -n 64 -p 4",
     ] {

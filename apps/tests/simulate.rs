@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::process::{Command, Output};
 
-fn run(args: &str) -> Output {
+fn command(args: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
     command.args(["simulate"]).args(args.split_whitespace());
     // What the caller has set is no part of a test.
@@ -12,7 +12,11 @@ fn run(args: &str) -> Output {
             command.env_remove(name);
         }
     }
-    command.output().expect("the command starts")
+    command
+}
+
+fn run(args: &str) -> Output {
+    command(args).output().expect("the command starts")
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -426,6 +430,164 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             assert!(line.contains(name), "{args}: no {name} in {line}");
         }
     }
+}
+
+/// A command that is interrupted, and does not outlive its test.
+#[cfg(target_os = "linux")]
+struct Interrupted(std::process::Child);
+
+#[cfg(target_os = "linux")]
+impl Drop for Interrupted {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a simulation that would take minutes, sends it the `signal` once it has run for a while, and returns what it
+/// has printed. It must end within seconds, with exit code 130.
+#[cfg(target_os = "linux")]
+fn interrupt(args: &str, signal: &str) -> String {
+    use std::io::Read;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    let mut command = command(args);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Interrupted(command.spawn().expect("the command starts"));
+    let id = child.0.id();
+    // The handler is in place once the kernel lists the signals as caught.
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        Some(
+            [1, 2, 15]
+                .iter()
+                .all(|number| mask >> (number - 1) & 1 == 1),
+        )
+    };
+    while caught() != Some(true) {
+        let ended = child.0.try_wait().expect("a child");
+        assert!(ended.is_none(), "{args}: it ended by itself");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let sent = Command::new("kill")
+        .args([signal, &id.to_string()])
+        .status();
+    assert!(sent.expect("kill runs").success());
+    let began = Instant::now();
+    let (mut printed, mut talk) = (String::new(), String::new());
+    let (out, errors) = (child.0.stdout.take(), child.0.stderr.take());
+    out.expect("a pipe")
+        .read_to_string(&mut printed)
+        .expect("text");
+    errors
+        .expect("a pipe")
+        .read_to_string(&mut talk)
+        .expect("text");
+    let code = child.0.wait().expect("a child").code();
+    assert_eq!((code, talk.as_str()), (Some(130), ""), "{args}");
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(10), "{args}: {took:?}");
+    printed
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_ends_a_simulation_with_what_was_counted() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        for args in ["uts T1WL --places 64", "uts T1WL --places 1 --workers 1"] {
+            let printed = interrupt(&format!("{args} --json"), signal);
+            let run: Value = serde_json::from_str(&printed).expect("one JSON object");
+            assert_eq!(run["stopped"], "interrupted", "{args}");
+            assert_eq!(
+                (&run["complete"], &run["verified"], &run["bound"]),
+                (&false.into(), &Value::Null, &Value::Null)
+            );
+            let tasks = run["tasks"].as_u64().expect("a number");
+            assert!(tasks > 1_000, "{args}: {tasks} tasks");
+            assert_eq!(
+                run["nodes"],
+                tasks + 1,
+                "{args}: each of them once, and the root"
+            );
+            assert!(run["virtual_seconds"].as_f64() > Some(0.0), "{args}");
+        }
+    }
+    let table = interrupt("uts T1WL --places 64", "-INT");
+    for part in [
+        "partial: interrupted",
+        "stopped           interrupted after ",
+    ] {
+        assert!(table.contains(part), "no {part} in {table}");
+    }
+    assert!(!table.contains("verified"), "{table}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_ends_a_sweep_after_its_complete_points() {
+    let name = format!("tautline-{}-interrupted.html", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    // The second point has more than a billion nodes.
+    let sweep = "uts -t 3 -b 4 --places 16 --sweep d=5,15,4";
+    let args = format!("{sweep} --json --plot {}", file.display());
+    let rows: Value = serde_json::from_str(&interrupt(&args, "-INT")).expect("JSON");
+    let page = std::fs::read_to_string(&file);
+    let _ = std::fs::remove_file(&file);
+    let page = page.expect("the page was written");
+    assert!(page.contains("(partial)"), "{page}");
+    assert!(page.contains("interrupted after 1 of 3 runs"), "{page}");
+    let rows = rows.as_array().expect("an array");
+    let [first, last] = rows.as_slice() else {
+        panic!("{} objects", rows.len());
+    };
+    assert_eq!(
+        (&first["complete"], &first["repeat"]),
+        (&true.into(), &1.into())
+    );
+    assert_eq!(
+        (&last["complete"], &last["repeat"]),
+        (&false.into(), &0.into())
+    );
+    assert_eq!(
+        (&first["sweep"]["d"], &last["sweep"]["d"]),
+        (&"5".into(), &"15".into())
+    );
+    assert_eq!(last["stopped"], "interrupted");
+    assert!(last["tasks"].as_u64() > Some(1_000), "{last}");
+
+    let table = interrupt(sweep, "-INT");
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert!(lines[1].starts_with(" 5 "), "{table}");
+    assert_eq!(lines[2], "partial: interrupted after 1 of 3 runs");
+    let one = "uts -t 3 -b 4 -d 15 --places 16 --repeat 2 --json";
+    let rows: Value = serde_json::from_str(&interrupt(one, "-INT")).expect("JSON");
+    assert_eq!(
+        (&rows[0]["complete"], &rows[1]),
+        (&false.into(), &Value::Null)
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_ends_varied_runs() {
+    let printed = interrupt("uts T1WL --places 64 --vary --json", "-INT");
+    let all: Value = serde_json::from_str(&printed).expect("one JSON object");
+    assert_eq!(
+        (&all["complete"], &all["stopped"]),
+        (&false.into(), &"interrupted".into())
+    );
+    assert_eq!(
+        (&all["efficiency"], &all["vary"]),
+        (&Value::Null, &Value::Array(vec![]))
+    );
+    let table = interrupt("uts T1WL --places 64 --vary", "-INT");
+    assert_eq!(table, "partial: interrupted after 0 costs\n");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process;
 ///
 /// # Errors
 /// If the system refuses, or the process watches for interrupts already.
-pub(super) fn on_first(stop: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+pub fn on_first(stop: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let mut stop = Some(stop);
     let handler = move || match stop.take() {
         Some(stop) => stop(),

@@ -71,7 +71,8 @@ pub mod balancer;
 mod disturbed;
 mod ended;
 mod front;
-mod interrupts;
+#[doc(hidden)]
+pub mod interrupts;
 mod measured;
 mod origin;
 #[doc(hidden)]

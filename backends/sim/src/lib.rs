@@ -17,6 +17,6 @@ pub mod memory;
 mod programs;
 
 pub use engine::{Cluster, Ranks, Shape};
-pub use glb::{Bound, Outcome, Phases, Simulation, Worked};
+pub use glb::{Bound, Interim, Outcome, Phases, Simulation, Worked};
 pub use machine::Machine;
 pub use programs::Program;

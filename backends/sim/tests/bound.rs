@@ -2,7 +2,8 @@
 
 mod tree;
 
-use tautline_core::glb::{Bag, Config};
+use std::cell::Cell;
+use tautline_core::glb::{Bag, Config, Reason};
 use tautline_sim::{Bound, Machine, Simulation};
 use tree::Tree;
 
@@ -43,6 +44,34 @@ fn the_bound_is_a_greedy_schedule() {
             assert!(
                 turns <= tasks / count + path,
                 "seed {seed}: {turns} on {count}, {tasks} tasks"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_watch_stops_the_schedule() {
+    let tree = Tree::new(5, 9);
+    for places in [1, 16, 2_000] {
+        let simulation = simulation(places, 1);
+        let looks = Cell::new(0);
+        let stopped_at = |last: u32| {
+            looks.set(0);
+            simulation.bound_watched(tree.clone(), &(), &|interim| {
+                assert!(interim.tasks <= tree.all().nodes);
+                looks.set(looks.get() + 1);
+                (looks.get() == last).then_some(Reason::Interrupted)
+            })
+        };
+        assert_eq!(stopped_at(u32::MAX), Some(bound(&tree, places, 1)));
+        let all = looks.get();
+        assert!(all > 1, "{all} looks");
+        for last in [1, all / 2 + 1, all] {
+            assert_eq!(stopped_at(last), None);
+            // A pass over all workers is completed.
+            assert!(
+                looks.get() < last + 1 + places / 256 + 1,
+                "stopped at {last}"
             );
         }
     }

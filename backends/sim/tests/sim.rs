@@ -11,10 +11,11 @@
 
 mod tree;
 
+use std::cell::RefCell;
 use std::time::Instant;
-use tautline_core::glb::{Config, Fairness, Observer, State, Steal};
+use tautline_core::glb::{Config, Fairness, Observer, Reason, State, Steal};
 use tautline_core::lifeline::Graph;
-use tautline_sim::{Cluster, Machine, Outcome, Simulation};
+use tautline_sim::{Cluster, Interim, Machine, Outcome, Simulation};
 use tree::{Done, Tree};
 
 fn config(places: u32) -> Config {
@@ -187,6 +188,57 @@ fn one_place_sends_no_message() {
     assert_eq!(outcome.messages, 0);
     assert_eq!(outcome.reports, 0);
     assert!(outcome.efficiency > 0.98, "{}", outcome.efficiency);
+}
+
+/// Stopped before any step, within the run, and just before its end: each look is a point to stop at.
+#[test]
+fn a_watch_stops_a_run_and_its_counts_are_those_of_the_tasks_done() {
+    let tree = Tree::new(9, 9);
+    for (places, workers) in [(1, 1), (64, 1), (16, 3)] {
+        let config = Config {
+            workers,
+            ..config(places)
+        };
+        let simulation = Simulation::new(config, Machine::default());
+        let watched = |watch: &dyn Fn(Interim) -> Option<Reason>| {
+            simulation.run_watched(tree.clone(), |_| (), Done::default(), |_, _| (), watch)
+        };
+        let looks = RefCell::new(Vec::new());
+        let whole = watched(&|interim| {
+            looks.borrow_mut().push(interim);
+            None
+        });
+        assert_eq!(whole, run(config, &tree), "polls change nothing");
+        let looks = looks.into_inner();
+        assert_eq!(looks[0].tasks, 0);
+        assert!(looks.is_sorted_by_key(|look| look.tasks), "{looks:?}");
+        let last = looks[looks.len() - 1];
+        assert!(looks.len() > 3 && last.tasks <= whole.tasks);
+        assert!(last.tasks > whole.tasks / 2 && last.virtual_ns > whole.virtual_ns / 2);
+        for (at, look) in looks.iter().enumerate() {
+            let left = RefCell::new(at);
+            let outcome = watched(&|interim| {
+                let mut left = left.borrow_mut();
+                if *left == 0 {
+                    assert_eq!(interim, *look, "the same run up to there");
+                    return Some(Reason::Interrupted);
+                }
+                *left -= 1;
+                None
+            });
+            assert_eq!(outcome.stopped, Some(Reason::Interrupted));
+            assert_eq!(outcome.output.nodes, outcome.tasks, "each task counts once");
+            assert_eq!(outcome.complete, outcome.tasks == whole.tasks);
+            // What is under way is done: a grain of each worker at most.
+            let grains = 32 * u64::from(places) * workers as u64;
+            let range = look.tasks..=look.tasks + grains;
+            assert!(range.contains(&outcome.tasks), "{range:?}: {outcome:?}");
+            assert!(
+                at > 0 || outcome.tasks == 0,
+                "stopped before the first step"
+            );
+        }
+    }
 }
 
 #[test]

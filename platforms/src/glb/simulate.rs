@@ -1,6 +1,6 @@
 //! Balanced computations in virtual time.
 
-use super::{Bag, Config, Glb, Ground, Outcome, PlaceId, checked};
+use super::{Bag, Config, Control, Glb, Ground, Outcome, PlaceId, checked};
 use crate::Result;
 use crate::machines::Description;
 use crate::plan::refuse;
@@ -45,10 +45,11 @@ impl<F> Glb<'_, F> {
     }
 
     /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
-    /// that it would take there, given that it takes `task_ns` nanoseconds here. Feature `sim`.
+    /// that it would take there, given that it takes `task_ns` nanoseconds here. The [`deadline`](Self::deadline) is in
+    /// virtual time; a [`control`](Self::control) stops it, too, but counts no progress. Feature `sim`.
     ///
     /// ```
-    /// # use tautline::glb::{Local, Task, Tasks};
+    /// # use tautline::glb::{Control, Local, Reason, Task, Tasks};
     /// # use tautline::prelude::*;
     /// # struct Node(u32);
     /// # impl Task for Node {
@@ -70,6 +71,12 @@ impl<F> Glb<'_, F> {
     /// let outcome = Glb::new().places(64).simulate(&cluster, 100, tree, |_place| (), 0)?;
     /// assert_eq!(outcome.output, 4096);
     /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
+    ///
+    /// let control = Control::new();
+    /// control.stop(Reason::Interrupted); // by any thread
+    /// let glb = Glb::new().places(64).control(&control);
+    /// let outcome = glb.simulate(&cluster, 100, Tasks::from_iter([Node(12)]), |_place| (), 0)?;
+    /// assert_eq!((outcome.complete, outcome.stopped), (false, Some(Reason::Interrupted)));
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///
@@ -93,6 +100,7 @@ impl<F> Glb<'_, F> {
         if let Some(after) = self.setup.deadline {
             simulation = simulation.deadline_ns(after.as_nanos() as u64);
         }
-        Ok(simulation.run(bag, shared, output, |_, _| ()))
+        let watch = |_| self.control.and_then(Control::reason);
+        Ok(simulation.run_watched(bag, shared, output, |_, _| (), &watch))
     }
 }

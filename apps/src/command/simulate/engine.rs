@@ -1,5 +1,6 @@
-//! The simulator as the command uses it: apart from its machine, only this file uses `tautline_sim`.
+//! The simulator as the command uses it: apart from its machine and the watcher, only this file uses `tautline_sim`.
 
+use super::watcher::Watcher;
 use crate::command::app::{AnyOutput, AnyProblem};
 use std::time::Duration;
 use tautline::glb::{Config, PlaceId, PlaceRun, Reason, WorkerId};
@@ -55,13 +56,14 @@ pub(super) struct Simulated {
     pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
 }
 
-/// Runs `problem` until `deadline` of virtual time if there is one, every worker observed by
+/// Runs `problem` until `deadline` of virtual time if there is one or the user interrupts it, every worker observed by
 /// a `recorder`.
 pub(super) fn run(
     problem: &dyn AnyProblem,
     on: On,
     deadline: Option<Duration>,
     recorder: &dyn Fn() -> Recorder,
+    watcher: &Watcher,
 ) -> Simulated {
     let mut simulation = Simulation::new(on.config, on.machine);
     if let Some(faults) = on.faults {
@@ -71,11 +73,13 @@ pub(super) fn run(
         let ns = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
         simulation = simulation.deadline_ns(ns);
     }
-    let outcome = simulation.run(
+    let _progress = watcher.show("", problem);
+    let outcome = simulation.run_watched(
         problem.bag(),
         |place| problem.shared(place),
         problem.output(),
         |_, _| recorder(),
+        &|interim| watcher.look(interim),
     );
     Simulated {
         phases: outcome.phases,
@@ -96,8 +100,11 @@ pub(super) fn run(
     }
 }
 
-/// Schedules the tasks of `problem` on as many workers, where balancing is free and immediate.
-pub(super) fn bound(problem: &dyn AnyProblem, on: On) -> Bound {
+/// Schedules the tasks of `problem` on as many workers, where balancing is free and immediate. Returns `None` if the
+/// user interrupts it.
+pub(super) fn bound(problem: &dyn AnyProblem, on: On, watcher: &Watcher) -> Option<Bound> {
     let simulation = Simulation::new(on.config, on.machine);
-    simulation.bound(problem.bag(), &problem.shared(PlaceId::HOME))
+    let shared = problem.shared(PlaceId::HOME);
+    let _progress = watcher.show("the bound, ", problem);
+    simulation.bound_watched(problem.bag(), &shared, &|interim| watcher.look(interim))
 }

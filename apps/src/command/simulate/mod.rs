@@ -14,6 +14,7 @@ mod shown;
 mod subcommand;
 mod sweep;
 mod vary;
+mod watcher;
 
 pub(super) use subcommand::Simulate;
 
@@ -28,6 +29,7 @@ use setting::Setting;
 use std::time::{Duration, Instant};
 use sweep::Sweep;
 use tautline::story::Clock;
+use watcher::Watcher;
 
 /// A few messages.
 const DEADLINE_MIN_NS: u64 = 1_000;
@@ -59,6 +61,9 @@ struct Output {
     explain: bool,
     #[command(flatten)]
     stories: Stories,
+    /// No progress line; without a terminal on stderr it is omitted anyway
+    #[arg(long, visible_alias = "no-progress")]
+    quiet: bool,
 }
 
 fn examples(application: &Application) -> String {
@@ -96,7 +101,8 @@ fn examples(application: &Application) -> String {
     format!(
         "EXAMPLES:\n{}\n\
          Every task is really done; only the time is virtual, and the same options always give the same \
-         run.\nCtrl-C ends it without a result.",
+         run.\nThe first Ctrl-C ends it with the partial result, that of --sweep and --vary with the rows so far; the \
+         second ends it at once.",
         examples.map(line).concat()
     )
 }
@@ -118,13 +124,15 @@ impl Way for Virtual {
         let problem = request.problem(true)?;
         let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
+        let watcher = Watcher::start(self.output.quiet)?;
         let began = Instant::now();
         let threads = on.config.all_threads();
         let recorder = || self.output.stories.recorder(threads);
-        let run = engine::run(&*problem, on, self.output.deadline, &recorder);
+        let run = engine::run(&*problem, on, self.output.deadline, &recorder, &watcher);
         let wall = began.elapsed();
         let name = self.setting.machine();
-        let bound = run.complete.then(|| engine::bound(&*problem, on));
+        let bound = || engine::bound(&*problem, on, &watcher);
+        let bound = run.complete.then(bound).flatten();
         let mut report = Report::of(request, &*problem, on, name, &run, bound);
         report.wall_seconds = wall.as_secs_f64();
         report.faults = on.faults.map(|_| self.setting.faults());
@@ -147,6 +155,6 @@ impl Way for Virtual {
         });
         let written = problem.deliver(&run.output);
         delivered.and(told).and(written)?;
-        report.answer.outcome()
+        report.answer.outcome().and(watcher.outcome())
     }
 }

@@ -1,12 +1,14 @@
 //! How much an efficiency follows from each cost: runs with half of it, and with twice as much.
 
 use super::engine::{self, Machine, On};
+use super::watcher::Watcher;
 use super::{Outcome, Virtual, shown};
 use crate::command::app::{AnyProblem, Request};
 use crate::command::number::grouped;
 use crate::command::show::document;
 use crate::command::{Failure, balancer, deliver};
 use serde_json::{Value, json};
+use tautline::glb::Reason;
 use tautline::machines::{Figure, Origin};
 use tautline::story::Recorder;
 
@@ -80,14 +82,17 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
     let problem = request.problem(true)?;
     let on = given.setting.choose(problem.task_ns())?;
     let figures = given.setting.described()?.figures;
-    let runs = |on: On| efficiencies(given, &*problem, on);
-    let usual = runs(on)?;
+    let watcher = Watcher::start(given.output.quiet)?;
+    let runs = |on: On, watcher: &Watcher| efficiencies(given, &*problem, on, watcher);
+    let usual = runs(on, &watcher)?;
+    let mut complete = !watcher.is_interrupted();
+    let is_known = complete;
     let (name, quiet) = (given.setting.machine(), given.output.json);
-    if !quiet {
+    if is_known && !quiet {
         deliver(&head(&problem.title(), name, &on, &usual))?;
     }
     let mut rows = Vec::new();
-    for (key, of, cost) in COSTS {
+    for (at, (key, of, cost)) in COSTS.into_iter().enumerate() {
         let mut varied = [on; 2];
         let value = *cost(&mut varied[0].machine);
         let is_one_process = on.machine.cluster.ranks.places == 0;
@@ -96,42 +101,68 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
         }
         *cost(&mut varied[0].machine) = value.div_ceil(2);
         *cost(&mut varied[1].machine) = value.saturating_mul(2);
-        let [half, twice] = varied.map(runs);
+        let here = watcher.of("cost", at, COSTS.len());
+        let [half, twice] = varied.map(|on| runs(on, &here));
         let row = Row {
             name: key,
             value,
             origin: origin(&figures, of, value),
             varied: [median(&half?), median(&twice?)],
         };
+        complete = !watcher.is_interrupted();
+        if !complete {
+            break;
+        }
         if !quiet {
             deliver(&row.line(median(&usual)))?;
         }
         rows.push(row.json());
     }
     if !quiet {
-        return Ok(());
+        if !complete {
+            deliver(&format!(
+                "partial: interrupted after {} costs\n",
+                rows.len()
+            ))?;
+        }
+        return watcher.outcome();
     }
+    let efficiency =
+        json!({"min": usual[0], "median": median(&usual), "max": usual[usual.len() - 1]});
     let object = json!({
         "application": request.application().name(), "machine": shown::json(name, &on.machine),
         "config": balancer::json(&on.config, false), "places": on.config.places,
         "workers": on.config.workers, "repeat": usual.len(),
-        "efficiency": {"min": usual[0], "median": median(&usual), "max": usual[usual.len() - 1]},
-        "vary": rows,
+        "efficiency": is_known.then_some(efficiency), "vary": rows,
+        "complete": complete, "stopped": (!complete).then(|| Reason::Interrupted.name()),
     });
-    deliver(&document(object))
+    deliver(&document(object)).and(watcher.outcome())
 }
 
 /// Returns the efficiencies with every seed, in order.
-fn efficiencies(given: &Virtual, problem: &dyn AnyProblem, on: On) -> Result<Vec<f64>, Failure> {
+fn efficiencies(
+    given: &Virtual,
+    problem: &dyn AnyProblem,
+    on: On,
+    watcher: &Watcher,
+) -> Result<Vec<f64>, Failure> {
+    let repeat = given.sweep.repeats();
     let seed = |more: usize| {
         let mut on = on;
         on.config.seed = on.config.seed.wrapping_add(more as u64);
-        let run = engine::run(problem, on, given.output.deadline, &Recorder::default);
+        let watcher = watcher.of("seed", more, repeat);
+        let run = engine::run(
+            problem,
+            on,
+            given.output.deadline,
+            &Recorder::default,
+            &watcher,
+        );
         let verdict = problem.findings(&run.output, run.complete).verdict;
         verdict.unwrap_or(Ok(())).map_err(Failure::Check)?;
         Ok(run.efficiency)
     };
-    let all: Result<Vec<f64>, Failure> = (0..given.sweep.repeats()).map(seed).collect();
+    let all: Result<Vec<f64>, Failure> = (0..repeat).map(seed).collect();
     let mut all = all?;
     all.sort_by(f64::total_cmp);
     Ok(all)

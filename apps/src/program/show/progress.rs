@@ -26,12 +26,25 @@ impl Progress {
         total: Option<u64>,
         deadline: Option<Duration>,
     ) -> Self {
+        let control = Arc::clone(control);
+        Self::show(quiet, total, deadline, move |seconds| {
+            let done = control.done() as u64;
+            (done, counted(done, unit, seconds))
+        })
+    }
+
+    /// Shows what `look` returns for the elapsed seconds: the work done, of `total` if that is known, and a line.
+    pub fn show(
+        quiet: bool,
+        total: Option<u64>,
+        deadline: Option<Duration>,
+        look: impl Fn(f64) -> (u64, String) + Send + 'static,
+    ) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
         }
         let running = Arc::new(());
         let still_running = Arc::downgrade(&running);
-        let control = Arc::clone(control);
         let watch = move || {
             let bar = bar(total, deadline);
             loop {
@@ -39,10 +52,8 @@ impl Progress {
                 if still_running.upgrade().is_none() {
                     break;
                 }
-                let done = control.done() as u64;
-                let per_second = done as f64 / bar.elapsed().as_secs_f64().max(1e-9);
-                let (count, rate) = (grouped(done), rate(per_second));
-                bar.set_message(format!("{count} {unit}, {rate}{unit}/s"));
+                let (done, line) = look(bar.elapsed().as_secs_f64());
+                bar.set_message(line);
                 bar.set_position(done);
             }
             bar.finish_and_clear();
@@ -61,6 +72,12 @@ impl Drop for Progress {
             let _ = thread.join();
         }
     }
+}
+
+/// Formats the work done in this time, with its rate: `1 234 nodes, 39.50 Mnodes/s`.
+pub fn counted(done: u64, unit: &str, seconds: f64) -> String {
+    let rate = rate(done as f64 / seconds.max(1e-9));
+    format!("{} {unit}, {rate}{unit}/s", grouped(done))
 }
 
 fn bar(total: Option<u64>, deadline: Option<Duration>) -> ProgressBar {

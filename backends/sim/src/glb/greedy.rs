@@ -11,10 +11,11 @@
 //! task by task.
 
 use super::phases::{Phases, Profile};
+use super::{Interim, LOOK_EVERY};
 use std::collections::{BTreeSet, BinaryHeap};
 use tautline_core::PlaceId;
 use tautline_core::glb::laws::{divide, fruitless};
-use tautline_core::glb::{Bag, Share};
+use tautline_core::glb::{Bag, Reason, Share};
 
 /// What the same tasks take on as many workers if balancing them costs nothing and takes no time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,13 +30,15 @@ pub struct Bound {
     pub phases: Phases,
 }
 
-/// Schedules the tasks of `bag`, which take `task_ns` each, on the workers of `places` places.
+/// Schedules the tasks of `bag`, which take `task_ns` each, on the workers of `places` places, unless `watch` returns a
+/// reason to stop.
 pub(super) fn schedule<B: Bag>(
     bag: B,
     shared: &B::Shared,
     [places, workers]: [u32; 2],
     task_ns: u64,
-) -> Bound {
+    watch: &dyn Fn(Interim) -> Option<Reason>,
+) -> Option<Bound> {
     let count = places as usize * workers as usize;
     let mut hands = Vec::with_capacity(count);
     hands.push(Hand {
@@ -52,16 +55,19 @@ pub(super) fn schedule<B: Bag>(
         profile: Profile::new(places),
         workers: workers as usize,
         task_ns,
+        watch,
+        looks: 0,
+        stopped: false,
     };
     let end = greedy.run().saturating_mul(task_ns);
     let all = count as f64 * end as f64;
     let alone = greedy.tasks as f64 * task_ns as f64;
-    Bound {
+    (!greedy.stopped).then(|| Bound {
         virtual_ns: end,
         tasks: greedy.tasks,
         efficiency: if all > 0.0 { alone / all } else { 1.0 },
         phases: greedy.profile.phases(count as f64, end),
-    }
+    })
 }
 
 /// A worker.
@@ -90,10 +96,14 @@ struct Greedy<'a, B: Bag> {
     /// Workers of a place.
     workers: usize,
     task_ns: u64,
+    watch: &'a dyn Fn(Interim) -> Option<Reason>,
+    /// How often a worker was advanced, for the watch.
+    looks: u64,
+    stopped: bool,
 }
 
 impl<B: Bag> Greedy<'_, B> {
-    /// Returns when the last task ends.
+    /// Returns when the last task ends, or the time at which the watch stopped it.
     fn run(&mut self) -> u64 {
         let mut now = 0;
         if self.hands[0].bag.as_ref().is_none_or(Bag::is_empty) {
@@ -103,7 +113,7 @@ impl<B: Bag> Greedy<'_, B> {
         loop {
             now = self.each_alone(now);
             self.share_out();
-            if self.dry.len() == self.hands.len() {
+            if self.stopped || self.dry.len() == self.hands.len() {
                 return now;
             }
         }
@@ -123,6 +133,9 @@ impl<B: Bag> Greedy<'_, B> {
         loop {
             let (horizon, worker) = self.busy.pop_first().expect("every worker has tasks");
             self.advance(worker, horizon);
+            if self.stopped {
+                return horizon;
+            }
             if self.hands[worker].bag.is_none() && !self.steal(worker, horizon) {
                 self.dry.push(worker);
                 self.advance_all(horizon);
@@ -172,6 +185,7 @@ impl<B: Bag> Greedy<'_, B> {
 
     /// Lets a worker process tasks until `now`, or until it has none.
     fn advance(&mut self, worker: usize, now: u64) {
+        self.look(now);
         let hand = &mut self.hands[worker];
         let (Some(bag), true) = (&mut hand.bag, hand.at < now) else {
             return;
@@ -189,6 +203,18 @@ impl<B: Bag> Greedy<'_, B> {
         if bag.is_empty() {
             hand.bag = None;
         }
+    }
+
+    /// Counts a call. Asks the watch whether to go on at each [`LOOK_EVERY`]th, from the first on.
+    fn look(&mut self, now: u64) {
+        if self.looks % LOOK_EVERY == 0 {
+            let interim = Interim {
+                virtual_ns: now.saturating_mul(self.task_ns),
+                tasks: self.tasks,
+            };
+            self.stopped |= (self.watch)(interim).is_some();
+        }
+        self.looks += 1;
     }
 
     /// Divides bags, the fullest first, until no worker is dry or no bag can be divided.

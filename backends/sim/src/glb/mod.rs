@@ -41,6 +41,18 @@ pub struct Worked {
     pub ns: u64,
 }
 
+/// How far a computation has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interim {
+    /// The virtual time at the worker that takes the next step; others may be behind or ahead.
+    pub virtual_ns: u64,
+    /// Tasks done by all places.
+    pub tasks: u64,
+}
+
+/// Steps between two polls of the watch: less than a millisecond with cheap tasks.
+const LOOK_EVERY: u64 = 256;
+
 /// The outcome of a simulated computation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -137,7 +149,61 @@ impl Simulation {
         output: B::Output,
         observe: impl FnMut(PlaceId, WorkerId) -> O,
     ) -> Outcome<B::Output, O> {
-        self.run_timed(bag, shared, output, observe, equal(self.machine.task_ns))
+        self.run_watched(bag, shared, output, observe, &|_| None)
+    }
+
+    /// As [`run`](Self::run), polling `watch`: it is called before the first step and after some hundred more each
+    /// time. A reason that it returns stops the computation; [`Outcome::output`] is then partial.
+    /// Otherwise it does not affect the outcome.
+    ///
+    /// ```
+    /// # use tautline_core::glb::{Bag, Config, Reason, Share};
+    /// # use tautline_sim::{Machine, Simulation};
+    /// # struct Steps(usize);
+    /// # impl Bag for Steps {
+    /// #     type Shared = ();
+    /// #     type Output = usize;
+    /// #     fn process(&mut self, n: usize, (): &()) -> usize {
+    /// #         let n = n.min(self.0);
+    /// #         self.0 -= n;
+    /// #         n
+    /// #     }
+    /// #     fn split(&mut self, share: Share) -> Option<Self> {
+    /// #         let part = share.of(self.0);
+    /// #         self.0 -= part;
+    /// #         (part > 0).then_some(Self(part))
+    /// #     }
+    /// #     fn merge(&mut self, other: Self) {
+    /// #         self.0 += other.0;
+    /// #     }
+    /// #     fn len(&self) -> usize {
+    /// #         self.0
+    /// #     }
+    /// #     fn submit(self, left: &mut usize) {
+    /// #         *left += self.0;
+    /// #     }
+    /// # }
+    /// let config = Config { places: 64, ..Config::default() };
+    /// let simulation = Simulation::new(config, Machine::default());
+    /// let outcome = simulation.run_watched(Steps(1 << 30), |_| (), 0, |_, _| (), &|interim| {
+    ///     (interim.tasks > 100_000).then_some(Reason::Interrupted) // say, since a key was pressed
+    /// });
+    /// assert_eq!((outcome.complete, outcome.stopped), (false, Some(Reason::Interrupted)));
+    /// assert_eq!(outcome.tasks + outcome.output as u64, 1 << 30);
+    /// ```
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_watched<B: Bag, O: Observer>(
+        &self,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        output: B::Output,
+        observe: impl FnMut(PlaceId, WorkerId) -> O,
+        watch: &dyn Fn(Interim) -> Option<Reason>,
+    ) -> Outcome<B::Output, O> {
+        let work = equal(self.machine.task_ns);
+        run::run(self, bag, shared, output, observe, work, watch)
     }
 
     /// As [`run`](Self::run), for tasks of unequal durations: `work` calls [`Bag::process`] and returns, along with the
@@ -153,7 +219,7 @@ impl Simulation {
         observe: impl FnMut(PlaceId, WorkerId) -> O,
         work: impl Fn(&mut B, usize, &B::Shared) -> Worked,
     ) -> Outcome<B::Output, O> {
-        run::run(self, bag, shared, output, observe, work)
+        run::run(self, bag, shared, output, observe, work, &|_| None)
     }
 
     /// Schedules the tasks of `bag` greedily on as many workers, where balancing costs nothing and takes no time: no worker is
@@ -167,8 +233,23 @@ impl Simulation {
     /// # Panics
     /// A task that panics, and a bag that does nothing although it is not empty.
     pub fn bound<B: Bag>(&self, bag: B, shared: &B::Shared) -> Bound {
+        let bound = self.bound_watched(bag, shared, &|_| None);
+        bound.expect("the schedule is not stopped")
+    }
+
+    /// As [`bound`](Self::bound), polling `watch` as [`run_watched`](Self::run_watched) does. Returns
+    /// `None` if `watch` returned a reason to stop.
+    ///
+    /// # Panics
+    /// As [`bound`](Self::bound).
+    pub fn bound_watched<B: Bag>(
+        &self,
+        bag: B,
+        shared: &B::Shared,
+        watch: &dyn Fn(Interim) -> Option<Reason>,
+    ) -> Option<Bound> {
         let crew = [self.config.places, self.config.workers as u32];
-        greedy::schedule(bag, shared, crew, self.machine.task_ns)
+        greedy::schedule(bag, shared, crew, self.machine.task_ns, watch)
     }
 }
 

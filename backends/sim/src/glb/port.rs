@@ -1,6 +1,7 @@
 //! What the world lends the workers of a place.
 
 use super::phases::Profile;
+use super::{Interim, LOOK_EVERY};
 use crate::Machine;
 use crate::engine::{Here, Weigh, World};
 use std::cell::{Cell, RefCell};
@@ -54,7 +55,10 @@ pub(super) struct Ground<B> {
     pub(super) raceless: bool,
     /// By place: until when its reserves are locked.
     locked: Vec<[Cell<u64>; 2]>,
-    /// The duration of all tasks done.
+    /// Steps begun, for the watch.
+    steps: Cell<u64>,
+    /// All tasks done, and their duration.
+    tasks: Cell<u64>,
     work_ns: Cell<u64>,
     profile: RefCell<Profile>,
     lost: Cell<Option<PlaceId>>,
@@ -71,6 +75,8 @@ impl<B: Bag> Ground<B> {
             world,
             machine,
             raceless,
+            steps: Cell::new(0),
+            tasks: Cell::new(0),
             work_ns: Cell::new(0),
             profile: RefCell::new(Profile::new(places)),
             lost: Cell::new(None),
@@ -86,9 +92,22 @@ impl<B: Bag> Ground<B> {
         }
     }
 
+    /// Counts a step that begins. Returns how far the computation has come, before each [`LOOK_EVERY`]th from the
+    /// first on.
+    #[inline]
+    pub(super) fn interim(&self) -> Option<Interim> {
+        let steps = self.steps.get();
+        self.steps.set(steps + 1);
+        (steps % LOOK_EVERY == 0).then(|| Interim {
+            virtual_ns: self.world.now(),
+            tasks: self.tasks.get(),
+        })
+    }
+
     /// Adds tasks that begin now at `place`, and their duration.
-    pub(super) fn worked(&self, place: PlaceId, ns: u64) {
+    pub(super) fn worked(&self, place: PlaceId, tasks: usize, ns: u64) {
         self.profile.borrow_mut().add(place, self.world.now(), ns);
+        self.tasks.set(self.tasks.get() + tasks as u64);
         self.work_ns.set(self.work_ns.get().saturating_add(ns));
     }
 

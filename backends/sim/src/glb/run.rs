@@ -3,7 +3,7 @@
 use super::phases::Profile;
 use super::port::{ANSWER, Ground, LOOT, Parcel, REPORT};
 use super::worker::Hand;
-use super::{Outcome, Simulation, Worked};
+use super::{Interim, Outcome, Simulation, Worked};
 use crate::engine::{End, Engine, Traffic, World};
 use tautline_core::glb::{
     Account, Bag, Collected, Control, Message, Observer, Reason, Team, Worker, collect,
@@ -17,6 +17,7 @@ pub(super) fn run<B: Bag, O: Observer>(
     output: B::Output,
     mut observe: impl FnMut(PlaceId, WorkerId) -> O,
     work: impl Fn(&mut B, usize, &B::Shared) -> Worked,
+    watch: &dyn Fn(Interim) -> Option<Reason>,
 ) -> Outcome<B::Output, O> {
     let config = &simulation.config;
     let threads = config.threads_of(PlaceId::HOME);
@@ -34,6 +35,7 @@ pub(super) fn run<B: Bag, O: Observer>(
             hands.push(Hand {
                 ground: &ground,
                 work: &work,
+                watch,
                 control: &control,
                 place,
                 team,
@@ -43,8 +45,7 @@ pub(super) fn run<B: Bag, O: Observer>(
     }
     let mut engine = Engine::new(&ground.world, hands);
     teams[PlaceId::HOME.index()].begin(bag, &ground.at(PlaceId::HOME));
-    let expire = || control.stop(Reason::Deadline);
-    let end = match engine.run(simulation.deadline_ns, expire) {
+    let end = match engine.run(simulation.deadline_ns, || control.stop(Reason::Deadline)) {
         End::Closed(end) | End::Expired(end) => end,
         End::Idle(end) => {
             let lost = ground.world.crashed();
@@ -57,7 +58,6 @@ pub(super) fn run<B: Bag, O: Observer>(
     // The last steps are taken at the end.
     ground.world.set(end);
     let accounts = engine.into_actors().into_iter().map(Hand::close).collect();
-    let stopped = control.reason();
     let remains = Remains {
         lost: ground.lost(),
         work_ns: ground.work_ns(),
@@ -66,7 +66,7 @@ pub(super) fn run<B: Bag, O: Observer>(
         teams,
         accounts,
         end,
-        stopped,
+        stopped: control.reason(),
     };
     remains.outcome(simulation, output)
 }

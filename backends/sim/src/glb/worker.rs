@@ -1,7 +1,7 @@
 //! A worker of a place as an actor.
 
-use super::Worked;
 use super::port::{Gate, Ground, Parcel};
+use super::{Interim, Worked};
 use crate::engine::{Actor, Here, Turn};
 use tautline_core::PlaceId;
 use tautline_core::glb::{Account, Bag, Control, Observer, Reason, Step, Team, Worker};
@@ -10,6 +10,7 @@ use tautline_core::glb::{Account, Bag, Control, Observer, Reason, Step, Team, Wo
 pub(super) struct Hand<'a, B: Bag, O, W> {
     pub(super) ground: &'a Ground<B>,
     pub(super) work: &'a W,
+    pub(super) watch: &'a dyn Fn(Interim) -> Option<Reason>,
     pub(super) control: &'a Control,
     pub(super) place: PlaceId,
     pub(super) team: &'a Team<B>,
@@ -45,14 +46,22 @@ where
         })
     }
 
+    /// Stops the computation if the watch returns a reason.
+    fn look(&self) {
+        if let Some(reason) = self.ground.interim().and_then(self.watch) {
+            self.control.stop(reason);
+            self.ground.world.close();
+        }
+    }
+
     /// Returns the duration of `step`, whose tasks take `ns`.
     fn cost(&self, step: Step, ns: u64) -> u64 {
         let machine = &self.ground.machine;
         match step {
             // The worker bears a bag that does nothing for a while.
             Step::Worked(0) => machine.look_ns,
-            Step::Worked(_) => {
-                self.ground.worked(self.place, ns);
+            Step::Worked(tasks) => {
+                self.ground.worked(self.place, tasks, ns);
                 ns
             }
             Step::Looked => machine.look_ns,
@@ -73,6 +82,7 @@ where
     type Message = Parcel<B>;
 
     fn step(&mut self, here: &Here<'_, Parcel<B>>) -> Turn {
+        self.look();
         if let Some(pile) = self.worker.wants() {
             if let Err(free) = self.ground.lock(here.place(), pile) {
                 return Turn::Again(free);

@@ -3,11 +3,12 @@
 mod axis;
 mod measure;
 
-use super::engine::{self, Bound};
+use super::engine::{self, Bound, On};
 use super::figures::Figures;
 use super::report::Report;
+use super::watcher::Watcher;
 use super::{Outcome, Virtual};
-use crate::command::app::{Application, Chosen};
+use crate::command::app::{AnyProblem, Application, Chosen};
 use crate::command::show::document;
 use crate::command::story::Pending;
 use crate::command::{Failure, balancer, deliver, show, usage};
@@ -20,6 +21,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tautline::glb::Reason;
 use tautline::spelling;
 use tautline::story::Recorder;
 
@@ -56,7 +58,7 @@ pub(super) struct Row {
     runs: Vec<Figures>,
 }
 
-/// What is reported when all runs have ended.
+/// What is reported when the runs have ended.
 #[derive(Default)]
 struct Story {
     rows: Vec<Row>,
@@ -65,9 +67,11 @@ struct Story {
     facts: Vec<(&'static str, String)>,
     title: String,
     /// Bounds of the present problem, by places, workers of each, and the duration of a task.
-    bounds: HashMap<(u32, usize, u64), Bound>,
-    /// The first run whose result is wrong.
-    wrong: Option<Failure>,
+    bounds: HashMap<(u32, usize, u64), Option<Bound>>,
+    /// Whether the user interrupted a run.
+    is_partial: bool,
+    /// That of the first run whose result is wrong, or that the user interrupted.
+    failure: Option<Failure>,
 }
 
 impl Sweep {
@@ -132,24 +136,38 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
         one.way.setting.choose(problem.task_ns())?;
     }
     let drawing = sweep.drawing()?;
+    let watcher = Watcher::start(given.output.quiet)?;
     let mut story = Story::default();
     if !given.output.json {
         deliver(&measure::head(&axes))?;
     }
     let own = Virtual::augment_args(Command::new(application.name()));
     let is_one_problem = axes.iter().all(|axis| axis.is_of(&own));
-    for point in points(&axes) {
+    let points = points(&axes);
+    for (at, point) in points.iter().enumerate() {
         if !is_one_problem {
             story.bounds.clear();
         }
-        let one = reread(application, &axes, &point)?;
+        let one = reread(application, &axes, point)?;
         let values = point.iter().zip(&axes);
         let values: Vec<String> = values.map(|(&at, axis)| axis.values[at].clone()).collect();
-        let (row, unit) = point_runs(&one, &axes, values, &mut story)?;
-        if !given.output.json {
-            deliver(&measure::row(&axes, &row.values, &row.runs, unit))?;
+        let here = watcher.of("point", at, points.len());
+        let (row, unit) = point_runs(&one, &axes, values, &mut story, &here)?;
+        if !row.runs.is_empty() {
+            if !given.output.json {
+                deliver(&measure::row(&axes, &row.values, &row.runs, unit))?;
+            }
+            story.rows.push(row);
         }
-        story.rows.push(row);
+        if story.is_partial {
+            break;
+        }
+    }
+    if story.is_partial {
+        let line = story.mark_partial(points.len() * sweep.repeats());
+        if !given.output.json {
+            deliver(&line)?;
+        }
     }
     if given.output.json {
         let all = Value::Array(std::mem::take(&mut story.objects));
@@ -159,15 +177,17 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
         let measure = sweep.y.unwrap_or(Measure::Efficiency);
         story.draw(&axes, measure, drawing, extension(path) == Some("svg"))?;
     }
-    story.wrong.map_or(Ok(()), Err)
+    story.failure.map_or(watcher.outcome(), Err)
 }
 
-/// Runs one point with every seed. Returns its row, and the unit of its rate.
+/// Runs one point with every seed, until the user interrupts it. Returns the row of the complete runs, and the unit of
+/// their rate.
 fn point_runs(
     one: &Chosen<Virtual>,
     axes: &[Axis],
     values: Vec<String>,
     story: &mut Story,
+    watcher: &Watcher,
 ) -> Result<(Row, &'static str), Failure> {
     let Chosen { request, way: one } = one;
     let problem = request.problem(true)?;
@@ -176,22 +196,35 @@ fn point_runs(
     let crew = (on.config.places, on.config.workers, on.machine.task_ns);
     let mut runs = Vec::with_capacity(repeat);
     let mut objects = Vec::new();
+    let mut partial = None;
     for more in 0..repeat as u64 {
         let mut on = on;
         on.config.seed = on.config.seed.wrapping_add(more);
+        let watcher = &watcher.of("seed", more as usize, repeat);
         let began = Instant::now();
-        let run = engine::run(&*problem, on, one.output.deadline, &Recorder::default);
+        let run = engine::run(
+            &*problem,
+            on,
+            one.output.deadline,
+            &Recorder::default,
+            watcher,
+        );
         let name = one.setting.machine();
         let wall = began.elapsed();
         let bound = run.complete.then(|| {
             let known = story.bounds.entry(crew);
-            *known.or_insert_with(|| engine::bound(&*problem, on))
+            *known.or_insert_with(|| engine::bound(&*problem, on, watcher))
         });
+        let bound = bound.flatten();
         let mut report = Report::of(request, &*problem, on, name, &run, bound);
         report.wall_seconds = wall.as_secs_f64();
         report.faults = on.faults.map(|_| one.setting.faults());
-        if let (Err(wrong), None) = (report.answer.outcome(), &story.wrong) {
-            story.wrong = Some(wrong);
+        if let (Err(failure), None) = (report.answer.outcome(), &story.failure) {
+            story.failure = Some(failure);
+        }
+        if report.answer.stopped == Some(Reason::Interrupted) {
+            partial = Some(report.json());
+            break;
         }
         if one.output.json {
             objects.push(report.json());
@@ -199,18 +232,11 @@ fn point_runs(
         runs.push(report.figures);
     }
     if story.rows.is_empty() {
-        story.title = format!("{}, simulated", problem.title());
-        story.facts = problem.facts();
-        let machine = super::shown::line(one.setting.machine(), &on.machine);
-        let balancer = balancer::line(&on.config);
-        story.facts.extend([
-            ("first point's machine", machine),
-            ("first point's balancer", balancer),
-            ("runs a point", repeat.to_string()),
-        ]);
+        story.introduce(&*problem, &on, one);
     }
+    story.is_partial = partial.is_some();
     if one.output.json {
-        let object = typical(objects, &runs);
+        let object = partial.unwrap_or_else(|| typical(objects, &runs));
         story.objects.push(told(object, axes, &values, &runs));
     }
     Ok((Row { values, runs }, problem.unit()))
@@ -241,6 +267,28 @@ fn told(
 }
 
 impl Story {
+    /// Marks the result as that of some of `all` runs. Returns the last line of the table.
+    fn mark_partial(&mut self, all: usize) -> String {
+        let done: usize = self.rows.iter().map(|row| row.runs.len()).sum();
+        let extent = format!("interrupted after {done} of {all} runs");
+        let line = format!("partial: {extent}\n");
+        self.title += " (partial)";
+        self.facts.push(("partial", extent));
+        line
+    }
+
+    /// Records the setting of the first point.
+    fn introduce(&mut self, problem: &dyn AnyProblem, on: &On, way: &Virtual) {
+        self.title = format!("{}, simulated", problem.title());
+        self.facts = problem.facts();
+        let machine = super::shown::line(way.setting.machine(), &on.machine);
+        self.facts.extend([
+            ("first point's machine", machine),
+            ("first point's balancer", balancer::line(&on.config)),
+            ("runs a point", way.sweep.repeats().to_string()),
+        ]);
+    }
+
     fn draw(&self, axes: &[Axis], measure: Measure, drawing: Pending, alone: bool) -> Outcome {
         let series = measure::series(axes, &self.rows, measure);
         let titles = (self.title.as_str(), measure::x_title(&axes[0]));
