@@ -8,7 +8,6 @@ use super::{Clock, Watched};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use tautline_core::watch::Passage;
-use tautline_core::{PlaceId, WorkerId};
 
 /// A point of a trace: the index of a worker, and nanoseconds since the beginning of the run.
 type Point = (usize, u64);
@@ -100,6 +99,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
     use tautline_core::watch::{Observer, State};
+    use tautline_core::{PlaceId, WorkerId};
 
     const CLOCK: Clock = Clock {
         began: 1_000,
