@@ -3,21 +3,11 @@
 //! A flow event belongs to the stretch of its thread that contains its time, the beginning included and the end excluded; with
 //! `bp` = `e` this holds for the finish, too. A reader drops a finish without a start before it, so both ends are written or neither.
 
-use super::trace::{Micro, Trace, nanoseconds};
+use super::trace::{Micro, Steal, Trace, nanoseconds};
 use super::{Clock, Watched};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use tautline_core::watch::Passage;
-use tautline_core::{PlaceId, WorkerId};
-
-/// What a worker reported of a steal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Steal {
-    /// A task from the queues of this worker.
-    Task((PlaceId, WorkerId)),
-    /// One side of the passage of loot.
-    Loot(Passage),
-}
 
 /// A point of a trace: the index of a worker, and nanoseconds since the beginning of the run.
 type Point = (usize, u64);
@@ -106,10 +96,10 @@ fn steals(clock: Clock, workers: &[Watched<&Trace>]) -> impl Iterator<Item = (St
 
 #[cfg(test)]
 mod tests {
-    use super::super::write_trace;
     use super::*;
     use serde_json::Value;
     use tautline_core::watch::{Observer, State};
+    use tautline_core::{PlaceId, WorkerId};
 
     const CLOCK: Clock = Clock {
         began: 1_000,
@@ -140,9 +130,11 @@ mod tests {
             .map(|(place, trace)| (PlaceId(place), WorkerId(0), trace))
             .collect();
         let mut out = Vec::new();
-        write_trace(&mut out, "", CLOCK, &workers).unwrap();
+        out.extend(b"[null");
+        write_arrows(&mut out, CLOCK, &workers).unwrap();
+        out.push(b']');
         let json: Value = serde_json::from_slice(&out).unwrap();
-        let events = json["traceEvents"].as_array().unwrap();
+        let events = json.as_array().unwrap();
         let of = |kind: &'static str| events.iter().filter(move |event| event["ph"] == kind);
         let point = |event: &Value| {
             let at = (event["ts"].as_f64().unwrap() * 1e3).round() as u64;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod events;
 mod json;
 mod life;
 mod output;
@@ -16,11 +17,12 @@ mod scale;
 mod trace;
 mod written;
 
+pub use events::write_trace;
 pub use life::Life;
 pub use output::Output;
 pub use picture::Picture;
 pub use plot::{Axis, Plot, Series};
-pub use trace::{Trace, write_trace};
+pub use trace::Trace;
 pub use written::Written;
 
 use tautline_core::glb::Run;

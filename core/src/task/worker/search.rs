@@ -88,10 +88,7 @@ impl<P: Host> Worker<P> {
             pool.wake(self.id);
         }
         self.enter(State::Computing);
-        if let Some((_, from)) = found {
-            self.stole(from);
-        }
-        found
+        found.inspect(|&(_, from)| self.stole(from))
     }
 
     /// Parks until another thread offers work or makes it `done`, or until the limit of a wait elapses: then returns true.
