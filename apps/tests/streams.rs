@@ -151,6 +151,7 @@ fn files_may_have_carriage_returns() {
         .unwrap()
         .replace('\n', "\r\n");
     std::fs::write(&other.0, lines).unwrap();
+    assert!(other.text().contains("EOF\r\n"));
     let output = shell(&format!(
         "tautline tsp {} --baseline none",
         other.0.display()
