@@ -1,7 +1,7 @@
 //! The recorded mutants: each breaks one line of the code, and its model must notice.
 //!
-//! The table is verify/mutants.toml, whose head describes an entry. The tree is copied to
-//! target/mutants, so that the one that is worked on stays as it is.
+//! The table is verify/mutants.toml, whose head describes an entry. The tree is copied to target/mutants, once for each
+//! processor, so that the one that is worked on stays as it is.
 
 use super::counted::passed;
 use super::models::{EXPLORE, test_command};
@@ -10,8 +10,11 @@ use crate::shell::{quiet, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 use toml::{Table, Value};
 
@@ -44,23 +47,57 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     for m in &chosen {
         broken(m, &tree.read(&m.file)?)?;
     }
-    let copy = copy(tree, target_dir(tree).join("mutants/tree"))?;
-    let mut sound: Vec<(String, Option<String>, bool)> = Vec::new();
-    let mut findings = Vec::new();
     let width = chosen.iter().map(|m| m.name.len()).max().unwrap_or(0);
-    for m in &chosen {
-        let key = (m.model.clone(), m.filter.clone());
-        let known = sound.iter().find(|(a, b, _)| (a, b) == (&key.0, &key.1));
-        let holds = match known {
-            Some((_, _, holds)) => *holds,
-            None => {
-                let holds = holds_unbroken(&copy, m)?;
-                sound.push((key.0, key.1, holds));
-                holds
-            }
+    let groups = groups(&chosen);
+    let lanes = thread::available_parallelism().map_or(1, NonZero::get);
+    let lanes = lanes.min(groups.len());
+    let next = Mutex::new(groups.iter());
+    let take = || next.lock().expect("no lane panics with the lock").next();
+    let lane = |number: usize| -> Result<Vec<String>> {
+        let root = target_dir(tree).join(format!("mutants/{number}/tree"));
+        let copy = copy(tree, root)?;
+        let mut findings = Vec::new();
+        while let Some(group) = take() {
+            findings.extend(run_group(&copy, group, width)?);
+        }
+        Ok(findings)
+    };
+    let findings: Result<Vec<Vec<String>>> = thread::scope(|scope| {
+        let lane = &lane;
+        let started: Vec<_> = (0..lanes).map(|n| scope.spawn(move || lane(n))).collect();
+        let ended = started.into_iter().map(ScopedJoinHandle::join);
+        ended
+            .map(|findings| findings.expect("a lane returns its errors"))
+            .collect()
+    });
+    judge(
+        findings?.concat(),
+        format!("{} mutants killed", chosen.len()),
+    )
+}
+
+/// Returns the mutants of each model and filter, which is run once without a mutant.
+fn groups<'m>(chosen: &[&'m Mutant]) -> Vec<Vec<&'m Mutant>> {
+    let mut groups: Vec<Vec<&Mutant>> = Vec::new();
+    for m in chosen {
+        let is_of = |group: &&mut Vec<&Mutant>| {
+            (&group[0].model, &group[0].filter) == (&m.model, &m.filter)
         };
+        match groups.iter_mut().find(is_of) {
+            Some(group) => group.push(m),
+            None => groups.push(vec![m]),
+        }
+    }
+    groups
+}
+
+/// Runs mutants with the same model and filter in `copy`. Returns those that were not killed.
+fn run_group(copy: &Tree, group: &[&Mutant], width: usize) -> Result<Vec<String>> {
+    let holds = holds_unbroken(copy, group[0])?;
+    let mut findings = Vec::new();
+    for m in group {
         let start = Instant::now();
-        let end = if holds { one(&copy, m)? } else { End::Unsound };
+        let end = if holds { one(copy, m)? } else { End::Unsound };
         let seconds = start.elapsed().as_secs_f64();
         println!(
             "{:<width$}  {:<10}  {}  {seconds:>6.1} s",
@@ -72,7 +109,7 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
             findings.push(format!("{}: {}", m.name, end.text()));
         }
     }
-    judge(findings, format!("{} mutants killed", chosen.len()))
+    Ok(findings)
 }
 
 fn parse(text: &str) -> Result<Vec<Mutant>> {
@@ -146,6 +183,8 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
     let target = copy.root.with_file_name(folder);
     // Compilation takes most of a mutant's time, and each mutant changes one line.
     command.env("CARGO_INCREMENTAL", "1");
+    // The other processors have mutants of their own.
+    command.env("CARGO_BUILD_JOBS", "1");
     command.args(words).env("CARGO_TARGET_DIR", target);
     command
 }
@@ -230,7 +269,7 @@ fn how(out: &str) -> End {
 
 #[cfg(test)]
 mod tests {
-    use super::{End, broken, copy, how, parse};
+    use super::{End, broken, copy, groups, how, parse};
     use crate::tree::sample::Sample;
 
     const ONE: &str = "[[mutant]]\nname = \"a\"\nfile = \"f\"\nfind = \"Acquire\"\n\
@@ -252,6 +291,17 @@ mod tests {
         assert!(broken(m, "Acquire, Acquire").is_err());
         let idle = &parse(&ONE.replace("Relaxed", "Acquire")).unwrap()[0];
         assert!(broken(idle, "Acquire").is_err());
+    }
+
+    #[test]
+    fn mutants_with_one_model_and_filter_share_a_group() {
+        let other = ONE.replace("\"a\"", "\"b\"");
+        let third = ONE.replace("\"a\"", "\"c\"") + "filter = \"x\"\n";
+        let all = parse(&format!("{ONE}{third}{other}")).unwrap();
+        let groups = groups(&all.iter().collect::<Vec<_>>());
+        let names = groups.iter().map(|g| g.iter().map(|m| m.name.as_str()));
+        let names: Vec<String> = names.map(Iterator::collect).collect();
+        assert_eq!(names, ["ab", "c"]);
     }
 
     #[test]
