@@ -1,4 +1,27 @@
 //! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
+//!
+//! A program makes one [`Runtime`], or uses the [`global`](crate::global) one, and enters it by a call:
+//!
+//! | the caller | call |
+//! |---|---|
+//! | is a thread, and waits for all tasks, which may borrow | [`Runtime::run`], with async code [`Runtime::block_on`] |
+//! | is a thread, and goes on | [`Runtime::spawn`] |
+//! | is async code of any executor | [`Runtime::run_async`] |
+//! | waits for a limited time | [`Runtime::run_within`], a [`Deadline`] |
+//!
+//! Inside, a [`Cx`], or a [`TaskCx`] in async code, spawns the tasks:
+//!
+//! | tasks that | method |
+//! |---|---|
+//! | are two halves of a computation | [`join`](tautline_core::task::Cx::join) |
+//! | are the iterations of a loop | [`par`](tautline_core::task::Cx::par), [`par_for`](tautline_core::task::Cx::par_for) |
+//! | are many, and end together | [`scope`](tautline_core::task::Cx::scope), [`spawn`](tautline_core::task::Cx::spawn) |
+//! | are cancelled together | [`finish`](tautline_core::task::Cx::finish), [`finish_until`](tautline_core::task::Cx::finish_until) |
+//! | return a value | [`spawn_value`](tautline_core::task::Cx::spawn_value) |
+//! | run when their inputs are there | [`spawn_when`](tautline_core::task::Cx::spawn_when), with cells: [`Ddf`] |
+//! | wait in the middle | [`spawn_async`](tautline_core::task::Cx::spawn_async) |
+//! | proceed in phases | [`phaser`](tautline_core::task::Cx::phaser), [`spawn_phased`](tautline_core::task::Cx::spawn_phased) |
+//! | divide themselves while they run | [`balance`](tautline_core::task::Cx::balance) |
 #![forbid(unsafe_code)]
 
 use crate::choice::{Choice, Source};
