@@ -1,11 +1,11 @@
 //! The runtime for tasks: fork and join, scopes, data flow, on the workers of this machine.
 //!
-//! A program makes one [`Runtime`], or uses the [`global`](crate::global) one, and enters it by a call:
+//! A program makes one [`Runtime`], or uses the [`global`] one, and enters it by a call:
 //!
 //! | the caller | call |
 //! |---|---|
 //! | is a thread, and waits for all tasks, which may borrow | [`Runtime::run`], with async code [`Runtime::block_on`] |
-//! | is a thread, and goes on | [`Runtime::spawn`] |
+//! | is a thread, and continues | [`Runtime::spawn`] |
 //! | is async code of any executor | [`Runtime::run_async`] |
 //! | waits for a limited time | [`Runtime::run_within`], a [`Deadline`] |
 //!
