@@ -1,24 +1,13 @@
 //! The command, from outside: what it prints, where, and how it ends.
 
 mod scratch;
+mod started;
 
 use scratch::Scratch;
 use serde_json::Value;
+use started::tautline;
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
-
-fn tautline(args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.args(args.split_whitespace());
-    // What the caller has set is no part of a test.
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("TAUTLINE_") {
-            command.env_remove(name);
-        }
-    }
-    command.env_remove("OMP_PLACES").env("TAUTLINE_WARN", "0");
-    command
-}
 
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")

@@ -1,19 +1,10 @@
 //! What a result looks like: on a terminal of 80 columns, in a pipe, for one place and for several.
 
-use serde_json::Value;
-use std::process::{Command, Output};
+mod started;
 
-fn tautline(args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.args(args.split_whitespace());
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("TAUTLINE_") {
-            command.env_remove(name);
-        }
-    }
-    command.env_remove("OMP_PLACES").env("TAUTLINE_WARN", "0");
-    command
-}
+use serde_json::Value;
+use started::tautline;
+use std::process::{Command, Output};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")

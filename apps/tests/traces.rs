@@ -1,24 +1,12 @@
 //! The traces that the command writes, by the rules of their format.
 
 mod scratch;
+mod started;
 
 use scratch::Scratch;
 use serde_json::Value;
+use started::tautline;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-
-fn tautline(args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.args(args.split_whitespace());
-    // What the caller has set is no part of a test.
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("TAUTLINE_") {
-            command.env_remove(name);
-        }
-    }
-    command.env_remove("OMP_PLACES").env("TAUTLINE_WARN", "0");
-    command
-}
 
 /// The rules of the trace event format that readers rely on, as Perfetto's documentation states them:
 /// complete events of a thread nest or are disjoint (here: disjoint); times are microseconds, not
