@@ -115,6 +115,9 @@ struct End {
     said: String,
 }
 
+/// How many findings of a job the table repeats: a log is often cut before its end.
+const FINDINGS: usize = 12;
+
 fn end(tree: &Tree, (job, words): &(&'static Job, Vec<String>), strict: bool) -> End {
     println!("\n=== {}: {}", job.name, job.about);
     let start = Instant::now();
@@ -142,17 +145,24 @@ fn table(ends: &[End]) -> String {
             Mark::Failed => "FAILED",
             Mark::NotRun => "not run",
         };
-        format!(
-            "{:<12} {mark:<8} {:>8.1} s  {}\n",
-            e.name, e.seconds, e.said
-        )
+        let mut said = e.said.lines();
+        let first = said.next().unwrap_or_default();
+        let mut line = format!("{:<12} {mark:<8} {:>8.1} s  {first}\n", e.name, e.seconds);
+        // All of them are printed at the end of their job.
+        for finding in said.by_ref().take(FINDINGS) {
+            line += &format!("    {finding}\n");
+        }
+        match said.count() {
+            0 => line,
+            more => line + &format!("    and {more} more, above\n"),
+        }
     };
     ends.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, End, JOBS, Mark, end, jobs, listing, table, understand};
+    use super::{Asked, End, FINDINGS, JOBS, Mark, end, jobs, listing, table, understand};
     use crate::tree::Tree;
     use jobs::{Job, Verdict};
     use std::path::PathBuf;
@@ -226,5 +236,24 @@ mod tests {
         };
         let line = table(&[end]);
         assert!(line.contains("fmt") && line.contains("FAILED") && line.contains("1.2 s"));
+    }
+
+    #[test]
+    fn the_table_repeats_findings_but_not_all_of_many() {
+        let end = |findings: usize| End {
+            name: "models",
+            mark: Mark::Failed,
+            seconds: 1.0,
+            said: format!(
+                "{findings} findings{}",
+                "\nx: 3 executions".repeat(findings)
+            ),
+        };
+        let few = table(&[end(2)]);
+        assert_eq!(few.matches("    x: 3 executions\n").count(), 2);
+        assert!(!few.contains("more"));
+        let many = table(&[end(FINDINGS + 5)]);
+        assert_eq!(many.matches("x: 3").count(), FINDINGS);
+        assert!(many.contains("and 5 more"));
     }
 }

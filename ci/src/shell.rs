@@ -23,6 +23,8 @@ pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -
         .current_dir(&tree.root)
         .args(words)
         .env("CARGO_INCREMENTAL", "0")
+        // A registry that does not answer at once fails no job.
+        .env("CARGO_NET_RETRY", "10")
         // A failed assertion names its line without; backtraces and debuggers serve when the test is repeated.
         .env("CARGO_PROFILE_DEV_DEBUG", "0");
     command
@@ -128,6 +130,33 @@ pub(crate) fn tee(command: &mut Command) -> Result<Said> {
     })
 }
 
+/// Runs tests as [`tee`] does. The error names those that failed.
+pub(crate) fn test(command: &mut Command) -> Result<()> {
+    let said = tee(command)?;
+    if said.ok {
+        return Ok(());
+    }
+    let names = failed_tests(&said.out).join("\n");
+    if names.is_empty() {
+        bail!("`{}`: no test failed, but it did", shown(command));
+    }
+    bail!("`{}`: failed tests\n{names}", shown(command))
+}
+
+/// The names of the tests that failed, which libtest lists at its end.
+pub(crate) fn failed_tests(out: &str) -> Vec<&str> {
+    let mut lines = out.lines().peekable();
+    let mut names = Vec::new();
+    while let Some(line) = lines.next() {
+        if line == "failures:" {
+            while let Some(name) = lines.next_if(|next| next.starts_with("    ")) {
+                names.push(name.trim());
+            }
+        }
+    }
+    names
+}
+
 /// Runs to the end in silence and keeps all that was said.
 pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
     let line = shown(command);
@@ -139,4 +168,17 @@ pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failed_tests;
+
+    #[test]
+    fn the_names_of_failed_tests_are_found_behind_what_they_printed() {
+        let printed = "failures:\n\n---- a::b stdout ----\n    left: 1\n\n";
+        let out = format!("{printed}\nfailures:\n    a::b\n    c\n\ntest result: FAILED.\n");
+        assert_eq!(failed_tests(&out), ["a::b", "c"]);
+        assert!(failed_tests("test result: ok. 2 passed\n").is_empty());
+    }
 }

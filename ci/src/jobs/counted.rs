@@ -17,9 +17,12 @@ pub(super) struct Counted {
 /// Finds the lines that start with `word` and count `unit`; an unreadable one is an error line.
 pub(super) fn parse(out: &str, word: &str, unit: &str) -> Result<Vec<Counted>, String> {
     let start = format!("{word} ");
-    // libtest writes `test name ... ` without an end of line before the test speaks.
+    // libtest writes `test name ... `, then `ok`, then the end of the line, and other tests speak between.
     let said = out.lines().filter_map(|line| match line.rfind(" ... ") {
-        Some(at) if line.starts_with("test ") => line[at + 5..].strip_prefix(&start),
+        Some(at) if line.starts_with("test ") => {
+            let rest = &line[at + 5..];
+            rest.strip_prefix("ok").unwrap_or(rest).strip_prefix(&start)
+        }
         _ => line.strip_prefix(&start),
     });
     said.map(|rest| one(rest, unit).ok_or_else(|| format!("cannot read `{start}{rest}`")))
@@ -124,6 +127,8 @@ test result: ok. 2 passed; 0 failed; 0 ignored
         assert_eq!((lines.len(), total(&lines), passed(OUT)), (2, 402, 2));
         assert_eq!(lines[0].bound.as_deref(), Some("none"));
         assert!(table(&lines, "model", "executions").contains("402"));
+        let between = OUT.replace("... MODEL", "... okMODEL");
+        assert_eq!(parse(&between, "MODEL", "executions").unwrap(), lines);
     }
 
     #[test]

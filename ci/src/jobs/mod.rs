@@ -217,12 +217,9 @@ pub(crate) const JOBS: &[Job] = &[
 
 /// Turns what a text rule found into the job's end.
 fn judge(findings: Vec<String>, holds: impl Into<String>) -> Result<Verdict> {
-    for finding in &findings {
-        println!("{finding}");
-    }
     match findings.len() {
         0 => Ok(Verdict::Holds(holds.into())),
-        1 => bail!("1 finding"),
-        n => bail!("{n} findings"),
+        1 => bail!("1 finding\n{}", findings[0]),
+        n => bail!("{n} findings\n{}", findings.join("\n")),
     }
 }

@@ -1,7 +1,7 @@
 //! Loom over the words, random schedules of them, and the explorer over the protocols.
 
 use super::{Verdict, counted, judge};
-use crate::shell::{Said, cargo, long_run, target_dir, tee, with_loom, with_shuttle};
+use crate::shell::{Said, cargo, failed_tests, long_run, target_dir, tee, with_loom, with_shuttle};
 use crate::tree::Tree;
 use anyhow::{Result, anyhow};
 use std::process::Command;
@@ -140,7 +140,10 @@ fn judge_file(
     let at = format!("{TESTS}/{file}.rs");
     let mut findings = Vec::new();
     if !said.ok {
-        findings.push(format!("{at}: a test failed or did not build"));
+        match &failed_tests(&said.out)[..] {
+            [] => findings.push(format!("{at}: did not build, or ended early")),
+            names => findings.push(format!("{at}: failed: {}", names.join(", "))),
+        }
     }
     let lines = counted::parse(&said.out, word, unit).unwrap_or_else(|error| {
         findings.push(format!("{at}: {error}"));

@@ -3,7 +3,7 @@
 //! `cargo package` of all of them at once resolves the dependencies among them from what it has just packaged, so nothing need be on
 //! the registry.
 
-use super::Verdict;
+use super::{Verdict, judge};
 use crate::shell::{cargo, quiet, run as attached, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
@@ -39,15 +39,14 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             }
         }
     }
-    if let [first, ..] = &findings[..] {
-        findings.iter().for_each(|finding| println!("{finding}"));
-        bail!("{} findings, the first: {first}", findings.len());
-    }
     let seconds = dependent(tree)?;
-    Ok(Verdict::Holds(format!(
-        "{} packages; a program on the library: {seconds}",
-        crates.len()
-    )))
+    judge(
+        findings,
+        format!(
+            "{} packages; a program on the library: {seconds}",
+            crates.len()
+        ),
+    )
 }
 
 /// The members of the workspace that are published: name and folder.
