@@ -102,6 +102,7 @@
 //!
 //! | feature | has |
 //! |---|---|
+//! | `deep-recursion` (default) | tasks that reach the end of their stack continue on a further piece of it; without, the process ends there |
 //! | `describe` | [`Platform::from_file`]: place trees in XML and TOML, topologies of hwloc |
 //! | `serde` | [`world`]: computations over ranks, between which encoded values pass |
 //! | `signals` (default) | states of all workers upon `SIGUSR1` ([`watch`]) |

@@ -3,7 +3,7 @@
 use super::port::Node;
 use tautline_core::WorkerId;
 use tautline_core::port::Thread;
-use tautline_verify::conform::{grows, keeps_time, parks, seats, ticks, unwinds};
+use tautline_verify::conform::{keeps_time, parks, seats, ticks, unwinds};
 
 fn node() -> Node {
     Node::new(2, None)
@@ -24,10 +24,11 @@ fn threads_know_their_worker() {
     seats(&node(), &node(), seat);
 }
 
+#[cfg(feature = "deep-recursion")]
 mod stack {
     #[test]
     fn grows() {
-        super::grows(&super::node(), 200 << 20);
+        tautline_verify::conform::grows(&super::node(), 200 << 20);
     }
 }
 

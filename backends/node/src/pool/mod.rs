@@ -5,6 +5,8 @@ mod annex;
 mod conform;
 mod gate;
 mod port;
+#[cfg(feature = "deep-recursion")]
+mod stack;
 mod thread;
 
 pub use port::Node;

@@ -6,19 +6,12 @@ use crate::park::{self, Parker};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::watch::{Passage, Stall, State};
-
-/// Bytes kept free below the deepest fork, for the functions that it calls.
-const RESERVE_BYTES: usize = 128 << 10;
-
-/// A further piece of stack, in bytes. Only touched pages take memory.
-const PIECE_BYTES: usize = 64 << 20;
 
 /// A worker of the pool of a certain port, identified by number: an address may be reused.
 type Post = (u64, WorkerId);
@@ -90,27 +83,6 @@ impl Node {
             });
         }
     }
-}
-
-/// Returns whether the system has this much memory for the process, without a guarantee: [`stacker::grow`] panics
-/// otherwise, and the message would reach the user.
-#[cfg(unix)]
-fn is_room_for(bytes: usize) -> bool {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let kind = libc::MAP_PRIVATE | libc::MAP_ANON;
-    // SAFETY: requests new memory, at any address.
-    let piece = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
-    if piece == libc::MAP_FAILED {
-        return false;
-    }
-    // SAFETY: mapped above, and not in use.
-    unsafe { libc::munmap(piece, bytes) };
-    true
-}
-
-#[cfg(not(unix))]
-fn is_room_for(_bytes: usize) -> bool {
-    true
 }
 
 /// Whether the calling thread is a worker of some pool.
@@ -202,27 +174,14 @@ unsafe impl Thread for Node {
         }
     }
 
+    #[cfg(feature = "deep-recursion")]
     fn stack_floor(&self) -> usize {
-        let here = ptr::from_ref(&self).addr();
-        stacker::remaining_stack().map_or(0, |left| here - left + RESERVE_BYTES.min(left / 2))
+        super::stack::floor()
     }
 
+    #[cfg(feature = "deep-recursion")]
     fn on_more_stack(&self, body: &mut dyn FnMut()) {
-        if !is_room_for(PIECE_BYTES) {
-            return;
-        }
-        let mut begun = false;
-        let grown = catch_unwind(AssertUnwindSafe(|| {
-            stacker::grow(PIECE_BYTES, || {
-                begun = true;
-                body();
-            });
-        }));
-        match grown {
-            Err(payload) if begun => resume_unwind(payload),
-            // Refused nevertheless: another thread was faster.
-            _ => {}
-        }
+        super::stack::on_more(body);
     }
 }
 
