@@ -10,7 +10,7 @@ const FOLDERS: [&str; 2] = ["platforms/examples", "apps/examples"];
 /// What the READMEs show, word for word: the text, which of its programs, the example.
 const SHOWN: [(&str, usize, &str); 3] = [
     ("README.md", 1, "platforms/examples/first.rs"),
-    ("README.md", 2, "platforms/examples/forks_and_cells.rs"),
+    ("README.md", 2, "platforms/examples/forks_and_spawns.rs"),
     ("platforms/README.md", 1, "platforms/examples/anywhere.rs"),
 ];
 const LINES: usize = 60;
