@@ -63,6 +63,8 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 16.0;
 const BELOW: f64 = 58.0;
+/// Height of the title of a document.
+const HEAD: f64 = 30.0;
 /// Height of the plot area, of a row of the legend, and width of a letter there.
 const FIELD: f64 = 380.0;
 const ROW: f64 = 22.0;
@@ -89,8 +91,11 @@ const MARKS: [&str; 6] = [
     "M-5,-1.6h3.4v-3.4h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4z",
 ];
 
+/// Lengths of dashes and gaps, for print without colours.
+const DASHES: [&str; 5] = ["none", "9 4", "2 3", "9 3 2 3", "5 5"];
+
 impl Plot<'_> {
-    /// Returns the plot alone, as an SVG document.
+    /// Returns the plot alone with its title, as an SVG document.
     ///
     /// ```
     /// use tautline::story::{Axis, Plot, Series};
@@ -101,14 +106,23 @@ impl Plot<'_> {
     /// assert!(plot.svg().starts_with("<svg"));
     /// ```
     pub fn svg(&self) -> String {
+        let title = escape(self.title);
+        let middle = WIDTH / 2.0;
+        let head = format!("<text class=\"title\" x=\"{middle}\" y=\"21\">{title}</text>\n");
+        self.drawing(&head, HEAD)
+    }
+
+    /// Returns the drawing below `head`, which takes `above` of its height.
+    fn drawing(&self, head: &str, above: f64) -> String {
         let series = self.shown();
         let (x, y) = self.scales(&series);
         let legend = legend(&series);
         let height = TOP + legend.rows as f64 * ROW + FIELD + BELOW;
         let top = height - BELOW - FIELD;
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-             class=\"plot\">\n<title>{}</title>\n<style>{}</style>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
+             class=\"plot\">\n<title>{}</title>\n<style>{}</style>\n{head}<g transform=\"translate(0,{above})\">\n",
+            height + above,
             escape(self.title),
             style()
         );
@@ -118,7 +132,7 @@ impl Plot<'_> {
         for (number, one) in series.iter().enumerate() {
             field.line(&mut svg, number, one, [self.x.title, self.y.title]);
         }
-        svg.push_str("</svg>\n");
+        svg.push_str("</g>\n</svg>\n");
         svg
     }
 
@@ -153,7 +167,7 @@ impl Plot<'_> {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
              <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>{title}</title>\n\
              <style>{PAGE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<dl>{facts}</dl>\n{}{}</body>\n</html>\n",
-            self.svg(),
+            self.drawing("", 0.0),
             self.table()
         )
     }
@@ -261,8 +275,11 @@ impl Field {
 
     /// Writes a series: its line, and its points with their values.
     fn line(&self, svg: &mut String, number: usize, series: &Series, titles: [&str; 2]) {
-        let (colour, mark) = look(number);
-        let _ = write!(svg, "<g class=\"series c{colour}\">\n<polyline points=\"");
+        let (colour, mark, dash) = look(number);
+        let _ = write!(
+            svg,
+            "<g class=\"series c{colour}\">\n<polyline stroke-dasharray=\"{dash}\" points=\""
+        );
         for &(x, y) in &series.points {
             let (x, y) = (self.left_to_right(x), self.top_to_bottom(y));
             let _ = write!(svg, "{x:.1},{y:.1} ");
@@ -285,9 +302,10 @@ impl Field {
     }
 }
 
-/// Returns the colour and the mark of a series. Their counts are coprime, so 42 series differ.
-fn look(number: usize) -> (usize, &'static str) {
-    (number % COLOURS.len(), MARKS[number % MARKS.len()])
+/// Returns the colour, the mark and the dashes of a series. Their counts are coprime, so 210 series differ.
+fn look(number: usize) -> (usize, &'static str, &'static str) {
+    let mark = MARKS[number % MARKS.len()];
+    (number % COLOURS.len(), mark, DASHES[number % DASHES.len()])
 }
 
 /// Writes the names of the series in rows, above the plot area.
@@ -304,12 +322,12 @@ fn legend(series: &[Series]) -> Legend {
         if at > LEFT && at + width > WIDTH - RIGHT {
             (at, row) = (LEFT, row + 1);
         }
-        let (colour, mark) = look(number);
+        let (colour, mark, dash) = look(number);
         let middle = TOP + row as f64 * ROW;
         let _ = writeln!(
             svg,
             "<g class=\"series c{colour}\" transform=\"translate({at:.1},{middle:.1})\">\
-             <path class=\"stroke\" d=\"M0,0h24\"/><g transform=\"translate(12,0)\">\
+             <path class=\"stroke\" stroke-dasharray=\"{dash}\" d=\"M0,0h24\"/><g transform=\"translate(12,0)\">\
              <path d=\"{mark}\"/></g><text x=\"31\" y=\"4.5\">{}</text></g>",
             escape(&one.name)
         );
