@@ -320,10 +320,9 @@ fn a_panic_reaches_all_ranks() {
                 }
                 Ok(run) => {
                     let message = run.map(|_: Run<u64>| ()).unwrap_err().to_string();
-                    assert!(
-                        message.starts_with(&format!("rank {panics} left")),
-                        "{message}"
-                    );
+                    let expected =
+                        format!("rank {panics} left the computation: a task panicked there: at ");
+                    assert!(message.starts_with(&expected), "{message}");
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 use tautline::glb::{Control, Local, Reason, Run};
 use tautline::prelude::*;
-use tautline::world::{self, Ended, World};
+use tautline::world::{self, Ended, Left, World};
 use tautline_core::Rank;
 use tautline_core::glb::Config;
 use tautline_core::port::{Bell, Link, Lost, Spin};
@@ -234,8 +234,9 @@ fn a_cancelled_scope_reaches_all_ranks() {
                 Ended::Cancelled(cancelled) if rank == cancels => {
                     assert_eq!(cancelled.reason, Reason::Found);
                 }
-                Ended::Abandoned(from) => {
-                    assert_eq!((from, rank == cancels), (Rank(cancels), false))
+                Ended::Abandoned { from, why } => {
+                    assert_eq!((from, rank == cancels), (Rank(cancels), false));
+                    assert_eq!(why, Left::Cancelled(Reason::Found));
                 }
                 ended => panic!("rank {rank}: {ended}"),
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tautline_core::finish::Reason;
 use tautline_core::glb::{Bag, Config, Control, Share};
 use tautline_core::port::Spin;
-use tautline_core::task::{Across, Balance, Cancelled, Ended};
+use tautline_core::task::{Across, Balance, Cancelled, Ended, Left};
 use tautline_core::wire::Exchange;
 use tautline_core::{PlaceId, Rank, WorkerId};
 use tautline_node::Loopback;
@@ -117,7 +117,8 @@ fn a_scope_that_is_cancelled_ends_a_rank_whose_workers_sleep() {
         .expect("no worker has to work for it");
     assert_eq!(here, Err(Ended::Cancelled(Cancelled { reason })));
     let there = zero.recv_timeout(PATIENCE).expect("it is notified");
-    assert_eq!(there, Err(Ended::Abandoned(Rank(1))));
+    let why = Left::Cancelled(reason);
+    assert_eq!(there, Err(Ended::Abandoned { from: Rank(1), why }));
 }
 
 /// The other rank neither takes part nor leaves.

@@ -79,4 +79,10 @@ pub unsafe trait Unwind {
 
     /// Resumes a panic that was caught.
     fn resume(&self, payload: Self::Payload) -> !;
+
+    /// Returns the text of a panic, for another process, which its payload does not reach. Provided: none is known.
+    fn text<'p>(&self, payload: &'p Self::Payload) -> Option<&'p str> {
+        let _ = payload;
+        None
+    }
 }

@@ -18,7 +18,7 @@ mod wait;
 mod worker;
 
 #[cfg(feature = "wire")]
-pub use balance::{Across, Ended};
+pub use balance::{Across, Ended, Left};
 pub use balance::{Balance, Unobserved};
 #[cfg(feature = "wire")]
 #[doc(hidden)]

@@ -80,7 +80,7 @@ impl fmt::Display for Beside<'_> {
 }
 
 /// A text of another rank, in which nothing ends the line.
-pub(super) struct OneLine<'a>(pub(super) &'a str);
+pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,7 +13,7 @@ mod waiting;
 
 pub use tautline_core::Rank;
 pub use tautline_core::port::{Bell, Link, Lost};
-pub use tautline_core::task::Ended;
+pub use tautline_core::task::{Ended, Left};
 pub use tautline_core::wire::Portable;
 
 use crate::environment;

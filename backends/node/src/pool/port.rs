@@ -249,4 +249,9 @@ unsafe impl Unwind for Node {
     fn resume(&self, payload: Self::Payload) -> ! {
         resume_unwind(payload)
     }
+
+    fn text<'p>(&self, payload: &'p Self::Payload) -> Option<&'p str> {
+        let literal = payload.downcast_ref::<&str>().copied();
+        literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+    }
 }

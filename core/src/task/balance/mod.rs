@@ -25,7 +25,7 @@ mod seats;
 mod settings;
 
 #[cfg(feature = "wire")]
-pub use across::{Across, Ended};
+pub use across::{Across, Ended, Left};
 #[cfg(feature = "wire")]
 pub use across::{Closing, InClosing, Next, Part};
 pub use settings::{Balance, Unobserved};

@@ -5,8 +5,10 @@ use crate::finish::Reason;
 use crate::glb::{Bag, Message, PlaceRun};
 #[cfg(doc)]
 use crate::watch::Times;
-use crate::wire::Bulk;
+use crate::wire::{Bulk, OneLine};
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// A message between ranks.
@@ -19,9 +21,42 @@ pub(super) enum RankMessage<B> {
     /// From rank 0, along the tree: all workers stop.
     End(Ending),
     /// To all ranks: this one does not take part any more.
-    Abandoned,
+    Abandoned(Left),
     /// Of the end, from when the workers have ended.
     Closing(InClosing<B>),
+}
+
+/// Why a rank left a computation before its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Left {
+    /// A scope around its task was cancelled.
+    Cancelled(Reason),
+    /// A task panicked. The beginning of the panic's text, empty if it has none; its payload does not leave the process.
+    Panicked(String),
+    /// It had received a message that no correct rank sends: which.
+    Refused(String),
+}
+
+impl Left {
+    /// The most characters of a panic's text that travel.
+    const TEXT: usize = 400;
+
+    pub(super) fn panicked(text: Option<&str>) -> Self {
+        let text = text.unwrap_or_default().chars();
+        Self::Panicked(text.take(Self::TEXT).collect())
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled(reason) => write!(f, "its scope was cancelled: {reason}"),
+            Self::Panicked(text) if text.is_empty() => f.write_str("a task panicked there"),
+            Self::Panicked(text) => write!(f, "a task panicked there: {}", OneLine(text)),
+            Self::Refused(text) => write!(f, "it refused a message: {}", OneLine(text)),
+        }
+    }
 }
 
 /// What ranks send each other from the end of the workers to the result.

@@ -32,7 +32,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use mailbox::{Mailbox, Ranks, Slot};
 use message::RankMessage;
-pub use message::{InClosing, Part};
+pub use message::{InClosing, Left, Part};
 use peers::{Peers, Trouble};
 
 /// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
@@ -58,8 +58,13 @@ pub enum Ended {
     Cancelled(Cancelled),
     /// The channels between the ranks have ended.
     Wire(Error),
-    /// Another rank left the computation: a task panicked there, or a scope was cancelled.
-    Abandoned(Rank),
+    /// Another rank left the computation.
+    Abandoned {
+        /// The rank.
+        from: Rank,
+        /// Why.
+        why: Left,
+    },
     /// A rank has sent a message that does not belong to the end of the computation.
     Stray(Stray),
     /// A place of another rank has sent a message that no correct place sends.
@@ -78,10 +83,7 @@ impl fmt::Display for Ended {
         match self {
             Self::Cancelled(cancelled) => cancelled.fmt(f),
             Self::Wire(error) => error.fmt(f),
-            Self::Abandoned(rank) => {
-                let causes = "a task panicked there, or its scope was cancelled";
-                write!(f, "{rank} left the computation: {causes}")
-            }
+            Self::Abandoned { from, why } => write!(f, "{from} left the computation: {why}"),
             Self::Stray(stray) => stray.fmt(f),
             Self::Refused { from, why } => write!(f, "{from}: {why}"),
             Self::Result(garbled) => write!(f, "the result of all ranks: {garbled}"),
@@ -95,7 +97,7 @@ impl From<Trouble> for Ended {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Wire(error) => Self::Wire(error),
-            Trouble::Abandoned(rank) => Self::Abandoned(rank),
+            Trouble::Abandoned(from, why) => Self::Abandoned { from, why },
             Trouble::Stray(from) => Self::Stray(Stray { from }),
             Trouble::Refused(from, why) => Self::Refused { from, why },
         }
@@ -157,17 +159,18 @@ impl<P: Host> Cx<'_, '_, P> {
         let began = port.now();
         let due = balance.deadline.map(|after| deadline(began, after, port));
         if ranks.here == Rank(0) {
-            places
-                .team(PlaceId::HOME)
-                .begin(bag, &places.at(PlaceId::HOME));
+            let home = PlaceId::HOME;
+            places.team(home).begin(bag, &places.at(home));
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
         let (control, peers) = (balance.control, places.elsewhere());
         let beside =
             Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
-        let accounts = run_workers(self, &mut balance, &B::process, &places, &seats, beside);
-        let accounts = accounts.map_err(Ended::Cancelled)?;
+        let workers = || run_workers(self, &mut balance, &B::process, &places, &seats, beside);
+        let accounts = peers
+            .kept(port, port.catch(workers))
+            .map_err(Ended::Cancelled)?;
         let (teams, mut peers) = places.into_parts();
         let gathered = gather(teams, seats, accounts);
         let mut own = Part::of(gathered.bags, gathered.places);
@@ -218,8 +221,8 @@ impl<P: Host> Cx<'_, '_, P> {
                             loot(message).into_iter().for_each(|bag| closing.add(bag));
                             continue;
                         }
-                        RankMessage::Abandoned => {
-                            peers.note_abandoned(peers.ranks.of(from));
+                        RankMessage::Abandoned(why) => {
+                            peers.note_abandoned(peers.ranks.of(from), why);
                             continue;
                         }
                         // Reports that rank 0 had not awaited.
@@ -235,6 +238,7 @@ impl<P: Host> Cx<'_, '_, P> {
                     None => {
                         let cancelled = task.cancelled();
                         return cancelled.map_or(Poll::Pending, |reason| {
+                            peers.leaves(Left::Cancelled(reason));
                             Poll::Ready(Err(Ended::Cancelled(Cancelled { reason })))
                         });
                     }

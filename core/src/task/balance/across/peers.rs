@@ -6,15 +6,17 @@
 //! by a panic or a cancelled scope, notifies all others, which then end with an error.
 
 use super::mailbox::{Arrived, Mailbox, Ranks};
-use super::message::{Ending, RankMessage};
-use crate::collective::{Branch, Counts};
+use super::message::{Ending, Left, RankMessage};
+use crate::collective::{Branch, Counts, Stray};
 use crate::finish::Reason;
 use crate::glb::{Bag, Control, Message};
 use crate::id::{PlaceId, Rank};
 use crate::port::{Host, Link, Spin, Unwind};
 use crate::sync::{AtomicUsize, Lock, Ordering};
+use crate::task::Cancelled;
 use crate::task::balance::places::{Elsewhere, Places};
 use crate::wire::{Attendance, Channel, Error, Exchange, Portable};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -26,8 +28,8 @@ use core::task::{Context, Poll};
 pub(super) enum Trouble {
     /// The channels of this rank have ended.
     Wire(Error),
-    /// Another rank does not take part any more.
-    Abandoned(Rank),
+    /// A rank does not take part any more, this one or another.
+    Abandoned(Rank, Left),
     /// Another rank has sent a message that does not belong to the computation.
     Stray(Rank),
     /// A place of another rank has sent a message that no correct place sends.
@@ -144,8 +146,37 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
     }
 
     /// Notes that `rank` does not take part any more.
-    pub(super) fn note_abandoned(&self, rank: Rank) {
-        self.note(Trouble::Abandoned(rank));
+    pub(super) fn note_abandoned(&self, rank: Rank, why: Left) {
+        self.note(Trouble::Abandoned(rank, why));
+    }
+
+    /// Returns what the workers of this rank have ended with. If they were cancelled, or one panicked, the others learn why.
+    pub(super) fn kept<T, P: Unwind>(
+        &self,
+        port: &P,
+        ended: Result<Result<T, Cancelled>, P::Payload>,
+    ) -> Result<T, Cancelled> {
+        match ended {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(cancelled)) => {
+                self.leaves(Left::Cancelled(cancelled.reason));
+                Err(cancelled)
+            }
+            Err(payload) => {
+                self.leaves(Left::panicked(port.text(&payload)));
+                port.resume(payload)
+            }
+        }
+    }
+
+    /// Notes why this rank does not take part any more, in place of what was noted of it before.
+    pub(super) fn leaves(&self, why: Left) {
+        let mut state = self.state.lock(&Spin);
+        match &mut state.trouble {
+            Some(Trouble::Abandoned(rank, known)) if *rank == self.ranks.here => *known = why,
+            Some(_) => {}
+            none => *none = Some(Trouble::Abandoned(self.ranks.here, why)),
+        }
     }
 
     /// Notes why this rank cannot continue; the first reason counts.
@@ -198,7 +229,7 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         if let Some(reason) = cancelled {
             // The workers may all sleep, and other ranks need not answer.
             control.stop(reason);
-            self.note_abandoned(self.ranks.here);
+            self.note_abandoned(self.ranks.here, Left::Cancelled(reason));
         }
         if deadline.is_some_and(|deadline| places.port().now() >= deadline) {
             control.stop(Reason::Deadline);
@@ -271,7 +302,7 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
                 RankMessage::Closed(_) | RankMessage::End(_) => {
                     self.note(Trouble::Stray(self.ranks.of(from)));
                 }
-                RankMessage::Abandoned => self.note_abandoned(self.ranks.of(from)),
+                RankMessage::Abandoned(why) => self.note_abandoned(self.ranks.of(from), why),
                 RankMessage::Closing(_) => {
                     self.state.lock(&Spin).later.push((from, to, message));
                     continue;
@@ -289,7 +320,8 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
     }
 
     fn abandoned(&self) {
-        self.note_abandoned(self.ranks.here);
+        // The payload is known when the workers have ended.
+        self.note_abandoned(self.ranks.here, Left::panicked(None));
     }
 
     fn refused(&self, from: PlaceId, why: &dyn fmt::Display) {
@@ -312,16 +344,17 @@ impl<B, L: Link> Drop for Attending<'_, B, L> {
 impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
     /// Notifies the other ranks if this one leaves without a result, unless they know why.
     fn drop(&mut self) {
-        let is_told = match self.trouble() {
-            Some(Trouble::Abandoned(rank)) => rank != self.ranks.here,
-            Some(Trouble::Wire(_)) => true,
-            Some(Trouble::Stray(_) | Trouble::Refused(..)) => false,
-            None => self.has_ended,
+        let why = match self.trouble() {
+            Some(Trouble::Abandoned(rank, why)) if rank == self.ranks.here => why,
+            Some(Trouble::Abandoned(..) | Trouble::Wire(_)) => return,
+            Some(Trouble::Stray(from)) => Left::Refused(Stray { from }.to_string()),
+            Some(Trouble::Refused(from, why)) => Left::Refused(format!("{from}: {why}")),
+            None if self.has_ended => return,
+            // Merging the results, or decoding them, is the program's code.
+            None => Left::panicked(None),
         };
-        if !is_told {
-            for rank in self.ranks.others() {
-                self.tell(rank, RankMessage::Abandoned);
-            }
+        for rank in self.ranks.others() {
+            self.tell(rank, RankMessage::Abandoned(why.clone()));
         }
     }
 }
