@@ -1,5 +1,6 @@
 //! The jobs, in the order in which `cargo ci` runs them.
 
+mod api;
 mod bare;
 mod cargo;
 mod circles;
@@ -70,6 +71,11 @@ pub(crate) const JOBS: &[Job] = &[
         "docs",
         "the documentation builds without a warning",
         cargo::docs,
+    ),
+    job(
+        "api",
+        "the public items of the library are those of the listings",
+        api::check,
     ),
     job(
         "deps",
@@ -157,6 +163,14 @@ pub(crate) const JOBS: &[Job] = &[
         "every benchmark runs once",
         cargo::bench_smoke,
     ),
+    Job {
+        default: false,
+        ..job(
+            api::LIST,
+            "writes the listings of public items that `api` compares with",
+            api::list,
+        )
+    },
     Job {
         default: false,
         ..job(

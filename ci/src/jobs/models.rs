@@ -34,6 +34,20 @@ pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     command
 }
 
+/// Compiles `files`, which are all with loom or all with shuttle, at once: one after the other they would leave processors idle.
+/// A file that does not compile is found when it is run.
+fn build(tree: &Tree, files: &[&str]) -> Result<()> {
+    let [first, others @ ..] = files else {
+        return Ok(());
+    };
+    let mut command = test_command(tree, first);
+    for file in others {
+        command.args(["--test", file]);
+    }
+    tee(command.arg("--no-run"))?;
+    Ok(())
+}
+
 fn said(tree: &Tree, file: &str, bound: Option<&str>) -> Result<Said> {
     let words = ["--", "--nocapture"];
     let mut command = test_command(tree, file);
@@ -55,13 +69,17 @@ pub(super) fn wider(tree: &Tree, _: &[String]) -> Result<Verdict> {
 fn all_models(tree: &Tree, bound: Option<&str>) -> Result<Verdict> {
     let mut lines = Vec::new();
     let mut findings = Vec::new();
-    for file in tree.programs(TESTS) {
-        let name = file.as_str();
-        if name == CANARY || WITHOUT_LOOM.contains(&name) || SCHEDULES.contains(&name) {
+    let programs = tree.programs(TESTS);
+    let names = programs.iter().map(String::as_str);
+    let with_loom = names.filter(|name| !WITHOUT_LOOM.contains(name) && !SCHEDULES.contains(name));
+    let with_loom: Vec<&str> = with_loom.collect();
+    build(tree, &with_loom)?;
+    for file in with_loom {
+        if file == CANARY {
             continue;
         }
-        let said = said(tree, &file, bound)?;
-        let (own, wrong) = judge_file(&file, &said, "MODEL", "executions");
+        let said = said(tree, file, bound)?;
+        let (own, wrong) = judge_file(file, &said, "MODEL", "executions");
         lines.extend(own);
         findings.extend(wrong);
     }
@@ -94,6 +112,9 @@ pub(super) fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
         if !tree.has(format!("{TESTS}/{file}.rs")) {
             return Err(anyhow!("{TESTS}/{file}.rs: missing"));
         }
+    }
+    build(tree, SCHEDULES)?;
+    for file in SCHEDULES {
         let said = said(tree, file, None)?;
         let (own, wrong) = judge_file(file, &said, "SCHEDULES", "schedules");
         lines.extend(own);
