@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use tautline_core::port::{Bell, Link, Lost, Watch};
+use tautline_core::port::{Bell, Clock, Link, Lost, Watch};
 use tautline_core::watch::{Passage, Stall, State};
 use tautline_core::{PlaceId, Rank, WorkerId};
 
@@ -13,6 +13,18 @@ struct Recorder(RefCell<Vec<&'static str>>);
 impl Recorder {
     fn note(&self, call: &'static str) {
         self.0.borrow_mut().push(call);
+    }
+}
+
+impl Clock for Recorder {
+    fn now(&self) -> u64 {
+        self.note("now");
+        1
+    }
+
+    fn nanoseconds(&self, ticks: u64) -> u64 {
+        self.note("nanoseconds");
+        2 * ticks
     }
 }
 
@@ -41,7 +53,8 @@ impl Watch for Recorder {
 }
 
 /// Calls every method of a port that is generic, as a pool's port is.
-fn observe(port: impl Watch) {
+fn observe(port: impl Clock + Watch) {
+    assert_eq!((port.now(), port.nanoseconds(21)), (1, 42));
     assert!(port.is_watching());
     port.enter(WorkerId(0), None);
     port.stole(WorkerId(0), WorkerId(1));
@@ -57,11 +70,14 @@ fn observe(port: impl Watch) {
 }
 
 #[test]
-fn lent_observers_forward() {
+fn lent_ports_forward() {
     let port = Recorder::default();
     observe(&port);
     let calls = port.0.take();
-    assert_eq!(calls.join(" "), "is_watching enter stole loot stalled");
+    assert_eq!(
+        calls.join(" "),
+        "now nanoseconds is_watching enter stole loot stalled"
+    );
 }
 
 impl Link for Recorder {
