@@ -1,9 +1,87 @@
-//! The core of Tautline: `no_std`, generic over the machine.
+//! The core of the Tautline runtime, for irregular parallel programs: `no_std`, generic over the machine.
 //!
-//! From the bottom up: [`sync`], [`port`] and [`watch`]; the lock-free structures ([`deque`], [`phaser`]); the
-//! grain tuner ([`grain`]), the tree of memories ([`hierarchy`]) and the chunks of loops ([`taper`]);
-//! protocols as state machines without I/O ([`lifeline`], [`finish`], [`flow`], [`defer`]); and the drivers that programs are written
-//! against ([`task`], [`glb`]). A module imports only from layers below its own.
+//! Whatever differs between machines, the core requires by the traits of [`port`]: the time, waking a worker, which worker a
+//! thread is. It starts no threads, performs no I/O, and contains no code for an operating system or a processor. A backend
+//! lends it a machine: the threads of a process, bare harts, or virtual time. Programs depend on the crate `tautline`, which
+//! chooses a backend and re-exports what they call; this crate is for ports to further machines, and for `no_std` programs.
+//!
+//! # Modules
+//! From the bottom up; a module imports only from lower floors.
+//!
+//! | floor | module | what it has |
+//! |---|---|---|
+//! | ground | [`sync`] | atomics, cells and locks, which model checkers replace |
+//! | | [`port`] | the traits that a machine implements |
+//! | | [`watch`] | what workers do, for how long, and what they wait for |
+//! | words | [`deque`] | deques of ready work: one owner, and thieves |
+//! | | [`phaser`] | barriers, point-to-point synchronization and reductions for groups that change |
+//! | | [`grain`] | the tuner of how many tasks a worker processes between two polls |
+//! | | [`hierarchy`] | the tree of memories of a node |
+//! | | [`taper`] | the chunks of parallel loops |
+//! | | [`channel`] | rings of records in lent memory, between threads, processes or harts |
+//! | protocols without I/O | [`lifeline`] | how a place without work requests it |
+//! | | [`finish`] | termination detection |
+//! | | [`flow`] | cells that are put once, and what waits for them |
+//! | | [`collective`] | collective operations over ranks |
+//! | | [`defer`] | loops over ranks, balanced by messages |
+//! | | `wire` | values as bytes, and the channels of a process over one link |
+//! | drivers | [`glb`] | global load balancing: one place, step by step |
+//! | programming models | [`task`] | fork and join, scopes, futures, phased tasks, the pool of workers |
+//! | loops | [`loops`] | parallel loops over indices and items, on tasks and `taper` |
+//!
+//! # Features
+//! | feature | what it adds |
+//! |---|---|
+//! | `alloc` (default) | what needs an allocator: `collective`, `defer`, `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
+//! | `wire` | `wire`: encoding by serde and postcard; balanced computations over ranks |
+//! | `baseline` | the phasers of Habanero Java, for comparison |
+//!
+//! # A short tour
+//! Code that is generic over [`port::Host`], the ports that a pool requires, runs on every backend. A task receives a
+//! [context](task::Cx); a fork calls two closures, possibly in parallel, and a balanced computation distributes a bag of
+//! tasks among all workers.
+//!
+//! ```
+//! use tautline_core::deque::Local;
+//! use tautline_core::glb::{Task, Tasks};
+//! use tautline_core::port::Host;
+//! use tautline_core::task::{Cancelled, Cx};
+//!
+//! /// Stairs that are left to climb, by ones and twos.
+//! struct Stairs(u32);
+//!
+//! impl Task for Stairs {
+//!     type Shared = ();
+//!     type Sum = u64;
+//!
+//!     fn run(self, todo: &mut Local<Self>, ways: &mut u64, (): &()) {
+//!         *ways += u64::from(self.0 == 0);
+//!         todo.extend((1..=self.0.min(2)).map(|step| Self(self.0 - step)));
+//!     }
+//!
+//!     fn add(ways: &mut u64, other: u64) {
+//!         *ways += other;
+//!     }
+//! }
+//!
+//! fn climb<P: Host>(cx: &mut Cx<'_, '_, P>, stairs: u32) -> u64 {
+//!     if stairs < 2 {
+//!         return 1;
+//!     }
+//!     let (one, two) = cx.join(|cx| climb(cx, stairs - 1), |cx| climb(cx, stairs - 2));
+//!     one + two
+//! }
+//!
+//! fn both<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), Cancelled> {
+//!     let balanced = cx.balance(Tasks::from_iter([Stairs(20)]), |_| (), 0)?;
+//!     assert_eq!((climb(cx, 20), balanced), (10_946, 10_946));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! To run it, a machine implements the ports, a [`Pool`](task::Pool) owns them, and each thread acquires a
+//! [seat](task::Pool::with_seat). [How to add a backend](../../../docs/backend.md), `docs/backend.md` of the repository, shows a
+//! complete port for the threads of std in a hundred lines; `tautline-verify` has the suites that a port must pass.
 #![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
     clippy::std_instead_of_core,

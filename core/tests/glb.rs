@@ -2,6 +2,8 @@
 //!
 //! No test waits for a time: a turn lasts until the event that must coincide with it has happened.
 
+#[path = "glb/driver.rs"]
+mod driver;
 #[path = "glb/refused.rs"]
 mod refused;
 #[path = "glb/world.rs"]
@@ -174,7 +176,7 @@ fn only_a_dry_place_asks() {
                 Message::Request { lifeline } => {
                     let before = asked.fetch_add(1, SeqCst);
                     let came = 300 + LOOT * before.min(ANSWERS);
-                    let gone = world.done.load(SeqCst) + given.load(SeqCst);
+                    let gone = world.scene.done.load(SeqCst) + given.load(SeqCst);
                     assert_eq!(gone, came, "sent a request with work left");
                     assert_eq!(*lifeline, before > ANSWERS, "random first");
                 }
@@ -192,7 +194,7 @@ fn only_a_dry_place_asks() {
     };
     let world = World::new(&config, 1, hooks);
     let answer = || world::Units((0..LOOT as u32).collect());
-    *world.answers.lock().unwrap() = (0..ANSWERS).map(|_| answer()).collect();
+    *world.scene.answers.lock().unwrap() = (0..ANSWERS).map(|_| answer()).collect();
     world.run(300);
     assert_eq!(asked.load(SeqCst), ANSWERS + 2);
 }
@@ -372,7 +374,7 @@ struct Watched {
 
 impl Watched {
     /// The turn of a worker: how much it is to process.
-    fn turn(&self, world: &'static World, by_an_end: bool) -> Option<usize> {
+    fn turn(&self, world: &World, by_an_end: bool) -> Option<usize> {
         if !self.asked.load(SeqCst) {
             if self.begun.fetch_add(1, SeqCst) == 2 {
                 wait_until("the server thread parks", || {

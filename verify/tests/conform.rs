@@ -1,5 +1,9 @@
 //! The conformance suites: implementations that are right pass, and each broken one is caught.
 
+#[path = "conform/balance.rs"]
+mod balance;
+#[path = "../../core/tests/glb/driver.rs"]
+mod driver;
 #[path = "conform/links.rs"]
 mod links;
 #[path = "conform/ports.rs"]

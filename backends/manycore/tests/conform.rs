@@ -1,14 +1,25 @@
 //! The conformance suites on a board whose harts are threads.
+//!
+//! Not `unwinds`: the suite requires that `catch` returns a panic as its payload, and there is none on this machine: the
+//! payload is `Infallible`, `catch` only calls its body, and the panic handler ends the board. A build for the host
+//! unwinds through `catch`, so a panic in a task must not happen here either.
 
 mod board;
+#[path = "board/pool.rs"]
+mod pool;
 
 use board::{Threads, be};
+use pool::on_pool;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tautline_core::WorkerId;
+use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::Thread;
+use tautline_core::task::Balance;
 use tautline_manycore::Manycore;
-use tautline_verify::conform::{grows, keeps_time, meets, parks, seats, ticks};
+use tautline_verify::conform::{
+    Done, Offer, balances, grows, keeps_time, meets, parks, seats, ticks,
+};
 
 type Chip = Manycore<Threads>;
 
@@ -62,5 +73,28 @@ fn lines_meet() {
     meets(&chip, 4, |number, body| {
         be(number);
         body();
+    });
+}
+
+/// One chip is one place; a hart for each of the balancer's threads.
+#[test]
+fn harts_of_one_place_balance() {
+    let offer = Offer {
+        places: &[1],
+        workers: &[1, 2, 3, 4],
+        fairness: &[
+            Fairness::Inline,
+            Fairness::Yield,
+            Fairness::OneCoreFree,
+            Fairness::Never,
+        ],
+    };
+    balances(offer, |config, tree| {
+        on_pool(config.all_threads(), |cx| {
+            let control = Control::new();
+            let balance = Balance::new(*config, &control);
+            let run = cx.balance_as(balance, tree, |_| (), Done::default());
+            run.expect("no scope around it is cancelled").output
+        })
     });
 }

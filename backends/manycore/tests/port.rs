@@ -1,13 +1,16 @@
 //! The ports and the barrier lines on a board whose harts are threads.
 
 mod board;
+#[path = "board/pool.rs"]
+mod pool;
 
 use board::{Threads, be};
+use pool::on_pool;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use tautline_core::WorkerId;
 use tautline_core::port::{Barrier, Line, Park, Relax, Thread, Unpark};
-use tautline_core::task::{Cx, Pool};
+use tautline_core::task::Cx;
 use tautline_manycore::{Board, LINES, Manycore};
 
 type Chip = Manycore<Threads>;
@@ -193,32 +196,16 @@ fn fib(cx: &mut Cx<'_, '_, Chip>, n: u32) -> u32 {
 
 #[test]
 fn tasks_run_on_it() {
-    let pool = Pool::new(chip(), HARTS);
-    thread::scope(|scope| {
-        for hart in 1..HARTS {
-            let pool = &pool;
-            scope.spawn(move || {
-                be(hart);
-                let seat = pool.with_seat(WorkerId(hart as u32), |seat| seat.attend());
-                seat.expect("a free seat");
-            });
-        }
-        be(0);
-        let run = pool.with_seat(WorkerId(0), |seat| {
-            seat.run(|cx| {
-                let sum = AtomicU64::new(0);
-                let ended = cx.finish(|cx| {
-                    for task in 0..20_000 {
-                        let sum = &sum;
-                        cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
-                    }
-                });
-                assert!(ended.is_ok());
-                (sum.into_inner(), fib(cx, 20))
-            })
+    let (sum, fibonacci) = on_pool(HARTS, |cx| {
+        let sum = AtomicU64::new(0);
+        let ended = cx.finish(|cx| {
+            for task in 0..20_000 {
+                let sum = &sum;
+                cx.spawn(move |_| _ = sum.fetch_add(task, Ordering::Relaxed));
+            }
         });
-        let (sum, fibonacci) = run.expect("a free seat");
-        pool.close();
-        assert_eq!((sum, fibonacci), (19_999 * 10_000, 6765));
+        assert!(ended.is_ok());
+        (sum.into_inner(), fib(cx, 20))
     });
+    assert_eq!((sum, fibonacci), (19_999 * 10_000, 6765));
 }

@@ -12,6 +12,7 @@ use balanced::run;
 #[test]
 fn threads_balance() {
     let offer = Offer {
+        places: &[1, 2, 3, 5, 8],
         workers: &[1, 2, 3],
         fairness: &[
             Fairness::Inline,

@@ -8,6 +8,7 @@ use tautline_verify::conform::{Done, Offer, balances};
 #[test]
 fn virtual_time_balances() {
     let offer = Offer {
+        places: &[1, 2, 3, 5, 8],
         workers: &[1, 2, 5],
         fairness: &[
             Fairness::Inline,

@@ -49,6 +49,7 @@ const EXPECTED: &[&str] = &[
     "board: virt, ",
     "ports: 1000 early wake-ups, ",
     "phasers: 10000 phases of the same harts, ",
+    "channel: 20000 records each way, sums aae822ce1c3ebfc7 and 887d57780a078f3e, ",
     "finish: 200000 tasks, sum 19999900000, ",
     "deep: 30000 forks in each other, ",
     "uts: anl, 2859057 nodes, 1430528 leaves, depth 1933, ",

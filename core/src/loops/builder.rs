@@ -8,6 +8,15 @@ use core::cell::Cell;
 use core::ops::Range;
 
 /// A loop that has not begun. Made by [`Cx::loop_over`].
+///
+/// ```
+/// # use tautline_core::{loops::Schedule, port::Host, task::Cx};
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+/// let rows = cx.loop_over(0..1000).named("rows");
+/// let report = rows.schedule(Schedule::Static).explain(|_| {});
+/// assert_eq!(report.name, Some("rows"));
+/// # }
+/// ```
 #[must_use = "a loop runs when for_each or explain is called"]
 pub struct Loop<'c, 's, 'e, P: Host> {
     cx: &'c mut Cx<'s, 'e, P>,
@@ -40,6 +49,18 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
 
 impl<P: Host> Loop<'_, '_, '_, P> {
     /// Sets how the iterations are divided.
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicUsize, Ordering};
+    /// # use tautline_core::{loops::Schedule, port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let calls = AtomicUsize::new(0);
+    /// // All iterations cost the same: one chunk for each worker.
+    /// let each = cx.loop_over(0..100).schedule(Schedule::Static);
+    /// each.for_each(|_| _ = calls.fetch_add(1, Ordering::Relaxed));
+    /// assert_eq!(calls.into_inner(), 100);
+    /// # }
+    /// ```
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.settings.schedule = schedule;
         self
@@ -47,12 +68,35 @@ impl<P: Host> Loop<'_, '_, '_, P> {
 
     /// Names the loop: in its report, and to tell loops of one call site apart, such as those of a function that is called
     /// with different data.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// fn blur<P: Host>(cx: &mut Cx<'_, '_, P>, name: &'static str, rows: usize) {
+    ///     // The times of the rows of a thumbnail are no prediction for those of a page.
+    ///     cx.loop_over(0..rows).named(name).for_each(|_row| ());
+    /// }
+    /// blur(cx, "thumbnail", 100);
+    /// blur(cx, "page", 4000);
+    /// # }
+    /// ```
     pub fn named(mut self, name: &'static str) -> Self {
         self.settings.name = Some(name);
         self
     }
 
     /// Calls `body` with each index once, as [`Cx::par_for`] does.
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicUsize, Ordering};
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let sum = AtomicUsize::new(0);
+    /// let indices = cx.loop_over(10..20).named("indices");
+    /// indices.for_each(|i| _ = sum.fetch_add(i, Ordering::Relaxed));
+    /// assert_eq!(sum.into_inner(), 145);
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.

@@ -56,40 +56,51 @@ pub trait Link {
     fn unsent(&self, to: Rank) -> usize;
 }
 
-/// Forwards every method, so that a program can be compiled once for links of all kinds.
-impl<L: Link + ?Sized> Link for Box<L> {
-    fn here(&self) -> Rank {
-        (**self).here()
-    }
+macro_rules! forward {
+    ($($(#[$note:meta])* $to:ty),+) => {$(
+        $(#[$note])*
+        impl<L: Link + ?Sized> Link for $to {
+            fn here(&self) -> Rank {
+                (**self).here()
+            }
 
-    fn ranks(&self) -> u32 {
-        (**self).ranks()
-    }
+            fn ranks(&self) -> u32 {
+                (**self).ranks()
+            }
 
-    fn bell(&self) -> Arc<dyn Bell> {
-        (**self).bell()
-    }
+            fn bell(&self) -> Arc<dyn Bell> {
+                (**self).bell()
+            }
 
-    fn send(&mut self, to: Rank, parcel: &[u8]) {
-        (**self).send(to, parcel);
-    }
+            fn send(&mut self, to: Rank, parcel: &[u8]) {
+                (**self).send(to, parcel);
+            }
 
-    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        (**self).poll(take)
-    }
+            fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+                (**self).poll(take)
+            }
 
-    fn arm(&mut self) -> bool {
-        (**self).arm()
-    }
+            fn arm(&mut self) -> bool {
+                (**self).arm()
+            }
 
-    fn wait(&mut self, ticks: u64) {
-        (**self).wait(ticks);
-    }
+            fn wait(&mut self, ticks: u64) {
+                (**self).wait(ticks);
+            }
 
-    fn unsent(&self, to: Rank) -> usize {
-        (**self).unsent(to)
-    }
+            fn unsent(&self, to: Rank) -> usize {
+                (**self).unsent(to)
+            }
+        }
+    )+};
 }
+
+forward!(
+    /// Forwards every method, so that a program can be compiled once for links of all kinds.
+    Box<L>,
+    /// Forwards every method, so that a link can be lent.
+    &mut L
+);
 
 /// What ends a wait of another thread.
 pub trait Bell: Send + Sync {

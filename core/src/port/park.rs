@@ -64,6 +64,10 @@ impl<P: Clock + ?Sized> Clock for &P {
     fn ticks_per_second(&self) -> f64 {
         (**self).ticks_per_second()
     }
+
+    fn nanoseconds(&self, ticks: u64) -> u64 {
+        (**self).nanoseconds(ticks)
+    }
 }
 
 impl<P: Unpark + ?Sized> Unpark for &P {

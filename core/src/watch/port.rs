@@ -41,3 +41,30 @@ pub trait Watch {
         false
     }
 }
+
+impl<P: Watch + ?Sized> Watch for &P {
+    #[inline(always)]
+    fn is_watching(&self) -> bool {
+        (**self).is_watching()
+    }
+
+    #[inline(always)]
+    fn enter(&self, worker: WorkerId, state: Option<State>) {
+        (**self).enter(worker, state);
+    }
+
+    #[inline(always)]
+    fn stole(&self, thief: WorkerId, victim: WorkerId) {
+        (**self).stole(thief, victim);
+    }
+
+    #[inline(always)]
+    fn loot(&self, worker: WorkerId, passage: Passage) {
+        (**self).loot(worker, passage);
+    }
+
+    #[cfg(feature = "alloc")]
+    fn stalled(&self, stall: &Stall) -> bool {
+        (**self).stalled(stall)
+    }
+}

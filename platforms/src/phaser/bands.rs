@@ -115,7 +115,7 @@ impl From<BandsError> for crate::Error {
 
 type Reading<'a, T> = RwLockReadGuard<'a, State<T>>;
 
-/// What a band reads in a phase: its rows, and the next row of either neighbour.
+/// What a band reads in a phase: its rows, and the next row of either neighbour. Passed by [`Bands::step`].
 pub struct Rows<'a, T> {
     width: usize,
     rows: Range<usize>,
@@ -126,11 +126,29 @@ pub struct Rows<'a, T> {
 
 impl<T> Rows<'_, T> {
     /// Returns the numbers of the rows of the band.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// let bands = Bands::new(vec![0; 5 * 2], 2, 2);
+    /// bands.step(1, 0, |old, _| assert_eq!(old.rows(), 2..5))?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
 
     /// Returns a row of the band, or the row before or after them; `None` for other rows.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// let bands = Bands::new((0..12).collect(), 2, 3); // rows 2 and 3 are band 1
+    /// bands.step(1, 0, |old, _| {
+    ///     assert_eq!(old.row(1), Some(&[2, 3][..]));
+    ///     assert_eq!(old.row(4), Some(&[8, 9][..]));
+    ///     assert_eq!(old.row(5), None);
+    /// })?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     pub fn row(&self, row: usize) -> Option<&[T]> {
         let Range { start, end } = self.rows;
         if self.rows.contains(&row) {
@@ -148,6 +166,13 @@ impl<T> Rows<'_, T> {
 
 impl<T: Clone> Bands<T> {
     /// Divides rows of `width` cells into `bands` bands, whose numbers of rows differ by at most one: the state before phase 0.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// let bands = Bands::new(vec![0.0; 100 * 40], 40, 3); // 100 rows, in bands of 33, 33 and 34
+    /// assert_eq!(bands.cells(0)?.len(), 4000);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If `cells` are no rows of `width` cells, or there are fewer rows than bands, or no band.
@@ -181,17 +206,44 @@ impl<T: Clone> Bands<T> {
     }
 
     /// Returns the number of bands.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// assert_eq!(Bands::new(vec![0; 8 * 4], 4, 3).len(), 3);
+    /// ```
     pub fn len(&self) -> usize {
         self.bands.len()
     }
 
     /// Returns false: there is a band.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// assert!(!Bands::new(vec![0; 4], 4, 1).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.bands.is_empty()
     }
 
     /// Calculates a phase of a band, counted from 0: `act` reads the state before it, and writes the cells of the band after it,
     /// which hold an older state before that.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// let bands = Bands::new(vec![1; 4 * 2], 2, 2);
+    /// let double = |band, phase| {
+    ///     bands.step(band, phase, |old, new| {
+    ///         let old = old.rows().flat_map(|row| old.row(row).unwrap());
+    ///         new.iter_mut().zip(old).for_each(|(new, old)| *new = 2 * old);
+    ///     })
+    /// };
+    /// double(0, 0)?;
+    /// // Band 1 is still before phase 0.
+    /// assert_eq!(double(0, 1).unwrap_err().band, 1);
+    /// double(1, 0)?;
+    /// double(0, 1)?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The band or a neighbour is in another phase.
@@ -228,6 +280,17 @@ impl<T: Clone> Bands<T> {
     }
 
     /// Returns all cells of the state before `phase`: after as many phases.
+    ///
+    /// ```
+    /// # use tautline::phaser::Bands;
+    /// let bands = Bands::new(vec![1; 4 * 2], 2, 2);
+    /// for band in 0..bands.len() {
+    ///     bands.step(band, 0, |_, new| new.fill(band))?;
+    /// }
+    /// assert_eq!(bands.cells(1)?, [0, 0, 0, 0, 1, 1, 1, 1]);
+    /// assert!(bands.cells(2).is_err());
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A band is in another phase.

@@ -1,10 +1,12 @@
-//! What every backend must do alike: the same work, counted exactly, under every setting it offers.
+//! Messages between places: the same work, counted exactly, under every setting that a backend offers.
 //!
 //! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
 //! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
 #![forbid(unsafe_code)]
 
+use super::ends;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tautline_core::glb::{Bag, Config, Fairness, Grain, Share, Steal};
 use tautline_core::lifeline::Graph;
 
@@ -114,6 +116,8 @@ impl Bag for Tree {
 /// The requests to a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
+    /// Places.
+    pub places: &'a [u32],
     /// Workers a place.
     pub workers: &'a [usize],
     /// Which threads serve messages.
@@ -135,7 +139,7 @@ pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
         (1, Steal::Count(7), Grain::Fixed(511)),
         (4, Steal::Count(1), Grain::default()),
     ];
-    for places in [1, 2, 3, 5, 8] {
+    for &places in offer.places {
         for &workers in offer.workers {
             for &fairness in offer.fairness {
                 for lifelines in graphs {
@@ -159,20 +163,27 @@ pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
     all
 }
 
-/// `run` must do the whole tree, whatever the configuration: exactly, and it must end.
+/// `run` must process the whole tree under each configuration, exactly, and must end. It is called on a new thread
+/// each time.
 ///
 /// # Panics
-/// It does not.
-pub fn balances(offer: Offer<'_>, run: impl Fn(&Config, Tree) -> Done) {
+/// If the backend does not conform, or offers nothing.
+pub fn balances(offer: Offer<'_>, run: impl Fn(&Config, Tree) -> Done + Send + Sync + 'static) {
     let trees: BTreeMap<u32, Done> = [1, 2, 7].map(|s| (s, Tree::root(s).all())).into();
     assert!(trees.values().all(|done| done.tasks > 1000), "{trees:?}");
     let configurations = configurations(offer);
     assert!(!configurations.is_empty(), "a backend offers something");
-    for (i, config) in configurations.iter().enumerate() {
+    let run = Arc::new(run);
+    let done = |config: Config, tree: Tree| {
+        let run = Arc::clone(&run);
+        ends(&format!("{config:?}"), move || run(&config, tree))
+    };
+    for (i, config) in configurations.into_iter().enumerate() {
         let (seed, all) = trees.iter().nth(i % trees.len()).expect("three trees");
-        assert_eq!(run(config, Tree::root(*seed)), *all, "{config:?}");
+        assert_eq!(done(config, Tree::root(*seed)), *all, "{config:?}");
         if i % 10 == 0 {
-            assert_eq!(run(config, Tree::empty()), Done::default(), "{config:?}");
+            let none = Done::default();
+            assert_eq!(done(config, Tree::empty()), none, "{config:?}");
         }
     }
 }
@@ -182,6 +193,7 @@ mod tests {
     use super::*;
 
     const OFFER: Offer<'static> = Offer {
+        places: &[2],
         workers: &[1],
         fairness: &[Fairness::Inline],
     };

@@ -38,15 +38,16 @@ use std::time::Duration;
 const MOMENT: Duration = Duration::from_millis(100);
 const MOMENTS: usize = 100;
 
-/// Runs `body` on a thread; panics if it does not end.
-fn ends(what: &str, body: impl FnOnce() + Send + 'static) {
+/// Runs `body` on a thread, and returns its result; panics if it does not end.
+fn ends<R: Send + 'static>(what: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, ended) = mpsc::channel();
     let runs = std::thread::spawn(move || {
-        body();
-        let _ = done.send(());
+        let result = body();
+        let _ = done.send(result);
     });
     let mut ends = (0..MOMENTS).map(|_| ended.recv_timeout(MOMENT));
-    let in_time = ends.any(|end| end != Err(RecvTimeoutError::Timeout));
-    assert!(in_time, "{what} does not end");
+    let in_time = ends.find(|end| !matches!(end, Err(RecvTimeoutError::Timeout)));
+    let end = in_time.unwrap_or_else(|| panic!("{what} does not end"));
     assert!(runs.join().is_ok(), "{what} ended by a panic");
+    end.expect("sent before the end of the thread")
 }

@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod channel;
 mod phasers;
 mod ports;
 mod tasks;
@@ -62,6 +63,7 @@ fn board_main(found: Found) -> ! {
     Virt.start(harts, hart);
     say("ports", pool, || ports::run(pool.port(), 0));
     say("phasers", pool, || phasers::run(pool.port(), 0));
+    say("channel", pool, || channel::run(pool.port(), 0));
     let sat = pool.with_seat(WorkerId(0), |seat| {
         for (name, part) in PARTS {
             say(name, pool, || seat.run(part));
@@ -81,6 +83,7 @@ fn hart(number: usize) {
     let pool = unsafe { &*pool };
     ports::run(pool.port(), number);
     phasers::run(pool.port(), number);
+    channel::run(pool.port(), number);
     let sat = pool.with_seat(WorkerId(number as u32), |seat| seat.attend());
     sat.expect("a free seat");
 }

@@ -93,7 +93,8 @@ impl Hart<'_> {
         self.chip.unpark(worker);
     }
 
-    fn wait(self, done: impl Fn() -> bool) {
+    /// Waits until `done` returns true.
+    pub fn wait(self, done: impl Fn() -> bool) {
         let mut turn = 0;
         while !done() {
             self.chip.relax(turn);

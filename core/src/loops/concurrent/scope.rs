@@ -71,6 +71,24 @@ impl<P: Host> Cx<'_, '_, P> {
 }
 
 /// Loops that are to run at a time. Made by [`Cx::concurrent`].
+///
+/// ```
+/// # use tautline_core::{loops::{Columns, LoopId, LoopScope}, port::Host, task::Cx};
+/// /// Declares a loop: a function that several programs call.
+/// fn count<'s>(loops: &mut LoopScope<'s, '_>, cells: &Columns<'s, usize>) -> LoopId<'s> {
+///     let each = loops.par_for(0..cells.count()).writes(cells, |c| c..c + 1);
+///     each.run(|c, (mut cell,)| cell[c][0] = c)
+/// }
+///
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+/// let mut cells = [0; 100];
+/// let ran = cx.concurrent(|loops| {
+///     let cells = loops.columns("cells", &mut cells, 1);
+///     count(loops, &cells);
+/// });
+/// assert!(ran.is_ok() && cells[99] == 99);
+/// # }
+/// ```
 pub struct LoopScope<'s, 'env: 's> {
     arrays: Arrays<'s>,
     outlines: Vec<Outline>,
@@ -164,6 +182,18 @@ impl fmt::Debug for LoopScope<'_, '_> {
 }
 
 /// A loop of a scope, for those that come after it. Made by [`ConcurrentLoop::run`].
+///
+/// ```
+/// # use tautline_core::{port::Host, task::Cx};
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+/// let ran = cx.concurrent(|loops| {
+///     let first = loops.par_for(0..100).for_each(|_| ());
+///     let second = loops.par_for(0..200).for_each(|_| ());
+///     loops.par_for(0..300).after(first).after(second).for_each(|_| ());
+/// });
+/// assert_eq!(ran.map(|reports| reports.len()), Ok(3));
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LoopId<'s> {
     number: usize,
@@ -172,6 +202,20 @@ pub struct LoopId<'s> {
 }
 
 /// A loop that is being declared. Made by [`LoopScope::par_for`].
+///
+/// ```
+/// # use tautline_core::{loops::Schedule, port::Host, task::Cx};
+/// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+/// let (mut from, mut to) = ([1; 100], [0; 99]);
+/// let ran = cx.concurrent(|loops| {
+///     let (from, to) = (loops.columns("from", &mut from, 1), loops.columns("to", &mut to, 1));
+///     let sums = loops.par_for(0..99).named("sums").schedule(Schedule::Factoring);
+///     let sums = sums.reads(&from, |c| c..c + 2).writes(&to, |c| c..c + 1);
+///     sums.run(|c, (from, mut to)| to[c][0] = from[c][0] + from[c + 1][0]);
+/// });
+/// assert!(ran.is_ok() && to == [2; 99]);
+/// # }
+/// ```
 #[must_use = "a loop is declared when run or for_each is called"]
 pub struct ConcurrentLoop<'l, 's, 'env: 's, A> {
     scope: &'l mut LoopScope<'s, 'env>,
@@ -181,12 +225,31 @@ pub struct ConcurrentLoop<'l, 's, 'env: 's, A> {
 
 impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
     /// Names the loop, in messages and in its report.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let ran = cx.concurrent(|loops| _ = loops.par_for(0..100).named("rows").for_each(|_| ()));
+    /// assert_eq!(ran.map(|reports| reports[0].name), Ok(Some("rows")));
+    /// # }
+    /// ```
     pub fn named(mut self, name: &'static str) -> Self {
         self.outline.name.given = Some(name);
         self
     }
 
     /// Sets how the iterations are divided.
+    ///
+    /// ```
+    /// # use tautline_core::{loops::Schedule, port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let ran = cx.concurrent(|loops| {
+    ///     let rows = loops.par_for(0..100).schedule(Schedule::Dynamic(10));
+    ///     rows.for_each(|_| ());
+    /// });
+    /// assert_eq!(ran.map(|reports| reports[0].schedule), Ok(Schedule::Dynamic(10)));
+    /// # }
+    /// ```
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.outline.schedule = schedule;
         self
@@ -265,6 +328,20 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
 
     /// Declares the columns of `array` that each iteration reads. The body receives a
     /// [`ColumnsRef`](crate::loops::ColumnsRef) with them. At most four arrays are accessed.
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicU64, Ordering};
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let (mut cells, sum) = ([1; 100], AtomicU64::new(0));
+    /// let ran = cx.concurrent(|loops| {
+    ///     let cells = loops.columns("cells", &mut cells, 1);
+    ///     let add = loops.par_for(0..100).reads(&cells, |c| c..c + 1);
+    ///     add.run(|c, (cells,)| _ = sum.fetch_add(cells[c][0], Ordering::Relaxed));
+    /// });
+    /// assert!(ran.is_ok() && sum.into_inner() == 100);
+    /// # }
+    /// ```
     pub fn reads<T: Send + Sync>(
         self,
         array: &Columns<'s, T>,
@@ -282,6 +359,19 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
 
     /// Declares the columns of `array` that each iteration writes, which it may read as well. No other iteration of the loop may
     /// access them. The body receives a [`ColumnsMut`](crate::loops::ColumnsMut) with them.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut cells = [1; 100];
+    /// let ran = cx.concurrent(|loops| {
+    ///     let cells = loops.columns("cells", &mut cells, 1);
+    ///     let double = loops.par_for(0..100).writes(&cells, |c| c..c + 1);
+    ///     double.run(|c, (mut cells,)| cells[c][0] *= 2);
+    /// });
+    /// assert!(ran.is_ok() && cells == [2; 100]);
+    /// # }
+    /// ```
     pub fn writes<T: Send + Sync>(
         self,
         array: &Columns<'s, T>,
@@ -299,6 +389,19 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
 
     /// Declares the loop with its body, which is called with each index, and a tuple of what the iteration may access, in the
     /// order of the declarations. It is called when the scope runs, each index once, in an order that is not defined.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let (mut a, mut b) = ([1; 100], [0; 100]);
+    /// let ran = cx.concurrent(|loops| {
+    ///     let (a, b) = (loops.columns("a", &mut a, 1), loops.columns("b", &mut b, 1));
+    ///     let copy = loops.par_for(0..100).reads(&a, |c| c..c + 1).writes(&b, |c| c..c + 1);
+    ///     copy.run(|c, (a, mut b)| b[c][0] = a[c][0]); // the arrays in the order of their declarations
+    /// });
+    /// assert!(ran.is_ok() && b == [1; 100]);
+    /// # }
+    /// ```
     pub fn run<F>(self, body: F) -> LoopId<'s>
     where
         A: Accesses + 's,
@@ -316,6 +419,19 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
 
 impl<'s, 'env> ConcurrentLoop<'_, 's, 'env, ()> {
     /// Declares a loop that accesses no shared arrays, as [`run`](Self::run).
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicUsize, Ordering};
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let [rows, columns] = [const { AtomicUsize::new(0) }; 2];
+    /// let ran = cx.concurrent(|loops| {
+    ///     loops.par_for(0..30).for_each(|_| _ = rows.fetch_add(1, Ordering::Relaxed));
+    ///     loops.par_for(0..70).for_each(|_| _ = columns.fetch_add(1, Ordering::Relaxed));
+    /// });
+    /// assert!(ran.is_ok() && (rows.into_inner(), columns.into_inner()) == (30, 70));
+    /// # }
+    /// ```
     pub fn for_each(self, body: impl Fn(usize) + Sync + 'env) -> LoopId<'s> {
         self.run(move |index, ()| body(index))
     }
