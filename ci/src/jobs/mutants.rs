@@ -181,7 +181,7 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
     let folder = if m.model == EXPLORE { "plain" } else { "loom" };
     // Beside the copy: what the tree itself builds stays fresh.
     let target = copy.root.with_file_name(folder);
-    // Compilation takes most of a mutant's time, and each mutant changes one line: with many units, few are compiled anew.
+    // Compilation takes most of a mutant's time, and each mutant changes one line: with many units, few are compiled again.
     command.env("CARGO_INCREMENTAL", "1");
     command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256");
     // The other processors have mutants of their own.
