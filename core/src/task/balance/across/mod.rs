@@ -168,9 +168,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let beside =
             Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
         let workers = || run_workers(self, &mut balance, &B::process, &places, &seats, beside);
-        let accounts = peers
-            .kept(port, port.catch(workers))
-            .map_err(Ended::Cancelled)?;
+        let accounts = peers.kept(port, port.catch(workers))?;
         let (teams, mut peers) = places.into_parts();
         let gathered = gather(teams, seats, accounts);
         let mut own = Part::of(gathered.bags, gathered.places);

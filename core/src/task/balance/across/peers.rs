@@ -5,6 +5,7 @@
 //! there decides: the ending travels down the tree of ranks, and each rank stops its workers for that reason. A rank that leaves before,
 //! by a panic or a cancelled scope, notifies all others, which then end with an error.
 
+use super::Ended;
 use super::mailbox::{Arrived, Mailbox, Ranks};
 use super::message::{Ending, Left, RankMessage};
 use crate::collective::{Branch, Counts, Stray};
@@ -155,12 +156,12 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         &self,
         port: &P,
         ended: Result<Result<T, Cancelled>, P::Payload>,
-    ) -> Result<T, Cancelled> {
+    ) -> Result<T, Ended> {
         match ended {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(cancelled)) => {
                 self.leaves(Left::Cancelled(cancelled.reason));
-                Err(cancelled)
+                Err(Ended::Cancelled(cancelled))
             }
             Err(payload) => {
                 self.leaves(Left::panicked(port.text(&payload)));
