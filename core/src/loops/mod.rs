@@ -44,7 +44,7 @@ pub use concurrent::{
 };
 pub use par::{Chunked, IntoPar, Par, WithCx};
 pub use raw::{
-    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, TileMut,
+    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, Tile, TileMut,
     Writes,
 };
 pub use settings::{Report, Schedule};
