@@ -157,16 +157,19 @@ fn what_processes_a_bag_may_fork() {
 #[test]
 fn a_balanced_computation_in_a_task_may_fork() {
     let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
-    let control = Control::new();
+    let (control, looped) = (Control::new(), AtomicU64::new(0));
     let run = rt.run(|cx| {
         let settings = Balance::new(*cx.pool().balancing(), &control);
         let process = |bag: &mut Tasks<Halving>, n: usize, forbidden: &Forbidden, cx: &mut Cx| {
-            assert_eq!(cx.par(0..100u64).sum::<u64>(), 4950);
-            bag.process(n, forbidden)
+            let items = cx.par(0..100u64).map(|_| 1).sum::<u64>();
+            let done = bag.process(n, forbidden);
+            looped.fetch_add(items * done as u64, SeqCst);
+            done
         };
         cx.balance_with(settings, process, halving(13), |_| Forbidden(None), 0)
     });
     assert_eq!(run.unwrap().output, (1 << 14) - 1);
+    assert_eq!(looped.into_inner(), 100 * ((1 << 14) - 1));
 }
 
 #[test]
