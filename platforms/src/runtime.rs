@@ -105,7 +105,7 @@ pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
 /// The workers of a program: they run tasks, phasers and balanced computations.
 ///
 /// By default there is one for each processor that the process may use, pinned to it unless another runtime has pinned workers to
-/// one of these ([`mod@pinning`](crate::pinning)). Starting them takes a thread each, so a program makes one runtime and keeps it.
+/// one of these ([`pinning`](crate::pinning)). Starting a worker starts a thread, so a program makes one runtime and keeps it.
 /// Entering it is cheap: an empty [`run`](Self::run) takes about 50 ns, a region that is forked onto two workers and joined 0.2 to 0.6 µs,
 /// and idle workers use 0.04 ms of processor time a second (`benches/TASKS.md`, virtual machines with two processors).
 ///
