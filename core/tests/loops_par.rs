@@ -128,6 +128,39 @@ fn mutable_chunks_and_tiles_cover_a_slice_once() {
 }
 
 #[test]
+fn shared_tiles_cover_a_slice_once() {
+    for workers in WORKERS {
+        let (rows, columns) = (37, 53);
+        let grid: Vec<usize> = (0..rows * columns).collect();
+        let tiles = on(workers, |cx| {
+            let tiles = cx.par(&grid).tiles(columns, (8, 6));
+            tiles.map(|tile| (tile.origin(), tile)).collect()
+        });
+        let mut seen = vec![0; grid.len()];
+        for (number, ((top, left), tile)) in tiles.into_iter().enumerate() {
+            assert_eq!((top, left), (number / 9 * 8, number % 9 * 6));
+            assert_eq!(tile.rows().count(), tile.height());
+            for (row, cells) in tile.rows().enumerate() {
+                assert_eq!((cells, cells.len()), (&tile[row], tile.width()));
+                for (column, cell) in cells.iter().enumerate() {
+                    assert_eq!(*cell, columns * (top + row) + left + column);
+                    seen[*cell] += 1;
+                }
+            }
+        }
+        assert!(seen.into_iter().all(|n| n == 1));
+    }
+}
+
+#[test]
+fn a_grid_without_whole_rows_has_no_tiles() {
+    for (columns, tile) in [(0, (1, 1)), (7, (1, 1)), (5, (0, 1)), (5, (1, 0))] {
+        let refused = catch_unwind(|| on(1, |cx| cx.par(&[1; 10]).tiles(columns, tile).count()));
+        assert!(refused.is_err(), "{columns} columns, tiles of {tile:?}");
+    }
+}
+
+#[test]
 fn a_search_ends_a_loop_without_end() {
     for workers in WORKERS {
         on(workers, |cx| {

@@ -7,6 +7,7 @@
 
 #[cfg(feature = "serde")]
 mod across;
+mod forks;
 #[cfg(feature = "sim")]
 mod simulate;
 
@@ -24,7 +25,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
-use tautline_core::task::Balance;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
@@ -33,6 +33,7 @@ pub use tautline_core::glb::{
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{AnyBound, Bound, Bounding, Graph, Key, Traffic};
+pub use tautline_core::task::Balance;
 pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
 pub use tautline_sim::Outcome;
@@ -412,16 +413,23 @@ impl<'a, F> Glb<'a, F> {
     where
         F: Fn(PlaceId, WorkerId) -> O,
     {
-        let (runtime, config) = self.started()?;
         let alone = Control::new();
+        let (runtime, balance) = self.balance(&alone)?;
+        let run = runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
+        Ok(run.expect("there is no scope around it that could be cancelled"))
+    }
+
+    /// Returns the runtime, started if it had not been, and the settings of a computation on it, whose control is `alone`
+    /// unless the program has set one.
+    fn balance<'c>(&'c self, alone: &'c Control) -> Result<(&'c Runtime, Balance<'c, &'c F>)> {
+        let (runtime, config) = self.started()?;
         let balance = Balance {
             config,
-            control: self.control.unwrap_or(&alone),
+            control: self.control.unwrap_or(alone),
             deadline: self.setup.deadline,
             observe: &self.observe,
         };
-        let run = runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
-        Ok(run.expect("there is no scope around it that could be cancelled"))
+        Ok((runtime, balance))
     }
 
     /// Returns the runtime, started if it had not been, and the parameters on it.

@@ -1,5 +1,8 @@
 //! Operations of all ranks of a world, against what they mean.
 
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
 use tautline::Result;
 use tautline::world::{self, World};
 
@@ -38,6 +41,80 @@ fn values_are_combined_in_the_order_of_ranks() {
         assert!(gathered.iter().all(|all| *all == names(ranks)));
         let first = on(ranks, |world| world.broadcast(name(world)));
         assert!(first.iter().all(|first| first == "0;"));
+    }
+}
+
+#[test]
+fn rank_0_alone_has_what_it_reduces_and_gathers() {
+    for ranks in RANKS {
+        let reduced = on(ranks, |world| {
+            world.reduce(name(world), |a, b| a + b.as_str())
+        });
+        assert_eq!(reduced[0], Some(names(ranks).concat()));
+        assert!(reduced[1..].iter().all(Option::is_none));
+        let gathered = on(ranks, |world| world.gather(name(world)));
+        assert_eq!(gathered[0], Some(names(ranks)));
+        assert!(gathered[1..].iter().all(Option::is_none));
+    }
+}
+
+#[test]
+fn each_rank_gets_its_value_of_rank_0() {
+    for ranks in RANKS {
+        let dealt = on(ranks, |world| {
+            let own = name(world);
+            // Those of other ranks are ignored, as their number is.
+            let values = if world.is_home() {
+                names(ranks)
+            } else {
+                vec![own]
+            };
+            world.scatter(values)
+        });
+        assert_eq!(dealt, names(ranks));
+    }
+}
+
+#[test]
+#[should_panic(expected = "3 values for 2 ranks")]
+fn values_for_more_ranks_than_there_are() {
+    world::loopback(2, |world| world.scatter(vec![1; 3]).is_ok());
+}
+
+/// Each operation is a barrier, also those whose values travel in one direction.
+#[test]
+fn no_call_returns_before_all_ranks_have_made_it() {
+    type Call = fn(&World) -> Result<()>;
+    let calls: [(&str, Call); 8] = [
+        ("barrier", World::barrier),
+        ("broadcast", |world| world.broadcast(1).map(drop)),
+        ("reduce", |world| world.reduce(1, |a, b| a + b).map(drop)),
+        ("gather", |world| world.gather(1).map(drop)),
+        ("scatter", |world| {
+            world.scatter(vec![1; world.ranks() as usize]).map(drop)
+        }),
+        ("scan", |world| world.scan(1, |a, b| a + b).map(drop)),
+        ("all-reduce", |world| {
+            world.all_reduce(1, |a, b| a + b).map(drop)
+        }),
+        ("all-gather", |world| world.all_gather(1).map(drop)),
+    ];
+    for (name, call) in calls {
+        for ranks in [2, 3, 5, 8] {
+            for last in 0..ranks {
+                let made = AtomicU32::new(0);
+                on(ranks, |world| {
+                    if world.rank().0 == last {
+                        // Late, so that a rank that does not wait for it is ahead.
+                        thread::sleep(Duration::from_millis(2));
+                    }
+                    made.fetch_add(1, SeqCst);
+                    call(world)?;
+                    assert_eq!(made.load(SeqCst), ranks, "{name}: rank {last} is late");
+                    Ok(())
+                });
+            }
+        }
     }
 }
 

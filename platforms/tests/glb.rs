@@ -1,9 +1,10 @@
 //! The facade's balancer, from a program's point of view.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 use tautline::Error;
-use tautline::glb::{Control, Fairness, Graph, Local, Reason, Steal, Task, Tasks};
+use tautline::glb::{Balance, Control, Fairness, Graph, Local, Reason, Steal, Task, Tasks};
 use tautline::glb::{Observer, State, Times};
 use tautline::prelude::*;
 
@@ -108,6 +109,67 @@ fn the_statistics_of_the_workers_add_up_to_those_of_their_places() {
         workers.for_each(|w| times.merge(&w.times));
         assert_eq!(times, place.times, "place {number}");
     }
+}
+
+/// Processes the bag, and forks each time: one half processes, the other counts, and refuses after as many calls.
+fn forking(
+    forks: &AtomicU64,
+    most: u64,
+) -> impl Fn(&mut Tasks<Halving>, usize, &Forbidden, &mut Cx) -> usize + Sync {
+    move |bag, n, forbidden, cx| {
+        let count = |_: &mut Cx| assert!(forks.fetch_add(1, SeqCst) < most, "one fork too many");
+        cx.join(|_| bag.process(n, forbidden), count).0
+    }
+}
+
+#[test]
+fn what_processes_a_bag_may_fork() {
+    for (places, workers) in [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2)] {
+        let glb = Glb::new().places(places).workers(workers).grain(31);
+        let glb = glb.pinned(false);
+        let forks = AtomicU64::new(0);
+        let process = forking(&forks, u64::MAX);
+        let run = glb.run_with(process, halving(13), |_| Forbidden(None), 0);
+        let run = run.unwrap();
+        assert_eq!((run.output, run.complete), ((1 << 14) - 1, true));
+        assert_eq!(run.tasks(), run.output);
+        assert!(forks.load(SeqCst) >= run.output / 31);
+
+        // A panic in either half, and the runtime is usable after it.
+        for (most, forbidden, message) in [
+            (u64::MAX, Some(3), "3 is forbidden"),
+            (7, None, "one fork too many"),
+        ] {
+            let forks = AtomicU64::new(0);
+            let process = forking(&forks, most);
+            let run = || glb.run_with(process, halving(13), |_| Forbidden(forbidden), 0);
+            let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            assert_eq!(text, Some(message), "{places} places of {workers}");
+        }
+        let run = glb.run(halving(10), |_| Forbidden(None), 0).unwrap();
+        assert_eq!(run.output, (1 << 11) - 1);
+    }
+}
+
+/// In a task, with its own settings, and with the loops of a program.
+#[test]
+fn a_balanced_computation_in_a_task_may_fork() {
+    let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+    let (control, looped) = (Control::new(), AtomicU64::new(0));
+    let run = rt.run(|cx| {
+        let settings = Balance::new(*cx.pool().balancing(), &control);
+        let process = |bag: &mut Tasks<Halving>, n: usize, forbidden: &Forbidden, cx: &mut Cx| {
+            let items = cx.par(0..100u64).map(|_| 1).sum::<u64>();
+            let done = bag.process(n, forbidden);
+            looped.fetch_add(items * done as u64, SeqCst);
+            done
+        };
+        cx.balance_with(settings, process, halving(13), |_| Forbidden(None), 0)
+    });
+    assert_eq!(run.unwrap().output, (1 << 14) - 1);
+    assert_eq!(looped.into_inner(), 100 * ((1 << 14) - 1));
 }
 
 #[test]

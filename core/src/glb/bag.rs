@@ -7,8 +7,9 @@ use crate::lifeline::AnyBound;
 /// Work that can be processed in parts, divided and merged.
 ///
 /// The balancer calls all methods of a given bag from one thread at a time and never inspects it.
-/// `split` and `merge` must preserve the multiset of tasks: none lost, none duplicated. Source:
-/// Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
+/// `split` and `merge` must preserve the multiset of tasks: none lost, none duplicated. A test of the
+/// program should call [`laws::check`](super::laws::check), which checks all that the balancer relies
+/// on. Source: Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
 ///
 /// ```
 /// use tautline_core::glb::{Bag, Share};
@@ -65,15 +66,17 @@ pub trait Bag: Sized + Send {
     /// processed. Fewer than `n` only if the bag became empty.
     fn process(&mut self, n: usize, shared: &Self::Shared) -> usize;
 
-    /// Removes about `share` of the tasks and returns them; `None` if the bag cannot be divided.
-    /// Never returns an empty bag and never leaves one behind. Counts kept in the bag stay in this
-    /// one.
+    /// Removes about `share` of the tasks, as [`Share::of`] counts them, and returns them. Neither part
+    /// may be empty: `None`, and no change, if that cannot be, as for a bag of one task. Results so far
+    /// stay in this bag; the returned one begins without.
     fn split(&mut self, share: Share) -> Option<Self>;
 
     /// Adds the tasks (and the counts) of `other`.
     fn merge(&mut self, other: Self);
 
-    /// Returns the number of tasks in the bag, as far as the bag knows it.
+    /// Returns the number of tasks in the bag, without those that they will create: 0 only if there is
+    /// none. `split` divides this number and `merge` adds up two. A bag that cannot count its tasks may
+    /// count other units, such as intervals, by which it divides itself.
     fn len(&self) -> usize;
 
     /// Whether no task is left.
@@ -81,7 +84,7 @@ pub trait Bag: Sized + Send {
         self.len() == 0
     }
 
-    /// Whether [`split`](Self::split) would succeed.
+    /// Whether [`split`](Self::split) would succeed. Provided: with two tasks or more.
     fn is_splittable(&self) -> bool {
         self.len() >= 2
     }

@@ -6,6 +6,7 @@
 //! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
 //! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices and vectors, and what they compute |
 //! | [`Cx::concurrent`](crate::task::Cx::concurrent), [`LoopScope`] | several loops that run at a time, one after another, or pipelined |
+//! | [`Taper`], [`Estimate`], [`Class`], [`Q16`] | a setting of [`Schedule`], and what a [`Report`] has measured |
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
@@ -43,10 +44,12 @@ pub use concurrent::{
 };
 pub use par::{Chunked, IntoPar, Par, WithCx};
 pub use raw::{
-    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, TileMut,
+    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, Tile, TileMut,
     Writes,
 };
 pub use settings::{Report, Schedule};
+
+pub use crate::taper::{Class, Estimate, Q16, Taper};
 
 use crate::port::Host;
 use crate::task::Cx;

@@ -8,6 +8,11 @@ use core::panic::Location;
 /// How a loop divides its iterations among the workers.
 ///
 /// All but `Auto` and `Taper` are functions of the counts alone, and only `Auto` uses the times of earlier executions.
+///
+/// Not all policies of [`taper`](crate::taper) are schedules here. CYCLIC and RANDOM distribute iterations among processors that do
+/// not share a counter. The chunk of SSO, which is `Dynamic` with a number of iterations, follows from times that are known in
+/// advance, and those `Auto` uses better. DISTANCE and EVENSTART require workers that start together; here they join when they are
+/// free. The command `tautline loops` compares all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Schedule {
     /// TAPER, at most factoring's chunk; from the second execution on, chunks of equal predicted work.
@@ -23,7 +28,7 @@ pub enum Schedule {
     Factoring,
     /// Trapezoid self-scheduling: from ⌈N/2p⌉ linearly down to 1.
     Trapezoid,
-    /// TAPER with these parameters.
+    /// TAPER with these parameters, and with the variation that this execution measures.
     Taper(Taper),
 }
 

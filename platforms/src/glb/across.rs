@@ -6,7 +6,7 @@ use crate::world::World;
 use crate::{Error, Result};
 use std::ops::AddAssign;
 use std::panic::Location;
-use tautline_core::task::{Across as Ranks, Balance};
+use tautline_core::task::Across as Ranks;
 use tautline_core::wire::Portable;
 
 /// A balanced computation over all ranks of a [`World`], created by [`Glb::across`]. Feature `serde`.
@@ -108,14 +108,8 @@ impl<F> Across<'_, '_, F> {
         F: Fn(PlaceId, WorkerId) -> O,
     {
         let site = Location::caller();
-        let (runtime, config) = self.glb.started()?;
         let alone = Control::new();
-        let balance = Balance {
-            config,
-            control: self.glb.control.unwrap_or(&alone),
-            deadline: self.glb.setup.deadline,
-            observe: &self.glb.observe,
-        };
+        let (runtime, balance) = self.glb.balance(&alone)?;
         let exchange = self.world.exchange();
         let ranks = Ranks { exchange, site };
         let run = runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));

@@ -1,13 +1,14 @@
 //! Operations that all ranks make together.
 
 use super::World;
+use super::home::{AtHome, FromHome};
 use crate::Result;
 use crate::error::Error;
 use std::panic::Location;
 use std::sync::mpsc;
 use tautline_core::collective::{
-    AllToAll, Branch, CollectForAll, CombineBefore, CombineForAll, Meet, Message, Operation, Stray,
-    Wave, radix,
+    AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
+    Operation, Stray, Wave, radix,
 };
 use tautline_core::task::Ended;
 use tautline_core::wire::{self, Garbled, Portable, Receiver, unpack};
@@ -57,6 +58,66 @@ impl World {
         let own = self.is_home().then_some(value);
         let value = self.wave("broadcast", Location::caller(), first, own)?;
         Ok(value.expect("rank 0 has a value"))
+    }
+
+    /// Returns the value that rank 0 has for this rank: one for each, by rank. The `values` of the other ranks are dropped.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let parts = world::loopback(3, |world| {
+    ///     let numbers: Vec<u32> = (0..9).collect();
+    ///     let parts = world.is_home().then(|| numbers.chunks(3).map(<[_]>::to_vec).collect());
+    ///     world.scatter(parts.unwrap_or_default())
+    /// });
+    /// let parts = parts.into_iter().collect::<tautline::Result<Vec<_>>>()?;
+    /// assert_eq!(parts, [[0, 1, 2], [3, 4, 5], [6, 7, 8]]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// At rank 0, if there is not one value for each rank.
+    #[track_caller]
+    pub fn scatter<T: Portable + 'static>(&self, values: Vec<T>) -> Result<T> {
+        let (given, ranks) = (values.len(), self.ranks());
+        let is_complete = !self.is_home() || given == ranks as usize;
+        assert!(is_complete, "{given} values for {ranks} ranks");
+        let operation = FromHome::of(values);
+        self.wave("scatter", Location::caller(), operation, ())
+    }
+
+    /// Returns what the values of all ranks combine to, at rank 0, and `None` at the others. `operator` as for
+    /// [`all_reduce`](Self::all_reduce), but `T` need not be `Clone`.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let sums = world::loopback(3, |world| world.reduce(world.rank().0, |a, b| a + b));
+    /// let sums = sums.into_iter().collect::<tautline::Result<Vec<_>>>()?;
+    /// assert_eq!(sums, [Some(3), None, None]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn reduce<T: Portable + 'static>(
+        &self,
+        value: T,
+        operator: impl FnMut(T, T) -> T,
+    ) -> Result<Option<T>> {
+        let operation = AtHome::of(Combine::by(operator));
+        self.wave("reduce", Location::caller(), operation, value)
+    }
+
+    /// Returns the values of all ranks, by rank, at rank 0, and `None` at the others.
+    ///
+    /// ```
+    /// # use tautline::world;
+    /// let names = world::loopback(2, |world| world.gather(world.rank().to_string()));
+    /// let names = names.into_iter().collect::<tautline::Result<Vec<_>>>()?;
+    /// assert_eq!(names, [Some(vec!["rank 0".into(), "rank 1".into()]), None]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn gather<T: Portable + 'static>(&self, value: T) -> Result<Option<Vec<T>>> {
+        let operation = AtHome::of(Collect::default());
+        self.wave("gather", Location::caller(), operation, value)
     }
 
     /// Returns what the values of all ranks combine to, at all ranks. `operator` must be associative, and need not be commutative.

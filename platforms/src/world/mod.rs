@@ -3,18 +3,27 @@
 //! Every rank runs the same program, and makes the same calls over the world in the same order. At present all ranks
 //! are in one process ([`loopback`]); each has its own workers, and only encoded values pass between them.
 //!
-//! [`Glb::across`](crate::glb::Glb::across) balances work over the ranks. [`barrier`](World::barrier), [`broadcast`](World::broadcast),
-//! [`all_reduce`](World::all_reduce), [`all_gather`](World::all_gather), [`scan`](World::scan) and
-//! [`all_to_all`](World::all_to_all) combine values of all ranks.
+//! [`Glb::across`](crate::glb::Glb::across) balances work over the ranks. Operations combine values of all ranks:
+//!
+//! | result | values combined | all values | rank 0's values |
+//! |---|---|---|---|
+//! | at all ranks | [`all_reduce`](World::all_reduce) | [`all_gather`](World::all_gather) | [`broadcast`](World::broadcast) |
+//! | at rank 0 | [`reduce`](World::reduce) | [`gather`](World::gather) | |
+//! | another one at each rank | [`scan`](World::scan) | [`all_to_all`](World::all_to_all) | [`scatter`](World::scatter) |
+//!
+//! [`barrier`](World::barrier) has no value. None of them determines that no message is under way, as the core's
+//! [`Quiesce`](tautline_core::collective::Quiesce) does: a program sends no messages of its own over a world, and each call that
+//! does ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
 mod collective;
+mod home;
 mod waiting;
 
 pub use tautline_core::Rank;
 pub use tautline_core::port::{Bell, Link, Lost};
 pub use tautline_core::task::{Ended, Left};
-pub use tautline_core::wire::Portable;
+pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
@@ -25,7 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tautline_core::port::Spin;
-use tautline_core::wire::{Cause, Error, Exchange};
+use tautline_core::wire::{Error, Exchange};
 use tautline_node::Loopback;
 use waiting::Patience;
 pub use waiting::Waiting;
@@ -117,11 +126,34 @@ pub fn over<T: Send, L: Link + Send + 'static>(
     links: impl IntoIterator<Item = L>,
     program: impl Fn(&World) -> T + Sync,
 ) -> Vec<T> {
+    within(Limits::default(), links, program)
+}
+
+/// As [`over`], with other bounds of the memory for messages.
+///
+/// ```
+/// use tautline::Error;
+/// use tautline::world::{self, Cause, Ended, Limits};
+/// use tautline_node::Loopback;
+///
+/// let limits = Limits { body: 1000, ..Limits::default() }; // bytes of a message
+/// let runs = world::within(limits, Loopback::new(2), |world| world.gather(vec![7u8; 2000]));
+/// let Err(Error::Ranks(Ended::Wire(error))) = &runs[1] else { panic!("not encoded") };
+/// assert!(matches!(error.cause, Cause::Unencodable(_)), "{error}");
+/// ```
+///
+/// # Panics
+/// As [`over`].
+pub fn within<T: Send, L: Link + Send + 'static>(
+    limits: Limits,
+    links: impl IntoIterator<Item = L>,
+    program: impl Fn(&World) -> T + Sync,
+) -> Vec<T> {
     let program = &program;
     thread::scope(|scope| {
         let start = |link: L| {
             let named = thread::Builder::new().name(link.here().to_string());
-            let started = named.spawn_scoped(scope, move || program(&World::of(link)));
+            let started = named.spawn_scoped(scope, move || program(&World::within(limits, link)));
             started.expect("a thread for the rank")
         };
         let ranks: Vec<_> = links.into_iter().map(start).collect();
@@ -143,8 +175,16 @@ impl World {
     /// # Panics
     /// If the system refuses a thread.
     pub fn of(link: impl Link + Send + 'static) -> Self {
+        Self::within(Limits::default(), link)
+    }
+
+    /// As [`of`](Self::of), with other bounds of the memory for messages, which should be the same at all ranks.
+    ///
+    /// # Panics
+    /// As [`of`](Self::of).
+    pub fn within(limits: Limits, link: impl Link + Send + 'static) -> Self {
         let shared = Arc::new(Shared {
-            exchange: Exchange::new(Box::new(link), Spin),
+            exchange: Exchange::within(limits, Box::new(link), Spin),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
             patience: Patience::default(),

@@ -27,7 +27,7 @@ pub use source::Chunked;
 use source::{Enumerate, Filter, Map};
 pub use with_cx::WithCx;
 
-use super::raw::{Indexed, SliceMut, Source, Tiles, Zip};
+use super::raw::{Indexed, SliceMut, Source, Tiles, TilesMut, Zip};
 use super::settings::{Report, Schedule, Settings};
 use crate::port::Host;
 use crate::task::Cx;
@@ -262,6 +262,29 @@ impl<'x, 's, 'e, 'a, P: Host, T: Send> Par<'x, 's, 'e, P, SliceMut<'a, T>> {
     /// # Panics
     /// If `columns` does not divide the number of items, or a number is 0.
     pub fn tiles_mut(
+        self,
+        columns: usize,
+        (height, width): (usize, usize),
+    ) -> Par<'x, 's, 'e, P, TilesMut<'a, T>> {
+        self.with(|slice| TilesMut::new(slice, columns, (height, width)))
+    }
+}
+
+impl<'x, 's, 'e, 'a, P: Host, T: Sync> Par<'x, 's, 'e, P, &'a [T]> {
+    /// As [`tiles_mut`](Par::tiles_mut), for a shared grid.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let grid: Vec<u32> = (0..6 * 10).collect();
+    /// let sums = cx.par(&grid).tiles(10, (4, 4)).map(|tile| tile.rows().flatten().sum::<u32>());
+    /// assert_eq!(sums.collect(), [264, 328, 188, 372, 404, 214]);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`tiles_mut`](Par::tiles_mut).
+    pub fn tiles(
         self,
         columns: usize,
         (height, width): (usize, usize),

@@ -37,8 +37,8 @@ pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
 pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};
-pub use tile::TileMut;
-pub(super) use tile::Tiles;
+pub use tile::{Tile, TileMut};
+pub(super) use tile::{Tiles, TilesMut};
 pub(super) use zip::Zip;
 
 use super::body::Body;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod member;
+mod value;
 mod wait;
 
 pub use member::{Member, Request};
@@ -351,11 +352,21 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         F: FnOnce(Phased<'scope, 'env, P, Q>) -> T,
         T: Future<Output = ()> + Send + 'scope,
     {
-        let scope = self.scope_id();
-        let members = on.into_iter().map(|request| request.grant(scope));
-        let members = members.collect::<Result<Vec<_>, _>>()?;
+        let members = self.granted(on)?;
         self.spawn_async(|cx| body(Phased { cx, members }));
         Ok(())
+    }
+
+    /// Returns the registrations that `on` requests for a new task.
+    fn granted<'m, Q: Relax + Barrier + 'm>(
+        &self,
+        on: impl IntoIterator<Item = Request<'m, 'scope, Q>>,
+    ) -> Result<Vec<Member<'scope, Q>>, PhaserError>
+    where
+        'scope: 'm,
+    {
+        let scope = self.scope_id();
+        on.into_iter().map(|request| request.grant(scope)).collect()
     }
 }
 

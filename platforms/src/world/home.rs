@@ -1,0 +1,77 @@
+//! Operations whose values begin or end at rank 0 alone. All of them go up and down the tree of ranks, as the others do: a rank that
+//! had only sent its value could run ahead of rank 0 by any number of calls, which then had to be kept.
+
+use tautline_core::collective::{Deal, Operation};
+
+/// An operation whose result rank 0 has; the others learn only that it has it.
+pub(super) struct AtHome<O: Operation> {
+    operation: O,
+    /// At rank 0.
+    all: Option<O::Up>,
+}
+
+impl<O: Operation> AtHome<O> {
+    /// Creates the operation that combines values as `operation` does.
+    pub(super) fn of(operation: O) -> Self {
+        Self {
+            operation,
+            all: None,
+        }
+    }
+}
+
+impl<O: Operation> Operation for AtHome<O> {
+    type Own = O::Own;
+    type Up = O::Up;
+    type Down = ();
+    type Output = Option<O::Up>;
+
+    fn combine(&mut self, own: O::Own, children: Vec<O::Up>) -> O::Up {
+        self.operation.combine(own, children)
+    }
+
+    fn turn(&mut self, all: O::Up) {
+        self.all = Some(all);
+    }
+
+    fn spread(
+        &mut self,
+        (): (),
+        sizes: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<(Option<O::Up>, Vec<()>)> {
+        Some((self.all.take(), vec![(); sizes.len()]))
+    }
+}
+
+/// Values of rank 0, one for each rank, which it sends when all ranks have made the call.
+pub(super) struct FromHome<T> {
+    values: Vec<T>,
+}
+
+impl<T> FromHome<T> {
+    /// Creates the operation with these values, which count at rank 0.
+    pub(super) fn of(values: Vec<T>) -> Self {
+        Self { values }
+    }
+}
+
+impl<T> Operation for FromHome<T> {
+    type Own = ();
+    type Up = ();
+    type Down = Vec<T>;
+    type Output = T;
+
+    fn combine(&mut self, (): (), _: Vec<()>) {}
+
+    fn turn(&mut self, (): ()) -> Vec<T> {
+        std::mem::take(&mut self.values)
+    }
+
+    fn spread(
+        &mut self,
+        values: Vec<T>,
+        sizes: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<(T, Vec<Vec<T>>)> {
+        Deal::default().spread(values, sizes)
+    }
+}
