@@ -19,7 +19,6 @@
 //! | Lucco, acceptance fact 20: coherence | `coherence_is_the_mean_of_the_smaller_over_the_larger` |
 //! | Lucco, acceptance fact 22: sections | `only_heavy_or_varying_sections_are_refined` |
 //! | Lucco, acceptance fact 23: predictions | `a_coherent_loop_is_predicted` |
-//! | Lucco, acceptance fact 25: the four tasks | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
 //! | Lucco, acceptance fact 26: scaled takes | `a_scaled_take_has_the_work_of_that_many_tasks` |
 //! | Lucco, acceptance fact 27: admission | `small_transfers_are_refused` |
 //! | Lucco, acceptance fact 40: processors for two loops | `two_loops_end_together` |

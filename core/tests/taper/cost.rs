@@ -122,22 +122,6 @@ fn a_coherent_loop_is_predicted() {
     assert!(size_of::<Slot>() <= 4096);
 }
 
-/// Tasks of 20 minutes, one minute, and two of a second; and four of which the last takes 20 minutes.
-#[test]
-fn remaining_work_decides_a_transfer_not_the_number_of_tasks() {
-    let (mut mine, mut theirs) = (CostFunction::default(), CostFunction::default());
-    const SECOND: u64 = 1_000_000_000;
-    execute(&mut mine, 4, |at| [1200, 60, 1, 1][at as usize] * SECOND);
-    execute(&mut theirs, 4, |at| {
-        [600, 540, 60, 1200][at as usize] * SECOND
-    });
-    let (mine, theirs) = (mine.work(1..4).unwrap(), theirs.work(3..4).unwrap());
-    assert!(mine / SECOND <= 62 && theirs / SECOND >= 1199);
-    // By count, 3 are left against 1, and one of them would move.
-    let moved = mine.saturating_sub(theirs) / 2;
-    assert!(!is_admitted(moved, mine + theirs, 2));
-}
-
 #[test]
 fn small_transfers_are_refused() {
     for (remaining, p) in [(400, 4), (1000, 2), (7, 3), (u64::MAX, u32::MAX)] {
