@@ -1,4 +1,4 @@
-//! Memory use of spawned tasks and of loops.
+//! Memory use of spawned tasks, of loops, and of the times that are kept of loops.
 
 #[expect(dead_code, reason = "shared with the tests of tasks")]
 #[path = "task/crew.rs"]
@@ -7,6 +7,7 @@ mod crew;
 use crew::{Cx, run_on, wait_until, within};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
+use tautline_core::taper::{Samples, Site};
 
 /// The system's allocator, with counts of the bytes in use and of the allocations so far, of all
 /// threads.
@@ -46,6 +47,7 @@ fn recycled_blocks() {
     many_scopes_allocate_no_more_than_a_few();
     a_burst_leaves_little_behind();
     loops_allocate_nothing();
+    the_times_of_a_loop_are_few();
 }
 
 /// Some of the tasks are stolen in each scope. The memory in use stays flat, and all of it is freed
@@ -184,4 +186,29 @@ fn loops_allocate_nothing() {
         repeat("par_for by all", workers, &|cx| each_at_a_time(cx, workers));
         repeat("sum by all", workers, &|cx| sum_at_a_time(cx, workers));
     }
+}
+
+/// Lucco, acceptance fact 23: what is kept of a loop of 10⁶ iterations, beside a table of a word for each iteration.
+fn the_times_of_a_loop_are_few() {
+    const N: usize = 1_000_000;
+    let before = BYTES.load(SeqCst);
+    let mut site = Box::new(Site::default());
+    for _ in 0..3 {
+        let Site { cost, samples, .. } = &mut *site;
+        let mut samples = samples.try_lock().expect("no other thread");
+        cost.prepare(N as u64);
+        for at in 0..N {
+            let is_long = at / (N / 16) == 5 && at % 4 == 0;
+            cost.record(&mut samples, at as u64, if is_long { 39_700 } else { 100 });
+        }
+        cost.learn(&samples, 1);
+        *samples = Samples::default();
+    }
+    let bytes = BYTES.load(SeqCst) - before;
+    println!("{bytes} bytes for {} sections", site.cost.sections());
+    assert!(site.cost.sections() > 16, "some are refined");
+    assert!(
+        20 * bytes < (N * size_of::<u32>()) as isize,
+        "{bytes} bytes"
+    );
 }
