@@ -6,6 +6,7 @@
 //! | Lucco, acceptance fact 17: messages, depth and number of epochs | `an_epoch_costs_two_messages_an_edge`, `factoring_takes_few_epochs` |
 //! | Lucco, acceptance fact 18: what has begun does not move, tokens of old epochs count | `random_loops_end_with_each_iteration_done_once` (the driver asserts it in each step), `a_token_of_an_old_epoch_counts_for_the_present_one` |
 //! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop`, `no_iteration_moves_in_a_uniform_loop_with_latencies` |
+//! | Lucco, acceptance fact 25: the four tasks, by number and by work | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
 //! | Lucco, acceptance fact 29: a balanced loop | `a_balanced_loop_sends_accounts_only` |
 //! | Lucco, acceptance facts 30 and 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
 //! | Lucco, acceptance fact 32: the hot spot | `a_hot_spot_is_divided`, `a_hot_spot_that_drifts_is_followed`, `a_fast_drift_is_too_fast_for_split_points` |

@@ -10,16 +10,15 @@
 //! | Lucco, acceptance fact 6: monotony | `taper_shrinks_with_variation_and_with_what_is_left` |
 //! | Lucco, acceptance facts 7 and 8: overhead | `the_minimum_chunk_shifts_the_target`, `the_minimum_chunk_outweighs_the_overhead` |
 //! | Lucco, acceptance fact 9: the fixed point | `fixed_point_agrees_with_floating_point` |
-//! | Lucco, acceptance fact 10: the constants of TAPER | `defaults_are_the_published_constants` |
+//! | Lucco, acceptance fact 10: the constants | `defaults_are_the_published_constants` |
 //! | Lucco, acceptance fact 11: the exact form | `the_exact_form_solves_its_equation` |
 //! | Lucco, acceptance fact 12: known times of starts | `distance_begins_at_a_share`, `an_even_start_takes_distance_first` |
 //! | Lucco, acceptance fact 13: the Fill Lemma | `the_fill_lemma_holds` |
 //! | Lucco, acceptance fact 14: simulated efficiencies | `simulated_taper_keeps_up_with_guided_and_static`, `simulated_taper_is_robust` |
 //! | Lucco, acceptance fact 15: simulated choice of α | `simulated_alpha_is_near_the_best` |
 //! | Lucco, acceptance fact 20: coherence | `coherence_is_the_mean_of_the_smaller_over_the_larger` |
-//! | Lucco, acceptance fact 22: sections | `only_heavy_or_varying_sections_are_refined` |
-//! | Lucco, acceptance fact 23: predictions | `a_coherent_loop_is_predicted` |
-//! | Lucco, acceptance fact 25: the four tasks | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
+//! | Lucco, acceptance fact 22: sections | `only_heavy_or_varying_sections_are_refined`, `a_section_is_refined_above_the_limit_only` |
+//! | Lucco, acceptance fact 23: predictions | `a_coherent_loop_is_predicted`; their memory: `core/tests/task_memory.rs` |
 //! | Lucco, acceptance fact 26: scaled takes | `a_scaled_take_has_the_work_of_that_many_tasks` |
 //! | Lucco, acceptance fact 27: admission | `small_transfers_are_refused` |
 //! | Lucco, acceptance fact 40: processors for two loops | `two_loops_end_together` |

@@ -1,12 +1,13 @@
-//! Memory use of spawned tasks.
+//! Memory use of spawned tasks, of loops, and of the times that are kept of loops.
 
 #[expect(dead_code, reason = "shared with the tests of tasks")]
 #[path = "task/crew.rs"]
 mod crew;
 
-use crew::{run_on, wait_until, within};
+use crew::{Cx, run_on, wait_until, within};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
+use tautline_core::taper::{Samples, Site};
 
 /// The system's allocator, with counts of the bytes in use and of the allocations so far, of all
 /// threads.
@@ -45,6 +46,8 @@ fn all_is_given_back(before: isize) {
 fn recycled_blocks() {
     many_scopes_allocate_no_more_than_a_few();
     a_burst_leaves_little_behind();
+    loops_allocate_nothing();
+    the_times_of_a_loop_are_few();
 }
 
 /// Some of the tasks are stolen in each scope. The memory in use stays flat, and all of it is freed
@@ -113,4 +116,99 @@ fn a_burst_leaves_little_behind() {
         assert!(after < 4 * 1024 * 1024, "{after} bytes");
     });
     all_is_given_back(before);
+}
+
+const ITEMS: usize = 10_000;
+
+fn each(cx: &mut Cx<'_, '_>) -> usize {
+    let sum = AtomicUsize::new(0);
+    cx.par_for(0..ITEMS, |i| _ = sum.fetch_add(i, SeqCst));
+    sum.into_inner()
+}
+
+fn sum(cx: &mut Cx<'_, '_>) -> usize {
+    cx.par(0..ITEMS).sum()
+}
+
+fn reduced(cx: &mut Cx<'_, '_>) -> usize {
+    cx.par(0..ITEMS).map(|i| 2 * i).reduce(|| 0, |a, b| a + b) / 2
+}
+
+/// Calls `execute` with a function that returns once it has been called by all workers.
+fn met<R>(workers: usize, execute: impl FnOnce(&(dyn Fn() + Sync)) -> R) -> R {
+    let begun = AtomicUsize::new(0);
+    execute(&|| {
+        begun.fetch_add(1, SeqCst);
+        wait_until("all workers take part", || begun.load(SeqCst) == workers);
+    })
+}
+
+/// A loop with an item for each worker, which all of them execute at a time.
+fn each_at_a_time(cx: &mut Cx<'_, '_>, workers: usize) -> usize {
+    met(workers, |meet| cx.par_for(0..workers, |_| meet()));
+    workers
+}
+
+fn sum_at_a_time(cx: &mut Cx<'_, '_>, workers: usize) -> usize {
+    let one = |meet: &(dyn Fn() + Sync)| {
+        meet();
+        1
+    };
+    met(workers, |meet| cx.par(0..workers).map(|_| one(meet)).sum())
+}
+
+/// Executions of a loop after the first one, whether one worker executes it or all.
+fn loops_allocate_nothing() {
+    const EXECUTIONS: usize = 50;
+    for workers in [1, 2, 4] {
+        let repeat = |name, expected, execute: &dyn Fn(&mut Cx<'_, '_>) -> usize| {
+            let count = || {
+                within(workers, |pool| {
+                    run_on(pool, |cx| {
+                        assert_eq!(execute(cx), expected, "{name}");
+                        let before = ALLOCATIONS.load(SeqCst);
+                        for _ in 0..EXECUTIONS {
+                            assert_eq!(execute(cx), expected, "{name}");
+                        }
+                        ALLOCATIONS.load(SeqCst) - before
+                    })
+                })
+            };
+            // The harness may allocate a little at any time.
+            let counts: Vec<usize> = (0..3).map(|_| count()).collect();
+            println!("{workers} workers, {name}: {counts:?} allocations");
+            assert!(counts.contains(&0), "{workers} workers, {name}: {counts:?}");
+        };
+        let all = ITEMS * (ITEMS - 1) / 2;
+        repeat("par_for", all, &each);
+        repeat("sum", all, &sum);
+        repeat("reduce", all, &reduced);
+        repeat("par_for by all", workers, &|cx| each_at_a_time(cx, workers));
+        repeat("sum by all", workers, &|cx| sum_at_a_time(cx, workers));
+    }
+}
+
+/// Lucco, acceptance fact 23: what is kept of a loop of 10⁶ iterations, beside a table of a word for each iteration.
+fn the_times_of_a_loop_are_few() {
+    const N: usize = 1_000_000;
+    let before = BYTES.load(SeqCst);
+    let mut site = Box::new(Site::default());
+    for _ in 0..3 {
+        let Site { cost, samples, .. } = &mut *site;
+        let mut samples = samples.try_lock().expect("no other thread");
+        cost.prepare(N as u64);
+        for at in 0..N {
+            let is_long = at / (N / 16) == 5 && at % 4 == 0;
+            cost.record(&mut samples, at as u64, if is_long { 39_700 } else { 100 });
+        }
+        cost.learn(&samples, 1);
+        *samples = Samples::default();
+    }
+    let bytes = BYTES.load(SeqCst) - before;
+    println!("{bytes} bytes for {} sections", site.cost.sections());
+    assert!(site.cost.sections() > 16, "some are refined");
+    assert!(
+        20 * bytes < (N * size_of::<u32>()) as isize,
+        "{bytes} bytes"
+    );
 }

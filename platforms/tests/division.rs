@@ -1,12 +1,19 @@
 //! Every allowed processor has a worker by default, near the memory of its place.
 
+#[path = "division/known.rs"]
+mod known;
 mod shape;
 
-use shape::Shape;
+use known::KNOWN;
+use shape::{HYBRID, Shape};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use tautline::Machine;
 use tautline::division::{Cut, Division};
 use tautline::glb::PlaceId;
+use tautline::platform::machine_from_xml;
 use tautline::runtime::Builder;
 
 /// Workers of one place, at most.
@@ -138,7 +145,6 @@ fn no_processor_of_any_shape_is_idle() {
         ),
         ("both", |cpu| cpu % 16 == 9, |cpu| cpu % 3 != 1),
     ];
-    let mut shapes = 0;
     for packages in [1, 2, 3, 4, 8] {
         for (nodes, caches, cores) in [(0, 1, 5), (1, 1, 24), (1, 4, 6), (2, 3, 7), (4, 2, 8)] {
             for threads in [1, 2, 4] {
@@ -151,12 +157,88 @@ fn no_processor_of_any_shape_is_idle() {
                     let name =
                         format!("{packages} x {nodes} x {caches} x {cores} x {threads}, {name}");
                     check(&name, &shape.machine());
-                    shapes += 1;
                 }
             }
         }
     }
-    assert!(shapes >= 68, "{shapes}");
+}
+
+/// A machine of this many processors and nothing else known, of which a quota permits `cpus` hundredths.
+fn limited(count: usize, hundredths: usize) -> Machine {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("quota-{count}"));
+    let put = |path: &str, text: String| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("proc/self/cgroup", "0::/\n".to_owned());
+    put(
+        "sys/fs/cgroup/cpu.max",
+        format!("{} 100000\n", hundredths * 1000),
+    );
+    Machine::read(&root, &(0..count).collect::<Vec<_>>())
+}
+
+/// The row of a machine in the table: its places as number x workers, and the processors that are allowed and idle.
+fn table_row(name: &str, machine: &Machine) -> String {
+    let division = check(name, machine);
+    let allowed = machine.allowed().len();
+    let idle = allowed - division.seats().len();
+    // Only a quota leaves processors idle: all that it does not permit.
+    let permitted = machine.quota().map(|cpus| cpus.ceil() as usize);
+    assert_eq!(
+        idle,
+        allowed - permitted.map_or(allowed, |cpus| cpus.clamp(1, allowed)),
+        "{name}"
+    );
+    let config = division.config();
+    let larger = config.places - config.smaller;
+    let mut places = format!("{larger} x {}", config.workers);
+    if config.smaller > 0 {
+        let _ = write!(places, " and {} x {}", config.smaller, config.workers - 1);
+    }
+    format!(
+        "| {name} | {allowed} | {places} | {idle} | {} |\n",
+        division.why()
+    )
+}
+
+/// Machines that exist, beside those of all numbers above: the table of `docs/places.md`.
+#[test]
+fn no_processor_of_a_known_machine_is_idle() {
+    let mut machines: Vec<(String, Machine)> = KNOWN
+        .iter()
+        .map(|(name, shape)| ((*name).to_owned(), shape.machine()))
+        .collect();
+    let hybrid = machine_from_xml("hybrid.xml", HYBRID).unwrap();
+    machines.push((
+        "two cores of two threads and 4 of one, a memory over CXL".to_owned(),
+        hybrid,
+    ));
+    for (count, hundredths) in [(4, 50), (8, 250), (256, 10_000)] {
+        let name = format!("{count} processors, a quota of {} %", hundredths);
+        machines.push((name, limited(count, hundredths)));
+    }
+    let names: BTreeSet<&str> = machines.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), machines.len(), "a name is used twice");
+    let rows: String = machines
+        .iter()
+        .map(|(name, machine)| table_row(name, machine))
+        .collect();
+    print!("{rows}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/places.md");
+    let text = fs::read_to_string(&file).unwrap();
+    let table: String = text
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert!(
+        table == rows,
+        "{} has not these rows:\n{rows}",
+        file.display()
+    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The methods of comparison: each iteration once, and an end; and they do move iterations.
 
-use super::driver::{Costs, Outcome, Random, run};
+use super::driver::{Costs, Machine, Outcome, Random, run};
 use super::{Sent, one, times};
 use tautline_core::Rank;
 use tautline_core::defer::{Baseline, Call, Pick, Refusal, Rule, Table, Tuning};
+use tautline_core::taper::{CostFunction, Samples};
 
 const RULES: [Rule; 3] = [Rule::Neighbours, Rule::Tree, Rule::Halving];
 
@@ -84,6 +85,50 @@ fn baselines_relieve_a_rank_with_long_iterations() {
     for (rule, most) in RULES.into_iter().zip([neighbour, half, half]) {
         let outcome = front(rule);
         assert!(outcome.makespan <= most, "{rule:?}: {outcome:?}");
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The seconds of four tasks of rank 0 and four of rank 1: 20 minutes, twice a second, a minute; 20 minutes in three tasks, and
+/// 20 minutes.
+const FOUR_AND_FOUR: [u64; 8] = [1200, 1, 1, 60, 600, 540, 60, 1200];
+
+/// Returns when that loop ends in seconds, and how many tasks move.
+fn four_and_four<M: Machine>(latency: u64, machine: impl Fn(Rank) -> M) -> (f64, u64) {
+    let costs = Costs {
+        iteration: &FOUR_AND_FOUR.map(|time| time * SECOND),
+        chunk: 0,
+        message: &mut |_| latency,
+    };
+    let outcome = run(&mut [0, 1].map(|rank| machine(Rank(rank))), costs);
+    (outcome.makespan as f64 / SECOND as f64, outcome.moved)
+}
+
+/// Rank 1 is ahead by number when its last task is about to begin, and gets the minute, behind that task. By work, it has more
+/// left. Tasks are given from the end of a block, so the minute is the last of rank 0.
+#[test]
+fn remaining_work_decides_a_transfer_not_the_number_of_tasks() {
+    let tuning = Tuning { sync: 1, min: 0 };
+    let (mut cost, mut samples) = (CostFunction::default(), Samples::default());
+    cost.prepare(8);
+    for (at, time) in (0..).zip(FOUR_AND_FOUR) {
+        cost.record(&mut samples, at, time * SECOND);
+    }
+    cost.learn(&samples, 1);
+    for latency in [0, 1, SECOND / 10, SECOND / 2] {
+        let counted = |here| Baseline::new(here, 8, 2, Rule::Neighbours, tuning);
+        let by_number = four_and_four(latency, counted);
+        assert_eq!(by_number, (41.0 * 60.0, 1), "{latency} ns a message");
+        for rule in [Rule::Neighbours, Rule::Tree] {
+            let predicted = |here| Baseline::predicted(here, (8, 2), rule, tuning, &cost);
+            let by_work = four_and_four(latency, predicted);
+            assert_eq!(
+                by_work,
+                (40.0 * 60.0, 0),
+                "{rule:?}, {latency} ns a message"
+            );
+        }
     }
 }
 

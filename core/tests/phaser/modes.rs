@@ -81,7 +81,7 @@ fn next_signals_and_waits_by_mode() {
     }
 }
 
-/// Fact 37, the column `next_single`, and 38: only for tasks registered for it; for others an error
+/// Facts 37 and 38, the column `next_single`: only for tasks registered for it; for others an error
 /// without effect.
 #[test]
 fn next_single_is_for_single_only() {

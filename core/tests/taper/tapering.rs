@@ -1,8 +1,10 @@
 //! TAPER against its table, its properties, and the formulas in floating point.
 
 use super::reference::{Random, clipped, exact, published, real, varying};
+use tautline_core::defer::Conditions;
 use tautline_core::taper::{
-    CV_START, Estimate, Instance, Overhead, Policy, Q16, SAMPLES_MIN, Taper,
+    Allocator, CV_START, CostFunction, Estimate, Instance, Overhead, Policy, Q16, SAMPLES_MIN,
+    Taper, Trail,
 };
 
 const ALPHA: Q16 = Q16::ratio(13, 10);
@@ -40,13 +42,13 @@ fn taper_takes_the_chunks_of_the_table() {
     assert_eq!(taper(Taper::unmeasured(), 6400, Q16::whole(9), &cx), 62);
 }
 
-/// P1 of spec 2.4.2.
+/// P1 of spec 2.4.2, for all that may be left.
 #[test]
 fn taper_without_variation_is_guided() {
     let chunk = |policy: Policy, left, cx: &Instance| policy.chunk(left, varying(Q16::ZERO), cx);
     for p in 1..=64 {
         let cx = Instance::new(100_000, p);
-        for left in (0..1000).chain((1000..=100_000).step_by(61)) {
+        for left in 0..=100_000 {
             let guided = chunk(Policy::Guided, left, &cx);
             for form in [Taper::published(ALPHA), Taper::exact(ALPHA)] {
                 assert_eq!(chunk(Policy::Taper(form), left, &cx), guided, "{left} {p}");
@@ -197,6 +199,12 @@ fn defaults_are_the_published_constants() {
     assert_eq!(Taper::default(), Taper::published(ALPHA));
     assert_eq!(Taper::unmeasured(), Taper::fixed(Q16::whole(3)));
     assert_eq!((CV_START, SAMPLES_MIN), (Q16::whole(3), 8));
+    assert_eq!(CostFunction::SAMPLE_GAIN, 2);
+    assert_eq!(Conditions::default().threshold, 30, "thousandths");
+    let allocator = Allocator::default();
+    assert_eq!(allocator.tolerance, Q16::ratio(5, 100));
+    assert_eq!(allocator.corrections, 4);
+    assert_eq!(Trail::DEPTH, 3);
     assert_eq!(Estimate::default(), Estimate::START);
     let start = real(Taper::default().v(Estimate::START.cv));
     assert!((start - 3.9).abs() < 1e-4, "{start}");

@@ -4,6 +4,43 @@ use std::fmt::Write as _;
 use tautline::Machine;
 use tautline::platform::machine_from_xml;
 
+/// Performance cores of two threads and efficiency cores of one, four of which share a cache; their kinds;
+/// and a memory without processors.
+pub(crate) const HYBRID: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="3.0">
+  <info name="hwlocVersion" value="3.0.0"/>
+  <object type="Machine" os_index="0" cpuset="0x000000ff" allowed_cpuset="0x000000ff" allowed_nodeset="0x3" gp_index="1">
+    <object type="NUMANode" os_index="1" cpuset="0x0" nodeset="0x2" local_memory="17179869184" subtype="CXL"/>
+    <object type="Package" os_index="0" cpuset="0x000000ff">
+      <object type="MemCache" cpuset="0x000000ff" depth="1" cache_size="1073741824" cache_type="0">
+        <object type="NUMANode" os_index="0" cpuset="0x000000ff" local_memory="8589934592"/>
+      </object>
+      <object type="Die" os_index="0" cpuset="0x000000ff">
+        <object type="Group" cpuset="0x0000000f" kind="4">
+          <object type="Core" os_index="0" cpuset="0x00000003">
+            <object type="PU" os_index="0" cpuset="0x00000001"/><object type="PU" os_index="1" cpuset="0x00000002"/>
+          </object>
+          <object type="Core" os_index="4" cpuset="0x0000000c">
+            <object type="PU" os_index="2" cpuset="0x00000004"/><object type="PU" os_index="3" cpuset="0x00000008"/>
+          </object>
+        </object>
+        <object type="L2Cache" cpuset="0x000000f0" cache_size="2097152" depth="2" cache_type="0">
+          <object type="Core" os_index="8" cpuset="0x00000010"><object type="PU" os_index="4" cpuset="0x00000010"/></object>
+          <object type="Core" os_index="9" cpuset="0x00000020"><object type="PU" os_index="5" cpuset="0x00000020"/></object>
+          <object type="Core" os_index="10" cpuset="0x00000040"><object type="PU" os_index="6" cpuset="0x00000040"/></object>
+          <object type="Core" os_index="11" cpuset="0x00000080"><object type="PU" os_index="7" cpuset="0x00000080"/></object>
+        </object>
+      </object>
+    </object>
+  </object>
+  <distances2hetero nbobjs="2" kind="6" name="XGMI"><indexes length="10">Package:0 </indexes></distances2hetero>
+  <memattr name="Bandwidth" flags="5"><memattr_value target_obj_type="NUMANode" value="1"/></memattr>
+  <cpukind cpuset="0x0000000f" forced_efficiency="1"><info name="CoreType" value="IntelCore"/></cpukind>
+  <cpukind cpuset="0x000000f0"><info name="CoreType" value="IntelAtom"/></cpukind>
+</topology>
+"#;
+
 /// A machine whose parts are all alike, but for the processors that are missing.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
@@ -19,6 +56,8 @@ pub(crate) struct Shape {
     pub offline: fn(usize) -> bool,
     /// Processors that may be used.
     pub allowed: fn(usize) -> bool,
+    /// Memory nodes that have no processor.
+    pub far: usize,
 }
 
 impl Shape {
@@ -38,6 +77,7 @@ impl Shape {
             threads,
             offline: |_| false,
             allowed: |_| true,
+            far: 0,
         }
     }
 
@@ -78,6 +118,12 @@ impl Shape {
             set(&all),
             set(&allowed)
         );
+        for memory in 0..self.far {
+            let index = self.packages * self.nodes + memory;
+            let about = format!("os_index=\"{index}\" local_memory=\"1073741824\"");
+            open(&mut text, "NUMANode", &about, &[]);
+            text.push_str("</object>\n");
+        }
         let of_package = self.cores() / self.packages;
         for package in 0..self.packages {
             let cpus = self.of_cores(package * of_package, of_package);

@@ -22,9 +22,6 @@ const SECTIONS: usize = 32;
 /// The number of sections before any is refined.
 const BASE: u64 = 16;
 
-/// The excess of mean · variance at which a section is refined (Lucco 1995, 003:522: 2).
-const SAMPLE_GAIN: u128 = 2;
-
 /// Parts of a section that is refined.
 const PARTS: usize = 4;
 
@@ -82,6 +79,9 @@ pub struct CostFunction {
 }
 
 impl CostFunction {
+    /// The multiple of the loop's mean · variance above which a section is refined (Lucco 1995, 003:522: 2).
+    pub const SAMPLE_GAIN: u64 = 2;
+
     /// Prepares for an execution of `n` iterations: keeps the sections in proportion, or forgets them if the size has changed
     /// by more than a factor of two.
     pub fn prepare(&mut self, n: u64) {
@@ -240,7 +240,7 @@ impl CostFunction {
 
     /// Divides the sections that vary or weigh too much for one mean.
     fn refine(&mut self) {
-        let limit = moment(&self.all).saturating_mul(SAMPLE_GAIN);
+        let limit = moment(&self.all).saturating_mul(Self::SAMPLE_GAIN.into());
         let mut section = 0;
         while section < self.len && self.len + PARTS - 1 <= SECTIONS {
             let (Range { start, end }, _) = self.bounds(section);
