@@ -33,6 +33,11 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             bail!("cargo package --list -p {name}: {}", listed.err.trim());
         }
         findings.extend(wrong(name, &listed.out));
+        if tree.read(format!("{folder}/README.md"))?.contains("](../") {
+            findings.push(format!(
+                "{folder}/README.md: a link that leads out of the package"
+            ));
+        }
         for license in &FILES[..2] {
             if tree.read(format!("{folder}/{license}"))? != tree.read(license)? {
                 findings.push(format!("{folder}/{license}: not the text of {license}"));
