@@ -1,6 +1,7 @@
 //! Balanced computations over ranks that are lost, that cancel, or whose messages are garbled: every rank ends, with an error
 //! that names the rank.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -348,5 +349,67 @@ fn a_garbled_message_between_ranks_names_its_sender() {
         };
         assert!(messages.iter().any(names), "{what}: {messages:?}");
         assert!(messages.iter().all(Result::is_err), "{what}: {messages:?}");
+        let left = |message: &Result<String, String>| {
+            let message = message.as_ref().err();
+            message
+                .filter(|message| message.contains("left the computation"))
+                .cloned()
+        };
+        for message in messages.iter().filter_map(left) {
+            assert!(
+                message.contains("it refused a message: "),
+                "{what}: {message}"
+            );
+        }
     }
+}
+
+/// A number that does not add up with one of another rank.
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct Of {
+    /// The rank and 1; 0: of none.
+    rank: u32,
+    tasks: u64,
+}
+
+impl std::ops::AddAssign for Of {
+    fn add_assign(&mut self, other: Self) {
+        let is_one = self.rank == 0 || other.rank == 0 || self.rank == other.rank;
+        assert!(is_one, "numbers of\ntwo ranks");
+        self.rank = self.rank.max(other.rank);
+        self.tasks += other.tasks;
+    }
+}
+
+/// The others have its text in one line.
+#[test]
+fn a_panic_while_results_are_merged_reaches_all_ranks() {
+    let has_run: Arc<[AtomicBool; 2]> = Arc::default();
+    let ended = world::loopback(2, |world| {
+        let (rank, has_run) = (world.rank().0, Arc::clone(&has_run));
+        let task = move |n: u32, todo: &mut Local<u32>| {
+            has_run[rank as usize].store(true, Relaxed);
+            // Both ranks have a result before one has all.
+            if !has_run.iter().all(|has| has.load(Relaxed)) {
+                todo.push(n);
+            }
+            Of {
+                rank: rank + 1,
+                tasks: 1,
+            }
+        };
+        let glb = glb().across(world);
+        catch_unwind(AssertUnwindSafe(|| glb.sum(0..64_u32, task)))
+    });
+    let [zero, one] = ended.try_into().unwrap_or_else(|_| panic!("two ranks"));
+    let payload = zero.map(|_| ()).expect_err("rank 0 merges");
+    assert_eq!(
+        *payload.downcast::<&str>().unwrap(),
+        "numbers of\ntwo ranks"
+    );
+    let message = one.unwrap().map(|_: Run<Of>| ()).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "rank 0 left the computation: a task panicked there: numbers of, two ranks"
+    );
 }

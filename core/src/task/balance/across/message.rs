@@ -32,9 +32,10 @@ pub(super) enum RankMessage<B> {
 pub enum Left {
     /// A scope around its task was cancelled.
     Cancelled(Reason),
-    /// A task panicked. The beginning of the panic's text, empty if it has none; its payload does not leave the process.
+    /// A task panicked, or the merging of results. The beginning of the panic's text, empty if it is not known; its payload does not
+    /// leave the process.
     Panicked(String),
-    /// It had received a message that no correct rank sends: which.
+    /// The rank refused a message that no correct rank sends: its description.
     Refused(String),
 }
 
@@ -43,8 +44,9 @@ impl Left {
     const TEXT: usize = 400;
 
     pub(super) fn panicked(text: Option<&str>) -> Self {
-        let text = text.unwrap_or_default().chars();
-        Self::Panicked(text.take(Self::TEXT).collect())
+        // A failed assertion has three lines.
+        let lines: Vec<&str> = text.unwrap_or_default().lines().map(str::trim).collect();
+        Self::Panicked(lines.join(", ").chars().take(Self::TEXT).collect())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::id::{PlaceId, Rank, WorkerId};
 use crate::port::{Host, Link};
 use crate::task::{Cancelled, Cx};
 use crate::wire::{Bulk, Error, Exchange, Garbled, Portable, unpack};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 pub use closing::{Closing, Next};
@@ -175,7 +175,8 @@ impl<P: Host> Cx<'_, '_, P> {
         let ticks_per_second = port.ticks_per_second();
         own.scale_times(1e9 / ticks_per_second);
         own.bytes = peers.sent_bytes();
-        let result = self.close(Closing::new(&branch, own), &mut peers)?;
+        let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
+        let result = peers.unwound(port, closed)?;
         peers.leave();
         let mut whole: Part<B> = unpack(&result.0).map_err(Ended::Result)?;
         whole.scale_times(ticks_per_second / 1e9);
@@ -245,7 +246,10 @@ impl<P: Host> Cx<'_, '_, P> {
                     Ok(Next::Wait) => {}
                     Ok(Next::Count) => is_due = true,
                     Ok(Next::End(result)) => return Poll::Ready(Ok(result)),
-                    Err(stray) => return Poll::Ready(Err(Ended::Stray(stray))),
+                    Err(stray) => {
+                        peers.leaves(Left::Refused(stray.to_string()));
+                        return Poll::Ready(Err(Ended::Stray(stray)));
+                    }
                 }
             }
         }))

@@ -157,17 +157,18 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         port: &P,
         ended: Result<Result<T, Cancelled>, P::Payload>,
     ) -> Result<T, Ended> {
-        match ended {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(cancelled)) => {
-                self.leaves(Left::Cancelled(cancelled.reason));
-                Err(Ended::Cancelled(cancelled))
-            }
-            Err(payload) => {
-                self.leaves(Left::panicked(port.text(&payload)));
-                port.resume(payload)
-            }
-        }
+        self.unwound(port, ended).map_err(|cancelled| {
+            self.leaves(Left::Cancelled(cancelled.reason));
+            Ended::Cancelled(cancelled)
+        })
+    }
+
+    /// Returns `value`, or lets the others know of a panic, and resumes it.
+    pub(super) fn unwound<T, P: Unwind>(&self, port: &P, value: Result<T, P::Payload>) -> T {
+        value.unwrap_or_else(|payload| {
+            self.leaves(Left::panicked(port.text(&payload)));
+            port.resume(payload)
+        })
     }
 
     /// Notes why this rank does not take part any more, in place of what was noted of it before.
@@ -351,7 +352,7 @@ impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
             Some(Trouble::Stray(from)) => Left::Refused(Stray { from }.to_string()),
             Some(Trouble::Refused(from, why)) => Left::Refused(format!("{from}: {why}")),
             None if self.has_ended => return,
-            // Merging the results, or decoding them, is the program's code.
+            // The program's code panicked between the end of the workers and the exchange of results.
             None => Left::panicked(None),
         };
         for rank in self.ranks.others() {
