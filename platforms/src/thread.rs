@@ -35,7 +35,8 @@ impl Builder {
     }
 
     /// Sets the stack of each started thread in bytes, from 256 KiB to 1 GiB. Default: 64 MiB, of which only what is touched
-    /// takes memory. Deep forks need no larger one: they continue on further pieces of stack.
+    /// takes memory. Deep forks need no larger one: with the feature
+    /// `deep-recursion` they continue on further pieces of stack.
     ///
     /// ```
     /// # use tautline::prelude::*;

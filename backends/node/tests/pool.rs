@@ -8,12 +8,16 @@ mod callers;
 mod halves;
 #[path = "pool/hooks.rs"]
 mod hooks;
+#[cfg(feature = "deep-recursion")]
 #[path = "pool/refused.rs"]
 mod refused;
 #[path = "pool/seats.rs"]
 mod seats;
+#[cfg(feature = "deep-recursion")]
 #[path = "pool/stack.rs"]
 mod stack;
+#[path = "pool/waiting.rs"]
+mod waiting;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};

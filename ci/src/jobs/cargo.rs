@@ -1,7 +1,7 @@
 //! The jobs that are one cargo command.
 
 use super::Verdict;
-use crate::shell::{cargo, quick_release, quiet, run, target_dir, test as tests};
+use crate::shell::{cargo, quick_release, quiet, run, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::Result;
 use std::process::Command;
@@ -52,17 +52,17 @@ pub(super) fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
 /// Plain `cargo test`, so that a machine with nothing but Rust can run it; and the deques where arithmetic wraps instead of
 /// panicking.
 pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    tests(&mut cargo(tree, ["test", "--workspace", "--no-fail-fast"]))?;
+    run_tests(&mut cargo(tree, ["test", "--workspace", "--no-fail-fast"]))?;
     // Only an unstable rustdoc checks the error codes of `compile_fail` examples; only core's
     // examples name codes.
     let codes = "test -p tautline-core --doc";
-    tests(cargo(tree, codes.split(' ')).env("RUSTC_BOOTSTRAP", "1"))?;
+    run_tests(cargo(tree, codes.split(' ')).env("RUSTC_BOOTSTRAP", "1"))?;
     let mut wrapping = cargo(
         tree,
         "test --release -p tautline-core --test deque".split(' '),
     );
     let unchecked = ("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false");
-    tests(quick_release(&mut wrapping).env(unchecked.0, unchecked.1))?;
+    run_tests(quick_release(&mut wrapping).env(unchecked.0, unchecked.1))?;
     holds()
 }
 

@@ -1,7 +1,8 @@
-//! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates.
+//! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates; waiting within
+//! the stack.
 
 use super::Verdict;
-use crate::shell::{cargo, quiet, run as attached};
+use crate::shell::{cargo, quiet, run as attached, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ const CRATES: [(&str, &str); 3] = [
 ];
 const LIBRARY: &str = "tautline";
 /// The most crates that a program builds for the library without features, the library included.
-const MOST: usize = 8;
+const MOST: usize = 6;
 /// What the library must not bring by default.
 const NOT_BY_DEFAULT: &[&str] = &["roxmltree", "serde", "tautline-sim", "toml"];
 /// What the library must not bring with any feature. `serde_json` compares its values with every number, so that the type of `sum()` in
@@ -30,6 +31,9 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             attached(&mut command)?;
         }
     }
+    // Waiting must stay within the stack where no further stack is to be had.
+    let words = "test -p tautline-node --no-default-features --test pool waiting";
+    run_tests(&mut cargo(tree, words.split(' ')))?;
     let none = built(tree, &["--no-default-features"])?;
     for (features, limits) in [
         (&[][..], [NOT_BY_DEFAULT, NEVER].concat()),

@@ -1,7 +1,7 @@
 //! AddressSanitizer and ThreadSanitizer over all tests of the core and of the threads under it.
 
 use super::Verdict;
-use crate::shell::{Said, quiet, target_dir, test as tests};
+use crate::shell::{Said, quiet, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
 use std::process::Command;
@@ -98,7 +98,7 @@ fn run_all(tree: &Tree, sanitizer: Sanitizer, holds: &str) -> Result<Verdict> {
     let words = "-p tautline-core -p tautline-node --tests --no-fail-fast --";
     let skip = sanitizer.skip.iter().flat_map(|name| ["--skip", name]);
     let words: Vec<_> = words.split(' ').chain(skip).collect();
-    tests(&mut sanitized(tree, sanitizer, &words))?;
+    run_tests(&mut sanitized(tree, sanitizer, &words))?;
     Ok(Verdict::Holds(holds.into()))
 }
 

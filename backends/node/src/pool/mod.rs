@@ -5,7 +5,6 @@ mod annex;
 mod conform;
 mod gate;
 mod port;
-#[cfg(feature = "deep-recursion")]
 mod stack;
 mod thread;
 

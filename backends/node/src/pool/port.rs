@@ -174,7 +174,6 @@ unsafe impl Thread for Node {
         }
     }
 
-    #[cfg(feature = "deep-recursion")]
     fn stack_floor(&self) -> usize {
         super::stack::floor()
     }

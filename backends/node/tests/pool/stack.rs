@@ -1,25 +1,9 @@
-//! How deep a program may go, and how deep waiting takes it.
+//! How deep a program may go.
 
+use super::waiting::on_usual_stack;
 use super::{Cx, WORKERS, start};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::thread;
-
-/// The stack of a program's first thread, in bytes.
-const STACK_BYTES: usize = 8 << 20;
-
-/// Calls `body` on a thread with a stack as the first one of a program has.
-fn on_usual_stack(body: impl FnOnce() + Send) {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(STACK_BYTES);
-        thread
-            .spawn_scoped(scope, body)
-            .expect("a thread")
-            .join()
-            .unwrap();
-    });
-}
 
 /// A fork in a fork in a fork, to the bottom, where it may panic.
 pub(crate) fn down(cx: &mut Cx, left: usize, panics: bool) -> usize {
@@ -113,42 +97,6 @@ fn scopes_that_wait_a_hundred_thousand_deep() {
             let reached = AtomicUsize::new(0);
             start(workers).run(|cx| nest(cx, DEEP, &reached));
             assert_eq!(reached.into_inner(), DEEP + 1, "{workers} workers");
-        }
-    });
-}
-
-/// A hundred thousand tasks that each open a scope and wait for a child: what waits helps others that wait in turn, yet no
-/// stack gets deeper than half of what there is, and a little.
-#[test]
-fn waiting_is_no_way_down() {
-    const TASKS: usize = 100_000;
-    on_usual_stack(|| {
-        for workers in WORKERS {
-            let threads = start(workers);
-            let (lowest, done) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-            let top = ptr::from_ref(&lowest).addr();
-            let caller = thread::current().id();
-            threads.run(|cx| {
-                for _ in 0..TASKS {
-                    cx.spawn(|cx| {
-                        cx.scope(|cx| {
-                            cx.spawn(|cx| {
-                                let marker = cx.worker();
-                                if thread::current().id() == caller {
-                                    lowest.fetch_min(ptr::from_ref(&marker).addr(), SeqCst);
-                                }
-                                done.fetch_add(1, SeqCst);
-                            });
-                        });
-                    });
-                }
-            });
-            assert_eq!(done.into_inner(), TASKS);
-            let depth = top.saturating_sub(lowest.into_inner());
-            assert!(
-                depth < STACK_BYTES * 5 / 8,
-                "{workers} workers: {depth} bytes deep"
-            );
         }
     });
 }
