@@ -138,7 +138,7 @@ pub(crate) fn test(command: &mut Command) -> Result<()> {
     }
     let names = failed_tests(&said.out).join("\n");
     if names.is_empty() {
-        bail!("`{}`: no test failed, but it did", shown(command));
+        bail!("`{}`: did not build, or ended early", shown(command));
     }
     bail!("`{}`: failed tests\n{names}", shown(command))
 }

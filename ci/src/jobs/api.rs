@@ -19,7 +19,8 @@ const CRATES: [(&str, &str, &str); 2] = [
 /// The job that writes the listings.
 pub(super) const LIST: &str = "api-list";
 /// Where the page of an item leaves what is its own.
-const ENDS: [&str; 5] = [
+const ENDS: [&str; 6] = [
+    "id=\"deref-methods",
     "id=\"trait-implementations\"",
     "id=\"foreign-impls\"",
     "id=\"implementors\"",
@@ -82,8 +83,10 @@ fn add(folder: &Path, module: &str, items: &mut BTreeSet<String>) -> Result<()> 
             let page = fs::read_to_string(&path)?;
             // A page that leads to another one is of no item.
             if !page.contains("http-equiv=\"refresh\"") {
-                let own = parts(&page).map(|part| part.replace(".field.", "::"));
-                items.extend(own.map(|part| format!("{item}::{part}")));
+                if is_ours(&page) {
+                    let own = parts(&page).map(|part| part.replace(".field.", "::"));
+                    items.extend(own.map(|part| format!("{item}::{part}")));
+                }
                 items.insert(item);
             }
         }
@@ -99,6 +102,14 @@ fn item(module: &str, page: &str) -> Option<String> {
     }
     let (_kind, name) = name.split_once('.')?;
     Some(format!("{module}::{name}"))
+}
+
+/// Whether the source of an item is in the workspace. Of others, such as those of std, only the name is part of the library: the
+/// rest comes with their versions.
+fn is_ours(page: &str) -> bool {
+    let source = page.split("class=\"src").nth(1);
+    let link = source.and_then(|text| text.split("href=\"").nth(1));
+    !link.is_some_and(|link| link.starts_with("http"))
 }
 
 /// The names of an item's own parts.
@@ -130,7 +141,7 @@ fn changes(listing: &str, listed: &str, found: &BTreeSet<String>) -> Vec<String>
 
 #[cfg(test)]
 mod tests {
-    use super::{changes, item, parts};
+    use super::{changes, is_ours, item, parts};
     use std::collections::BTreeSet;
 
     #[test]
@@ -144,8 +155,18 @@ mod tests {
     #[test]
     fn the_parts_of_traits_that_an_item_implements_are_not_its_own() {
         let page = "<a id=\"variant.Empty\"><h4 id=\"variant.Empty.fields\"><div id=\"implementations\"><section id=\"method.run\">\
+            <h2 id=\"deref-methods-TaskCx\"><section id=\"method.spawn\">\
             <h2 id=\"trait-implementations\"><section id=\"method.fmt\">";
         assert_eq!(parts(page).collect::<Vec<_>>(), ["Empty", "run"]);
+    }
+
+    #[test]
+    fn the_parts_of_items_of_other_crates_are_not_listed() {
+        let page = |link: &str| format!("<a class=\"src rightside\" href=\"{link}\">Source</a>");
+        assert!(is_ours(&page("../../src/tautline/glb.rs.html")) && is_ours("no source"));
+        assert!(!is_ours(&page(
+            "https://doc.rust-lang.org/src/core/sync/atomic.rs.html"
+        )));
     }
 
     #[test]

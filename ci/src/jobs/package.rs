@@ -44,14 +44,14 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             }
         }
     }
+    if !findings.is_empty() {
+        return judge(findings, "");
+    }
     let seconds = dependent(tree)?;
-    judge(
-        findings,
-        format!(
-            "{} packages; a program on the library: {seconds}",
-            crates.len()
-        ),
-    )
+    Ok(Verdict::Holds(format!(
+        "{} packages; a program on the library: {seconds}",
+        crates.len()
+    )))
 }
 
 /// The members of the workspace that are published: name and folder.
