@@ -136,7 +136,10 @@ impl<'a> Lines<'a> {
                     number(alone);
                     continue;
                 }
-                ([from, to] | [from, to, _], false) => (from, to, Decimal::ONE),
+                ([from, to], false) => (from, to, Decimal::ONE),
+                ([from, to, length], false) if length.parse::<f64>().is_ok() => {
+                    (from, to, Decimal::ONE)
+                }
                 ([from, to, length], true) => (from, to, self.length(length)?),
                 ([_, to], true) => {
                     let after = self.at(to) + to.len();
@@ -144,7 +147,7 @@ impl<'a> Lines<'a> {
                         .refused(after, "no length: two vertices and the length of the edge");
                 }
                 (words, _) => {
-                    let extra = words[3];
+                    let extra = words[words.len().min(4) - 1];
                     let message =
                         format!("`{extra}`: two vertices, and at most a length after them");
                     return self.refused(self.at(extra), message);
@@ -351,6 +354,11 @@ mod tests {
                 "a b\na b c d\n".to_owned(),
                 Form::default(),
                 "g:2:7: `d`: two vertices, and at most a length after them",
+            ),
+            (
+                "the quick fox\n".to_owned(),
+                Form::default(),
+                "g:1:11: `fox`: two vertices, and at most a length after them",
             ),
             (
                 "a b\n".to_owned(),

@@ -41,8 +41,8 @@ EXAMPLES:
   tautline loops exponential         how evenly chunk policies divide a loop
   tautline completions bash          completions for a shell; tautline man: the manual
 
-EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request, 3 unwritten result, 101 panic,
-130 interrupted (also by SIGTERM and SIGHUP).
+EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request,
+3 unwritten result, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.
 NO_COLOR: the verdict has no colour on a terminal either.";
 
