@@ -13,8 +13,8 @@
 //! | `TAUTLINE_STALLED` | what happens if no task can go on ([`Stalled`]) |
 //!
 //! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
-//! as unset; a malformed one is an error that names it, its value, and what is allowed. [`Plan::explain`]
-//! lists every setting with its source.
+//! as unset; a malformed value is an error that names the variable, the value, and what is allowed. A name that is not here is
+//! noticed by the command only. [`Plan::explain`] lists every setting with its source.
 #![forbid(unsafe_code)]
 
 use crate::choice::{Choice, Source};

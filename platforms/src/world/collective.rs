@@ -22,7 +22,7 @@ const GAP: u64 = 1;
 /// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.
 ///
 /// # Errors
-/// All of these: the loss of a rank, or ranks that do not make the same calls.
+/// All of these: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
 impl World {
     /// Returns when all ranks have called it.
     ///

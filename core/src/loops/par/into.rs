@@ -7,6 +7,10 @@ use core::ops::Range;
 
 /// What [`Cx::par`](crate::task::Cx::par) iterates over: ranges of `u32`, `u64`, `usize`, `i32` and `i64`; slices, arrays and
 /// vectors by reference; and vectors by value, whose items are moved out.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be iterated over in parallel",
+    note = "`par` takes ranges `a..b`, slices, arrays and vectors; collect other iterators first"
+)]
 pub trait IntoPar {
     /// The source of the items.
     type Source: Indexed;
