@@ -1,6 +1,7 @@
 //! Tiles of a grid that is stored row by row.
 
 use super::{Claimed, Indexed, SliceMut, Source};
+use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut, Range};
 use core::slice;
@@ -155,11 +156,24 @@ impl<'a, T: Sync> Source for Tiles<'a, T> {
 impl<T: Sync> Indexed for Tiles<'_, T> {}
 
 /// A rectangle of a grid, with shared access to its cells. `tile[i][k]` is the cell in its row `i` and column `k`.
-#[derive(Clone, Copy, Debug)]
 pub struct Tile<'a, T> {
     /// From its first cell to the end of the grid.
     cells: &'a [T],
     area: Area,
+}
+
+impl<T> Clone for Tile<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Tile<'_, T> {}
+
+impl<T> fmt::Debug for Tile<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tile").field(&self.area).finish()
+    }
 }
 
 impl<'a, T> Tile<'a, T> {
