@@ -24,7 +24,7 @@ fn left_below(_here: usize) -> Option<usize> {
 #[cfg(all(not(feature = "deep-recursion"), target_os = "linux"))]
 fn left_below(here: usize) -> Option<usize> {
     thread_local! {
-        /// The lowest address, asked for once: for the first thread the system reads a file.
+        /// The lowest address, measured once: for the first thread the system reads a file.
         static LOWEST: Option<usize> = lowest();
     }
     LOWEST.with(|lowest| here.checked_sub((*lowest)?))
