@@ -1,8 +1,7 @@
-//! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates; waiting within
-//! the stack.
+//! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates.
 
 use super::Verdict;
-use crate::shell::{cargo, quiet, run as attached, test as run_tests};
+use crate::shell::{cargo, quiet, run as attached};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -31,9 +30,6 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             attached(&mut command)?;
         }
     }
-    // Waiting must stay within the stack where no further stack is to be had.
-    let words = "test -p tautline-node --no-default-features --test pool waiting";
-    run_tests(&mut cargo(tree, words.split(' ')))?;
     let none = built(tree, &["--no-default-features"])?;
     for (features, limits) in [
         (&[][..], [NOT_BY_DEFAULT, NEVER].concat()),

@@ -4,7 +4,7 @@
 //! the registry.
 
 use super::{Verdict, judge};
-use crate::shell::{cargo, quiet, run as attached, target_dir};
+use crate::shell::{cargo, quiet, run as attached, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -47,6 +47,9 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !findings.is_empty() {
         return judge(findings, "");
     }
+    // What such a program may have: waiting must stay within the stack where no further stack is to be had.
+    let words = "test -p tautline-node --no-default-features --test pool waiting";
+    run_tests(&mut cargo(tree, words.split(' ')))?;
     let seconds = dependent(tree)?;
     Ok(Verdict::Holds(format!(
         "{} packages; a program on the library: {seconds}",
