@@ -46,7 +46,14 @@ const ADDRESS: Sanitizer = Sanitizer {
     ],
     // It keeps locals elsewhere, so addresses of the stack tell nothing; it needs memory where a test leaves none; and
     // it keeps what is freed, so memory is not flat.
-    skip: &["stack::", "refused::", "flat_memory", SAFE[0], SAFE[1]],
+    skip: &[
+        "stack::",
+        "waiting::",
+        "refused::",
+        "flat_memory",
+        SAFE[0],
+        SAFE[1],
+    ],
     folder: "asan",
 };
 
