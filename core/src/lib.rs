@@ -32,8 +32,9 @@
 //! # Features
 //! | feature | what it adds |
 //! |---|---|
-//! | `alloc` (default) | what needs an allocator: `collective`, `defer`, `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
-//! | `wire` | `wire`: encoding by serde and postcard; balanced computations over ranks |
+//! | `alloc` (default) | what needs an allocator: `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
+//! | `distributed` (default) | protocols between memories: `collective`, `defer` |
+//! | `wire` | `distributed`, and `wire`: encoding by serde and postcard; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
 //! # A short tour
@@ -93,9 +94,9 @@
 extern crate alloc;
 
 pub mod channel;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "distributed")]
 pub mod collective;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "distributed")]
 pub mod defer;
 pub mod deque;
 pub mod finish;

@@ -125,7 +125,7 @@ impl Summary {
     }
 
     /// Returns whether samples with these sums exist, so that they can be merged: a summary that another rank sent may be garbled.
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "distributed")]
     pub(crate) fn is_sound(&self) -> bool {
         let n = u128::from(self.count);
         let Some(mean) = self.sum.checked_div(n) else {
