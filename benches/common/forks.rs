@@ -171,7 +171,10 @@ impl Runtime for Chili {
             thread_count: NonZero::new(workers),
             ..chili::Config::default()
         };
-        // Its threads inherit the processor of the one that starts them.
+        // Its threads inherit the processors of the one that starts them: more than one must not be pinned.
+        if workers > 2 {
+            return Self(chili::ThreadPool::with_config(config));
+        }
         pin(1);
         let pool = chili::ThreadPool::with_config(config);
         pin(0);

@@ -1,4 +1,4 @@
-//! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers.
+//! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers or `--workers N`.
 //!
 //! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
 //! over that of the best one, and the median of the first way in microseconds. `--peers FILE` adds programs
@@ -16,6 +16,7 @@ mod programs;
 use iterations::{COSTS, Way};
 use programs::Program;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::process::Command;
 use std::time::Instant;
 use tautline::prelude::*;
@@ -41,6 +42,7 @@ struct Rivals {
     runtime: Runtime,
     pool: rayon::ThreadPool,
     fresh: usize,
+    workers: usize,
     /// Those of `WAYS` that are compared.
     ways: Vec<usize>,
     peers: Vec<Program>,
@@ -95,8 +97,7 @@ impl Rivals {
         let began = Instant::now();
         match WAYS[way] {
             "static" => self.runtime.run(|cx| {
-                let half = len / 2;
-                cx.join(|_| (0..half).for_each(body), |_| (half..len).for_each(body));
+                divided(cx, 0..len, self.workers, body);
             }),
             "rayon" => self
                 .pool
@@ -135,20 +136,20 @@ impl Rivals {
                 sequential.0
             })
             .collect();
-        let half = median(&mut sequential) / 2.0;
+        let ideal = median(&mut sequential) / self.workers as f64;
         let medians: Vec<_> = ways.iter().map(|&way| median(&mut times[way])).collect();
         let best = medians.iter().copied().fold(f64::INFINITY, f64::min);
         print!(
             "{name:<10} {len:>8} {:>9.1} {:>7.3}",
             medians[0] / 1000.0,
-            best / half
+            best / ideal
         );
         medians
             .iter()
             .for_each(|median| print!(" {:>9.3}", median / best));
         println!();
         for peer in &self.peers {
-            match measured(peer, name, len, rounds) {
+            match measured(peer, name, [len, rounds, self.workers]) {
                 Ok([ns, processors]) => println!(
                     "    {:<50} {:>9.3} on {processors:.2} processors",
                     peer.contender,
@@ -160,11 +161,29 @@ impl Rivals {
     }
 }
 
+/// Runs equal shares of a loop, one for each of `workers`.
+fn divided(
+    cx: &mut Cx<'_, '_>,
+    range: Range<usize>,
+    workers: usize,
+    body: &(impl Fn(usize) + Sync),
+) {
+    if workers < 2 {
+        return range.for_each(body);
+    }
+    let first = workers / 2;
+    let middle = range.start + range.len() * first / workers;
+    cx.join(
+        |cx| divided(cx, range.start..middle, first, body),
+        |cx| divided(cx, middle..range.end, workers - first, body),
+    );
+}
+
 /// Returns the nanoseconds of a peer's median execution, and the processors that it used.
-fn measured(peer: &Program, name: &str, len: usize, rounds: usize) -> Result<[f64; 2], String> {
+fn measured(peer: &Program, name: &str, numbers: [usize; 3]) -> Result<[f64; 2], String> {
     let mut words = peer.path.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
-    let numbers = [len, rounds, 2].map(|n| n.to_string());
+    let numbers = numbers.map(|n| n.to_string());
     let output = command.args(words).arg(name).args(numbers).output();
     let output = output.map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -190,10 +209,12 @@ fn median(times: &mut [f64]) -> f64 {
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
-    let file = words.iter().position(|word| word == "--peers");
-    let file: Vec<_> = file.map_or(Vec::new(), |at| {
-        words.drain(at..words.len().min(at + 2)).skip(1).collect()
-    });
+    let mut value = |option: &str| {
+        let at = words.iter().position(|word| word == option)?;
+        words.drain(at..words.len().min(at + 2)).nth(1)
+    };
+    let (file, workers) = (value("--peers"), value("--workers"));
+    let workers = workers.map_or(2, |text| text.parse().expect("a number of workers"));
     let rounds = match words.iter().any(|word| word == "--quick") {
         true => 1,
         false => 60,
@@ -208,16 +229,20 @@ fn main() {
     }
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|word| word == name);
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(2)
+        .num_threads(workers)
         .start_handler(pinning::pin);
     let mut rivals = Rivals {
-        runtime: Runtime::builder().workers(2).build().expect("two threads"),
-        pool: pool.build().expect("two threads"),
+        runtime: Runtime::builder()
+            .workers(workers)
+            .build()
+            .expect("a few threads"),
+        pool: pool.build().expect("a few threads"),
         fresh: 0,
+        workers,
         ways: (0..WAYS.len())
             .filter(|&way| ways.iter().any(|name| name == WAYS[way]))
             .collect(),
-        peers: peers(file.first()),
+        peers: peers(file.as_ref()),
     };
     print!("{:<10} {:>8} {:>9} {:>7}", "loop", "n", "us", "best/T1");
     rivals

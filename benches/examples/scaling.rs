@@ -1,0 +1,262 @@
+//! How the speed of tasks and of the balancer grows with the number of workers, beside rayon and chili.
+//!
+//! `scaling` measures every program with 1, 2, 4, … workers, up to the allowed processors, round by round, each measurement in a process
+//! of its own, and prints the medians. The n-th worker is pinned to the n-th processor but for chili, whose threads cannot be pinned
+//! apart. `scaling fib T1L` selects programs, `--rounds N` how often each is measured, `--quick` small sizes, once. `--peers FILE` adds
+//! those of `benches/peers.sh` that fork.
+#![allow(missing_docs)]
+
+#[allow(dead_code, reason = "the table of tasks uses all of it")]
+#[path = "../common/allocations.rs"]
+mod allocations;
+#[path = "../common/contention.rs"]
+mod contention;
+#[allow(dead_code, reason = "the table of tasks uses all of it")]
+#[path = "../common/forks.rs"]
+mod forks;
+#[allow(dead_code, reason = "the table of tasks uses all of it")]
+#[path = "tasks/measure.rs"]
+mod measure;
+#[path = "../common/programs.rs"]
+mod programs;
+#[allow(dead_code, reason = "the benches of deques use all of it")]
+#[path = "../common/rivals.rs"]
+mod rivals;
+#[allow(dead_code, reason = "the table of tasks uses all of it")]
+#[path = "../common/work.rs"]
+mod work;
+
+use clap::Parser;
+use forks::{Chili, Rayon, Runtime, Tautline};
+use measure::{self as m, Better, Case, Sample};
+use std::process::Command;
+use std::time::Instant;
+use tautline::glb::Glb;
+use tautline_cli::uts::{Counts, Tree, Uts, named};
+
+#[derive(Parser)]
+#[command(about = "How the speed of tasks and of the balancer grows with the number of workers")]
+struct Options {
+    /// Programs; all by default.
+    programs: Vec<String>,
+    /// Small sizes, once.
+    #[arg(long)]
+    quick: bool,
+    /// How often each is measured.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// The most workers [default: the allowed processors].
+    #[arg(long)]
+    most: Option<usize>,
+    /// Programs of peers, as benches/peers.sh lists them.
+    #[arg(long)]
+    peers: Option<std::path::PathBuf>,
+    /// One measurement, in this process: a program, the contender, and a number of workers.
+    #[arg(long, num_args = 3, hide = true)]
+    measure: Option<Vec<String>>,
+}
+
+/// What is measured.
+struct Program {
+    name: &'static str,
+    unit: &'static str,
+    /// The full size and the quick one.
+    sizes: [&'static str; 2],
+    better: Better,
+    ways: &'static [(&'static str, Way)],
+}
+
+/// A measurement by one contender.
+type Way = fn(&Case) -> Sample;
+
+macro_rules! forks {
+    ($what:ident) => {
+        &[
+            (Tautline::NAME, m::$what::<Tautline>),
+            (Rayon::NAME, m::$what::<Rayon>),
+            (Chili::NAME, m::$what::<Chili>),
+        ]
+    };
+}
+
+macro_rules! search {
+    () => {
+        &[
+            (BALANCER, balanced),
+            (Tautline::NAME, m::search::<Tautline>),
+            (Rayon::NAME, m::search::<Rayon>),
+            (Chili::NAME, m::search::<Chili>),
+        ]
+    };
+}
+
+const BALANCER: &str = "balancer";
+
+#[rustfmt::skip] // A table.
+const PROGRAMS: &[Program] = &[
+    Program { name: "fib", unit: "ns a fork", sizes: ["40", "22"], better: Better::Less, ways: forks!(fib) },
+    Program { name: "queens", unit: "s", sizes: ["14", "9"], better: Better::Less, ways: forks!(queens) },
+    Program { name: "T1L", unit: "Mnodes/s", sizes: ["T1L", "D8"], better: Better::More, ways: search!() },
+    Program { name: "T3L", unit: "Mnodes/s", sizes: ["T3L", "T3"], better: Better::More, ways: search!() },
+    Program { name: "flood", unit: "ns a task of a scope with 10 000", sizes: ["10000", "10000"], better: Better::Less,
+        ways: &[(Tautline::NAME, m::spawn::<Tautline>), (Rayon::NAME, m::spawn::<Rayon>)] },
+];
+
+/// The balancer on one place, whose start counts.
+fn balanced(case: &Case) -> Sample {
+    let known = named::find(&case.size).expect("a named tree");
+    let tree = Tree::new(known.params).expect("sample trees are valid");
+    let start = Instant::now();
+    let shared = |_| Tree::with_engine(*tree.params(), tree.engine()).expect("a valid tree");
+    let glb = Glb::new().workers(case.workers);
+    let run = glb.run(Uts::root(&tree), shared, Counts::default());
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(
+        run.expect("threads for the workers").output.nodes,
+        known.nodes
+    );
+    Sample {
+        figure: known.nodes as f64 / seconds / 1e6,
+        processors: case.workers as f64,
+    }
+}
+
+fn main() {
+    let options = Options::parse();
+    if let Some(words) = &options.measure {
+        return measure_here(words, options.quick);
+    }
+    let allowed = tautline::Machine::discover().allowed().len();
+    let most = options.most.unwrap_or(allowed).max(1);
+    let mut workers: Vec<usize> = (0..).map(|n| 1 << n).take_while(|w| *w < most).collect();
+    workers.push(most);
+    let heads: Vec<String> = workers.iter().map(usize::to_string).collect();
+    println!("| program | contender | {} |", heads.join(" | "));
+    println!("|---|---|{}", "---|".repeat(heads.len()));
+    let peers = options.peers.as_ref().map(|file| programs::listed(file));
+    let peers = peers.unwrap_or(Ok(Vec::new()));
+    let peers = peers.unwrap_or_else(|complaint| panic!("{complaint}"));
+    for program in PROGRAMS {
+        if options.programs.is_empty() || options.programs.iter().any(|p| p == program.name) {
+            compare(program, &contenders(program, &peers), &workers, &options);
+        }
+    }
+}
+
+/// Measures all contenders in turn, and prints their rows.
+fn compare(program: &Program, contenders: &[Contender], workers: &[usize], options: &Options) {
+    let rounds = if options.quick { 1 } else { options.rounds };
+    let mut figures = vec![vec![Vec::new(); workers.len()]; contenders.len()];
+    for _ in 0..rounds {
+        for (at, &count) in workers.iter().enumerate() {
+            for (contender, own) in contenders.iter().zip(&mut figures) {
+                own[at].extend(take(program, contender, count, options.quick));
+            }
+        }
+    }
+    for (contender, mut own) in contenders.iter().zip(figures) {
+        let medians: Vec<Option<f64>> = own.iter_mut().map(|all| median(all)).collect();
+        let cells = medians.iter().map(|&one| cell(program, medians[0], one));
+        let cells: Vec<String> = cells.collect();
+        let Program { name, unit, .. } = program;
+        println!(
+            "| {name}, {unit} | {} | {} |",
+            contender.name,
+            cells.join(" | ")
+        );
+    }
+}
+
+struct Contender<'p> {
+    name: &'p str,
+    /// The program of a peer, and its first words; without one, this program.
+    path: Option<&'p str>,
+}
+
+fn contenders<'p>(program: &Program, peers: &'p [programs::Program]) -> Vec<Contender<'p>> {
+    let own = |&(name, _): &(&'static str, _)| Contender { name, path: None };
+    let with_workers = format!("{}/2", program.name);
+    let theirs = peers.iter().filter(|peer| peer.row == with_workers);
+    let theirs = theirs.map(|peer| Contender {
+        name: &peer.contender,
+        path: Some(&peer.path),
+    });
+    program.ways.iter().map(own).chain(theirs).collect()
+}
+
+fn median(all: &mut [f64]) -> Option<f64> {
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied()
+}
+
+/// A figure, and how many times as good as that of one worker it is.
+fn cell(program: &Program, alone: Option<f64>, figure: Option<f64>) -> String {
+    let (Some(alone), Some(figure)) = (alone, figure) else {
+        return "crash".into();
+    };
+    let times = match program.better {
+        Better::Less => alone / figure,
+        Better::More => figure / alone,
+    };
+    let digits = usize::from(figure < 100.0) + usize::from(figure < 10.0);
+    format!("{figure:.digits$} (x{times:.2})")
+}
+
+/// One measurement, in a process of its own; none if it crashed.
+fn take(program: &Program, contender: &Contender, workers: usize, quick: bool) -> Option<f64> {
+    let workers = workers.to_string();
+    let mut command = match contender.path {
+        Some(path) => {
+            let mut words = path.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).arg(program.sizes[usize::from(quick)]);
+            command
+        }
+        None => {
+            let own = std::env::current_exe().expect("a running program has a path");
+            let mut command = Command::new(own);
+            command.args(quick.then_some("--quick"));
+            command.args(["--measure", program.name, contender.name]);
+            command
+        }
+    };
+    command.arg(&workers);
+    command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
+    let output = command.output().expect("a program that can be started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Peers print the number of processors that they used, too.
+    let figure = text
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok());
+    let figure = figure.filter(|_| output.status.success());
+    if figure.is_none() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let (last, Contender { name, .. }) = (said.lines().last().unwrap_or_default(), contender);
+        let Program { name: program, .. } = program;
+        eprintln!(
+            "{program} by {name} with {workers}: {} {last}",
+            output.status
+        );
+    }
+    figure
+}
+
+/// The measurement that this process was started for. Peers recurse, on the caller's stack too.
+fn measure_here(words: &[String], quick: bool) {
+    let program = PROGRAMS.iter().find(|p| p.name == words[0]);
+    let program = program.unwrap_or_else(|| panic!("no program {}", words[0]));
+    let way = program.ways.iter().find(|(name, _)| *name == words[1]);
+    let (_, way) = way.unwrap_or_else(|| panic!("no contender {}", words[1]));
+    let case = Case {
+        workers: words[2].parse().expect("a number of workers"),
+        size: program.sizes[usize::from(quick)].into(),
+        quick,
+    };
+    let sample = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(forks::STACK_BYTES);
+        let thread = builder.spawn_scoped(scope, || way(&case));
+        thread.expect("a thread").join().expect("its own panic")
+    });
+    println!("{}", sample.figure);
+}
