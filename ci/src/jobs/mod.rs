@@ -135,7 +135,7 @@ pub(crate) const JOBS: &[Job] = &[
     job("test", "all tests pass", cargo::test),
     job(
         "asan",
-        "AddressSanitizer finds nothing in the tests of the core and of its threads",
+        "AddressSanitizer finds nothing in the tests of what is unsafe in the core and its threads (deep: in all)",
         sanitizers::asan,
     ),
     job(

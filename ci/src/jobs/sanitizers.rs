@@ -1,4 +1,4 @@
-//! AddressSanitizer and ThreadSanitizer over all tests of the core and of the threads under it.
+//! AddressSanitizer and ThreadSanitizer over the tests of the core and of the threads under it.
 
 use super::Verdict;
 use crate::shell::{Said, quiet, target_dir, test as run_tests};
@@ -10,6 +10,15 @@ const TARGET: &str = "--target=x86_64-unknown-linux-gnu";
 
 /// The file of the core's tests that has the canaries.
 const CANARIES: &str = "sync";
+
+/// The tests of what is `unsafe`, by package: those that AddressSanitizer runs for every change.
+const OF_UNSAFE: [(&str, &[&str]); 2] = [
+    (
+        "tautline-core",
+        &["deque", "flow", "loops_par", "phaser", "sync", "task"],
+    ),
+    ("tautline-node", &["balance", "pool"]),
+];
 
 /// Tests that run ten thousand loops through code without `unsafe`.
 const SAFE: [&str; 2] = [
@@ -30,6 +39,8 @@ struct Sanitizer {
     skip: &'static [&'static str],
     /// Where it builds, inside the target folder.
     folder: &'static str,
+    /// Whether code is optimised: that takes long to compile, but not all tests end soon without.
+    optimised: bool,
 }
 
 const ADDRESS: Sanitizer = Sanitizer {
@@ -55,6 +66,7 @@ const ADDRESS: Sanitizer = Sanitizer {
         SAFE[1],
     ],
     folder: "asan",
+    optimised: true,
 };
 
 const THREAD: Sanitizer = Sanitizer {
@@ -76,6 +88,7 @@ const THREAD: Sanitizer = Sanitizer {
         "flat_memory",
     ],
     folder: "tsan",
+    optimised: true,
 };
 
 /// Whether the ignored test of this name is one that a sanitizer must fail.
@@ -85,14 +98,30 @@ pub(super) fn is_canary(test: &str) -> bool {
 }
 
 pub(super) fn asan(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    run_all(tree, ADDRESS, "no bad access")
+    let mut words = Vec::new();
+    for (package, files) in OF_UNSAFE {
+        words.extend(["-p", package]);
+        words.extend(files.iter().flat_map(|file| ["--test", file]));
+    }
+    let sanitizer = Sanitizer {
+        optimised: false,
+        ..ADDRESS
+    };
+    run(tree, sanitizer, &words, "no bad access")
+}
+
+pub(super) fn asan_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    run(tree, ADDRESS, &ALL, "no bad access")
 }
 
 pub(super) fn tsan(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    run_all(tree, THREAD, "no race")
+    run(tree, THREAD, &ALL, "no race")
 }
 
-fn run_all(tree: &Tree, sanitizer: Sanitizer, holds: &str) -> Result<Verdict> {
+/// All tests of the core and of its threads.
+const ALL: [&str; 5] = ["-p", "tautline-core", "-p", "tautline-node", "--tests"];
+
+fn run(tree: &Tree, sanitizer: Sanitizer, tests: &[&str], holds: &str) -> Result<Verdict> {
     if let Some(why) = lack(sanitizer) {
         return Ok(Verdict::CannotRun(why));
     }
@@ -102,9 +131,9 @@ fn run_all(tree: &Tree, sanitizer: Sanitizer, holds: &str) -> Result<Verdict> {
         let mut command = sanitized(tree, sanitizer, &[&words[..], &exactly].concat());
         caught(canary, report, &quiet(&mut command)?)?;
     }
-    let words = "-p tautline-core -p tautline-node --tests --no-fail-fast --";
     let skip = sanitizer.skip.iter().flat_map(|name| ["--skip", name]);
-    let words: Vec<_> = words.split(' ').chain(skip).collect();
+    let mut words = tests.to_vec();
+    words.extend(["--no-fail-fast", "--"].into_iter().chain(skip));
     run_tests(&mut sanitized(tree, sanitizer, &words))?;
     Ok(Verdict::Holds(holds.into()))
 }
@@ -152,6 +181,12 @@ fn sanitized(tree: &Tree, sanitizer: Sanitizer, words: &[&str]) -> Command {
         .env("RUSTFLAGS", sanitizer.flags)
         .env(key, options)
         .env("TAUTLINE_SOAK_CYCLES", "200");
+    if !sanitizer.optimised {
+        command
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+            // Frames are larger.
+            .env("RUST_MIN_STACK", (16 << 20).to_string());
+    }
     command
 }
 
@@ -167,7 +202,7 @@ fn caught(canary: &str, report: &str, said: &Said) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ADDRESS, CANARIES, THREAD, caught, has_source};
+    use super::{ADDRESS, CANARIES, OF_UNSAFE, THREAD, caught, has_source};
     use crate::shell::Said;
 
     #[test]
@@ -190,6 +225,23 @@ mod tests {
         let tests = std::fs::read_to_string(tests).unwrap();
         for (canary, _) in [ADDRESS.canaries, THREAD.canaries].concat() {
             assert!(tests.contains(&format!("fn {canary}()")), "{canary}");
+        }
+    }
+
+    #[test]
+    fn the_tests_of_what_is_unsafe_exist() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (package, files) in OF_UNSAFE {
+            let folder = match package {
+                "tautline-core" => "core",
+                _ => "backends/node",
+            };
+            for file in files {
+                assert!(
+                    root.join(format!("{folder}/tests/{file}.rs")).exists(),
+                    "{file}"
+                );
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod ignored;
 
+use super::cargo as cargo_jobs;
 use super::counted::passed;
 use super::{Verdict, models, mutants, native, package, sanitizers, soak, systems};
 use crate::shell::{cargo, quiet, tee};
@@ -150,6 +151,8 @@ const STEPS: &[Step] = &[
     job("package", package::run),
     job("soak", soak::run_all),
     job("systems", systems::run_all),
+    job("wrapping", cargo_jobs::wrapping),
+    job("asan", sanitizers::asan_all),
     job("tsan", sanitizers::tsan),
     job("mutants", all_mutants),
     Step {
