@@ -23,17 +23,21 @@ pub(crate) fn light() {
 /// Costs microseconds, for the interrupted threads too: some 15 and 8 on a virtual machine.
 #[cfg(target_os = "linux")]
 pub(crate) fn heavy() -> bool {
-    use std::sync::OnceLock;
+    prepare() && membarrier(PRIVATE_EXPEDITED)
+}
 
-    fn membarrier(command: libc::c_int) -> bool {
-        // SAFETY: these commands take no pointer and change no memory.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-    }
+/// Prepares for the first [`heavy`]; returns whether the system can. Quick as long as the process has one thread. After that
+/// it takes 10 ms and more, since the kernel waits for all processors: workers that wait for it are missing meanwhile.
+#[cfg(target_os = "linux")]
+pub(crate) fn prepare() -> bool {
+    static REGISTERED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *REGISTERED.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
+}
 
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    // Quick as long as the process has one thread, milliseconds after that.
-    let registered = REGISTERED.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED));
-    *registered && membarrier(PRIVATE_EXPEDITED)
+#[cfg(target_os = "linux")]
+fn membarrier(command: libc::c_int) -> bool {
+    // SAFETY: these commands take no pointer and change no memory.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
 /// `MEMBARRIER_CMD_PRIVATE_EXPEDITED`: a full fence in every running thread of the process.
@@ -43,6 +47,12 @@ const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 /// `MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED`: announces its use.
 #[cfg(target_os = "linux")]
 const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+/// Nothing is to be prepared.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prepare() -> bool {
+    true
+}
 
 /// Executes a full fence in every thread of this process.
 #[cfg(windows)]

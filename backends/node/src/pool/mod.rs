@@ -11,6 +11,7 @@ mod thread;
 pub use port::Node;
 pub use thread::{Hook, Thread};
 
+use crate::fence;
 use crate::machine::pin;
 use annex::Annexes;
 use gate::Gate;
@@ -182,6 +183,8 @@ impl Threads {
     ///
     /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
     pub fn start(plan: &Plan) -> Self {
+        // Before there are threads. Where it cannot, tasks are published by their owners alone.
+        _ = fence::prepare();
         let in_tree = plan.tree.workers();
         let callers = plan.callers();
         // Callers are at the leaf of the first worker.
