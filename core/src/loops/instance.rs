@@ -4,7 +4,7 @@ use super::body::Body;
 use super::plan::{BLOCK_NS, Plan, grain, regrown};
 use super::settings::{Report, Settings};
 use crate::port::{Clock, Host};
-use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Summary, Trail};
 use crate::task::Cx;
 use core::mem;
@@ -42,7 +42,7 @@ where
     let (around, id) = (cx.trail(), settings.id());
     let mut site = is_kept.then(|| cx.sites().get(around.key(id))).flatten();
     if let Some(site) = &mut site {
-        site.cost.prepare(len as u64);
+        site.prepare(len as u64);
     }
     let tried = site.as_deref().map_or(1, |site| site.tried.max(1) as usize);
     // What took less than a block is not shared: that would take longer.
@@ -93,7 +93,8 @@ struct Instance<'l, B> {
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
     block: AtomicUsize,
-    progress: Lock<Progress>,
+    /// In a line of its own: the other fields are read with each block.
+    progress: CachePadded<Lock<Progress>>,
     /// Whether the rest is left out.
     is_stopped: AtomicBool,
 }
@@ -165,7 +166,7 @@ impl<'l, B> Instance<'l, B> {
             is_explained: false,
             tried: 1,
             block: AtomicUsize::new(block),
-            progress: Lock::new(Progress::default()),
+            progress: CachePadded::new(Lock::new(Progress::default())),
             is_stopped: AtomicBool::new(false),
         }
     }
@@ -194,6 +195,7 @@ impl<'l, B> Instance<'l, B> {
         let stop = Stop(&self.is_stopped);
         let mut part = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
+        let mut own = Summary::default();
         let mut pace = Pace {
             tried: self.tried,
             ..Pace::START
@@ -204,9 +206,11 @@ impl<'l, B> Instance<'l, B> {
             if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
                 break;
             }
-            if let Some(timing) = timing {
+            own.merge(&timing.unwrap_or_default().blocks);
+            // A few more blocks change little of what many have shown, and the lock is that of all workers.
+            if own.count() > count / SAMPLES {
                 let mut progress = self.progress.lock(cx.pool().port());
-                progress.blocks.merge(&timing.blocks);
+                progress.blocks.merge(&mem::take(&mut own));
                 count = progress.blocks.count();
                 if self.plan.needs_estimate() {
                     estimate = progress.blocks.estimate();
@@ -215,6 +219,7 @@ impl<'l, B> Instance<'l, B> {
         }
         if chunks > 0 {
             let mut progress = self.progress.lock(cx.pool().port());
+            progress.blocks.merge(&own);
             progress.chunks += chunks;
             progress.tried = progress.tried.max(pace.tried);
         }
@@ -373,7 +378,7 @@ impl<'l, B> Instance<'l, B> {
             block: self.block(),
             is_cached: self.plan.is_cached(),
             is_measured: self.site.is_some(),
-            progress: self.progress.into_inner(),
+            progress: self.progress.into_inner().into_inner(),
         }
     }
 

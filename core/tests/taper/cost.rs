@@ -267,6 +267,19 @@ fn another_size_scales_the_sections_and_twice_the_size_forgets_them() {
     assert_eq!((cost.take(0, 5), cost.left(0), cost.sections()), (0, 0, 0));
 }
 
+/// Else only one of eight executions would be measured before anything is known.
+#[test]
+fn a_loop_of_another_size_is_measured_from_its_first_execution() {
+    let slots: [Slot; 4] = Default::default();
+    let sites = Sites::new(&slots);
+    let runs = |n| {
+        let mut site = sites.get(7).expect("no other execution");
+        site.prepare(n);
+        site.runs
+    };
+    assert_eq!([64, 64, 64, 96, 2000, 2000].map(runs), [1, 2, 3, 4, 1, 2]);
+}
+
 /// A preempted thread makes a block seem 1000 times as long.
 #[test]
 fn an_outlier_hardly_changes_a_prediction() {

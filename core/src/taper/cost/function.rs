@@ -83,10 +83,10 @@ impl CostFunction {
     pub const SAMPLE_GAIN: u64 = 2;
 
     /// Prepares for an execution of `n` iterations: keeps the sections in proportion, or forgets them if the size has changed
-    /// by more than a factor of two.
-    pub fn prepare(&mut self, n: u64) {
+    /// by more than a factor of two. Returns whether it begins without times.
+    pub fn prepare(&mut self, n: u64) -> bool {
         if self.n == n {
-            return;
+            return false;
         }
         let is_alike = n > 0 && n / 2 <= self.n && self.n / 2 <= n && n >= self.len as u64;
         if !is_alike || self.n == 0 {
@@ -97,7 +97,7 @@ impl CostFunction {
                 ..Self::default()
             };
             (0..len).for_each(|i| self.ends[i as usize] = scale(i + 1, n, len));
-            return;
+            return true;
         }
         let before = self.n;
         let ends = &mut self.ends[..self.len];
@@ -105,6 +105,7 @@ impl CostFunction {
             .for_each(|end| *end = scale(*end, n, before));
         self.n = n;
         self.predict();
+        false
     }
 
     /// Records in `samples` that the block that begins at iteration `at` took `ns` nanoseconds.

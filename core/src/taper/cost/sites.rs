@@ -25,7 +25,7 @@ pub struct Site {
     pub cost: CostFunction,
     /// The samples of this execution.
     pub samples: Lock<Samples>,
-    /// The number of executions that were begun.
+    /// The number of executions of about this many iterations that were begun.
     pub runs: u32,
     /// Iterations with which the next execution begins to look for the size of a block; 0 before there was one.
     pub tried: u64,
@@ -38,6 +38,15 @@ impl Default for Site {
             samples: Lock::new(Samples::default()),
             runs: 0,
             tried: 0,
+        }
+    }
+}
+
+impl Site {
+    /// Prepares for an execution of `n` iterations, the first one if earlier ones do not compare.
+    pub fn prepare(&mut self, n: u64) {
+        if self.cost.prepare(n) {
+            self.runs = 1;
         }
     }
 }
