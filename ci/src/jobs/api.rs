@@ -17,7 +17,12 @@ const CRATES: [(&str, &str, &str); 2] = [
     ("tautline", "tautline", "platforms/API.txt"),
 ];
 /// Documented first: a page links to the source of an item of another crate only if that has pages.
-const BENEATH: [&str; 3] = ["tautline-core", "tautline-node", "tautline-sim"];
+const BENEATH: [&str; 4] = [
+    "tautline-core",
+    "tautline-node",
+    "tautline-process",
+    "tautline-sim",
+];
 /// The job that writes the listings.
 pub(super) const LIST: &str = "api-list";
 /// Where the page of an item leaves what is its own.

@@ -19,6 +19,7 @@ const PACKAGES: &[&str] = &[
     "tautline-node",
     "tautline-sim",
     "tautline-manycore",
+    "tautline-process",
 ];
 
 /// Both feature sets of each package. `cargo check` resolves features for one command as a whole,

@@ -13,6 +13,8 @@
 //! its mark, executes the heavy half of an asymmetric fence, and looks once more; the other side looks at the mark behind the
 //! light half, and remembers from which sleep it has woken the first. How it does so is the caller's business.
 //!
+//! With feature `alloc`, [`Mesh`] is a link of rings between all ranks of a program.
+//!
 //! All words are atomics, and what a peer writes is read once and checked before it is used: what a faulty peer writes is at worst
 //! [`Garbled`], wrong bytes or a spurious wake-up, at whichever moment it writes.
 //!
@@ -29,9 +31,17 @@
 //! | CH3 | a side sets its mark, then fences (heavy) and looks | the other one stores, then fences (light) and loads the mark | one of them observes the other's store | `channel_*sleep*` |
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+mod mesh;
+#[cfg(feature = "alloc")]
+mod parcel;
 mod receiver;
 mod sender;
 
+#[cfg(feature = "alloc")]
+pub use mesh::{Mesh, Roster};
+#[cfg(feature = "alloc")]
+pub use parcel::LONGEST;
 pub use receiver::Receiver;
 pub use sender::{Refused, Sender};
 

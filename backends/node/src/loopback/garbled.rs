@@ -1,16 +1,20 @@
 //! Rings that one rank garbles: the other one loses it, once, and panics nowhere.
 
 use super::Loopback;
-use super::pair::{HEADER, LONGEST, PIECES, RELEASE};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::Rank;
-use tautline_core::channel::{Local, Memory, Sender};
+use tautline_core::channel::{LONGEST, Local, Memory, Sender};
 use tautline_core::port::{Link, Lost};
 
 use crate::fence::FullFences;
 
 const UNITS: usize = 64;
+
+/// What a rank was doing when it noticed.
+const RELEASE: &str = "reading how much it had received, which is garbled";
+const HEADER: &str = "reading the header of a record, which is garbled";
+const PIECES: &str = "reading the length of a parcel, which is garbled";
 
 /// Two ranks, and their rings by sender and receiver.
 struct Scene {

@@ -1,33 +1,27 @@
 //! Ranks inside one process: a link of threads, for tests and as the first world.
 //!
-//! # Algorithm
-//! From each rank to each other leads a ring ([`tautline_core::channel`]). A parcel is a record, or
-//! several if it is longer than a piece: the first one begins with the length of the parcel. What
-//! does not fit into the ring waits in a queue of its sender. A rank that waits marks the rings
-//! that it waits for, and sleeps on its bell. What comes through a ring is checked: a rank that
-//! garbles one is lost for the other end.
+//! The rings between them are those of [`Mesh`], in memory of this process.
 //!
 //! # Words
-//! `Shared::gone`: set by each rank when its end is dropped. The rings have their own.
+//! `Company::gone`: set by each rank when its end is dropped. The rings have their own.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | LB1 | `Loopback::drop` sets `gone` | `poll` and `send` load it | the last records of the rank that is gone | the rings: `verify/tests/channel.rs` |
+//! | LB1 | `leave` sets `gone` | `is_gone` loads it | the last records of the rank that is gone | the rings: `verify/tests/channel.rs` |
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
 mod garbled;
-mod pair;
 mod signal;
 
-use pair::{Inward, Outward};
+use crate::fence::FullFences;
 use signal::Signal;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tautline_core::Rank;
-use tautline_core::channel::Local;
+use tautline_core::channel::{Local, Mesh, Roster};
 use tautline_core::port::{Bell, Link, Lost};
 
 /// Words of a ring.
@@ -57,38 +51,50 @@ const UNITS: usize = 1 << 12;
 ///     assert_eq!(got, [(Rank(0), b"hello".to_vec())]);
 /// });
 /// ```
-pub struct Loopback {
-    here: Rank,
-    shared: Arc<Shared>,
-    /// By rank; `None` at this one.
-    peers: Vec<Option<Peer>>,
-}
+pub struct Loopback(Mesh<Arc<Local>, Company>);
 
 /// What all ranks share.
-struct Shared {
-    bells: Vec<Arc<Signal>>,
+struct Company {
+    bells: Vec<Signal>,
     gone: Vec<AtomicBool>,
 }
 
-/// Another rank.
-struct Peer {
-    out: Outward,
-    inward: Inward,
-    presence: Presence,
-}
+impl Roster for Company {
+    type Fence = FullFences;
 
-#[derive(Clone, Copy)]
-enum Presence {
-    Present,
-    /// It is gone, or garbles the rings: what this rank was doing when it noticed.
-    Lost(&'static str),
-    /// Its loss was reported.
-    Reported,
+    fn fence(&self) -> &FullFences {
+        &FullFences
+    }
+
+    fn is_gone(&self, rank: Rank) -> bool {
+        // ORDERING: Acquire, pairs with Release in leave (LB1): its last records are in the rings;
+        // no mutant: no model runs the threads' links.
+        self.gone[rank.index()].load(Ordering::Acquire)
+    }
+
+    fn leave(&self, rank: Rank) {
+        // ORDERING: Release, pairs with Acquire in is_gone (LB1): the last records of this rank;
+        // no mutant: as there.
+        self.gone[rank.index()].store(true, Ordering::Release);
+    }
+
+    fn ring(&self, rank: Rank) {
+        self.bells[rank.index()].ring();
+    }
+
+    fn wait(&self, rank: Rank, ticks: u64) {
+        self.bells[rank.index()].wait(ticks);
+    }
 }
 
 impl fmt::Debug for Loopback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the loopback link of {} of {}", self.here, self.ranks())
+        write!(
+            f,
+            "the loopback link of {} of {}",
+            self.here(),
+            self.ranks()
+        )
     }
 }
 
@@ -117,7 +123,6 @@ impl Loopback {
     /// If `ranks` is 0, or `units` is not as stated.
     pub fn with_rings(ranks: u32, units: usize) -> Vec<Self> {
         assert_ne!(ranks, 0, "ranks of a program");
-        assert!(units >= 8, "{units} words of a ring: at least 8");
         let ring = || Arc::new(Local::new(units));
         let rings: Vec<Vec<_>> = (0..ranks)
             .map(|_| (0..ranks).map(|_| ring()).collect())
@@ -127,159 +132,43 @@ impl Loopback {
 
     /// Connects ranks through `rings`, by sender and receiver.
     fn over(rings: &[Vec<Arc<Local>>]) -> Vec<Self> {
-        let ranks = rings.len() as u32;
-        let shared = Arc::new(Shared {
-            bells: (0..ranks).map(|_| Arc::default()).collect(),
-            gone: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
+        let company = Arc::new(Company {
+            bells: rings.iter().map(|_| Signal::default()).collect(),
+            gone: rings.iter().map(|_| AtomicBool::new(false)).collect(),
         });
-        let link = |here: u32| Self {
-            here: Rank(here),
-            shared: shared.clone(),
-            peers: (0..ranks as usize)
-                .map(|there| {
-                    let at = here as usize;
-                    (there != at).then(|| Peer {
-                        out: Outward::new(rings[at][there].clone()),
-                        inward: Inward::new(rings[there][at].clone()),
-                        presence: Presence::Present,
-                    })
-                })
-                .collect(),
-        };
+        let ranks = rings.len() as u32;
+        let ring = |from: Rank, to: Rank| rings[from.index()][to.index()].clone();
+        let link = |here| Self(Mesh::new(Rank(here), ranks, company.clone(), ring));
         (0..ranks).map(link).collect()
-    }
-}
-
-impl Shared {
-    fn is_gone(&self, rank: usize) -> bool {
-        // ORDERING: Acquire, pairs with Release in drop (LB1): its last records are in the rings;
-        // no mutant: no model runs the threads' links.
-        self.gone[rank].load(Ordering::Acquire)
-    }
-}
-
-impl Peer {
-    /// Moves what waits for the other rank, and passes what has arrived from it to `take`. Returns whether anything moved.
-    fn poll(&mut self, rank: Rank, shared: &Shared, take: &mut dyn FnMut(&[u8])) -> bool {
-        if !matches!(self.presence, Presence::Present) {
-            return false;
-        }
-        self.try_poll(rank.index(), shared, take)
-            .unwrap_or_else(|doing| {
-                self.out.drop_all();
-                self.presence = Presence::Lost(doing);
-                true
-            })
-    }
-
-    fn try_poll(
-        &mut self,
-        rank: usize,
-        shared: &Shared,
-        take: &mut dyn FnMut(&[u8]),
-    ) -> Result<bool, &'static str> {
-        let bell = &*shared.bells[rank];
-        // Before its ring is read: what it sent last is then in the ring.
-        let is_gone = shared.is_gone(rank);
-        let pushed = if is_gone {
-            self.out.drop_all();
-            Ok(false)
-        } else {
-            self.out.push(bell)
-        };
-        let (moved, is_empty) = self.inward.drain(bell, take)?;
-        if is_gone && is_empty {
-            return Err("receiving from it");
-        }
-        Ok(pushed? | moved)
-    }
-
-    /// Marks the rings as waited for. Returns false if there is something to do at once.
-    fn arm(&mut self, bell: &Signal) -> bool {
-        self.out.push(bell).is_ok() && self.inward.sleep() && self.out.sleep()
     }
 }
 
 impl Link for Loopback {
     fn here(&self) -> Rank {
-        self.here
+        self.0.here()
     }
 
     fn ranks(&self) -> u32 {
-        self.peers.len() as u32
+        self.0.ranks()
     }
 
     fn bell(&self) -> Arc<dyn Bell> {
-        self.shared.bells[self.here.index()].clone()
+        self.0.bell()
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
-        let ranks = self.peers.len();
-        let peer = self.peers.get_mut(to.index()).and_then(Option::as_mut);
-        let Some(peer) = peer else {
-            panic!("{} sends to {to} of {ranks}", self.here);
-        };
-        if matches!(peer.presence, Presence::Present) && !self.shared.is_gone(to.index()) {
-            peer.out.send(parcel);
-        }
+        self.0.send(to, parcel);
     }
 
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        let Self { shared, peers, .. } = self;
-        let mut moved = false;
-        let mut found = None;
-        for (rank, peer) in (0..).map(Rank).zip(peers) {
-            let Some(peer) = peer else { continue };
-            moved |= peer.poll(rank, shared, &mut |parcel| take(rank, parcel));
-            if let (Presence::Lost(doing), None) = (peer.presence, &found) {
-                peer.presence = Presence::Reported;
-                found = Some(Lost { rank, doing });
-            }
-        }
-        found.map_or(Ok(moved), Err)
+        self.0.poll(take)
     }
 
     fn arm(&mut self) -> bool {
-        let Self { shared, peers, .. } = self;
-        let mut may_sleep = true;
-        for (rank, peer) in peers.iter_mut().enumerate() {
-            let Some(peer) = peer else { continue };
-            may_sleep &= match peer.presence {
-                Presence::Present => {
-                    let may_sleep = peer.arm(&shared.bells[rank]);
-                    // After the marks: a rank that goes later rings.
-                    may_sleep && !shared.is_gone(rank)
-                }
-                Presence::Lost(_) => false,
-                Presence::Reported => true,
-            };
-        }
-        may_sleep
+        self.0.arm()
     }
 
     fn unsent(&self, to: Rank) -> usize {
-        let peer = self.peers.get(to.index()).and_then(Option::as_ref);
-        peer.map_or(0, |p| p.out.unsent())
-    }
-}
-
-impl Drop for Loopback {
-    fn drop(&mut self) {
-        let Self {
-            shared,
-            peers,
-            here,
-        } = self;
-        for (rank, peer) in peers.iter_mut().enumerate() {
-            if let Some(peer) = peer {
-                let _ = peer.out.push(&shared.bells[rank]);
-            }
-        }
-        // ORDERING: Release, pairs with Acquire in is_gone (LB1): the last records of this rank;
-        // no mutant: as there.
-        shared.gone[here.index()].store(true, Ordering::Release);
-        for bell in &shared.bells {
-            bell.ring();
-        }
+        self.0.unsent(to)
     }
 }

@@ -1,34 +1,33 @@
-//! The ends of the rings between two ranks.
+//! Parcels of any length through the rings between two ranks: records, or pieces of one.
 //!
 //! What the other rank writes is checked before it is used. If no rank writes it, the rings are of no use any more, and the
-//! methods return what this rank was doing, for [`Lost::doing`](tautline_core::port::Lost::doing).
+//! methods return what this rank was doing, for [`Lost::doing`](crate::port::Lost::doing).
 
-use super::signal::Signal;
-use crate::fence::FullFences;
-use std::collections::VecDeque;
-use std::sync::Arc;
-use tautline_core::channel::{Local, Receiver, Refused, Sender};
-use tautline_core::port::Bell;
+use super::{Memory, Receiver, Refused, Sender};
+use crate::port::Fence;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// Bytes of the length in front of the first piece of a parcel.
 const LENGTH: usize = size_of::<u64>();
-/// Bytes of a parcel, at most, so that a garbled length does not gather memory without end.
-pub(super) const LONGEST: usize = 1 << 30;
+/// The bytes of a parcel, at most: a bound for what a garbled length can gather.
+pub const LONGEST: usize = 1 << 30;
 /// What a long parcel reserves before its bytes are there.
 const RESERVED: usize = 1 << 20;
 /// Records taken from one ring before the next one is looked at.
 const TURN: usize = 256;
 
-/// Of the sender: a garbled [`Garbled::Taken`](tautline_core::channel::Garbled::Taken).
-pub(super) const RELEASE: &str = "reading how much it had received, which is garbled";
-/// Of the receiver: a garbled [`Garbled::Header`](tautline_core::channel::Garbled::Header).
-pub(super) const HEADER: &str = "reading the header of a record, which is garbled";
+/// Of the sender: a garbled [`Garbled::Taken`](super::Garbled::Taken).
+const RELEASE: &str = "reading how much it had received, which is garbled";
+/// Of the receiver: a garbled [`Garbled::Header`](super::Garbled::Header).
+const HEADER: &str = "reading the header of a record, which is garbled";
 /// Of the receiver: pieces that do not make a parcel.
-pub(super) const PIECES: &str = "reading the length of a parcel, which is garbled";
+const PIECES: &str = "reading the length of a parcel, which is garbled";
 
 /// The way to another rank.
-pub(super) struct Outward {
-    ring: Sender<Arc<Local>>,
+#[derive(Debug)]
+pub(super) struct Outward<M> {
+    ring: Sender<M>,
     /// What did not fit, in order, each with the length in front.
     waiting: VecDeque<Vec<u8>>,
     /// How far the first of them is sent.
@@ -39,8 +38,8 @@ pub(super) struct Outward {
     piece: Vec<u8>,
 }
 
-impl Outward {
-    pub(super) fn new(ring: Arc<Local>) -> Self {
+impl<M: Memory> Outward<M> {
+    pub(super) fn new(ring: M) -> Self {
         Self {
             ring: Sender::new(ring),
             waiting: VecDeque::new(),
@@ -78,12 +77,16 @@ impl Outward {
         self.ring.longest() / 2
     }
 
-    /// Moves what waits into the ring as far as it fits, and publishes it. Returns whether anything
-    /// moved.
+    /// Moves what waits into the ring as far as it fits, and publishes it; calls `wake` if the receiver sleeps. Returns whether
+    /// anything moved.
     ///
     /// # Errors
     /// If the other rank garbles the ring.
-    pub(super) fn push(&mut self, bell: &Signal) -> Result<bool, &'static str> {
+    pub(super) fn push(
+        &mut self,
+        fence: &impl Fence,
+        wake: impl FnOnce(),
+    ) -> Result<bool, &'static str> {
         let before = self.unsent;
         let longest = self.longest();
         while let Some(parcel) = self.waiting.front() {
@@ -101,19 +104,19 @@ impl Outward {
                 self.at = 0;
             }
         }
-        if self.ring.flush(&FullFences) {
-            bell.ring();
+        if self.ring.flush(fence) {
+            wake();
         }
         Ok(self.unsent != before)
     }
 
     /// Announces that this rank will sleep. Returns false if there is room for what waits, or the ring is garbled.
-    pub(super) fn sleep(&mut self) -> bool {
+    pub(super) fn sleep(&mut self, fence: &impl Fence) -> bool {
         let Some(parcel) = self.waiting.front() else {
             return true;
         };
         let piece = (parcel.len() - self.at).min(self.longest());
-        self.ring.sleep(piece, &FullFences)
+        self.ring.sleep(piece, fence)
     }
 
     pub(super) fn unsent(&self) -> usize {
@@ -128,16 +131,17 @@ impl Outward {
 }
 
 /// The way from another rank.
-pub(super) struct Inward {
-    ring: Receiver<Arc<Local>>,
+#[derive(Debug)]
+pub(super) struct Inward<M> {
+    ring: Receiver<M>,
     /// The last record, or the pieces of a parcel that is not complete, behind its length.
     parcel: Vec<u8>,
     /// Bytes of the parcel that have not arrived.
     missing: usize,
 }
 
-impl Inward {
-    pub(super) fn new(ring: Arc<Local>) -> Self {
+impl<M: Memory> Inward<M> {
+    pub(super) fn new(ring: M) -> Self {
         Self {
             ring: Receiver::new(ring),
             parcel: Vec::new(),
@@ -145,14 +149,15 @@ impl Inward {
         }
     }
 
-    /// Passes complete parcels to `take`. Returns whether a record was taken, and whether none is
-    /// left.
+    /// Passes complete parcels to `take`, and calls `wake` if the sender sleeps. Returns whether a record was taken, and whether
+    /// none is left.
     ///
     /// # Errors
     /// If the other rank garbles the ring.
     pub(super) fn drain(
         &mut self,
-        bell: &Signal,
+        fence: &impl Fence,
+        wake: impl FnOnce(),
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(bool, bool), &'static str> {
         let mut taken = 0;
@@ -163,8 +168,8 @@ impl Inward {
             taken += 1;
         }
         let is_empty = self.peek()?.is_none();
-        if self.ring.release(&FullFences) {
-            bell.ring();
+        if self.ring.release(fence) {
+            wake();
         }
         Ok((taken > 0, is_empty))
     }
@@ -201,7 +206,7 @@ impl Inward {
     }
 
     /// Announces that this rank will sleep. Returns false if a record is there, or the ring is garbled.
-    pub(super) fn sleep(&mut self) -> bool {
-        self.ring.sleep(&FullFences)
+    pub(super) fn sleep(&mut self, fence: &impl Fence) -> bool {
+        self.ring.sleep(fence)
     }
 }

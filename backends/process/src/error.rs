@@ -1,0 +1,83 @@
+//! What is refused, in one line.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::io;
+
+/// Why processes were not launched, or not connected.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A variable of a launched rank that does not fit this process.
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// Its value; empty if it is not set.
+        value: String,
+        /// What is wrong with it, and what is allowed.
+        reason: String,
+    },
+    /// A setting of the launch outside its bounds.
+    Setting {
+        /// The setting, named as the method of [`Launch`](crate::Launch).
+        setting: &'static str,
+        /// The requested value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A program that cannot be started.
+    Program {
+        /// Its name or path.
+        program: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// What the system refused.
+    System {
+        /// What was attempted, as in "create the shared segment".
+        doing: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another system than Linux.
+    Unsupported,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable {
+                name,
+                value,
+                reason,
+            } if value.is_empty() => write!(f, "{name}: {reason}"),
+            Self::Variable {
+                name,
+                value,
+                reason,
+            } => write!(f, "{name} {value}: {reason}"),
+            Self::Setting {
+                setting,
+                value,
+                allowed,
+            } => write!(f, "{setting} {value}: {allowed}"),
+            Self::Program { program, source } => {
+                write!(f, "{program}: cannot be started: {source}")
+            }
+            Self::System { doing, source } => write!(f, "cannot {doing}: {source}"),
+            Self::Unsupported => {
+                f.write_str("several processes of one machine: implemented on Linux only")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Program { source, .. } | Self::System { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Starting a program as several ranks, and watching them.
+
+#[cfg(target_os = "linux")]
+mod lines;
+#[cfg(target_os = "linux")]
+mod rank;
+#[cfg(target_os = "linux")]
+mod signals;
+#[cfg(target_os = "linux")]
+mod watch;
+
+use crate::Error;
+use std::ffi::{OsStr, OsString};
+
+/// A program that is to run as several ranks.
+///
+/// ```
+/// # #[cfg(target_os = "linux")] {
+/// use tautline_process::Launch;
+///
+/// let ended = Launch::new("true", 2).run()?;
+/// assert_eq!(ended.code(), 0);
+/// # }
+/// # Ok::<(), tautline_process::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing starts before `run`"]
+pub struct Launch {
+    program: OsString,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    ranks: u32,
+    ring_bytes: Option<usize>,
+    processors: Vec<Vec<usize>>,
+}
+
+/// How a rank ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// By itself, with this exit code.
+    Code(u8),
+    /// By the signal of this number.
+    Signal(u8),
+    /// The launcher killed it, as it had not ended within 1.5 s of the failure of another rank.
+    Killed,
+}
+
+/// How the ranks of a launch ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ended {
+    /// By rank.
+    pub ranks: Vec<End>,
+}
+
+impl Ended {
+    /// Returns the exit code of the launch: the highest of the ranks', where a signal counts as 128 and its number, and a rank that
+    /// was killed because another one had failed does not count.
+    ///
+    /// ```
+    /// # #[cfg(target_os = "linux")] {
+    /// use tautline_process::Launch;
+    ///
+    /// let ended = Launch::new("sh", 2).args(["-c", "exit $TAUTLINE_RANK"]).run()?;
+    /// assert_eq!(ended.code(), 1);
+    /// # }
+    /// # Ok::<(), tautline_process::Error>(())
+    /// ```
+    pub fn code(&self) -> u8 {
+        let code = |end: &End| match *end {
+            End::Code(code) => code,
+            End::Signal(signal) => signal.saturating_add(128),
+            End::Killed => 0,
+        };
+        self.ranks.iter().map(code).max().unwrap_or_default()
+    }
+}
+
+impl Launch {
+    /// Launches `program`, a path or a name that is looked up in `PATH`, as `ranks` ranks: from 1 to 256.
+    pub fn new(program: impl AsRef<OsStr>, ranks: u32) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            ranks,
+            ring_bytes: None,
+            processors: Vec::new(),
+        }
+    }
+
+    /// Adds arguments of the program.
+    pub fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        let arguments = arguments.into_iter();
+        self.arguments
+            .extend(arguments.map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets an environment variable of the ranks, beside those of this process.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let variable = (name.as_ref().to_owned(), value.as_ref().to_owned());
+        self.variables.push(variable);
+        self
+    }
+
+    /// Sets the bytes of a ring, of which each pair of ranks has two: a power of two from 64 to 2^26. Default: 131072, and less
+    /// with more than 90 ranks. Memory is taken when it is first used. What does not fit into a ring waits at its sender.
+    pub fn ring_bytes(mut self, bytes: usize) -> Self {
+        self.ring_bytes = Some(bytes);
+        self
+    }
+
+    /// Restricts each rank to the processors of this list that has its number; ranks without one may use those of this process.
+    pub fn processors(mut self, lists: Vec<Vec<usize>>) -> Self {
+        self.processors = lists;
+        self
+    }
+
+    /// Starts the ranks, and returns when all have ended.
+    ///
+    /// Rank 0 has the standard output of this process, and its standard input unless that is a terminal; the others have none. Each
+    /// line of standard error is passed on with the rank in front. Interrupts (`SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`) and
+    /// `SIGUSR1` and `SIGUSR2` are passed on to the ranks; for that the calling thread blocks them meanwhile, so no other thread of
+    /// the process should be running.
+    ///
+    /// A rank that fails (by a signal, or with another exit code than 0 before its link was dropped) leaves the others 1.5 s to
+    /// end; then they are killed. The ranks are also killed when the calling thread ends, by whatever, as when this process is killed.
+    /// What a rank has started in its process group ends with it.
+    ///
+    /// # Errors
+    /// A setting out of bounds, a program that cannot be started, or what the system refuses; then no rank is left. Always on other
+    /// systems than Linux.
+    pub fn run(&self) -> Result<Ended, Error> {
+        #[cfg(target_os = "linux")]
+        return watch::run(self);
+        #[cfg(not(target_os = "linux"))]
+        Err(Error::Unsupported)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_that_of_the_worst() {
+        for (ranks, code) in [
+            (vec![End::Code(0)], 0),
+            (vec![End::Code(0), End::Code(2), End::Code(1)], 2),
+            (vec![End::Code(101), End::Signal(9), End::Code(4)], 137),
+            (vec![End::Killed, End::Code(101)], 101),
+        ] {
+            assert_eq!(Ended { ranks }.code(), code);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A rank as a child process.
+
+use super::lines::Lines;
+use super::{End, Launch};
+use crate::Error;
+use crate::variables::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::ptr;
+
+/// A child process, which is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    /// Readable once the process has ended.
+    descriptor: OwnedFd,
+    pub(super) lines: Lines,
+    pub(super) end: Option<End>,
+    /// Whether the launcher has killed it.
+    is_killed: bool,
+}
+
+impl Running {
+    /// Starts `rank`, which inherits the file `segment` and begins with the signal mask `mask`.
+    pub(super) fn start(
+        launch: &Launch,
+        rank: u32,
+        segment: RawFd,
+        mask: libc::sigset_t,
+    ) -> Result<Self, Error> {
+        let is_home = rank == 0;
+        let mut command = Command::new(&launch.program);
+        command
+            .args(&launch.arguments)
+            .envs(launch.variables.iter().map(|(name, value)| (name, value)))
+            .env(RANK_VARIABLE, rank.to_string())
+            .env(RANKS_VARIABLE, launch.ranks.to_string())
+            .env(SEGMENT_VARIABLE, segment.to_string())
+            // An interrupt from the terminal reaches the launcher alone, which passes it on once.
+            .process_group(0)
+            .stderr(Stdio::piped());
+        if !is_home || io::stdin().is_terminal() {
+            command.stdin(Stdio::null());
+        }
+        if !is_home {
+            command.stdout(Stdio::null());
+        }
+        let processors = launch
+            .processors
+            .get(rank as usize)
+            .map(|list| set_of(list));
+        let launcher = std::process::id();
+        let prepare = move || prepare(launcher, segment, &mask, processors.as_ref());
+        // SAFETY: the closure calls system calls alone, which allocate nothing and take no lock.
+        unsafe { command.pre_exec(prepare) };
+        let mut child = command.spawn().map_err(|source| Error::Program {
+            program: launch.program.to_string_lossy().escape_debug().to_string(),
+            source,
+        })?;
+        let watched = Self::watched(rank, &mut child);
+        match watched {
+            Ok((descriptor, lines)) => Ok(Self {
+                child,
+                descriptor,
+                lines,
+                end: None,
+                is_killed: false,
+            }),
+            Err(source) => {
+                let _ = child.kill().and_then(|()| child.wait());
+                let doing = "watch a rank";
+                Err(Error::System { doing, source })
+            }
+        }
+    }
+
+    fn watched(rank: u32, child: &mut Child) -> io::Result<(OwnedFd, Lines)> {
+        // SAFETY: the call takes numbers alone. The child was not waited for, so its number is not that of another process.
+        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it was opened above, for this owner alone.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) };
+        let pipe = child.stderr.take().expect("standard error is piped");
+        Ok((descriptor, Lines::new(rank, pipe)?))
+    }
+
+    /// Returns the descriptors to be polled: of the end, and of standard error.
+    pub(super) fn descriptors(&self) -> [Option<RawFd>; 2] {
+        let end = self.end.is_none().then(|| self.descriptor.as_raw_fd());
+        [end, self.lines.pipe.as_ref().map(AsRawFd::as_raw_fd)]
+    }
+
+    /// Looks whether the process has ended, and kills what it has left behind; true once.
+    pub(super) fn has_ended(&mut self) -> bool {
+        if self.end.is_some() || !self.is_over() {
+            return false;
+        }
+        self.signal(libc::SIGKILL);
+        let status = self.child.wait().unwrap_or_default();
+        self.end = Some(match self.is_killed {
+            true => End::Killed,
+            false => end_of(status),
+        });
+        true
+    }
+
+    /// Whether the process has ended; its number is not free for others yet.
+    fn is_over(&self) -> bool {
+        let mut ended = libc::pollfd {
+            fd: self.descriptor.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: the kernel writes to this element, while the call runs.
+        unsafe { libc::poll(&raw mut ended, 1, 0) == 1 }
+    }
+
+    /// Passes a signal on to the process and what it has started, unless it has ended.
+    pub(super) fn signal(&self, signal: libc::c_int) {
+        if self.end.is_none() {
+            // SAFETY: the call takes numbers alone. The child was not waited for, so the number is that of its group.
+            unsafe { libc::kill(-(self.child.id() as libc::pid_t), signal) };
+        }
+    }
+
+    /// Kills the process if it has not ended. Returns whether it has not.
+    pub(super) fn kill(&mut self) -> bool {
+        let runs = self.end.is_none() && !self.is_killed;
+        if runs {
+            self.signal(libc::SIGKILL);
+            self.is_killed = true;
+        }
+        runs
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.kill() {
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn end_of(status: ExitStatus) -> End {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Code(code as u8),
+        (None, signal) => End::Signal(signal.unwrap_or_default() as u8),
+    }
+}
+
+/// Returns the processors as the kernel's set.
+fn set_of(processors: &[usize]) -> Vec<usize> {
+    let width = usize::BITS as usize;
+    let words = processors.iter().max().map_or(1, |last| last / width + 1);
+    let mut set = vec![0; words];
+    for cpu in processors {
+        set[cpu / width] |= 1 << (cpu % width);
+    }
+    set
+}
+
+/// Runs in the child, before the program.
+fn prepare(
+    launcher: u32,
+    segment: RawFd,
+    mask: &libc::sigset_t,
+    processors: Option<&Vec<usize>>,
+) -> io::Result<()> {
+    let check = |status: libc::c_int| match status {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    };
+    // SAFETY: the calls read the mask and the set for as long as they run, and take numbers else.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+        if libc::getppid() as u32 != launcher {
+            // It ended before the request above.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        check(libc::pthread_sigmask(
+            libc::SIG_SETMASK,
+            mask,
+            ptr::null_mut(),
+        ))?;
+        check(libc::fcntl(segment, libc::F_SETFD, 0))?;
+        if let Some(set) = processors {
+            // A refusal is not an error: the rank then uses any allowed processor.
+            libc::sched_setaffinity(0, size_of_val(set.as_slice()), set.as_ptr().cast());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! The launcher's loop: ends of ranks, their lines, and signals.
+
+use super::rank::Running;
+use super::signals::Signals;
+use super::{End, Ended, Launch};
+use crate::Error;
+use crate::segment::{Layout, Segment};
+use std::io::{self, Write};
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tautline_core::Rank;
+
+/// The time from the failure of a rank until the others are killed.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// The ranks of a launch.
+struct Watch {
+    segment: Arc<Segment>,
+    ranks: Vec<Running>,
+    /// The first rank that failed, and when.
+    failed: Option<(u32, Instant)>,
+}
+
+/// Starts the ranks, and returns when all have ended.
+pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
+    let mut signals = Signals::block().map_err(|source| Error::System {
+        doing: "watch for signals",
+        source,
+    })?;
+    let segment = Segment::new(Layout::new(launch.ranks, launch.ring_bytes)?)?;
+    let start = |rank| Running::start(launch, rank, segment.descriptor(), signals.before());
+    let ranks = (0..launch.ranks).map(start).collect::<Result<_, _>>()?;
+    let mut watch = Watch {
+        segment,
+        ranks,
+        failed: None,
+    };
+    while watch.ranks.iter().any(|rank| rank.end.is_none()) {
+        watch.wait(signals.descriptor());
+        while let Some(signal) = signals.next() {
+            watch.ranks.iter().for_each(|rank| rank.signal(signal));
+        }
+        watch.look();
+    }
+    let ranks = watch.ranks.iter_mut().map(|rank| {
+        // What the rank has started may hold the other end of the pipe.
+        rank.lines.pump(&mut io::stderr());
+        rank.lines.finish(&mut io::stderr());
+        rank.end.expect("all have ended")
+    });
+    let ranks = ranks.collect();
+    Ok(Ended { ranks })
+}
+
+impl Watch {
+    /// Waits until a rank has ended or printed something, a signal has come, or the time to end is over.
+    fn wait(&self, signals: RawFd) {
+        let ranks = self.ranks.iter().flat_map(Running::descriptors).flatten();
+        let mut polled: Vec<_> = ranks
+            .chain([signals])
+            .map(|fd| libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            })
+            .collect();
+        let limit = match self.failed {
+            // In milliseconds, of which a part would be a wait of none.
+            Some((_, since)) => {
+                GRACE.saturating_sub(since.elapsed()).as_millis() as libc::c_int + 1
+            }
+            None => -1,
+        };
+        // SAFETY: the kernel writes to these elements, while the call runs.
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, limit) };
+    }
+
+    fn look(&mut self) {
+        for at in 0..self.ranks.len() {
+            let running = &mut self.ranks[at];
+            running.lines.pump(&mut io::stderr());
+            if running.has_ended() {
+                // What it printed last.
+                running.lines.pump(&mut io::stderr());
+                self.ended(at);
+            }
+        }
+        let Some((first, since)) = self.failed else {
+            return;
+        };
+        if since.elapsed() >= GRACE {
+            for (rank, running) in self.ranks.iter_mut().enumerate() {
+                if running.kill() {
+                    let grace = GRACE.as_secs_f32();
+                    let why =
+                        format!("killed: it had not ended {grace} s after rank {first} failed");
+                    report(rank, &why);
+                }
+            }
+        }
+    }
+
+    /// States that a rank has ended.
+    fn ended(&mut self, at: usize) {
+        let rank = at as u32;
+        let has_left = self.segment.end(Rank(rank));
+        let has_failed = match self.ranks[at].end {
+            Some(End::Signal(signal)) => {
+                report(at, &format!("ended by signal {signal}{}", name(signal)));
+                true
+            }
+            Some(End::Code(code)) => code != 0 && !has_left,
+            Some(End::Killed) | None => false,
+        };
+        if has_failed && self.failed.is_none() {
+            self.failed = Some((rank, Instant::now()));
+        }
+    }
+}
+
+fn report(rank: usize, what: &str) {
+    // Without a standard error there is nothing to report it to.
+    let _ = writeln!(io::stderr(), "rank {rank}: {what}");
+}
+
+/// Returns the name of a signal that ends processes often.
+fn name(signal: u8) -> &'static str {
+    match libc::c_int::from(signal) {
+        libc::SIGKILL => " (SIGKILL), as by a user or for want of memory",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGABRT => " (SIGABRT)",
+        libc::SIGBUS => " (SIGBUS)",
+        libc::SIGILL => " (SIGILL)",
+        libc::SIGTERM => " (SIGTERM)",
+        libc::SIGINT => " (SIGINT)",
+        _ => "",
+    }
+}

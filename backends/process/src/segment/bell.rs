@@ -1,0 +1,70 @@
+//! A sticky signal in shared memory, on which threads of any process sleep.
+//!
+//! # Words
+//! One word: [`SILENT`], [`RUNG`], or [`AWAITED`] while a thread sleeps. Other values, which a faulty peer may write, count as
+//! silent.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | SB1 | `ring` and `ring_all` set the word | `wait` takes it | what the ringing process wrote before | none: the kernel takes part |
+
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const SILENT: u32 = 0;
+const RUNG: u32 = 1;
+const AWAITED: u32 = 2;
+
+/// Ends the present or the next wait for `bell`.
+pub(super) fn ring(bell: &AtomicU32) {
+    // ORDERING: Release, pairs with Acquire in wait (SB1); no mutant: no model runs processes.
+    if bell.swap(RUNG, Ordering::Release) == AWAITED {
+        wake(bell);
+    }
+}
+
+/// As [`ring`], also where a process was killed that had set the word but not woken the thread.
+pub(super) fn ring_again(bell: &AtomicU32) {
+    // ORDERING: Release, pairs with Acquire in wait (SB1); no mutant: as there.
+    bell.store(RUNG, Ordering::Release);
+    wake(bell);
+}
+
+/// Waits until `bell` was rung since the last wait, or `ns` nanoseconds are over; may return at any time.
+pub(super) fn wait(bell: &AtomicU32, ns: u64) {
+    // ORDERING: Acquire, pairs with Release in ring (SB1); no mutant: as there.
+    if bell.swap(AWAITED, Ordering::Acquire) != RUNG {
+        let limit = libc::timespec {
+            tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        };
+        // SAFETY: the word is valid for as long as the reference, and the kernel only reads `limit`. Without
+        // FUTEX_PRIVATE_FLAG the word is that of all processes that map it.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                bell.as_ptr(),
+                libc::FUTEX_WAIT,
+                AWAITED,
+                &raw const limit,
+            );
+        }
+    }
+    // ORDERING: Acquire, pairs with Release in ring (SB1): it may have rung since; no mutant: as there.
+    bell.swap(SILENT, Ordering::Acquire);
+}
+
+fn wake(bell: &AtomicU32) {
+    let all = libc::c_int::MAX;
+    // SAFETY: the word is valid for as long as the reference; the kernel uses its address alone.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            bell.as_ptr(),
+            libc::FUTEX_WAKE,
+            all,
+            ptr::null::<u8>(),
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! The shared memory of a launch: the state of each rank, bells, and rings.
+//!
+//! The memory has no name (`memfd_create`): processes inherit its file descriptor. It is sealed, so none of them can cut it off under
+//! the others. All words are atomics, and what they contain is checked where it is used.
+//!
+//! # Words
+//! The head is written before the first rank starts. `state` of a rank: [`ABSENT`], then [`JOINED`] and [`LEFT`], written by that rank,
+//! then [`ENDED`], written by the launcher once the process has ended. Any other value counts as the end. The bells are those of
+//! `bell`, the rings have their own words.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | SG1 | `leave` and `end` set `state` | `is_gone` loads it | the last records of the rank | the rings: `verify/tests/channel.rs` |
+
+mod bell;
+mod launcher;
+mod layout;
+
+pub(crate) use layout::Layout;
+
+use crate::Error;
+use crate::variables::{RANK_VARIABLE, SEGMENT_VARIABLE, Seat, refuse};
+use layout::{Head, WORD};
+use memmap2::{MmapOptions, MmapRaw};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use tautline_core::Rank;
+use tautline_core::channel::{Memory, Mesh, Roster};
+use tautline_core::port::{Bell, Fence, Link, Lost};
+
+const ABSENT: usize = 0;
+const JOINED: usize = 1;
+const LEFT: usize = 2;
+const ENDED: usize = 3;
+
+/// What every segment is sealed against.
+const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+
+/// The memory that all ranks of a launch share.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    map: MmapRaw,
+    layout: Layout,
+    file: File,
+}
+
+impl Segment {
+    /// Creates an empty segment.
+    pub(crate) fn new(layout: Layout) -> Result<Arc<Self>, Error> {
+        let fail = |source| Error::System {
+            doing: "create the shared segment",
+            source,
+        };
+        let file = memory_file().map_err(fail)?;
+        file.set_len(layout.bytes() as u64).map_err(fail)?;
+        // SAFETY: the call takes numbers alone.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } != 0 {
+            return Err(fail(io::Error::last_os_error()));
+        }
+        let head = Head {
+            layout,
+            launcher: std::process::id() as usize,
+        };
+        file.write_all_at(&head.bytes(), 0).map_err(fail)?;
+        Ok(Arc::new(Self::map(file, layout).map_err(fail)?))
+    }
+
+    fn map(file: File, layout: Layout) -> io::Result<Self> {
+        let map = MmapOptions::new().len(layout.bytes()).map_raw(&file)?;
+        Ok(Self { map, layout, file })
+    }
+
+    /// Maps the segment of the inherited file `descriptor`, and returns its launcher too; `None` if that is not one.
+    fn inherited(descriptor: RawFd) -> io::Result<Option<(Self, usize)>> {
+        // SAFETY: the call takes numbers alone.
+        let seals = unsafe { libc::fcntl(descriptor, libc::F_GET_SEALS) };
+        if seals < 0 || seals & SEALS != SEALS {
+            return Ok(None);
+        }
+        // SAFETY: it is open, as the call above has succeeded, and this thread closes none.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        let file = File::from(borrowed.try_clone_to_owned()?);
+        let bytes = file.metadata()?.len();
+        let mut head = [0; Head::BYTES];
+        if bytes < head.len() as u64 {
+            return Ok(None);
+        }
+        file.read_exact_at(&mut head, 0)?;
+        let head = Head::of(&head).filter(|head| head.layout.bytes() as u64 == bytes);
+        let Some(Head { layout, launcher }) = head else {
+            return Ok(None);
+        };
+        // Programs that this process starts are not ranks. The descriptor is that of the launcher, as its content shows.
+        // SAFETY: the call takes numbers alone.
+        unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+        Ok(Some((Self::map(file, layout)?, launcher)))
+    }
+
+    /// Returns the descriptor that the ranks inherit.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    fn words(&self, at: usize, count: usize) -> &[AtomicUsize] {
+        assert!(at % WORD == 0 && at + count * WORD <= self.map.len());
+        // SAFETY: the bytes are within the mapping, which exists as long as `self` and cannot shrink, and aligned; all
+        // accesses to them, in any process, are atomic.
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(at).cast(), count) }
+    }
+
+    fn state(&self, rank: Rank) -> &AtomicUsize {
+        &self.words(self.layout.state(rank), 1)[0]
+    }
+
+    fn bell(&self, rank: Rank) -> &AtomicU32 {
+        let word: *const AtomicUsize = &self.words(self.layout.bell(rank), 1)[0];
+        // SAFETY: the first half of a word that `words` has checked, and that is accessed as this half alone.
+        unsafe { &*word.cast() }
+    }
+
+    /// States that `process` is `rank`.
+    fn enter(&self, rank: Rank, process: u32) -> Result<(), Error> {
+        let words = self.words(self.layout.state(rank), 2);
+        // ORDERING: Relaxed on both: what is published are the records, later.
+        let relaxed = Ordering::Relaxed;
+        if words[0]
+            .compare_exchange(ABSENT, JOINED, relaxed, relaxed)
+            .is_err()
+        {
+            // ORDERING: Relaxed: for a message.
+            let other = words[1].load(Ordering::Relaxed);
+            let reason = match other == process as usize {
+                true => "this process has joined as this rank before".to_owned(),
+                false => format!("process {other} has joined as this rank"),
+            };
+            return Err(refuse(RANK_VARIABLE, &rank.0.to_string(), reason));
+        }
+        // ORDERING: Relaxed: for a message.
+        words[1].store(process as usize, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// States that the process of `rank` has ended, and wakes all ranks. Returns whether it had left before.
+    pub(crate) fn end(&self, rank: Rank) -> bool {
+        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the process has ended, so all its records are in memory;
+        // no mutant: no model runs processes.
+        let state = self.state(rank).swap(ENDED, Ordering::Release);
+        for rank in (0..self.layout.ranks).map(Rank) {
+            bell::ring_again(self.bell(rank));
+        }
+        state == LEFT
+    }
+
+    fn link(self: &Arc<Self>, here: Rank) -> SegmentLink {
+        let memory = |sender, receiver| Ring {
+            at: self.layout.ring(sender, receiver),
+            segment: self.clone(),
+        };
+        SegmentLink(Mesh::new(here, self.layout.ranks, self.clone(), memory))
+    }
+}
+
+/// Creates memory without a name, as a file that executed programs do not inherit.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a C string.
+    let descriptor = unsafe {
+        libc::memfd_create(
+            c"tautline".as_ptr(),
+            libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+        )
+    };
+    match descriptor {
+        0.. => Ok({
+            // SAFETY: it was opened above, for this owner alone.
+            unsafe { File::from_raw_fd(descriptor) }
+        }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Full fences on both sides: other processes cannot be fenced from outside without their consent.
+#[derive(Debug)]
+pub(crate) struct FullFences;
+
+// SAFETY: the provided methods are full fences.
+unsafe impl Fence for FullFences {}
+
+impl Roster for Segment {
+    type Fence = FullFences;
+
+    fn fence(&self) -> &FullFences {
+        &FullFences
+    }
+
+    fn is_gone(&self, rank: Rank) -> bool {
+        // ORDERING: Acquire, pairs with Release in leave and end (SG1): its last records are in the rings;
+        // no mutant: no model runs processes.
+        !matches!(self.state(rank).load(Ordering::Acquire), ABSENT | JOINED)
+    }
+
+    fn leave(&self, rank: Rank) {
+        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the last records of this rank; no mutant: as there.
+        self.state(rank).store(LEFT, Ordering::Release);
+    }
+
+    fn ring(&self, rank: Rank) {
+        bell::ring(self.bell(rank));
+    }
+
+    fn wait(&self, rank: Rank, ticks: u64) {
+        bell::wait(self.bell(rank), ticks);
+    }
+}
+
+/// A ring in a segment.
+#[derive(Debug)]
+struct Ring {
+    segment: Arc<Segment>,
+    /// Where its marks are, what was taken, and the records.
+    at: [usize; 3],
+}
+
+impl Memory for Ring {
+    fn units(&self) -> &[AtomicUsize] {
+        self.segment.words(self.at[2], self.segment.layout.units)
+    }
+
+    fn taken(&self) -> &AtomicUsize {
+        &self.segment.words(self.at[1], 1)[0]
+    }
+
+    fn marks(&self) -> &[AtomicUsize; 2] {
+        let marks = self.segment.words(self.at[0], 2).first_chunk();
+        marks.expect("two words")
+    }
+}
+
+/// One rank's link to the others over a segment. A parcel has at most 1 GiB; sending a longer one panics.
+pub struct SegmentLink(Mesh<Ring, Segment>);
+
+impl fmt::Debug for SegmentLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl SegmentLink {
+    /// Connects this process, which was launched with these variables.
+    pub(crate) fn inherited(seat: Seat) -> Result<Self, Error> {
+        let Seat {
+            rank,
+            ranks,
+            descriptor,
+        } = seat;
+        let stale = || {
+            let reason = format!(
+                "no segment of a launch of {ranks} ranks; was this process started by a launcher?"
+            );
+            refuse(SEGMENT_VARIABLE, &descriptor.to_string(), reason)
+        };
+        let segment = Segment::inherited(descriptor).map_err(|source| Error::System {
+            doing: "map the shared segment",
+            source,
+        })?;
+        let segment = segment.filter(|(segment, _)| segment.layout.ranks == ranks);
+        let (segment, launcher) = segment.ok_or_else(stale)?;
+        let segment = Arc::new(segment);
+        segment.enter(Rank(rank), std::process::id())?;
+        launcher::end_with(launcher).map_err(|source| Error::System {
+            doing: "watch the launcher",
+            source,
+        })?;
+        Ok(segment.link(Rank(rank)))
+    }
+}
+
+/// Connects ranks inside this process over a segment, with rings of the default size or of `ring_bytes`: for tests.
+///
+/// ```
+/// use tautline_core::Rank;
+/// use tautline_core::port::Link;
+///
+/// let [mut zero, mut one] = <[_; 2]>::try_from(tautline_process::links(2, None)?).unwrap();
+/// zero.send(Rank(1), b"hello");
+/// zero.poll(&mut |_, _| ()).expect("rank 1 lives");
+/// let mut got = Vec::new();
+/// one.poll(&mut |from, parcel| got.push((from, parcel.to_vec()))).expect("rank 0 lives");
+/// assert_eq!(got, [(Rank(0), b"hello".to_vec())]);
+/// # Ok::<(), tautline_process::Error>(())
+/// ```
+///
+/// # Errors
+/// A size out of bounds, or memory that the system refuses.
+pub fn links(ranks: u32, ring_bytes: Option<usize>) -> Result<Vec<SegmentLink>, Error> {
+    let layout = Layout::new(ranks, ring_bytes)?;
+    let segment = Segment::new(layout)?;
+    let ranks = (0..ranks).map(Rank);
+    for rank in ranks.clone() {
+        segment.enter(rank, std::process::id())?;
+    }
+    Ok(ranks.map(|rank| segment.link(rank)).collect())
+}
+
+impl Link for SegmentLink {
+    fn here(&self) -> Rank {
+        self.0.here()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.0.ranks()
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.0.bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        self.0.send(to, parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        self.0.poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        self.0.arm()
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.0.unsent(to)
+    }
+}
