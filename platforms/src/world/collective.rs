@@ -248,6 +248,10 @@ impl World {
             let output =
                 step(event, &mut out).map_err(|stray| Error::Ranks(Ended::Stray(stray)))?;
             if let Some(output) = output {
+                if self.thread.is_none() {
+                    // No other thread removes the ends of channels.
+                    _ = self.exchange().turn();
+                }
                 return Ok(output);
             }
             let next = arrived.recv().expect("the channel owns the sender");

@@ -1,7 +1,8 @@
 //! The ranks of a program: what a computation over several memories runs on. Feature `serde`.
 //!
-//! Every rank runs the same program, and makes the same calls over the world in the same order. At present all ranks
-//! are in one process ([`loopback`]); each has its own workers, and only encoded values pass between them.
+//! Every rank runs the same program, and makes the same calls over the world in the same order. Ranks are processes of one machine
+//! ([`World::join`], feature `process`) or threads of one process ([`loopback`]); each has its own workers, and only encoded values pass
+//! between them.
 //!
 //! [`Glb::across`](crate::glb::Glb::across) balances work over the ranks. Operations combine values of all ranks:
 //!
@@ -16,8 +17,12 @@
 //! does ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "process")]
+mod alone;
 mod collective;
 mod home;
+#[cfg(feature = "process")]
+mod join;
 mod waiting;
 
 pub use tautline_core::Rank;
@@ -59,6 +64,7 @@ const GOODBYE: Duration = Duration::from_secs(10);
 /// ```
 pub struct World {
     shared: Arc<Shared>,
+    /// `None` at the only rank, for which nothing arrives.
     thread: Option<JoinHandle<()>>,
     /// Prints for which ranks this one waits.
     _printer: Option<Printer>,
@@ -74,6 +80,17 @@ struct Shared {
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
     patience: Patience,
+}
+
+impl Shared {
+    fn new(limits: Limits, link: AnyLink) -> Arc<Self> {
+        Arc::new(Self {
+            exchange: Exchange::within(limits, link, Spin),
+            ends: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
+            patience: Patience::default(),
+        })
+    }
 }
 
 impl fmt::Debug for World {
@@ -183,12 +200,7 @@ impl World {
     /// # Panics
     /// As [`of`](Self::of).
     pub fn within(limits: Limits, link: impl Link + Send + 'static) -> Self {
-        let shared = Arc::new(Shared {
-            exchange: Exchange::within(limits, Box::new(link), Spin),
-            ends: AtomicBool::new(false),
-            panicked: AtomicBool::new(false),
-            patience: Patience::default(),
-        });
+        let shared = Shared::new(limits, Box::new(link));
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));

@@ -1,0 +1,281 @@
+//! Processes of this machine as ranks: joining, results, and ends.
+//!
+//! This program starts itself: as a rank it runs the test `rank` alone, which plays the role that the variable `ROLE` names.
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, exit};
+use std::sync::{Arc, Mutex};
+use std::{env, fs, thread};
+use tautline::messages;
+use tautline::prelude::*;
+use tautline::world::World;
+use tautline_process::{End, Launch};
+
+/// The arguments by which this program is a rank.
+const AS_RANK: [&str; 4] = ["--exact", "rank", "--nocapture", "--include-ignored"];
+
+fn launch(role: &str, ranks: u32) -> Launch {
+    let program = env::current_exe().expect("it runs");
+    Launch::new(program, ranks).env("ROLE", role).args(AS_RANK)
+}
+
+fn ends(launch: &Launch) -> Vec<End> {
+    launch.run().expect("it starts").ranks
+}
+
+/// The program of a rank.
+#[test]
+#[ignore = "the program of ranks, which other tests start"]
+fn rank() {
+    let Ok(role) = env::var("ROLE") else { return };
+    let code = match &*role {
+        "sum" => sum(),
+        "die" => die(),
+        "panic" => panics(),
+        "early" => early(),
+        "other" => other(),
+        "warned" => warned(),
+        role => panic!("{role}"),
+    };
+    exit(code);
+}
+
+fn join() -> World {
+    World::join().expect("launched")
+}
+
+fn glb(places: u32, workers: usize) -> Glb<'static> {
+    Glb::new().places(places).workers(workers)
+}
+
+fn climb(stairs: u32, todo: &mut tautline::glb::Local<u32>) -> u64 {
+    todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
+    u64::from(stairs == 0)
+}
+
+/// Several computations of several shapes, and operations between them.
+fn sum() -> i32 {
+    let world = join();
+    for (places, workers) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
+        let run = glb(places, workers)
+            .across(&world)
+            .sum([22_u32], climb)
+            .expect("all live");
+        assert_eq!((run.output, run.complete), (28_657, true));
+        assert_eq!(run.places.len() as u32, places * world.ranks());
+        let all = world.all_gather(world.rank().0).expect("all live");
+        assert!(all.into_iter().eq(0..world.ranks()));
+    }
+    0
+}
+
+#[test]
+fn computations_over_processes_are_exact() {
+    for ranks in [1, 2, 3, 4] {
+        assert_eq!(
+            ends(&launch("sum", ranks)),
+            vec![End::Code(0); ranks as usize]
+        );
+    }
+}
+
+/// Work without an end.
+fn endless(n: u64, todo: &mut tautline::glb::Local<u64>) -> u64 {
+    todo.extend([n + 1, n + 2].into_iter().take(2 - (n % 5 == 0) as usize));
+    1
+}
+
+/// The last rank is killed while all compute; the error of the others names it.
+fn die() -> i32 {
+    let world = join();
+    let last = world.ranks() - 1;
+    if world.rank().0 == last {
+        let delay = env::var("DELAY")
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0);
+        thread::spawn(move || {
+            (0..delay).for_each(|_: u64| std::hint::spin_loop());
+            Command::new("kill")
+                .args(["-KILL", &std::process::id().to_string()])
+                .status()
+        });
+    }
+    let run = glb(1, 1).across(&world).sum([1_u64], endless);
+    let line = run
+        .map(|_: tautline::glb::Run<u64>| ())
+        .unwrap_err()
+        .to_string();
+    let named = format!("rank {last} was lost, noticed while receiving from it");
+    assert!(line.contains(&named), "{line}");
+    50
+}
+
+#[test]
+fn a_killed_rank_ends_the_computation_of_all() {
+    let mut random = 7_u64;
+    for ranks in [2, 3, 4, 2, 3, 4] {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let delay = (random >> 42).to_string();
+        let ends = ends(&launch("die", ranks).env("DELAY", delay));
+        let (last, others) = ends.split_last().expect("ranks");
+        assert_eq!(*last, End::Signal(9));
+        assert!(others.iter().all(|end| *end == End::Code(50)), "{others:?}");
+    }
+}
+
+/// A panic of the program is named at the other ranks.
+fn panics() -> i32 {
+    let world = join();
+    assert!(world.rank().0 != 1, "as intended");
+    let line = world.barrier().unwrap_err().to_string();
+    assert!(
+        line.ends_with("rank 1 gave up: its program panicked"),
+        "{line}"
+    );
+    50
+}
+
+#[test]
+fn a_rank_that_panics_is_named() {
+    let expected = [End::Code(50), End::Code(101), End::Code(50)];
+    assert_eq!(ends(&launch("panic", 3)), expected);
+}
+
+/// Rank 1 ends before it has joined.
+fn early() -> i32 {
+    if env::var("TAUTLINE_RANK").as_deref() == Ok("1") {
+        return 3;
+    }
+    let line = World::join().unwrap_err().to_string();
+    assert!(line.contains("rank 1 was lost"), "{line}");
+    50
+}
+
+#[test]
+fn a_rank_that_does_not_join_is_named() {
+    let expected = [End::Code(50), End::Code(3), End::Code(50)];
+    assert_eq!(ends(&launch("early", 3)), expected);
+}
+
+/// Rank 1 runs the program at `path`.
+fn with_other(role: &str, path: &str) -> Launch {
+    let script = r#"if [ $TAUTLINE_RANK = 1 ]; then exec "$0" "$@"; else exec "$PROGRAM" "$@"; fi"#;
+    let launch = Launch::new("sh", 2)
+        .args(["-c", script, path])
+        .args(AS_RANK);
+    launch
+        .env("PROGRAM", env::current_exe().expect("it runs"))
+        .env("ROLE", role)
+}
+
+/// Rank 1 runs another program, and is refused.
+fn other() -> i32 {
+    let is_other = env::var("TAUTLINE_RANK").as_deref() == Ok("1");
+    match World::join() {
+        Ok(world) => {
+            assert!(!is_other, "another program has joined");
+            // Rank 1 has ended.
+            assert!(world.barrier().is_err());
+            0
+        }
+        Err(error) => {
+            let line = error.to_string();
+            assert!(
+                is_other && line.starts_with("rank 1 runs another program, "),
+                "{line}"
+            );
+            2
+        }
+    }
+}
+
+#[test]
+fn another_program_is_refused_and_a_copy_is_not() {
+    let program = env::current_exe().expect("it runs");
+    let folder = env::temp_dir().join(format!("tautline-other-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let copy = folder.join("copy");
+    fs::copy(&program, &copy).expect("a copy");
+    let path = copy.to_str().expect("text");
+    assert_eq!(ends(&with_other("sum", path)), [End::Code(0), End::Code(0)]);
+    // What follows the sections of a program does not matter to the system.
+    let mut bytes = fs::read(&program).expect("this program");
+    bytes.push(0);
+    fs::remove_file(&copy).expect("the copy");
+    fs::write(&copy, bytes).expect("a file");
+    fs::set_permissions(
+        &copy,
+        fs::metadata(&program).expect("it runs").permissions(),
+    )
+    .expect("own");
+    assert_eq!(
+        ends(&with_other("other", path)),
+        [End::Code(0), End::Code(2)]
+    );
+    fs::remove_dir_all(folder).expect("the folder");
+}
+
+/// Rank 1 has a variable that rank 0 has not.
+fn warned() -> i32 {
+    let warnings = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&warnings);
+    messages::set_hook(move |line| sink.lock().unwrap().push(line.to_owned()));
+    let world = join();
+    let warnings = warnings.lock().unwrap();
+    let line = "tautline: rank 1: other values than rank 0 has: TAUTLINE_GRAIN; TAUTLINE_WARN=0 silences this";
+    match world.is_home() {
+        true => assert_eq!(*warnings, [""; 0]),
+        false => assert_eq!(*warnings, [line]),
+    }
+    0
+}
+
+#[test]
+fn variables_that_differ_are_a_warning() {
+    let script = r#"[ $TAUTLINE_RANK = 1 ] && export TAUTLINE_GRAIN=5; exec "$0" "$@""#;
+    let program = env::current_exe().expect("it runs");
+    let launch = Launch::new("sh", 2)
+        .args(["-c", script])
+        .args([program])
+        .args(AS_RANK);
+    assert_eq!(
+        ends(&launch.env("ROLE", "warned")),
+        [End::Code(0), End::Code(0)]
+    );
+}
+
+/// Every operation returns at the only rank, also the ten-thousandth time.
+#[test]
+fn alone_nothing_is_waited_for() {
+    let world = World::join().expect("started by hand");
+    let threads = fs::read_dir("/proc/self/task").expect("Linux");
+    for thread in threads {
+        let name = thread.expect("a thread").path().join("comm");
+        // It may have ended since.
+        let name = fs::read_to_string(name).unwrap_or_default();
+        assert!(!name.starts_with("tautline-link"), "{name}");
+    }
+    assert_eq!((world.rank().0, world.ranks()), (0, 1));
+    for n in 0..10_000_u64 {
+        world.barrier().unwrap();
+        assert_eq!(world.broadcast(n).unwrap(), n);
+        assert_eq!(world.all_reduce(n, |a, b| a + b).unwrap(), n);
+        assert_eq!(world.reduce(n, |a, b| a + b).unwrap(), Some(n));
+        assert_eq!(world.all_gather(n).unwrap(), [n]);
+        assert_eq!(world.gather(n).unwrap(), Some(vec![n]));
+        assert_eq!(world.scan(n, |a, b| a + b).unwrap(), None);
+        assert_eq!(world.scatter(vec![n]).unwrap(), n);
+        assert_eq!(world.all_to_all(vec![n]).unwrap(), [n]);
+    }
+    for (places, workers) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
+        let run = glb(places, workers)
+            .pinned(false)
+            .across(&world)
+            .sum([22_u32], climb);
+        assert_eq!(run.unwrap().output, 28_657);
+    }
+    assert!(world.waiting().is_none());
+}
