@@ -1,12 +1,14 @@
 //! The command: one file or folder a subcommand; `app` has what the applications share.
 //!
 //! Results go to stdout, diagnostics to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
-//! request that cannot be carried out, 3 for a result that cannot be written, 101 for a panic, 130 for an interrupt. A run that ends early by
+//! request that cannot be carried out, 3 for a result that cannot be written, 4 for a lost rank, 101 for a panic, 130 for an interrupt. A launch ends
+//! with the highest code of its ranks; that of a signal is 128 and its number. A run that ends early by
 //! its own finding or at its deadline does what was requested: 0, and the result is marked as partial.
 
 mod app;
 mod bc;
 mod bench;
+mod launch;
 mod loops;
 mod manual;
 mod nqueens;
@@ -35,6 +37,8 @@ EXAMPLES:
   tautline uts T3L --places 4        the same for a binomial tree, four places
   tautline uts --life story.html     and draw where the time went
   tautline uts T1WL --deadline 10    as much of a huge one as ten seconds allow
+  tautline uts --ranks 2             by two processes
+  tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
   tautline bench barrier             what barriers cost on it
@@ -42,7 +46,7 @@ EXAMPLES:
   tautline completions bash          completions for a shell; tautline man: the manual
 
 EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request,
-3 unwritten result, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).
+3 unwritten result, 4 lost rank, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.
 NO_COLOR: the verdict has no colour on a terminal either.";
 
@@ -60,13 +64,18 @@ const APPLICATIONS: &[Application] = &[
 /// The version and the capabilities of this build and machine.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "{}\ncommit: {}\nbuild: {}\ntransports: threads\nSHA-1: {}\ntarget: {}-{}",
+        "{}\ncommit: {}\nbuild: {}\ntransports: {}\nSHA-1: {}\ntarget: {}-{}",
         env!("CARGO_PKG_VERSION"),
         option_env!("BUILD_COMMIT").unwrap_or("unknown"),
         if cfg!(debug_assertions) {
             "debug"
         } else {
             "release"
+        },
+        if cfg!(target_os = "linux") {
+            "threads, processes"
+        } else {
+            "threads"
         },
         sha_hardware().unwrap_or("software"),
         std::env::consts::ARCH,
@@ -90,6 +99,7 @@ enum Command {
     Topo(topo::Topo),
     Bench(bench::Bench),
     Loops(loops::Loops),
+    Launch(launch::Launch),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -111,6 +121,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Topo(topo) => topo.run(),
         Command::Bench(bench) => bench.run(),
         Command::Loops(loops) => loops.run(),
+        Command::Launch(launch) => launch.run(),
         Command::Completions(completions) => completions.run(Cli::command()),
         Command::Man(man) => man.run(Cli::command()),
     };

@@ -252,6 +252,8 @@ mod tests {
                 Err(Failure::Interrupted) => 130,
                 Err(Failure::Usage(_)) => 2,
                 Err(Failure::Undelivered(_)) => 3,
+                Err(Failure::Ranks(_)) => 4,
+                Err(Failure::Ended(code)) => code,
             };
             assert_eq!(ended, code, "{stopped:?}");
         }

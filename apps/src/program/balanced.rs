@@ -9,6 +9,7 @@ use clap::Args;
 use std::fs;
 use std::sync::Arc;
 use tautline::glb::{Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
+use tautline::pinning::PlaceList;
 use tautline::story::{Clock, Recorder};
 
 /// The options of balanced runs.
@@ -60,6 +61,21 @@ impl Balanced {
         self.output.json
     }
 
+    /// Returns the list of processors to which workers are to be pinned, if there is one.
+    pub fn listed(&self) -> Option<&PlaceList> {
+        self.balancer.listed()
+    }
+
+    /// Refuses what cannot be had, or what `check` refuses, before anything is started.
+    ///
+    /// # Errors
+    /// What [`run`](Self::run) refuses.
+    pub fn check(&self, check: impl FnOnce(&Config) -> Outcome) -> Outcome {
+        let control = Control::new();
+        check(&self.balancer.glb(&control)?.config()?)?;
+        self.output.stories.open().map(|_| ())
+    }
+
     /// Runs what `start` starts, unless `check` refuses the settings. Progress counts in `unit`, up to `total` if that is
     /// known.
     ///
@@ -100,6 +116,7 @@ impl Balanced {
             explain: self.output.explain,
             pinned,
             processors,
+            ranks: 1,
             doubts,
             seconds: Clock::of(&run).seconds,
             tasks: run.tasks(),

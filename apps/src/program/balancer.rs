@@ -160,6 +160,11 @@ impl Balancer {
         Ok(self.rules.of(glb, places).control(control))
     }
 
+    /// Returns the list of processors to which workers are to be pinned, if there is one.
+    pub fn listed(&self) -> Option<&PlaceList> {
+        self.pin.as_ref()
+    }
+
     /// Returns the time after which the run is stopped, if that is requested.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline

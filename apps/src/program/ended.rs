@@ -15,6 +15,10 @@ pub enum Failure {
     Undelivered(String),
     /// The user interrupted the run. The partial result has been printed.
     Interrupted,
+    /// A rank was lost, or the ranks do not agree.
+    Ranks(String),
+    /// The ranks that this process has launched ended with this exit code, and have printed why.
+    Ended(u8),
 }
 
 /// What a command or program returns.
@@ -22,6 +26,9 @@ pub type Outcome = Result<(), Failure>;
 
 impl From<tautline::Error> for Failure {
     fn from(error: tautline::Error) -> Self {
+        if let tautline::Error::Ranks(ended) = error {
+            return Self::Ranks(ended.to_string());
+        }
         Self::Usage(match error {
             tautline::Error::Setting {
                 setting,
@@ -47,7 +54,9 @@ pub fn end(program: &str, outcome: Outcome) -> ExitCode {
         Err(Failure::Usage(line)) => complain(program, &line, 2),
         Err(Failure::Check(line)) => complain(program, &line, 1),
         Err(Failure::Undelivered(line)) => complain(program, &line, 3),
+        Err(Failure::Ranks(line)) => complain(program, &line, 4),
         Err(Failure::Interrupted) => ExitCode::from(130),
+        Err(Failure::Ended(code)) => ExitCode::from(code),
     }
 }
 

@@ -28,7 +28,7 @@ pub fn named(name: &'static str) -> Program {
 
 const EXIT_CODES: &str = "\
 EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request,
-3 unwritten result, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).";
+3 unwritten result, 4 lost rank, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).";
 
 impl Program {
     /// Sets the description, in an imperative sentence. Default: the documentation of the type of the options.

@@ -5,6 +5,7 @@ use super::show::{self, place, worker};
 use super::{Answer, balancer};
 use crate::bench::Doubt;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use tautline::glb::{Config, PlaceRun, WorkerRun};
 
 /// What is known of a finished run besides its result.
@@ -16,8 +17,10 @@ pub struct Measured {
     pub explain: bool,
     /// The processors that workers were pinned to; empty if not pinned.
     pub pinned: Vec<usize>,
-    /// The number of processors that the workers could use at once.
+    /// The number of processors that the workers of all ranks could use at once.
     pub processors: usize,
+    /// The number of ranks, which have these settings each.
+    pub ranks: u32,
     /// By what the run was disturbed, as far as the system reports it.
     pub doubts: Vec<Doubt>,
     /// The duration.
@@ -35,7 +38,7 @@ impl Measured {
             [] => "not pinned".to_owned(),
             cpus => format!("pinned to CPUs {}", ranges(cpus)),
         };
-        let threads = self.config.all_workers();
+        let threads = self.config.all_workers() * self.ranks as usize;
         let crowded = match threads > self.processors {
             true => format!(", {threads} threads on {} CPUs", self.processors),
             false => String::new(),
@@ -47,6 +50,12 @@ impl Measured {
     /// Returns the problem and how it was run.
     fn setting(&self, answer: &Answer) -> Vec<(&'static str, String)> {
         let mut rows = answer.facts.clone();
+        if self.ranks > 1 {
+            rows.push((
+                "ranks",
+                format!("{} processes, with these places each", self.ranks),
+            ));
+        }
         rows.push(("places x workers", self.crew()));
         rows.push(("balancer", balancer::line(&self.config)));
         if self.explain {
@@ -69,6 +78,18 @@ impl Measured {
         facts.extend(answer.told());
         facts.extend(self.times(answer));
         facts
+    }
+
+    /// Takes over which processors the workers of all ranks use: those that they are pinned to, or else how many.
+    pub fn add_ranks(&mut self, ranks: Vec<(Vec<usize>, usize)>) {
+        self.ranks = ranks.len() as u32;
+        let pinned = ranks.iter().flat_map(|(pinned, _)| pinned.iter().copied());
+        let pinned: BTreeSet<usize> = pinned.collect();
+        self.processors = match pinned.len() {
+            0 => ranks.iter().map(|(_, processors)| processors).sum(),
+            processors => processors,
+        };
+        self.pinned = pinned.into_iter().collect();
     }
 
     /// Returns the setting, the result and the times, as rows of the table.
@@ -120,6 +141,7 @@ impl Measured {
             ("seconds", self.seconds.into()),
             ("processors", self.processors.into()),
             ("peak_memory_kib", self.peak_memory_kib.into()),
+            ("ranks", self.ranks.into()),
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
             ("smaller_places", self.config.smaller.into()),

@@ -19,6 +19,7 @@
 //! | 1 | a wrong answer ([`Work::verify`]), or an error of the task |
 //! | 2 | a request that cannot be carried out |
 //! | 3 | a result that cannot be written |
+//! | 4 | a lost rank, or ranks that do not agree |
 //! | 101 | a panic |
 //! | 130 | interrupted |
 //!

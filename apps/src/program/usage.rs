@@ -10,9 +10,13 @@ use std::process::ExitCode;
 use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
 use tautline::{platform, watch};
+use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 
 /// The variables that no option stands for.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 11] = [
+    RANK_VARIABLE,
+    RANKS_VARIABLE,
+    SEGMENT_VARIABLE,
     WARN_VARIABLE,
     DEGREE_VARIABLE,
     platform::VARIABLE,

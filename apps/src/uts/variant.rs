@@ -4,11 +4,12 @@
 //! mislead a tuner that counts the splits of a reserve against the merges into it. Nothing in them is
 //! specific to trees, so they wrap any bag.
 
+use serde::{Deserialize, Serialize};
 use tautline_core::glb::{Bag, Reason, Share};
 use tautline_core::lifeline::AnyBound;
 
 /// Split 1: a reserve is never divided, so the first dry worker gets all of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Whole<B>(
     /// The wrapped bag.
     pub B,
@@ -54,6 +55,10 @@ impl<B: Bag> Bag for Whole<B> {
         self.0.verdict()
     }
 
+    fn drop_tasks(&mut self) {
+        self.0.drop_tasks();
+    }
+
     fn submit(self, output: &mut B::Output) {
         self.0.submit(output);
     }
@@ -61,7 +66,7 @@ impl<B: Bag> Bag for Whole<B> {
 
 /// Split 2: work that was received at different times is kept apart, and only one of these fragments is divided at a
 /// time. So a reserve must be split more often, the more often it was fed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fragments<B> {
     /// The fragment that is processed.
     first: B,
@@ -138,6 +143,13 @@ impl<B: Bag> Bag for Fragments<B> {
         self.others.iter().chain([&self.first]).find_map(B::verdict)
     }
 
+    fn drop_tasks(&mut self) {
+        for fragment in self.others.drain(..) {
+            self.first.merge(fragment);
+        }
+        self.first.drop_tasks();
+    }
+
     fn submit(self, output: &mut B::Output) {
         for fragment in self.others.into_iter().chain([self.first]) {
             fragment.submit(output);
@@ -158,7 +170,7 @@ pub enum Division {
 }
 
 /// A bag whose division is chosen at run time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Divided<B> {
     /// Unchanged.
     Plain(B),
@@ -243,6 +255,14 @@ impl<B: Bag> Bag for Divided<B> {
             Self::Plain(bag) => bag.verdict(),
             Self::Whole(bag) => bag.verdict(),
             Self::Fragments(bag) => bag.verdict(),
+        }
+    }
+
+    fn drop_tasks(&mut self) {
+        match self {
+            Self::Plain(bag) => bag.drop_tasks(),
+            Self::Whole(bag) => bag.drop_tasks(),
+            Self::Fragments(bag) => bag.drop_tasks(),
         }
     }
 

@@ -13,10 +13,11 @@
 
 use super::{Answer, App, Findings, Problem};
 use crate::command::{Failure, Outcome};
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
 use tautline::glb::{AnyBound, Bag, Config, PlaceId, Reason, Share};
+use tautline_core::wire::{self, Garbled, Portable, Unencodable};
 
 /// The options of any application.
 pub(crate) trait AnyApp: Debug {
@@ -155,8 +156,23 @@ pub(crate) struct AnyShared(Box<dyn DynShared>);
 pub(crate) type AnyOutput = Box<dyn Any>;
 
 impl AnyBag {
-    fn new(bag: impl Bag + 'static) -> Self {
+    fn new(bag: impl Bag + Portable + 'static) -> Self {
         Self(Box::new(PaddedBag(bag)))
+    }
+
+    /// Returns the type of the application's bag.
+    pub(super) fn kind(&self) -> TypeId {
+        self.0.kind()
+    }
+
+    /// Encodes it, for a process that knows the type.
+    pub(super) fn pack(&self) -> Result<Vec<u8>, Unencodable> {
+        self.0.pack()
+    }
+
+    /// Decodes a bag of type `B`.
+    pub(super) fn unpack<B: Bag + Portable + 'static>(bytes: &[u8]) -> Result<Self, Garbled> {
+        wire::unpack::<B>(bytes).map(Self::new)
     }
 }
 
@@ -202,6 +218,10 @@ impl Bag for AnyBag {
         self.0.verdict()
     }
 
+    fn drop_tasks(&mut self) {
+        self.0.drop_tasks();
+    }
+
     fn submit(self, output: &mut AnyOutput) {
         self.0.submit(output);
     }
@@ -216,7 +236,10 @@ trait DynBag: Any + Send {
     fn is_empty(&self) -> bool;
     fn is_splittable(&self) -> bool;
     fn verdict(&self) -> Option<Reason>;
+    fn drop_tasks(&mut self);
     fn submit(self: Box<Self>, output: &mut AnyOutput);
+    fn kind(&self) -> TypeId;
+    fn pack(&self) -> Result<Vec<u8>, Unencodable>;
 }
 
 /// A bag in cache lines of its own, as another worker may write to what follows it in memory. Processors fetch
@@ -224,7 +247,7 @@ trait DynBag: Any + Send {
 #[repr(align(128))]
 struct PaddedBag<B>(B);
 
-impl<B: Bag + 'static> DynBag for PaddedBag<B> {
+impl<B: Bag + Portable + 'static> DynBag for PaddedBag<B> {
     fn process(&mut self, n: usize, shared: &AnyShared) -> usize {
         let shared: &PaddedShared<B> = typed(shared.0.as_ref());
         self.0.process(n, &shared.0)
@@ -256,8 +279,22 @@ impl<B: Bag + 'static> DynBag for PaddedBag<B> {
         self.0.verdict()
     }
 
+    fn drop_tasks(&mut self) {
+        self.0.drop_tasks();
+    }
+
     fn submit(self: Box<Self>, output: &mut AnyOutput) {
         self.0.submit(output.downcast_mut().expect(ONE_APPLICATION));
+    }
+
+    fn kind(&self) -> TypeId {
+        TypeId::of::<B>()
+    }
+
+    fn pack(&self) -> Result<Vec<u8>, Unencodable> {
+        let mut bytes = Vec::new();
+        wire::pack(&self.0, &mut bytes)?;
+        Ok(bytes)
     }
 }
 
@@ -289,7 +326,7 @@ mod tests {
     use tautline::glb::{Bound, Key};
 
     /// A number of tasks whose methods differ from the provided ones of [`Bag`].
-    #[derive(Debug, PartialEq)]
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Odd(usize);
 
     impl Bag for Odd {
@@ -332,12 +369,17 @@ mod tests {
             (self.0 == 7).then_some(Reason::Found)
         }
 
+        fn drop_tasks(&mut self) {
+            self.0 = 0;
+        }
+
         fn submit(self, output: &mut Vec<usize>) {
             output.push(self.0);
         }
     }
 
     /// Another application's bag.
+    #[derive(serde::Serialize, serde::Deserialize)]
     struct Other;
 
     impl Bag for Other {
@@ -379,6 +421,11 @@ mod tests {
         assert_eq!((bag.is_empty(), loot.is_empty()), (false, true));
         assert!(loot.split(Share::Half).is_none());
         bag.merge(loot);
+        let bytes = bag.pack().expect("it can be encoded");
+        let mut copy = AnyBag::unpack::<Odd>(&bytes).expect("it was encoded");
+        assert_eq!((copy.kind(), copy.len()), (TypeId::of::<Odd>(), bag.len()));
+        copy.drop_tasks();
+        assert_eq!(copy.len(), 0);
         let mut output: AnyOutput = Box::new(vec![1_usize]);
         bag.submit(&mut output);
         assert_eq!(output.downcast_ref(), Some(&vec![1_usize, 8]));

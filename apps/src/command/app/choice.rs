@@ -1,13 +1,15 @@
 //! The table of applications as subcommands, on threads and in virtual time.
 
-use super::App;
-use super::any::{AnyApp, AnyProblem};
+use super::any::{AnyApp, AnyBag, AnyProblem};
 use super::baseline::{self, Speed};
+use super::{App, Problem};
 use crate::command::{APPLICATIONS, Failure, Outcome};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use std::any::TypeId;
 use std::fmt::Debug;
 use std::sync::Arc;
+use tautline_core::wire::Garbled;
 
 /// An application: its options, and how they are read.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,8 @@ pub(crate) struct Application {
     name: &'static str,
     options: fn(Command) -> Command,
     read: fn(&ArgMatches) -> Result<Box<dyn AnyApp>, Error>,
+    bag: fn() -> TypeId,
+    unpack: fn(&[u8]) -> Result<AnyBag, Garbled>,
 }
 
 /// A way to run applications, on the threads of this machine or on a simulated one: the options beside
@@ -50,7 +54,19 @@ impl Application {
             name: A::NAME,
             options: A::augment_args,
             read: |options| Ok(Box::new(A::from_arg_matches(options)?)),
+            bag: TypeId::of::<<A::Problem as Problem>::Bag>,
+            unpack: AnyBag::unpack::<<A::Problem as Problem>::Bag>,
         }
+    }
+
+    /// Returns the type of its bags.
+    pub(super) fn bag(&self) -> TypeId {
+        (self.bag)()
+    }
+
+    /// Decodes one of its bags.
+    pub(super) fn unpack(&self, bytes: &[u8]) -> Result<AnyBag, Garbled> {
+        (self.unpack)(bytes)
     }
 
     /// Returns its name on the command line.

@@ -12,6 +12,7 @@
 mod any;
 mod baseline;
 mod choice;
+mod portable;
 mod report;
 mod threads;
 
@@ -25,6 +26,7 @@ use super::{Failure, Outcome};
 use clap::Args;
 use std::fmt::Debug;
 use tautline::glb::{Bag, Config, PlaceId};
+use tautline_core::wire::Portable;
 
 /// The options of an application. Its documentation is the command's description, and `after_help`
 /// contains its examples.
@@ -43,7 +45,7 @@ pub(super) trait App: Args + Debug + 'static {
 /// A problem that a [`Bag`] computes.
 pub(super) trait Problem: Send + Sync + 'static {
     /// The work.
-    type Bag: Bag<Shared: 'static, Output: 'static> + 'static;
+    type Bag: Bag<Shared: 'static, Output: 'static> + Portable + 'static;
 
     /// The name of the tasks, in the plural: `nodes`.
     const TASKS: &'static str;

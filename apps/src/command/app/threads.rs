@@ -1,12 +1,15 @@
-//! `tautline APP`: an application on the threads of this machine.
+//! `tautline APP`: an application on the threads of this machine, of one process or of several.
 
 use super::baseline::{Baseline, Done, Missing, measure};
 use super::report::Report;
-use super::{Application, Request, Way};
+use super::{AnyOutput, AnyProblem, Application, Request, Way};
 use crate::command::story::Story;
-use crate::command::{Failure, Outcome, deliver};
+use crate::command::{Failure, Outcome, deliver, launch};
 use clap::{Args, Command};
+use std::sync::Arc;
+use tautline::glb::Reason;
 use tautline::story::Clock;
+use tautline::world::World;
 use tautline_cli::program::{Balanced, Finished, Measured};
 
 /// The options of applications on threads.
@@ -15,29 +18,55 @@ pub(crate) struct Threads {
     /// What the sequential program that gives the efficiency does
     #[arg(long, default_value = "smaller", help_heading = "Output")]
     baseline: Baseline,
+    /// Processes of this machine that compute together, each with the places and workers of the other options
+    #[arg(long, value_name = "N", help_heading = "Balancer")]
+    #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
+    ranks: Option<u32>,
     #[command(flatten)]
     run: Balanced,
 }
 
-impl Way for Threads {
-    fn describe(command: Command, application: &Application) -> Command {
-        command.about(application.about())
-    }
-
-    fn run(&self, request: &Request) -> Outcome {
+impl Threads {
+    /// Runs the problem at this rank; rank 0 reports the outcome.
+    fn run_in(&self, world: World, request: &Request) -> Outcome {
         let problem = request.problem(false)?;
-        let finished = self.run.run(
+        let is_alone = world.ranks() == 1;
+        let mut finished = self.run.run(
             problem.unit(),
             problem.tasks(),
             |config| problem.check(config),
             |glb| {
-                glb.run(
-                    problem.bag(),
-                    |place| problem.shared(place),
-                    problem.output(),
-                )
+                let shared = |place| problem.shared(place);
+                let (bag, output) = (problem.bag(), problem.output());
+                match is_alone {
+                    true => glb.run(bag, shared, output),
+                    false => glb.clone().across(&world).run(bag, shared, output),
+                }
             },
         )?;
+        if !is_alone {
+            let Measured {
+                pinned, processors, ..
+            } = &finished.measured;
+            let all = world.gather((pinned.clone(), *processors))?;
+            let Some(all) = all else {
+                return match finished.run.stopped {
+                    Some(Reason::Interrupted) => Err(Failure::Interrupted),
+                    _ => Ok(()),
+                };
+            };
+            finished.measured.add_ranks(all);
+        }
+        drop(world);
+        self.report(request, &problem, finished)
+    }
+
+    fn report(
+        &self,
+        request: &Request,
+        problem: &Arc<dyn AnyProblem>,
+        finished: Finished<AnyOutput>,
+    ) -> Outcome {
         let Finished {
             run,
             files,
@@ -56,7 +85,7 @@ impl Way for Threads {
         };
         let cpu = measured.pinned.first().copied();
         let report = Report {
-            sequential: measure(self.baseline, &problem, &done, cpu, &interrupt),
+            sequential: measure(self.baseline, problem, &done, cpu, &interrupt),
             answer,
             kind: problem.kind(),
             measured,
@@ -80,6 +109,36 @@ impl Way for Threads {
         match report.sequential {
             Err(Missing::Interrupted) => Err(Failure::Interrupted),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Way for Threads {
+    fn describe(command: Command, application: &Application) -> Command {
+        command.about(application.about())
+    }
+
+    fn run(&self, request: &Request) -> Outcome {
+        let world = World::join()?;
+        match (self.ranks, world.ranks()) {
+            (Some(ranks), 1) if ranks > 1 => {
+                // A bad request is refused once, not by each rank.
+                let problem = request.problem(false)?;
+                self.run.check(|config| problem.check(config))?;
+                if let Some(list) = self.run.listed() {
+                    return Err(Failure::Usage(format!(
+                        "--pin {list}: not together with --ranks, which divides the processors"
+                    )));
+                }
+                launch::again(ranks)
+            }
+            (Some(ranks), launched) if ranks != launched => {
+                let here = world.rank();
+                Err(Failure::Usage(format!(
+                    "--ranks {ranks}: this is {here} of {launched} that were launched"
+                )))
+            }
+            _ => self.run_in(world, request),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use tautline::glb::{PlaceId, PlaceRun, WorkerId};
 use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
+use tautline_process::RANK_VARIABLE;
 
 /// Where the stories go.
 #[derive(Args, Debug)]
@@ -102,9 +103,12 @@ impl Files {
 }
 
 impl Pending {
-    /// Opens the file at `path`, if there is one, which `option` requests.
+    /// Opens the file at `path`, if there is one, which `option` requests. Of several ranks, the first one alone has files.
     pub fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
-        let Some(path) = path else { return Ok(None) };
+        let is_home = std::env::var_os(RANK_VARIABLE).is_none_or(|rank| rank == "0");
+        let Some(path) = path.filter(|_| is_home) else {
+            return Ok(None);
+        };
         match Output::open(path) {
             Ok(output) => Ok(Some(Self { option, output })),
             Err(error) => Err(Failure::Usage(format!(

@@ -1,0 +1,116 @@
+//! `launch`: a program as several processes of this machine; and the command itself, for `--ranks`.
+
+use super::balancer::within;
+use super::{Failure, Outcome};
+use clap::Args;
+use std::ffi::OsString;
+use tautline::Machine;
+use tautline_process::{Error, Launch as Launcher};
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline launch -n 4 -- ./program --size 20    four processes of a program that joins its ranks
+  tautline launch -n 2 -- tautline uts T1L       the same as: tautline uts T1L --ranks 2
+
+Rank 0 has the standard output; each line of standard error has its rank in front. Each rank has its share of the processors.
+The exit code is the highest of the ranks'; a signal counts as 128 and its number. A rank that fails ends the others.";
+
+/// The most ranks.
+const RANKS_MAX: u64 = 256;
+
+/// Start a program as several processes of this machine, which find each other by World::join
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Launch {
+    /// Ranks: processes of the program, 1 to 256
+    #[arg(short = 'n', long, value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
+    ranks: u32,
+    /// The program, and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    program: Vec<OsString>,
+}
+
+impl Launch {
+    /// Launches the program.
+    pub(crate) fn run(&self) -> Outcome {
+        let (program, arguments) = self.program.split_first().expect("it is required");
+        launch(
+            Launcher::new(program, self.ranks).args(arguments),
+            self.ranks,
+        )
+    }
+}
+
+/// Parses a number of ranks.
+pub(crate) fn ranks(text: &str) -> Result<u32, String> {
+    within(text, 1..=RANKS_MAX).map(|ranks| ranks as u32)
+}
+
+/// Launches this command, with its arguments, as several ranks.
+pub(crate) fn again(ranks: u32) -> Outcome {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::Usage(format!(
+            "--ranks {ranks}: cannot find this program: {error}"
+        ))
+    })?;
+    let arguments = std::env::args_os().skip(1);
+    launch(Launcher::new(program, ranks).args(arguments), ranks)
+}
+
+fn launch(launcher: Launcher, ranks: u32) -> Outcome {
+    let shares = shares(&Machine::discover(), ranks as usize);
+    let ended = launcher.processors(shares).run();
+    let ended = ended.map_err(|error: Error| Failure::Usage(error.to_string()))?;
+    match ended.code() {
+        0 => Ok(()),
+        code => Err(Failure::Ended(code)),
+    }
+}
+
+/// Divides the processors of `machine` among the ranks: neighbours to the same one. More ranks than processors share them.
+fn shares(machine: &Machine, ranks: usize) -> Vec<Vec<usize>> {
+    let used = machine.cpus();
+    let mut cpus: Vec<_> = machine
+        .allowed()
+        .iter()
+        .filter(|cpu| used.contains(&cpu.id))
+        .collect();
+    cpus.sort_by_key(|cpu| (cpu.node, cpu.core, cpu.id));
+    let share = |rank: usize| {
+        let from = rank * cpus.len() / ranks;
+        let to = ((rank + 1) * cpus.len() / ranks).max(from + 1);
+        cpus[from..to].iter().map(|cpu| cpu.id).collect()
+    };
+    (0..ranks).map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_divided() {
+        let machine = Machine::discover();
+        let mut all = machine.cpus();
+        all.sort_unstable();
+        for ranks in 1..=2 * all.len() {
+            let shares = shares(&machine, ranks);
+            assert_eq!(shares.len(), ranks);
+            let sizes = shares.iter().map(Vec::len);
+            let (least, most) = (sizes.clone().min(), sizes.max());
+            assert!(
+                least >= Some(1) && most <= least.map(|least| least + 1),
+                "{shares:?}"
+            );
+            let mut used = shares.concat();
+            used.sort_unstable();
+            used.dedup();
+            assert_eq!(used, all, "{ranks} ranks");
+        }
+    }
+}
