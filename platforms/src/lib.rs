@@ -115,7 +115,7 @@
 #![forbid(unsafe_code)]
 // Links lead to items of features.
 #![cfg_attr(
-    not(all(feature = "describe", feature = "serde", feature = "sim")),
+    not(all(feature = "describe", feature = "process", feature = "sim")),
     allow(rustdoc::broken_intra_doc_links)
 )]
 
@@ -132,7 +132,7 @@ mod explain;
 mod file;
 pub mod glb;
 // Its programs need these features.
-#[cfg(all(feature = "serde", feature = "sim"))]
+#[cfg(all(feature = "process", feature = "sim"))]
 pub mod guide;
 #[cfg(feature = "sim")]
 pub mod machines;

@@ -32,6 +32,7 @@ fn rank() {
         "sum" => sum(),
         "die" => die(),
         "panic" => panics(),
+        "memory" => memory(),
         "early" => early(),
         "other" => other(),
         "warned" => warned(),
@@ -142,6 +143,24 @@ fn panics() -> i32 {
 fn a_rank_that_panics_is_named() {
     let expected = [End::Code(50), End::Code(101), End::Code(50)];
     assert_eq!(ends(&launch("panic", 3)), expected);
+}
+
+/// Rank 1 has no memory left, which ends its process.
+fn memory() -> i32 {
+    let world = join();
+    if world.rank().0 == 1 {
+        let layout = std::alloc::Layout::new::<[u8; 1 << 20]>();
+        std::alloc::handle_alloc_error(layout);
+    }
+    let line = world.barrier().unwrap_err().to_string();
+    assert!(line.contains("rank 1 was lost"), "{line}");
+    50
+}
+
+#[test]
+fn a_rank_without_memory_is_named() {
+    let expected = [End::Code(50), End::Signal(6), End::Code(50)];
+    assert_eq!(ends(&launch("memory", 3)), expected);
 }
 
 /// Rank 1 ends before it has joined.

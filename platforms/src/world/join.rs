@@ -213,7 +213,7 @@ impl From<tautline_process::Error> for Error {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -264,6 +264,7 @@ mod tests {
     static BEGUN: Barrier = Barrier::new(2);
     static RELEASED: Barrier = Barrier::new(2);
 
+    #[derive(serde::Serialize, serde::Deserialize)]
     struct Step(u64);
 
     impl Task for Step {
@@ -369,7 +370,7 @@ mod tests {
     }
 
     /// A bag of some tasks that records the calls of its methods.
-    #[derive(Debug)]
+    #[derive(Debug, serde::Serialize, serde::Deserialize)]
     struct Watched(usize);
 
     static ASKED: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());

@@ -27,6 +27,18 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
+    /// Refuses a bad request, which each rank would else do. Files that it creates are removed again.
+    fn check_alone(&self, request: &Request) -> Outcome {
+        let problem = request.problem(false)?;
+        self.run.check(|config| problem.check(config))?;
+        match self.run.listed() {
+            Some(list) => Err(Failure::Usage(format!(
+                "--pin {list}: not together with --ranks, which divides the processors"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Runs the problem at this rank; rank 0 reports the outcome.
     fn run_in(&self, world: World, request: &Request) -> Outcome {
         let problem = request.problem(false)?;
@@ -122,14 +134,7 @@ impl Way for Threads {
         let world = World::join()?;
         match (self.ranks, world.ranks()) {
             (Some(ranks), 1) if ranks > 1 => {
-                // A bad request is refused once, not by each rank.
-                let problem = request.problem(false)?;
-                self.run.check(|config| problem.check(config))?;
-                if let Some(list) = self.run.listed() {
-                    return Err(Failure::Usage(format!(
-                        "--pin {list}: not together with --ranks, which divides the processors"
-                    )));
-                }
+                self.check_alone(request)?;
                 launch::again(ranks)
             }
             (Some(ranks), launched) if ranks != launched => {

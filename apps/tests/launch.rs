@@ -1,0 +1,422 @@
+//! Applications as several processes, from outside: results, and how launches end.
+#![cfg(target_os = "linux")]
+
+mod scratch;
+mod started;
+
+use scratch::Scratch;
+use serde_json::Value;
+use started::tautline;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A search that no test lives to see the end of.
+const ENDLESS: &str = "uts T1WL --baseline none --ranks";
+
+fn run(args: &str) -> Output {
+    tautline(args).output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Runs an application, which must succeed and print one object.
+fn json(args: &str) -> Value {
+    let output = run(&format!("{args} --json --baseline none"));
+    let errors = text(&output.stderr);
+    assert!(
+        output.status.success() && errors.is_empty(),
+        "{args}: {errors}"
+    );
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+#[test]
+fn results_are_exact_whatever_the_shape() {
+    for ranks in 1..=4_u64 {
+        for (places, workers) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
+            for application in [
+                "uts -t 1 -b 4 -d 6",
+                "uts -t 0 -b 50 -q 0.12 -m 8",
+                "nqueens 8",
+            ] {
+                let shape = format!("--ranks {ranks} --places {places} --workers {workers}");
+                let found = json(&format!("{application} {shape}"));
+                let alone = json(&format!("{application} --workers 1"));
+                let keys = ["nodes", "leaves", "max_depth", "solutions", "complete"];
+                for key in keys {
+                    assert_eq!(found[key], alone[key], "{application} {shape}: {key}");
+                }
+                assert_eq!(found["ranks"], ranks, "{application} {shape}");
+                let all = found["per_place"].as_array().map(Vec::len);
+                assert_eq!(
+                    all,
+                    Some((ranks * places) as usize),
+                    "{application} {shape}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_application_runs_as_several_processes() {
+    let recorded = Scratch::new("recorded.csv");
+    fs::write(&recorded.0, "parent,ns\n,1000\n0,2000\n0,3000\n1,4000\n").expect("room for a file");
+    let of_file = format!("recorded {}", recorded.0.display());
+    for application in [
+        "uts D6",
+        "uts D6 --split 1",
+        "uts D6 --split 2",
+        "nqueens 7",
+        "pentomino 3x20",
+        "tsp --cities 9",
+        "bc --scale 6",
+        "synthetic",
+        &of_file,
+    ] {
+        let found = json(&format!("{application} --ranks 3 --workers 1"));
+        assert_eq!(
+            (&found["complete"], &found["ranks"]),
+            (&true.into(), &3.into()),
+            "{application}"
+        );
+        assert_ne!(found["verified"], false, "{application}");
+    }
+}
+
+/// Rank 0 alone writes files, also if another one ends later.
+#[test]
+fn files_are_written_once() {
+    let [life, trace, tour] = ["life.html", "trace.json", "best.tour"].map(Scratch::new);
+    let path = |file: &Scratch| file.0.display().to_string();
+    let files = format!(
+        "--life {} --trace {} --output {}",
+        path(&life),
+        path(&trace),
+        path(&tour)
+    );
+    let found = json(&format!("tsp --cities 9 --ranks 3 {files}"));
+    assert_eq!(found["complete"], true);
+    assert!(life.text().ends_with("</html>\n"), "the picture is whole");
+    serde_json::from_str::<Value>(&trace.text()).expect("the trace is whole");
+    assert!(tour.text().contains("DIMENSION : 9"), "{}", tour.text());
+}
+
+#[test]
+fn a_deadline_ends_all_ranks_with_an_exact_partial_result() {
+    let found = json("uts T1WL --ranks 3 --deadline 0.2");
+    assert_eq!(
+        (&found["complete"], &found["stopped"]),
+        (&false.into(), &"deadline".into())
+    );
+    // Every node but the root is a task.
+    let nodes = found["nodes"].as_u64().expect("a number");
+    assert_eq!(found["tasks"].as_u64(), Some(nodes - 1));
+}
+
+#[test]
+fn bad_requests_are_refused_once() {
+    for (args, line) in [
+        (
+            "uts --ranks 0",
+            "tautline: --ranks 0: whole numbers from 1 to 256\n",
+        ),
+        (
+            "uts --ranks 257",
+            "tautline: --ranks 257: whole numbers from 1 to 256\n",
+        ),
+        (
+            "uts --ranks many",
+            "tautline: --ranks many: whole numbers from 1 to 256\n",
+        ),
+        ("uts T9 --ranks 2", "tautline: T9: "),
+        (
+            "uts --ranks 2 --pin cores",
+            "tautline: --pin cores: not together with --ranks",
+        ),
+        (
+            "uts -g 99999 -n 511 --ranks 2",
+            "tautline: --grain 511 -g 99999: at most",
+        ),
+        (
+            "launch -n 0 -- true",
+            "tautline: --ranks 0: whole numbers from 1 to 256\n",
+        ),
+        (
+            "launch -- true",
+            "tautline: --ranks: missing; see tautline launch --help\n",
+        ),
+        (
+            "launch -n 2",
+            "tautline: <PROGRAM>...: missing; see tautline launch --help\n",
+        ),
+        (
+            "launch -n 2 -- /no/such",
+            "tautline: /no/such: cannot be started: ",
+        ),
+    ] {
+        let output = run(args);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args}: {errors}");
+        assert!(
+            errors.starts_with(line) && errors.lines().count() == 1,
+            "{args}: {errors}"
+        );
+    }
+}
+
+/// A rank that was started by hand, with variables of a launch that has ended or that were made up.
+#[test]
+fn variables_of_no_launch_are_refused() {
+    for (variables, line) in [
+        (
+            ["1", "", ""],
+            "TAUTLINE_RANK 1: set by a launcher together with TAUTLINE_RANKS",
+        ),
+        (["4", "4", "0"], "TAUTLINE_RANK 4: a rank below 4"),
+        (
+            ["0", "4", "x"],
+            "TAUTLINE_SEGMENT x: the file descriptor of a shared segment",
+        ),
+        (
+            ["0", "4", "999"],
+            "TAUTLINE_SEGMENT 999: no segment of a launch of 4 ranks",
+        ),
+        (
+            ["0", "4", "1"],
+            "TAUTLINE_SEGMENT 1: no segment of a launch of 4 ranks",
+        ),
+    ] {
+        let mut command = tautline("nqueens 4");
+        for (name, value) in ["RANK", "RANKS", "SEGMENT"].into_iter().zip(variables) {
+            command.env(format!("TAUTLINE_{name}"), value);
+        }
+        let output = command.output().expect("it starts");
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.starts_with(&format!("tautline: {line}")), "{errors}");
+        assert_eq!(errors.lines().count(), 1);
+    }
+}
+
+#[test]
+fn output_and_exit_code_are_those_of_the_ranks() {
+    let script = "echo out $TAUTLINE_RANK; printf 'one\\ntwo' >&2; exit $((3 - TAUTLINE_RANK))";
+    let mut command = tautline("launch -n 3 -- sh -c");
+    let output = command.arg(script).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(text(&output.stdout), "out 0\n");
+    let mut errors: Vec<_> = text(&output.stderr).lines().collect();
+    errors.sort_unstable();
+    let expected =
+        (0..3).flat_map(|rank| ["one", "two"].map(|word| format!("rank {rank}: {word}")));
+    assert_eq!(errors, expected.collect::<Vec<_>>());
+}
+
+/// What a rank has started and left behind ends with it.
+#[test]
+fn nothing_is_left_behind_by_a_rank() {
+    let mut command = tautline("launch -n 2 -- sh -c");
+    let output = command
+        .arg("sleep 1000 & echo $!")
+        .output()
+        .expect("it starts");
+    let process = text(&output.stdout).trim().to_owned();
+    gone(&process);
+    assert!(output.status.success());
+}
+
+/// Whether a process runs; one that has ended but was not waited for does not.
+fn runs(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// Waits until a process has ended.
+fn gone(process: &str) {
+    let start = Instant::now();
+    while runs(process) {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "process {process} is left"
+        );
+        thread::yield_now();
+    }
+}
+
+/// A launch under way.
+struct Launched {
+    launcher: Child,
+    ranks: Vec<String>,
+}
+
+impl Launched {
+    fn start(args: &str, ranks: usize) -> Self {
+        let launcher = tautline(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let id = launcher.id();
+        let children = || {
+            let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+            let list = list.expect("the launcher runs");
+            list.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        while children().len() < ranks {
+            thread::yield_now();
+        }
+        Self {
+            launcher,
+            ranks: children(),
+        }
+    }
+
+    /// Waits until all ranks have computed for a while.
+    fn computes(&self) {
+        for rank in &self.ranks {
+            let ticks = || {
+                let stat = fs::read_to_string(format!("/proc/{rank}/stat")).expect("it runs");
+                let (_, rest) = stat.rsplit_once(") ").expect("its name comes first");
+                rest.split(' ')
+                    .nth(11)
+                    .and_then(|ticks| ticks.parse::<u64>().ok())
+            };
+            while ticks() < Some(10) {
+                thread::yield_now();
+            }
+        }
+    }
+
+    fn signal(&self, signal: &str, process: &str) {
+        let status = Command::new("kill").args([signal, process]).status();
+        assert!(status.expect("it starts").success());
+    }
+
+    fn end(self) -> Output {
+        let output = self.launcher.wait_with_output().expect("it ends");
+        self.ranks.iter().for_each(|rank| gone(rank));
+        output
+    }
+}
+
+/// The others end by themselves, with one line each that names the rank.
+#[test]
+fn a_killed_rank_ends_the_launch() {
+    let mut random = 3_u64;
+    for (turn, ranks) in [2, 3, 4, 2, 3, 4].into_iter().enumerate() {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let launched = Launched::start(&format!("{ENDLESS} {ranks}"), ranks);
+        if turn % 2 == 0 {
+            launched.computes();
+        } else {
+            (0..random >> 42).for_each(|_| std::hint::spin_loop());
+        }
+        let killed = (random >> 32) as usize % ranks;
+        launched.signal("-KILL", &launched.ranks[killed]);
+        let output = launched.end();
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "{errors}");
+        assert_eq!(errors.lines().count(), ranks, "{errors}");
+        for rank in 0..ranks {
+            let line = match rank == killed {
+                true => format!("rank {rank}: ended by signal 9 (SIGKILL)"),
+                false => format!("rank {rank}: tautline: rank {rank}: "),
+            };
+            let line = errors.lines().find(|found| found.starts_with(&line));
+            let line = line.unwrap_or_else(|| panic!("rank {rank}: {errors}"));
+            let named = format!("rank {killed}");
+            assert!(line.contains(&named), "{line}");
+        }
+    }
+}
+
+#[test]
+fn ranks_do_not_outlive_a_killed_launcher() {
+    for ranks in [2, 4] {
+        let launched = Launched::start(&format!("{ENDLESS} {ranks}"), ranks);
+        launched.computes();
+        launched.signal("-KILL", &launched.launcher.id().to_string());
+        assert_eq!(launched.end().status.code(), None);
+    }
+}
+
+/// A rank that a script starts, as its child, does not outlive the launcher either.
+#[test]
+fn ranks_in_scripts_do_not_outlive_a_killed_launcher() {
+    let script = format!("{} {ENDLESS} 2; true", env!("CARGO_BIN_EXE_tautline"));
+    let mut command = tautline("launch -n 2 -- sh -c");
+    let mut launcher = command
+        .arg(script)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let children = |process: &str| {
+        let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+        let list = list.unwrap_or_default();
+        list.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let id = launcher.id().to_string();
+    let ranks = loop {
+        let scripts = children(&id);
+        let ranks: Vec<_> = scripts.iter().flat_map(|script| children(script)).collect();
+        // The second thread watches the launcher, so the rank has joined.
+        let has_joined = |rank: &String| {
+            fs::read_dir(format!("/proc/{rank}/task")).is_ok_and(|tasks| tasks.count() > 1)
+        };
+        if ranks.len() == 2 && ranks.iter().all(has_joined) {
+            break ranks;
+        }
+        thread::yield_now();
+    };
+    launcher.kill().expect("it runs");
+    launcher.wait().expect("killed");
+    ranks.iter().for_each(|rank| gone(rank));
+}
+
+#[test]
+fn an_interrupt_stops_all_ranks_with_a_partial_result() {
+    for signal in ["-INT", "-TERM"] {
+        let launched = Launched::start(&format!("{ENDLESS} 3 --json"), 3);
+        launched.computes();
+        launched.signal(signal, &launched.launcher.id().to_string());
+        let output = launched.end();
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        assert_eq!(found["stopped"], "interrupted");
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
+/// Starts and ends again and again.
+fn cycles(times: usize) {
+    for _ in 0..times {
+        let found = json("nqueens 6 --ranks 2");
+        assert_eq!(found["solutions"], 4);
+    }
+}
+
+#[test]
+fn launches_do_not_add_up() {
+    cycles(10);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_thousand_launches() {
+    cycles(1000);
+}
