@@ -230,20 +230,19 @@ fn nothing_is_left_behind_by_a_rank() {
     assert!(output.status.success());
 }
 
-/// Whether a process runs; one that has ended but was not waited for does not.
-fn runs(process: &str) -> bool {
+/// Returns the state of a process, as a letter; `None` if it has ended.
+fn state(process: &str) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
-    state.is_some_and(|state| state != 'Z' && state != 'X')
+    let (_, rest) = stat.rsplit_once(") ")?;
+    // One that was not waited for has ended.
+    let state = rest.chars().next();
+    state.filter(|state| !matches!(state, 'Z' | 'X'))
 }
 
 /// Waits until a process has ended.
 fn gone(process: &str) {
     let start = Instant::now();
-    while runs(process) {
+    while state(process).is_some() {
         assert!(
             start.elapsed() < Duration::from_secs(60),
             "process {process} is left"
@@ -353,6 +352,14 @@ fn ranks_do_not_outlive_a_killed_launcher() {
     }
 }
 
+/// Nor does a program that does not join.
+#[test]
+fn any_program_ends_with_its_launcher() {
+    let launched = Launched::start("launch -n 2 -- sleep 1000", 2);
+    launched.signal("-KILL", &launched.launcher.id().to_string());
+    assert_eq!(launched.end().status.code(), None);
+}
+
 /// A rank that a script starts, as its child, does not outlive the launcher either.
 #[test]
 fn ranks_in_scripts_do_not_outlive_a_killed_launcher() {
@@ -400,6 +407,24 @@ fn an_interrupt_stops_all_ranks_with_a_partial_result() {
         assert_eq!(found["stopped"], "interrupted");
         assert_eq!(text(&output.stderr), "");
     }
+}
+
+/// As a terminal does it, which stops the launcher alone: the ranks have process groups of their own.
+#[test]
+fn a_launch_is_stopped_and_continued() {
+    let launched = Launched::start(&format!("{ENDLESS} 2"), 2);
+    launched.computes();
+    let launcher = launched.launcher.id().to_string();
+    for (signal, is_stopped) in [("-TSTP", true), ("-CONT", false)] {
+        launched.signal(signal, &launcher);
+        for process in launched.ranks.iter().chain([&launcher]) {
+            while (state(process) == Some('T')) != is_stopped {
+                thread::yield_now();
+            }
+        }
+    }
+    launched.signal("-INT", &launcher);
+    assert_eq!(launched.end().status.code(), Some(130));
 }
 
 /// Starts and ends again and again.

@@ -12,7 +12,7 @@ pub enum Error {
     Variable {
         /// Its name.
         name: &'static str,
-        /// Its value; empty if it is not set.
+        /// Its value.
         value: String,
         /// What is wrong with it, and what is allowed.
         reason: String,
@@ -41,17 +41,15 @@ pub enum Error {
         source: io::Error,
     },
     /// Another system than Linux.
-    Unsupported,
+    Unsupported {
+        /// What was requested, as in "4 ranks of ./program".
+        what: String,
+    },
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Variable {
-                name,
-                value,
-                reason,
-            } if value.is_empty() => write!(f, "{name}: {reason}"),
             Self::Variable {
                 name,
                 value,
@@ -66,8 +64,11 @@ impl fmt::Display for Error {
                 write!(f, "{program}: cannot be started: {source}")
             }
             Self::System { doing, source } => write!(f, "cannot {doing}: {source}"),
-            Self::Unsupported => {
-                f.write_str("several processes of one machine: implemented on Linux only")
+            Self::Unsupported { what } => {
+                write!(
+                    f,
+                    "{what}: processes of one machine are implemented on Linux only"
+                )
             }
         }
     }

@@ -16,13 +16,17 @@ use tautline_core::port::Link;
 /// # Errors
 /// Variables of a launch that do not belong to this process, such as those of one that has ended; a second call.
 pub fn join() -> Result<Option<Box<dyn Link + Send>>, Error> {
-    let Some(seat) = Seat::read(|name| std::env::var_os(name))? else {
-        return Ok(None);
-    };
-    #[cfg(target_os = "linux")]
-    return Ok(Some(Box::new(crate::segment::SegmentLink::inherited(
-        seat,
-    )?)));
-    #[cfg(not(target_os = "linux"))]
-    Err(Error::Unsupported)
+    let seat = Seat::read(|name| std::env::var_os(name))?;
+    seat.map(connect).transpose()
+}
+
+#[cfg(target_os = "linux")]
+fn connect(seat: Seat) -> Result<Box<dyn Link + Send>, Error> {
+    Ok(Box::new(crate::segment::SegmentLink::inherited(seat)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn connect(seat: Seat) -> Result<Box<dyn Link + Send>, Error> {
+    let what = format!("rank {} of {}", seat.rank, seat.ranks);
+    Err(Error::Unsupported { what })
 }

@@ -121,9 +121,9 @@ impl Launch {
     /// Starts the ranks, and returns when all have ended.
     ///
     /// Rank 0 has the standard output of this process, and its standard input unless that is a terminal; the others have none. Each
-    /// line of standard error is passed on with the rank in front. Interrupts (`SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`) and
-    /// `SIGUSR1` and `SIGUSR2` are passed on to the ranks; for that the calling thread blocks them meanwhile, so no other thread of
-    /// the process should be running.
+    /// line of standard error is passed on with the rank in front. Interrupts (`SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`), `SIGUSR1`,
+    /// `SIGUSR2`, and the signals by which a terminal stops and continues programs are passed on to the ranks; for that the calling
+    /// thread blocks them meanwhile, so no other thread of the process should be running.
     ///
     /// A rank that fails (by a signal, or with another exit code than 0 before its link was dropped) leaves the others 1.5 s to
     /// end; then they are killed. The ranks are also killed when the calling thread ends, by whatever, as when this process is killed.
@@ -136,7 +136,9 @@ impl Launch {
         #[cfg(target_os = "linux")]
         return watch::run(self);
         #[cfg(not(target_os = "linux"))]
-        Err(Error::Unsupported)
+        Err(Error::Unsupported {
+            what: format!("{} ranks of {}", self.ranks, self.program.to_string_lossy()),
+        })
     }
 }
 

@@ -6,13 +6,15 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::{fs, ptr};
 
 /// What is passed on to the ranks.
-const PASSED: [libc::c_int; 6] = [
+const PASSED: [libc::c_int; 8] = [
     libc::SIGINT,
     libc::SIGTERM,
     libc::SIGHUP,
     libc::SIGQUIT,
     libc::SIGUSR1,
     libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGCONT,
 ];
 
 /// The calling thread blocks these signals until this is dropped, on that thread.
@@ -50,6 +52,12 @@ impl Signals {
     /// Returns the mask that the ranks begin with: that of this thread before.
     pub(super) fn before(&self) -> libc::sigset_t {
         self.before
+    }
+
+    /// Stops this process, as a terminal would have, until it is continued.
+    pub(super) fn stop() {
+        // SAFETY: the call takes a number alone.
+        unsafe { libc::raise(libc::SIGSTOP) };
     }
 
     /// Returns a signal that has come since.

@@ -40,6 +40,9 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
         watch.wait(signals.descriptor());
         while let Some(signal) = signals.next() {
             watch.ranks.iter().for_each(|rank| rank.signal(signal));
+            if signal == libc::SIGTSTP {
+                Signals::stop();
+            }
         }
         watch.look();
     }

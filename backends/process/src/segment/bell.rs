@@ -68,3 +68,81 @@ fn wake(bell: &AtomicU32) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    const FOR_EVER: u64 = u64::MAX >> 8;
+
+    #[test]
+    fn a_bell_is_sticky_and_rung_once() {
+        let bell = AtomicU32::new(SILENT);
+        ring(&bell);
+        ring(&bell);
+        wait(&bell, FOR_EVER);
+        assert_eq!(bell.load(Ordering::Relaxed), SILENT);
+        // Without a ring, the time ends it.
+        wait(&bell, 1_000_000);
+    }
+
+    /// Starts a thread that waits, and returns once it sleeps.
+    fn asleep(bell: &Arc<AtomicU32>) -> mpsc::Receiver<()> {
+        let (named, name) = mpsc::channel();
+        let (done, ended) = mpsc::channel();
+        let bell = Arc::clone(bell);
+        thread::spawn(move || {
+            // SAFETY: the call takes nothing.
+            named.send(unsafe { libc::gettid() }).expect("awaited");
+            wait(&bell, FOR_EVER);
+            done.send(()).expect("awaited");
+        });
+        let thread = name.recv().expect("a thread");
+        let sleeps = || {
+            let path = format!("/proc/self/task/{thread}/syscall");
+            let call = fs::read_to_string(path).expect("it waits");
+            call.starts_with(&format!("{} ", libc::SYS_futex))
+        };
+        while !sleeps() {
+            thread::yield_now();
+        }
+        ended
+    }
+
+    fn ends(ended: &mpsc::Receiver<()>) {
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(()));
+    }
+
+    #[test]
+    fn a_sleeping_thread_is_woken() {
+        let bell = Arc::new(AtomicU32::new(SILENT));
+        let ended = asleep(&bell);
+        ring(&bell);
+        ends(&ended);
+    }
+
+    /// A process was killed between the two steps of a ring: others would not wake the thread, the launcher does.
+    #[test]
+    fn half_a_ring_is_completed() {
+        let bell = Arc::new(AtomicU32::new(SILENT));
+        let ended = asleep(&bell);
+        bell.store(RUNG, Ordering::Relaxed);
+        ring(&bell);
+        assert_eq!(ended.try_recv(), Err(mpsc::TryRecvError::Empty));
+        ring_again(&bell);
+        ends(&ended);
+    }
+
+    #[test]
+    fn any_other_word_counts_as_silent() {
+        let bell = Arc::new(AtomicU32::new(99));
+        let ended = asleep(&bell);
+        ring(&bell);
+        ends(&ended);
+    }
+}

@@ -336,3 +336,50 @@ impl Link for SegmentLink {
         self.0.unsent(to)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a faulty peer writes to the state of a rank, it is present or lost once.
+    #[test]
+    fn a_garbled_state_is_the_end_of_its_rank() {
+        for state in [LEFT, ENDED, 4, 77, usize::MAX] {
+            let layout = Layout::new(2, None).unwrap();
+            let segment = Segment::new(layout).unwrap();
+            let mut zero = segment.link(Rank(0));
+            assert!(zero.arm(), "nothing to do");
+            segment.state(Rank(1)).store(state, Ordering::Relaxed);
+            assert!(!zero.arm(), "there is a loss to report");
+            let lost = zero.poll(&mut |_, _| ()).unwrap_err();
+            assert_eq!(lost.rank, Rank(1));
+            assert_eq!(zero.poll(&mut |_, _| ()), Ok(false));
+        }
+    }
+
+    /// Another file, or a segment of other numbers than it has.
+    #[test]
+    fn only_segments_are_mapped() {
+        let other = File::open("/proc/self/exe").unwrap();
+        assert!(Segment::inherited(other.as_raw_fd()).unwrap().is_none());
+        assert!(Segment::inherited(-1).unwrap().is_none());
+        assert!(Segment::inherited(RawFd::MAX).unwrap().is_none());
+        let segment = Segment::new(Layout::new(3, None).unwrap()).unwrap();
+        let (found, launcher) = Segment::inherited(segment.descriptor()).unwrap().unwrap();
+        let own = std::process::id() as usize;
+        assert_eq!((found.layout, launcher), (segment.layout, own));
+        segment
+            .file
+            .write_all_at(&4_usize.to_ne_bytes(), WORD as u64)
+            .unwrap();
+        assert!(Segment::inherited(segment.descriptor()).unwrap().is_none());
+    }
+
+    /// A rank cannot take the memory away from the others.
+    #[test]
+    fn a_segment_cannot_be_cut_off() {
+        let segment = Segment::new(Layout::new(2, None).unwrap()).unwrap();
+        assert!(segment.file.set_len(0).is_err());
+        assert!(segment.file.set_len(1 << 30).is_err());
+    }
+}
