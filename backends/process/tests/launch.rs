@@ -144,22 +144,34 @@ fn a_killed_rank_is_lost_for_all_others() {
     }
 }
 
-/// Rank 0 waits for a rank that ends without a word, whose link was not dropped.
+/// Rank 0 sleeps; then rank 1 ends without a word, and without dropping its link.
 fn flee(mut link: AnyLink) -> i32 {
-    if link.here() == Rank(1) {
-        exit(7);
+    if link.here() == Rank(0) {
+        // SAFETY: the call takes nothing.
+        let thread = unsafe { libc::gettid() };
+        let stat = format!("/proc/{}/task/{thread}/stat", std::process::id());
+        link.send(Rank(1), stat.as_bytes());
     }
     loop {
-        link.wait(FOR_EVER);
-        if let Err(lost) = link.poll(&mut |_, _| ()) {
+        let mut stat = None;
+        let polled =
+            link.poll(&mut |_, parcel| stat = Some(String::from_utf8_lossy(parcel).into_owned()));
+        if let Err(lost) = polled {
             assert_eq!(lost.rank, Rank(1));
             return 51;
         }
+        if let Some(stat) = stat {
+            while !fs::read_to_string(&stat).expect("it runs").contains(") S ") {
+                thread::yield_now();
+            }
+            exit(7);
+        }
+        link.wait(FOR_EVER);
     }
 }
 
 #[test]
-fn a_rank_that_exits_is_lost() {
+fn a_rank_that_exits_wakes_those_that_sleep() {
     let ended = run("flee", 2);
     assert_eq!(ended.ranks, [End::Code(51), End::Code(7)]);
 }
