@@ -239,16 +239,18 @@ fn state(process: &str) -> Option<char> {
     state.filter(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// Waits until a process has ended.
-fn gone(process: &str) {
+/// Waits for what must come.
+fn until(what: &str, mut has_come: impl FnMut() -> bool) {
     let start = Instant::now();
-    while state(process).is_some() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "process {process} is left"
-        );
+    while !has_come() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
         thread::yield_now();
     }
+}
+
+/// Waits until a process has ended.
+fn gone(process: &str) {
+    until("a process is left", || state(process).is_none());
 }
 
 /// A launch under way.
@@ -272,9 +274,7 @@ impl Launched {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        while children().len() < ranks {
-            thread::yield_now();
-        }
+        until("not all ranks start", || children().len() == ranks);
         Self {
             launcher,
             ranks: children(),
@@ -291,9 +291,7 @@ impl Launched {
                     .nth(11)
                     .and_then(|ticks| ticks.parse::<u64>().ok())
             };
-            while ticks() < Some(10) {
-                thread::yield_now();
-            }
+            until("a rank does not compute", || ticks() >= Some(10));
         }
     }
 
@@ -378,18 +376,22 @@ fn ranks_in_scripts_do_not_outlive_a_killed_launcher() {
             .collect::<Vec<_>>()
     };
     let id = launcher.id().to_string();
-    let ranks = loop {
+    let ranks = || {
         let scripts = children(&id);
-        let ranks: Vec<_> = scripts.iter().flat_map(|script| children(script)).collect();
-        // The second thread watches the launcher, so the rank has joined.
-        let has_joined = |rank: &String| {
-            fs::read_dir(format!("/proc/{rank}/task")).is_ok_and(|tasks| tasks.count() > 1)
-        };
-        if ranks.len() == 2 && ranks.iter().all(has_joined) {
-            break ranks;
-        }
-        thread::yield_now();
+        scripts
+            .iter()
+            .flat_map(|script| children(script))
+            .collect::<Vec<_>>()
     };
+    // The second thread watches the launcher, so the rank has joined.
+    let has_joined = |rank: &String| {
+        fs::read_dir(format!("/proc/{rank}/task")).is_ok_and(|tasks| tasks.count() > 1)
+    };
+    until("the ranks do not join", || {
+        let ranks = ranks();
+        ranks.len() == 2 && ranks.iter().all(has_joined)
+    });
+    let ranks = ranks();
     launcher.kill().expect("it runs");
     launcher.wait().expect("killed");
     ranks.iter().for_each(|rank| gone(rank));
@@ -418,9 +420,7 @@ fn a_launch_is_stopped_and_continued() {
     for (signal, is_stopped) in [("-TSTP", true), ("-CONT", false)] {
         launched.signal(signal, &launcher);
         for process in launched.ranks.iter().chain([&launcher]) {
-            while (state(process) == Some('T')) != is_stopped {
-                thread::yield_now();
-            }
+            until(signal, || (state(process) == Some('T')) == is_stopped);
         }
     }
     launched.signal("-INT", &launcher);

@@ -270,13 +270,6 @@ fn variables_that_differ_are_a_warning() {
 #[test]
 fn alone_nothing_is_waited_for() {
     let world = World::join().expect("started by hand");
-    let threads = fs::read_dir("/proc/self/task").expect("Linux");
-    for thread in threads {
-        let name = thread.expect("a thread").path().join("comm");
-        // It may have ended since.
-        let name = fs::read_to_string(name).unwrap_or_default();
-        assert!(!name.starts_with("tautline-link"), "{name}");
-    }
     assert_eq!((world.rank().0, world.ranks()), (0, 1));
     for n in 0..10_000_u64 {
         world.barrier().unwrap();
@@ -297,4 +290,11 @@ fn alone_nothing_is_waited_for() {
         assert_eq!(run.unwrap().output, 28_657);
     }
     assert!(world.waiting().is_none());
+    let threads = fs::read_dir("/proc/self/task").expect("Linux");
+    for thread in threads {
+        let name = thread.expect("a thread").path().join("comm");
+        // It may have ended since.
+        let name = fs::read_to_string(name).unwrap_or_default();
+        assert!(!name.starts_with("tautline-link"), "{name}");
+    }
 }

@@ -135,9 +135,12 @@ impl Segment {
         {
             // ORDERING: Relaxed: for a message.
             let other = words[1].load(Ordering::Relaxed);
-            let reason = match other == process as usize {
-                true => "this process has joined as this rank before".to_owned(),
-                false => format!("process {other} has joined as this rank"),
+            let reason = match other as u32 {
+                0 => "its process has ended".to_owned(),
+                other if other == process => {
+                    "this process has joined as this rank before".to_owned()
+                }
+                other => format!("process {other} has joined as this rank"),
             };
             return Err(refuse(RANK_VARIABLE, &rank.0.to_string(), reason));
         }
@@ -355,6 +358,18 @@ mod tests {
             assert_eq!(lost.rank, Rank(1));
             assert_eq!(zero.poll(&mut |_, _| ()), Ok(false));
         }
+    }
+
+    #[test]
+    fn a_rank_is_taken_once() {
+        let segment = Segment::new(Layout::new(2, None).unwrap()).unwrap();
+        segment.enter(Rank(1), 17).unwrap();
+        let error = segment.enter(Rank(1), 18).unwrap_err().to_string();
+        assert_eq!(error, "TAUTLINE_RANK 1: process 17 has joined as this rank");
+        let segment = Segment::new(Layout::new(2, None).unwrap()).unwrap();
+        assert!(!segment.end(Rank(1)));
+        let error = segment.enter(Rank(1), 18).unwrap_err().to_string();
+        assert_eq!(error, "TAUTLINE_RANK 1: its process has ended");
     }
 
     /// Another file, or a segment of other numbers than it has.
