@@ -106,6 +106,22 @@ fn files_are_written_once() {
     assert!(tour.text().contains("DIMENSION : 9"), "{}", tour.text());
 }
 
+/// Also of commands that do not join.
+#[test]
+fn other_ranks_have_no_files() {
+    let plot = Scratch::new("plot.svg");
+    let args = format!(
+        "loops exponential --iterations 100 --repeat 1 --processors 2 --plot {}",
+        plot.0.display()
+    );
+    for (rank, exists) in [("1", false), ("0", true)] {
+        let output = tautline(&args).env("TAUTLINE_RANK", rank).output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(plot.0.exists(), exists, "rank {rank}");
+    }
+}
+
 #[test]
 fn a_deadline_ends_all_ranks_with_an_exact_partial_result() {
     let found = json("uts T1WL --ranks 3 --deadline 0.2");
