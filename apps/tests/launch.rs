@@ -457,7 +457,7 @@ fn launches_do_not_add_up() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "cargo ci deep: takes minutes"]
 fn a_thousand_launches() {
     cycles(1000);
 }

@@ -25,7 +25,7 @@ fn ends(launch: &Launch) -> Vec<End> {
 
 /// The program of a rank.
 #[test]
-#[ignore = "the program of ranks, which other tests start"]
+#[ignore = "by hand: the program of ranks, which other tests start"]
 fn rank() {
     let Ok(role) = env::var("ROLE") else { return };
     let code = match &*role {

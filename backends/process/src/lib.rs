@@ -4,7 +4,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Launch`] | starts a program several times, as as many ranks, and watches them until all have ended |
-//! | [`join`] | connects the calling process to the ranks that were launched with it |
+//! | [`join()`] | connects the calling process to the ranks that were launched with it |
 //! | [`links`] | connects ranks inside one process over a segment, for tests |
 //!
 //! # Algorithm

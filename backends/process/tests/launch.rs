@@ -31,7 +31,7 @@ fn run(role: &str, ranks: u32) -> Ended {
 
 /// The program of a rank.
 #[test]
-#[ignore = "the program of ranks, which other tests start"]
+#[ignore = "by hand: the program of ranks, which other tests start"]
 fn rank() {
     let Ok(role) = env::var("ROLE") else { return };
     if role == "launcher" {
@@ -287,7 +287,7 @@ fn launches_do_not_add_up() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "cargo ci deep: takes minutes"]
 fn a_thousand_launches() {
     cycles(1000);
 }

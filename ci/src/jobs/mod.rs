@@ -134,11 +134,6 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job("test", "all tests pass", cargo::test),
     job(
-        "asan",
-        "AddressSanitizer finds nothing in the tests of what is unsafe in the core and its threads (deep: in all)",
-        sanitizers::asan,
-    ),
-    job(
         "models",
         "loom finds nothing, looks often enough, and catches the canary",
         models::models,
@@ -209,6 +204,14 @@ pub(crate) const JOBS: &[Job] = &[
             "systems",
             "macOS: it compiles; Windows: the tests of threads pass under Wine",
             systems::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "asan",
+            "AddressSanitizer finds nothing in the tests of what is unsafe in the core and its threads (deep: in all)",
+            sanitizers::asan,
         )
     },
     Job {

@@ -1,7 +1,7 @@
 //! The library compiles with the oldest compiler that `rust-version` in `Cargo.toml` promises.
 //!
-//! Every crate that a user can depend on is checked as it is published: with its default features
-//! and without. Dependencies are those of `Cargo.lock`, so the job also finds a dependency that has
+//! Every crate that a user can depend on is checked with all features, the library and the core also
+//! without any. Dependencies are those of `Cargo.lock`, so the job also finds a dependency that has
 //! outgrown the promise.
 
 use super::Verdict;
@@ -22,9 +22,9 @@ const PACKAGES: &[&str] = &[
     "tautline-process",
 ];
 
-/// Both feature sets of each package. `cargo check` resolves features for one command as a whole,
-/// so each package is checked alone: together, one would enable the features of another.
-const FEATURES: &[&[&str]] = &[&[], &["--no-default-features"]];
+/// Those that are also checked without features, each alone: `cargo check` resolves features for one command as a whole, so
+/// together, one would enable the features of another. Other sets differ in what the job `features` checks with any compiler.
+const WITHOUT_FEATURES: [&str; 2] = ["tautline", "tautline-core"];
 
 pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let toolchain = toolchain(&tree.toml("Cargo.toml")?)?;
@@ -36,18 +36,20 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !is_release(&said, &toolchain) {
         bail!("toolchain {toolchain} is `{}`", said.trim());
     }
-    for package in PACKAGES {
-        for features in FEATURES {
-            let mut command = rustup(&toolchain, "cargo");
-            command
-                .current_dir(&tree.root)
-                .args(["check", "--quiet", "--locked", "-p", package])
-                .args(*features)
-                .env("CARGO_TARGET_DIR", target_dir(tree).join("msrv"));
-            run(&mut command).with_context(|| {
-                format!("{package} needs a newer compiler than {toolchain}, or does not compile")
-            })?;
-        }
+    let all = PACKAGES.iter().flat_map(|name| ["-p", name]);
+    let all: Vec<_> = all.chain(["--all-features"]).collect();
+    let mut checks = vec![all];
+    checks.extend(WITHOUT_FEATURES.map(|name| vec!["-p", name, "--no-default-features"]));
+    for words in checks {
+        let mut command = rustup(&toolchain, "cargo");
+        command
+            .current_dir(&tree.root)
+            .args(["check", "--quiet", "--locked"])
+            .args(words)
+            .env("CARGO_TARGET_DIR", target_dir(tree).join("msrv"));
+        run(&mut command).with_context(|| {
+            format!("a crate needs a newer compiler than {toolchain}, or does not compile")
+        })?;
     }
     Ok(Verdict::Holds(format!(
         "{} crates with Rust {toolchain}",
