@@ -457,7 +457,7 @@ fn launches_do_not_add_up() {
 }
 
 #[test]
-#[ignore = "cargo ci deep: takes minutes"]
+#[ignore = "cargo ci deep: a thousand launches"]
 fn a_thousand_launches() {
     cycles(1000);
 }

@@ -27,7 +27,8 @@ pub(crate) fn heavy() -> bool {
 }
 
 /// Prepares for the first [`heavy`]; returns whether the system can. Quick as long as the process has one thread. After that
-/// it takes 10 ms and more, since the kernel waits for all processors: workers that wait for it are missing meanwhile.
+/// it takes milliseconds (5 with two processors), since the kernel waits for all of them: workers that wait for it are missing
+/// meanwhile.
 #[cfg(target_os = "linux")]
 pub(crate) fn prepare() -> bool {
     static REGISTERED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();

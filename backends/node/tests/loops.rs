@@ -20,7 +20,7 @@ use tautline_core::{PlaceId, Rank};
 use tautline_node::{Loopback, SpinThenYield};
 use tautline_verify::link::Delayed;
 
-const RANKS: [u32; 4] = [1, 2, 3, 5];
+const RANKS: [u32; 5] = [1, 2, 3, 5, 8];
 const SIZES: [u64; 3] = [0, 3, 200];
 
 /// Numbers that look random.
