@@ -95,31 +95,29 @@ fn wrong(name: &str, listed: &str) -> Vec<String> {
     missing.chain(large).collect()
 }
 
-/// Builds the dependent program from nothing and runs it; returns how long the build took.
+/// Builds the dependent program from nothing, in both profiles, and runs it; returns how long each build took.
 fn dependent(tree: &Tree) -> Result<String> {
     let folder = target_dir(tree).join("dependent");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
     }
-    let before = processor_seconds();
-    let mut command = cargo(
-        tree,
-        [
-            "build",
-            "--release",
-            "--locked",
-            "--manifest-path",
-            DEPENDENT,
-        ],
-    );
-    attached(command.env("CARGO_TARGET_DIR", &folder))?;
-    let spent = before
-        .zip(processor_seconds())
-        .map(|(before, after)| after - before);
-    let program = format!("release/tautline-dependent{}", std::env::consts::EXE_SUFFIX);
-    attached(&mut Command::new(folder.join(program)))?;
-    let shown = spent.map(|spent| format!("{spent:.0} s of processor time"));
-    Ok(shown.unwrap_or_else(|| "its time is measured on Linux only".to_owned()))
+    let mut shown = Vec::new();
+    for (profile, option) in [("debug", None), ("release", Some("--release"))] {
+        let before = processor_seconds();
+        let mut command = cargo(tree, ["build", "--locked", "--manifest-path", DEPENDENT]);
+        // Crates from a registry are not compiled incrementally; by default those at paths are.
+        command.args(option).env("CARGO_INCREMENTAL", "0");
+        attached(command.env("CARGO_TARGET_DIR", &folder))?;
+        let program = format!("tautline-dependent{}", std::env::consts::EXE_SUFFIX);
+        attached(&mut Command::new(folder.join(profile).join(program)))?;
+        if let Some((before, after)) = before.zip(processor_seconds()) {
+            shown.push(format!("{profile} {:.0} s", after - before));
+        }
+    }
+    if shown.is_empty() {
+        return Ok("its time is measured on Linux only".to_owned());
+    }
+    Ok(format!("{} of processor time", shown.join(", ")))
 }
 
 /// The processor time, of the system and otherwise, of all programs that this one has started and that have ended. Linux.

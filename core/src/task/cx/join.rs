@@ -13,7 +13,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Calls `first` and, unless another worker has stolen it, then `second`. Returns when both have returned.
     ///
     /// Allocates nothing. Costs a few stores more than two calls if no worker steals `second`. An idle worker steals it even
-    /// if `first` computes for a long time, or waits for `second`.
+    /// if `first` computes for a long time, or waits for `second`. Closures whose captures fit into two registers are passed
+    /// in them: `move |cx| fib(cx, n - 1)` passes the number, without `move` a reference to it.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
