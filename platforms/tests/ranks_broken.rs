@@ -101,35 +101,74 @@ impl Link for Cut {
     }
 }
 
+/// Runs an endless computation of which one rank is cut off in the middle. Returns what the ranks end with, and the tasks that each
+/// has done.
+fn cut_in_the_middle(
+    lost: u32,
+    prepare: fn(&World),
+) -> (Vec<tautline::Result<Run<u64>>>, Vec<u64>) {
+    let cuts: Vec<_> = (0..RANKS)
+        .map(|_| Arc::new(AtomicBool::new(false)))
+        .collect();
+    let done: Vec<_> = (0..RANKS).map(|_| Arc::new(AtomicU64::new(0))).collect();
+    let links = Loopback::new(RANKS).into_iter().zip(&cuts);
+    let links: Vec<_> = links.map(|(link, cut)| Cut::new(link, cut)).collect();
+    let ended = world::over(links, |world: &World| {
+        prepare(world);
+        let here = world.rank();
+        let (cut, all) = (Arc::clone(&cuts[here.index()]), done.clone());
+        let task = counted(&done[here.index()]);
+        glb().across(world).sum([1_u64], move |n, todo| {
+            // In the middle: every rank has got work.
+            if here.0 == lost && all.iter().all(|done| done.load(Relaxed) > 1000) {
+                cut.store(true, Relaxed);
+            }
+            task(n, todo)
+        })
+    });
+    (ended, done.iter().map(|done| done.load(Relaxed)).collect())
+}
+
 /// Whichever rank is lost in the middle, the others end with an error that names it, after they have worked.
 #[test]
 fn the_loss_of_a_rank_is_an_error_that_names_it() {
     for lost in 0..RANKS {
-        let cuts: Vec<_> = (0..RANKS)
-            .map(|_| Arc::new(AtomicBool::new(false)))
-            .collect();
-        let done: Vec<_> = (0..RANKS).map(|_| Arc::new(AtomicU64::new(0))).collect();
-        let links = Loopback::new(RANKS).into_iter().zip(&cuts);
-        let links: Vec<_> = links.map(|(link, cut)| Cut::new(link, cut)).collect();
-        let messages = world::over(links, |world: &World| {
-            let here = world.rank();
-            let (cut, all) = (Arc::clone(&cuts[here.index()]), done.clone());
-            let task = counted(&done[here.index()]);
-            let run = glb().across(world).sum([1_u64], move |n, todo| {
-                // In the middle: every rank has got work.
-                if here.0 == lost && all.iter().all(|done| done.load(Relaxed) > 1000) {
-                    cut.store(true, Relaxed);
-                }
-                task(n, todo)
-            });
-            run.map(|_: Run<u64>| ()).unwrap_err().to_string()
-        });
-        for (rank, message) in (0..).zip(messages) {
+        let (ended, _) = cut_in_the_middle(lost, |_| ());
+        for (rank, ended) in (0..).zip(ended) {
+            let message = ended.map(|_| ()).unwrap_err().to_string();
             if rank == lost {
                 assert!(message.contains("being cut off"), "{message}");
             } else {
                 let named = format!("rank {lost} was lost");
                 assert!(message.contains(&named), "rank {rank}: {message}");
+            }
+        }
+    }
+}
+
+/// Where losses are tolerated, the ranks that reach rank 0 end with what they have done, each task counted once; without it there is no
+/// result.
+#[test]
+fn without_a_lost_rank_the_others_keep_what_they_have() {
+    for lost in 0..RANKS {
+        let (ended, done) = cut_in_the_middle(lost, World::tolerate_losses);
+        let is_cut = |rank: u32| (rank == lost) != (lost == 0);
+        let left = (0..).zip(&done).filter(|(rank, _)| !is_cut(*rank));
+        let known: u64 = left.map(|(_, done)| done).sum();
+        for (rank, ended) in (0..).zip(ended) {
+            if is_cut(rank) {
+                let message = ended.map(|_| ()).unwrap_err().to_string();
+                assert!(
+                    message.contains("rank 0 was lost"),
+                    "rank {rank}: {message}"
+                );
+                continue;
+            }
+            let run = ended.unwrap_or_else(|error| panic!("rank {rank}: {error}"));
+            assert_eq!((run.output, run.tasks()), (known, known), "rank {rank}");
+            assert_eq!((run.complete, run.stopped), (false, Some(Reason::Lost)));
+            for (rank, place) in (0..RANKS).zip(&run.places) {
+                assert_eq!(place.tally.tasks > 0, !is_cut(rank));
             }
         }
     }

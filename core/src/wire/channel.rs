@@ -30,6 +30,12 @@ pub trait Receiver: Send + Sync {
 
     /// Called when all channels of this rank have ended with `error`, possibly several times. Provided: does nothing.
     fn fail(&self, _error: &Error) {}
+
+    /// Called when `error.peer` is lost, where [losses are tolerated](super::Exchange::tolerate_losses). Returns whether the channel
+    /// does without that rank. Provided: returns false, and the loss ends all channels.
+    fn lost(&self, _error: &Error) -> bool {
+        false
+    }
 }
 
 impl<F: Fn(PlaceId, PlaceId, &[u8]) -> Result<(), Garbled> + Send + Sync> Receiver for F {
@@ -258,6 +264,10 @@ impl<M: Portable + 'static> Lane for End<M> {
 
     fn fail(&self, error: &Error) {
         self.receiver.fail(error);
+    }
+
+    fn lost(&self, error: &Error) -> bool {
+        self.queues().is_closed || self.receiver.lost(error)
     }
 
     fn is_over(&self) -> bool {

@@ -203,6 +203,12 @@ impl<L: Link> Exchange<L> {
         self.post.lock(&relax).fail(&self.hub, error);
     }
 
+    /// From now on the loss of a rank ends the channels only if one is open, or is opened later, whose receiver does not
+    /// [do without](Receiver::lost) that rank.
+    pub fn tolerate_losses(&self) {
+        self.post.lock(&self.hub.relax()).tolerate_losses();
+    }
+
     /// Lets the receivers of all channels look whether something has happened at this rank that no message reports; to be called now and then.
     pub fn nudge(&self) {
         if let Some(post) = self.post.try_lock() {

@@ -24,6 +24,8 @@ pub(super) trait Lane: Send + Sync {
     fn nudge(&self);
     /// Notifies the receiver that all channels have ended.
     fn fail(&self, error: &Error);
+    /// Notifies the receiver of a loss; returns whether the channel does without that rank.
+    fn lost(&self, error: &Error) -> bool;
     /// Whether the channel is closed and all messages have left.
     fn is_over(&self) -> bool;
 }

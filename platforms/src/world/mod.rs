@@ -251,6 +251,31 @@ impl World {
         self.shared.patience.limit(limit);
     }
 
+    /// Does without ranks that are lost, from now on: a balanced computation that loses one, other than rank 0, ends early for
+    /// [`Reason::Lost`](crate::glb::Reason::Lost), and its output is what the ranks that are left had found, at all of them. Without this call, the default,
+    /// it ends with an error. All ranks call it, before the computations.
+    ///
+    /// An error it is still if results were on their way to rank 0 when the rank was lost, if a rank panics, and for all other operations over
+    /// the ranks. Later computations run on the ranks that are left.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// let runs = world::loopback(2, |world| {
+    ///     world.tolerate_losses();
+    ///     let glb = Glb::new().workers(1).pinned(false);
+    ///     glb.across(world).sum(0..100u64, |n, _| n).map(|run| (run.output, run.complete))
+    /// });
+    /// for run in runs {
+    ///     assert_eq!(run?, (4950, true)); // no rank was lost
+    /// }
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn tolerate_losses(&self) {
+        self.exchange().tolerate_losses();
+    }
+
     /// Returns for which ranks this one waits to make the call that it has made, if it does.
     /// With the variable [`TAUTLINE_DUMP`](crate::watch) it is printed upon `SIGUSR1`.
     ///

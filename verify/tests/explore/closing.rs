@@ -14,6 +14,9 @@ const LOSS: Faults = Faults {
     spared: 0,
 };
 
+/// Rank 0 is not lost: without it there is no result.
+const OTHER_LOSS: Faults = Faults { spared: 1, ..LOSS };
+
 fn network(
     (ranks, radix, passes, rounds): (u32, u32, u32, u32),
     faults: Faults,
@@ -24,12 +27,14 @@ fn network(
         radix,
         passes,
         rounds,
+        salvages: faults.spared > 0,
         slip,
     };
     Network::new(closings, Channels).with_faults(faults)
 }
 
-/// Every rank ends with all items, or with an error if a rank is lost, wherever the workers end while loot is under way.
+/// Every rank ends with all items, or with an error if a rank is lost, wherever the workers end while loot is under way. Ranks that
+/// do without the lost one end with what is left, or with an error, all that have a result with the same.
 #[test]
 fn ranks_end_together() {
     for (shape, faults, floor) in [
@@ -40,9 +45,18 @@ fn ranks_end_together() {
         ((3, 2, 2, 4), Faults::default(), 11_600),
         ((3, 2, 2, 3), LOSS, 118_666),
         ((4, 2, 1, 3), Faults::default(), 9_790),
+        ((2, 1, 3, 5), OTHER_LOSS, 1_386),
+        ((3, 1, 2, 3), OTHER_LOSS, 94_214),
+        ((3, 2, 2, 3), OTHER_LOSS, 151_703),
+        ((4, 1, 0, 2), OTHER_LOSS, 9_961),
+        ((4, 2, 0, 2), OTHER_LOSS, 16_925),
     ] {
         let (ranks, radix, passes, rounds) = shape;
-        let lost = if faults.crash > 0 { "-lost" } else { "" };
+        let lost = match (faults.crash, faults.spared) {
+            (0, _) => "",
+            (_, 0) => "-lost",
+            _ => "-salvaged",
+        };
         let name = format!("closing-p{ranks}-r{radix}-t{passes}-n{rounds}{lost}");
         let began = Instant::now();
         let states = flawless(&name, &mut network(shape, faults, None));
@@ -56,6 +70,8 @@ fn a_slip_in_closing_is_detected() {
         (ClosingSlip::DropLoot, Faults::default(), Flaw::Count),
         (ClosingSlip::CountNothing, Faults::default(), Flaw::Count),
         (ClosingSlip::HideLoss, LOSS, Flaw::Stuck),
+        (ClosingSlip::HideLoss, OTHER_LOSS, Flaw::Stuck),
+        (ClosingSlip::LeaveSilently, OTHER_LOSS, Flaw::Stuck),
     ] {
         let explored = explore(&mut network((3, 2, 1, 4), faults, Some(slip)), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");

@@ -33,6 +33,8 @@ pub(super) struct Book {
     pub(super) owes: bool,
     /// Bytes that were sent ahead for channels that are closed here, by channel and rank, until that rank opens the channel.
     owed: BTreeMap<(u32, Rank), usize>,
+    /// The losses without which the channels do.
+    losses: Vec<Error>,
 }
 
 /// A channel that is open here, or was closed and has messages left.
@@ -67,6 +69,8 @@ pub(super) struct Peer {
     /// Bytes of announcements kept from it.
     announced: usize,
     pub(super) has_left: bool,
+    /// Whether the channels do without it.
+    pub(super) is_lost: bool,
 }
 
 #[derive(Default)]
@@ -89,6 +93,7 @@ impl Book {
             peers: vec![Peer::default(); ranks],
             owes: false,
             owed: BTreeMap::new(),
+            losses: Vec::new(),
         }
     }
 
@@ -106,6 +111,10 @@ impl Book {
             self.lanes.insert(ordinal, side);
             self.owes = true;
             self.next = ordinal + 1;
+        }
+        for (_, side) in self.lanes.range(known..) {
+            let refused = self.losses.iter().find(|error| !side.lane.lost(error));
+            refused.map_or(Ok(()), |error| Err(error.clone()))?;
         }
         for ordinal in known..self.next {
             let early = self.early.remove(&ordinal).unwrap_or_default();
@@ -129,7 +138,7 @@ impl Book {
         let Some(side) = self.lanes.get(&ordinal) else {
             return Ok(());
         };
-        let is_open = side.ends[rank.index()].is_open;
+        let is_open = side.ends[rank.index()].is_open || self.peers[rank.index()].is_lost;
         let mut expected = neighbours(hub.here, hub.ranks);
         if is_open || !self.peers[rank.index()].has_left || !expected.any(|r| r == rank) {
             return Ok(());
@@ -139,6 +148,17 @@ impl Book {
             within: None,
         };
         Err(hub.error(rank, Some(side.lane.name()), absent))
+    }
+
+    /// Notes a loss, if all channels do without that rank; else returns its error.
+    pub(super) fn lose(&mut self, hub: &Hub, error: Error) -> Result<(), Error> {
+        self.adopt(hub)?;
+        if self.lanes.values().any(|side| !side.lane.lost(&error)) {
+            return Err(error);
+        }
+        self.peers[error.peer.index()].is_lost = true;
+        self.losses.push(error);
+        Ok(())
     }
 
     /// Takes a parcel from another rank.

@@ -27,6 +27,8 @@ pub(super) struct Post<L: Link> {
     /// The messages that the last turn has left.
     rest: Rest,
     failure: Option<Error>,
+    /// Whether channels may do without a lost rank.
+    tolerates_losses: bool,
 }
 
 impl<L: Link> Post<L> {
@@ -38,7 +40,12 @@ impl<L: Link> Post<L> {
             seen: 0,
             rest: Rest::Nothing,
             failure: None,
+            tolerates_losses: false,
         }
+    }
+
+    pub(super) fn tolerate_losses(&mut self) {
+        self.tolerates_losses = true;
     }
 
     pub(super) fn seen(&self) -> usize {
@@ -128,7 +135,11 @@ impl<L: Link> Post<L> {
                 if ends.any(|rank| self.book.peers[rank.index()].has_left) {
                     return Ok(true);
                 }
-                Err(hub.error(lost.rank, None, Cause::Lost { doing: lost.doing }))
+                let error = hub.error(lost.rank, None, Cause::Lost { doing: lost.doing });
+                if !self.tolerates_losses {
+                    return Err(error);
+                }
+                self.book.lose(hub, error).map(|()| true)
             }
         }
     }
@@ -192,8 +203,9 @@ impl<L: Link> Post<L> {
     pub(super) fn absent(&self, hub: &Hub) -> Option<Error> {
         let mut sides = self.book.lanes.values();
         let absent = sides.find_map(|side| {
-            let mut absent =
-                neighbours(hub.here, hub.ranks).filter(|r| !side.ends[r.index()].is_open);
+            let is_absent =
+                |r: &Rank| !side.ends[r.index()].is_open && !self.book.peers[r.index()].is_lost;
+            let mut absent = neighbours(hub.here, hub.ranks).filter(is_absent);
             let (first, within) = (absent.next()?, None);
             let others = absent.collect();
             let cause = Cause::Absent { others, within };

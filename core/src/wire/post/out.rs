@@ -99,7 +99,7 @@ impl<L: Link> Out<L> {
         to: Rank,
         peer: &mut Peer,
     ) -> Result<(bool, Rest), Error> {
-        if peer.has_left {
+        if peer.has_left || peer.is_lost {
             side.lane.forget(to);
             return Ok((false, Rest::Nothing));
         }

@@ -20,6 +20,8 @@ pub struct Closings {
     pub passes: u32,
     /// Rounds of a rank, at most.
     pub rounds: u32,
+    /// Whether the ranks that are left after a loss end with what they have.
+    pub salvages: bool,
     /// What is wrong.
     pub slip: Option<ClosingSlip>,
 }
@@ -33,6 +35,8 @@ pub enum ClosingSlip {
     CountNothing,
     /// A lost rank is not reported.
     HideLoss,
+    /// A rank that cannot end with a result after a loss does not inform the others.
+    LeaveSilently,
 }
 
 /// Items, all processed.
@@ -97,6 +101,8 @@ pub enum InEnd {
     Loot(u8),
     /// The encoding of a message of the end.
     Closing(Vec<u8>),
+    /// The sender has ended without a result.
+    Abandoned,
 }
 
 /// One rank.
@@ -121,7 +127,10 @@ enum Stage {
         /// Whether it is to begin a round.
         is_due: bool,
     },
-    Ended(Vec<u8>),
+    Ended {
+        items: Vec<u8>,
+        is_complete: bool,
+    },
     Failed,
 }
 
@@ -146,6 +155,8 @@ pub struct Past {
 impl Closings {
     /// Lets the machine of a rank take a step.
     fn take_step(
+        &self,
+        here: PlaceId,
         site: &mut Closer,
         out: &mut Out<Self>,
         act: impl FnOnce(&mut Closing<Items>, &mut dyn FnMut(Rank, InClosing<Items>)) -> Option<Next>,
@@ -165,21 +176,49 @@ impl Closings {
             None => out.ghost.is_refused = true,
             Some(Next::Wait) => {}
             Some(Next::Count) => *is_due = true,
+            Some(Next::Late) => {
+                site.stage = Stage::Failed;
+                if self.slip != Some(ClosingSlip::LeaveSilently) {
+                    let all = (0..self.ranks).map(PlaceId);
+                    let others = all.filter(|to| *to != here);
+                    out.sent.extend(others.map(|to| (to, InEnd::Abandoned)));
+                }
+            }
             Some(Next::End(result)) => {
                 let whole: Part<Items> = unpack(&result.0).expect("encoded by rank 0");
-                let mut output = Vec::new();
-                whole.bag.unwrap_or_default().submit(&mut output);
-                site.stage = Stage::Ended(output);
+                let mut items = Vec::new();
+                whole.bag.unwrap_or_default().submit(&mut items);
+                let is_complete = whole.complete;
+                site.stage = Stage::Ended { items, is_complete };
             }
         }
     }
 
     /// Processes a message of the end at a rank whose workers have ended.
-    fn on(site: &mut Closer, from: Rank, bytes: &[u8], out: &mut Out<Self>) {
+    fn on(&self, here: PlaceId, site: &mut Closer, from: Rank, bytes: &[u8], out: &mut Out<Self>) {
         let message = unpack(bytes).expect("encoded by a rank");
-        Self::take_step(site, out, |closing, mut send| {
+        self.take_step(here, site, out, |closing, mut send| {
             closing.on(from, message, &mut send).ok()
         });
+    }
+
+    /// Ends the workers of a rank.
+    fn close(&self, here: PlaceId, site: &mut Closer, out: &mut Out<Self>) {
+        let Stage::Runs { items, later } = &mut site.stage else {
+            return;
+        };
+        let (items, later) = (core::mem::take(items), core::mem::take(later));
+        let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
+        let closing = Closing::new(&branch, Part::of(vec![items], Vec::new()));
+        site.stage = Stage::Closes {
+            machine: Box::new(Machine::new(closing)),
+            is_due: true,
+        };
+        for (from, bytes) in later {
+            if matches!(site.stage, Stage::Closes { .. }) {
+                self.on(here, site, from, &bytes, out);
+            }
+        }
     }
 }
 
@@ -225,23 +264,12 @@ impl Actors for Closings {
                 out.sent.push((to, InEnd::Loot(item)));
                 site.counts.sent += u64::from(self.slip != Some(ClosingSlip::CountNothing));
             }
-            (Move::Close, Stage::Runs { items, later }) => {
-                let (items, later) = (core::mem::take(items), core::mem::take(later));
-                let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
-                let closing = Closing::new(&branch, Part::of(vec![items], Vec::new()));
-                site.stage = Stage::Closes {
-                    machine: Box::new(Machine::new(closing)),
-                    is_due: true,
-                };
-                for (from, bytes) in later {
-                    Self::on(site, from, &bytes, out);
-                }
-            }
+            (Move::Close, Stage::Runs { .. }) => self.close(here, site, out),
             (Move::Count, Stage::Closes { is_due, .. }) => {
                 *is_due = false;
                 site.rounds += 1;
                 let counts = site.counts;
-                Self::take_step(site, out, |closing, mut send| {
+                self.take_step(here, site, out, |closing, mut send| {
                     Some(closing.count(counts, &mut send))
                 });
             }
@@ -251,7 +279,7 @@ impl Actors for Closings {
 
     fn deliver(
         &self,
-        _: PlaceId,
+        here: PlaceId,
         site: &mut Closer,
         from: PlaceId,
         message: InEnd,
@@ -259,9 +287,17 @@ impl Actors for Closings {
     ) {
         let from = Rank(from.0);
         match (message, &mut site.stage) {
-            (_, Stage::Failed) => {}
+            (_, Stage::Failed) | (InEnd::Abandoned, Stage::Ended { .. }) => {}
+            // Of the wave that was given up: the channel is closed.
+            (
+                InEnd::Closing(_),
+                Stage::Ended {
+                    is_complete: false, ..
+                },
+            ) => {}
+            (InEnd::Abandoned, stage) => *stage = Stage::Failed,
             (InEnd::Closing(bytes), Stage::Runs { later, .. }) => later.push((from, bytes)),
-            (InEnd::Closing(bytes), _) => Self::on(site, from, &bytes, out),
+            (InEnd::Closing(bytes), _) => self.on(here, site, from, &bytes, out),
             (InEnd::Loot(item), stage) => {
                 site.counts.processed += u64::from(self.slip != Some(ClosingSlip::CountNothing));
                 match stage {
@@ -277,28 +313,47 @@ impl Actors for Closings {
         }
     }
 
-    fn lost(&self, _: PlaceId, site: &mut Closer, _: PlaceId, _: &mut Out<Self>) {
-        let has_ended = matches!(site.stage, Stage::Ended(_));
-        if self.slip != Some(ClosingSlip::HideLoss) && !has_ended {
+    fn lost(&self, here: PlaceId, site: &mut Closer, lost: PlaceId, out: &mut Out<Self>) {
+        let is_over = matches!(site.stage, Stage::Ended { .. } | Stage::Failed);
+        if self.slip == Some(ClosingSlip::HideLoss) || is_over {
+            return;
+        }
+        if !self.salvages {
             site.stage = Stage::Failed;
+            return;
+        }
+        self.close(here, site, out);
+        if let Stage::Closes { is_due, .. } = &mut site.stage {
+            *is_due = false;
+            self.take_step(here, site, out, |closing, mut send| {
+                Some(closing.lose(Rank(lost.0), &mut send))
+            });
         }
     }
 
-    /// A result has every item once, also if a rank was lost: it consists of the parts of all.
+    /// A complete result has every item once, also if a rank was lost: it consists of the parts of all. A partial one has no
+    /// item twice. All that end do so with the same result.
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {
         if view.ghost.is_refused {
             return Some(Flaw::Refused);
         }
         let all: Vec<u8> = (0..self.ranks as u8).collect();
-        view.living().find_map(|(_, site)| match &site.stage {
-            Stage::Ended(items) if *items != all => Some(Flaw::Count),
+        let results = view.living().filter_map(|(_, site)| match &site.stage {
+            Stage::Ended { items, is_complete } => Some((items, *is_complete)),
             _ => None,
-        })
+        });
+        let results: Vec<_> = results.collect();
+        let is_right = |&(items, is_complete): &(&Vec<u8>, bool)| match is_complete {
+            true => *items == all,
+            false => self.salvages && items.is_sorted_by(|a, b| a < b),
+        };
+        let are_right = results.iter().all(is_right) && results.windows(2).all(|w| w[0] == w[1]);
+        (!are_right).then_some(Flaw::Count)
     }
 
     /// A rank that has begun its last round need not find out.
     fn is_final(&self, view: &View<Self>) -> bool {
-        let ends = |site: &Closer| matches!(site.stage, Stage::Ended(_) | Stage::Failed);
+        let ends = |site: &Closer| matches!(site.stage, Stage::Ended { .. } | Stage::Failed);
         let is_spent = |site: &Closer| {
             let is_due = matches!(site.stage, Stage::Closes { is_due: true, .. });
             is_due && site.rounds == self.rounds

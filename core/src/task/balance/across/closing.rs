@@ -3,8 +3,12 @@
 //! # Algorithm
 //! The ranks find out when no message between places is under way ([`Quiesce`]), so that no loot is lost: what arrives meanwhile is added to the
 //! bags. Then each rank merges its bags into one, which travel up the tree of ranks, merged on the way; the whole travels down, encoded once.
+//!
+//! If a rank was lost and the program [does without](Closing::lose) it, each rank whose result is not on its way sends it to rank 0 instead, which waits
+//! for the ranks that are left and sends the whole to each of them. If results were on their way through the lost rank, they are lost, too.
 
 use super::message::{InClosing, Part};
+use super::salvage::Salvage;
 use crate::collective::{Branch, Counts, Operation, Outbox, Quiesce, Stray, Verdict, Wave};
 use crate::glb::Bag;
 use crate::id::Rank;
@@ -17,8 +21,17 @@ use alloc::vec::Vec;
 pub struct Closing<B: Bag + Portable> {
     quiesce: Quiesce,
     result: Wave<Merge<B>>,
-    /// The result of this rank, until it has begun its way up.
+    branch: Branch,
+    /// The result of this rank, until it has begun its way.
     own: Option<Part<B>>,
+    /// At rank 0: those of the others, after a loss.
+    salvage: Salvage<B>,
+    /// Whether a rank was lost before the result of this one had begun its way.
+    is_salvaging: bool,
+    /// Whether this rank knows of a loss.
+    is_lossy: bool,
+    /// At rank 0: whether a rank takes no part in the wave that has begun.
+    is_late: bool,
 }
 
 /// What the driver of the machine is to do next.
@@ -30,6 +43,8 @@ pub enum Next {
     Count,
     /// To decode the result.
     End(Bulk<u8>),
+    /// To end with an error, of which the other ranks are to be informed: results were on their way when a rank was lost.
+    Late,
 }
 
 impl<B: Bag + Portable> Closing<B> {
@@ -38,7 +53,12 @@ impl<B: Bag + Portable> Closing<B> {
         Self {
             quiesce: Quiesce::new(branch.clone()),
             result: Wave::new(branch.clone(), Merge(core::marker::PhantomData)),
+            branch: branch.clone(),
             own: Some(own),
+            salvage: Salvage::new(1 + branch.sizes().sum::<usize>()),
+            is_salvaging: false,
+            is_lossy: false,
+            is_late: false,
         }
     }
 
@@ -54,6 +74,9 @@ impl<B: Bag + Portable> Closing<B> {
     /// # Panics
     /// If the last one has not ended.
     pub fn count(&mut self, counts: Counts, out: &mut impl Outbox<InClosing<B>>) -> Next {
+        if self.is_salvaging {
+            return Next::Wait;
+        }
         let verdict = self.quiesce.begin(counts, &mut |to, message| {
             out.send(to, InClosing::Count(message));
         });
@@ -70,7 +93,19 @@ impl<B: Bag + Portable> Closing<B> {
         message: InClosing<B>,
         out: &mut impl Outbox<InClosing<B>>,
     ) -> Result<Next, Stray> {
+        let is_home = self.branch.here() == Rank(0);
         match message {
+            InClosing::Kept(part) if is_home => {
+                // It takes no part in the wave: this rank begins none, or has begun it in vain.
+                self.is_late |= self.own.is_none() && !self.is_salvaging;
+                self.is_salvaging |= self.own.is_some();
+                self.salvage.put(from, part);
+                Ok(self.salvaged(out))
+            }
+            InClosing::Whole(whole) if self.is_salvaging && from == Rank(0) => Ok(Next::End(whole)),
+            InClosing::Kept(_) | InClosing::Whole(_) => Err(Stray { from }),
+            // Of the wave that was given up.
+            InClosing::Count(_) | InClosing::Result(_) if self.is_salvaging => Ok(Next::Wait),
             InClosing::Count(message) => {
                 let verdict = self.quiesce.on(from, message, &mut |to, message| {
                     out.send(to, InClosing::Count(message));
@@ -86,6 +121,44 @@ impl<B: Bag + Portable> Closing<B> {
         }
     }
 
+    /// Does without a rank other than the first, which was lost.
+    pub fn lose(&mut self, rank: Rank, out: &mut impl Outbox<InClosing<B>>) -> Next {
+        self.salvage.lose(rank);
+        self.is_lossy = true;
+        if self.own.is_none() && !self.is_salvaging {
+            // Only those next to it can tell that no result was on its way through it.
+            let is_parent = self.branch.parent() == Some(rank);
+            self.is_late |= is_parent || self.branch.children().any(|child| child == rank);
+        } else {
+            self.is_salvaging = true;
+        }
+        if self.branch.here() != Rank(0)
+            && let Some(own) = self.own.take()
+        {
+            out.send(Rank(0), InClosing::Kept(own));
+        }
+        self.salvaged(out)
+    }
+
+    /// Ends at rank 0, once the results of all ranks that are left are there.
+    fn salvaged(&mut self, out: &mut impl Outbox<InClosing<B>>) -> Next {
+        if self.is_late && self.is_lossy {
+            return Next::Late;
+        }
+        if !self.is_salvaging || !self.salvage.is_whole() {
+            return Next::Wait;
+        }
+        let Some(own) = self.own.take() else {
+            return Next::Wait;
+        };
+        let left: Vec<Rank> = self.salvage.left().collect();
+        let whole = encoded(&self.salvage.whole(own));
+        for rank in left {
+            out.send(rank, InClosing::Whole(whole.clone()));
+        }
+        Next::End(whole)
+    }
+
     fn after(&mut self, verdict: Verdict, out: &mut impl Outbox<InClosing<B>>) -> Next {
         match verdict {
             Verdict::Open => Next::Wait,
@@ -99,6 +172,13 @@ impl<B: Bag + Portable> Closing<B> {
             }
         }
     }
+}
+
+fn encoded<B: Portable>(whole: &Part<B>) -> Bulk<u8> {
+    let mut bytes = Vec::new();
+    // Without an encoding there are no bytes, which cannot be decoded.
+    let _ = pack(whole, &mut bytes);
+    Bulk(bytes)
 }
 
 /// The results of all ranks, in their order, as one.
@@ -119,10 +199,7 @@ impl<B: Bag + Portable> Operation for Merge<B> {
     }
 
     fn turn(&mut self, all: Part<B>) -> Bulk<u8> {
-        let mut bytes = Vec::new();
-        // Without an encoding there are no bytes, which cannot be decoded.
-        let _ = pack(&all, &mut bytes);
-        Bulk(bytes)
+        encoded(&all)
     }
 
     fn spread(

@@ -7,6 +7,7 @@ use crate::port::Spin;
 use crate::sync::Lock;
 use crate::wire::{Error, Garbled, Portable, Receiver, unpack};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::task::Waker;
 
 /// A message between ranks, with its sender and its receiver.
@@ -17,6 +18,8 @@ pub(super) type Arrived<B> = (PlaceId, PlaceId, RankMessage<B>);
 pub(super) struct Mailbox<B> {
     arrived: Inbox<Arrived<B>>,
     failure: Lock<Option<Error>>,
+    /// The losses of other ranks than the first, in order.
+    losses: Lock<Vec<Error>>,
     reader: Lock<Reader>,
 }
 
@@ -42,6 +45,7 @@ impl<B> Default for Mailbox<B> {
         Self {
             arrived: Inbox::new(),
             failure: Lock::new(None),
+            losses: Lock::new(Vec::new()),
             reader: Lock::new(Reader::default()),
         }
     }
@@ -99,6 +103,11 @@ impl<B> Mailbox<B> {
     pub(super) fn failure(&self) -> Option<Error> {
         self.failure.lock(&Spin).clone()
     }
+
+    /// Returns the loss of this position, from 0.
+    pub(super) fn loss(&self, at: usize) -> Option<Error> {
+        self.losses.lock(&Spin).get(at).cloned()
+    }
 }
 
 /// The end of a mailbox that the exchange fills.
@@ -118,6 +127,16 @@ impl<B: Portable> Receiver for Slot<B> {
     fn fail(&self, error: &Error) {
         *self.0.failure.lock(&Spin) = Some(error.clone());
         self.0.wake();
+    }
+
+    /// Without rank 0 there is no result.
+    fn lost(&self, error: &Error) -> bool {
+        if error.peer == Rank(0) {
+            return false;
+        }
+        self.0.losses.lock(&Spin).push(error.clone());
+        self.0.wake();
+        true
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::collective::{self, InRound};
 use crate::finish::Reason;
 use crate::glb::{Bag, Message, PlaceRun};
+use crate::id::Rank;
 #[cfg(doc)]
 use crate::watch::Times;
 use crate::wire::{Bulk, OneLine};
@@ -37,6 +38,8 @@ pub enum Left {
     Panicked(String),
     /// The rank refused a message that no correct rank sends: its description.
     Refused(String),
+    /// It lost this rank while the results were collected.
+    Lost(Rank),
 }
 
 impl Left {
@@ -57,6 +60,7 @@ impl fmt::Display for Left {
             Self::Panicked(text) if text.is_empty() => f.write_str("a task panicked there"),
             Self::Panicked(text) => write!(f, "a task panicked there: {}", OneLine(text)),
             Self::Refused(text) => write!(f, "it refused a message: {}", OneLine(text)),
+            Self::Lost(rank) => write!(f, "{rank} was lost while the results were collected"),
         }
     }
 }
@@ -68,6 +72,10 @@ pub enum InClosing<B> {
     Count(InRound),
     /// Results up the tree, and the whole result down.
     Result(collective::Message<Part<B>, Bulk<u8>>),
+    /// To rank 0, after a loss: the result of a rank.
+    Kept(Part<B>),
+    /// From rank 0, after a loss: the result of all ranks that are left.
+    Whole(Bulk<u8>),
 }
 
 /// Why the workers stop.

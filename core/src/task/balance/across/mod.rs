@@ -6,11 +6,13 @@
 //! | `mailbox` | what has arrived, from the thread that uses the link to the tasks of the computation |
 //! | `peers` | the places of other ranks, while workers run |
 //! | `closing` | from the end of the workers to the result |
+//! | `salvage` | the results of the ranks that are left after a loss |
 
 mod closing;
 mod mailbox;
 mod message;
 mod peers;
+mod salvage;
 
 use super::places::Places;
 use super::run::{deadline, run_workers};
@@ -128,7 +130,8 @@ impl<P: Host> Cx<'_, '_, P> {
     ///
     /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same output, with the statistics of all places,
     /// and with the statistics and observers of its own workers. If a rank stops the computation, all stop, and the output is what
-    /// all of them had found.
+    /// all of them had found. So it is if a rank other than the first is lost and the exchange
+    /// [tolerates losses](Exchange::tolerate_losses): the output is what the ranks that are left had found.
     ///
     /// # Errors
     /// If a scope around this task was cancelled here or at another rank, if a task panicked at another rank, or if the channels between the ranks
@@ -204,7 +207,7 @@ impl<P: Host> Cx<'_, '_, P> {
         peers: &mut Peers<'_, B, L>,
     ) -> Result<Bulk<u8>, Ended> {
         let mut later = peers.later().into_iter();
-        let mut is_due = true;
+        let (mut is_due, mut losses) = (true, 0);
         let task = self.task();
         self.block_on(poll_fn(|cx| {
             peers.mailbox().register(cx.waker());
@@ -230,6 +233,11 @@ impl<P: Host> Cx<'_, '_, P> {
                             closing.on(peers.ranks.of(from), message, &mut out)
                         }
                     },
+                    None if peers.mailbox().loss(losses).is_some() => {
+                        let lost = peers.mailbox().loss(losses).expect("as above");
+                        losses += 1;
+                        Ok(closing.lose(lost.peer, &mut out))
+                    }
                     None if is_due => {
                         is_due = false;
                         Ok(closing.count(peers.counts(), &mut out))
@@ -246,6 +254,7 @@ impl<P: Host> Cx<'_, '_, P> {
                     Ok(Next::Wait) => {}
                     Ok(Next::Count) => is_due = true,
                     Ok(Next::End(result)) => return Poll::Ready(Ok(result)),
+                    Ok(Next::Late) => return Poll::Ready(Err(peers.late())),
                     Err(stray) => {
                         peers.leaves(Left::Refused(stray.to_string()));
                         return Poll::Ready(Err(Ended::Stray(stray)));

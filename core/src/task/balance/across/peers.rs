@@ -128,11 +128,12 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         self.state.lock(&Spin).ending
     }
 
-    /// Returns the reason for which rank 0 has ended the computation early.
+    /// Returns the reason for which the computation has ended early.
     pub(super) fn reason(&self) -> Option<Reason> {
-        match self.ending()? {
-            Ending::Done => None,
-            Ending::Stopped(reason) => Some(reason),
+        match (self.mailbox.loss(0), self.ending()) {
+            (Some(_), _) => Some(Reason::Lost),
+            (None, Some(Ending::Stopped(reason))) => Some(reason),
+            (None, Some(Ending::Done) | None) => None,
         }
     }
 
@@ -179,6 +180,13 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
             Some(_) => {}
             none => *none = Some(Trouble::Abandoned(self.ranks.here, why)),
         }
+    }
+
+    /// Leaves, as a rank was lost while the results were collected; returns the error of that loss.
+    pub(super) fn late(&self) -> Ended {
+        let lost = self.mailbox.loss(0).expect("a rank is late after a loss");
+        self.leaves(Left::Lost(lost.peer));
+        Ended::Wire(lost)
     }
 
     /// Notes why this rank cannot continue; the first reason counts.
@@ -232,6 +240,12 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
             // The workers may all sleep, and other ranks need not answer.
             control.stop(reason);
             self.note_abandoned(self.ranks.here, Left::Cancelled(reason));
+        }
+        if self.mailbox.loss(0).is_some() {
+            // Each rank learns of it by itself, and stops.
+            control.stop(Reason::Lost);
+            places.close();
+            return Poll::Ready(());
         }
         if deadline.is_some_and(|deadline| places.port().now() >= deadline) {
             control.stop(Reason::Deadline);
