@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use tautline_core::port::{Bell, Link, Lost, Spin};
+use tautline_core::port::{Alone, Bell, Link, Lost, Spin};
 use tautline_core::wire::{Bulk, Cause, Exchange, Terms, pack, seal, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -58,35 +58,6 @@ fn announced_lengths_reserve_nothing() {
                 "{largest} bytes at once for {announced} elements"
             );
         }
-    }
-}
-
-/// The link of a program that runs as a single process.
-struct Alone;
-
-impl Link for Alone {
-    fn here(&self) -> Rank {
-        Rank(0)
-    }
-
-    fn ranks(&self) -> u32 {
-        1
-    }
-
-    fn bell(&self) -> Arc<dyn Bell> {
-        Arc::new(|| ())
-    }
-
-    fn send(&mut self, _: Rank, _: &[u8]) {
-        unreachable!("there is no other rank")
-    }
-
-    fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        Ok(false)
-    }
-
-    fn unsent(&self, _: Rank) -> usize {
-        0
     }
 }
 

@@ -423,6 +423,13 @@ impl Runtime {
         &self.engine.plan
     }
 
+    /// Returns the present tick of the clock by which workers are watched.
+    #[cfg(feature = "serde")]
+    pub(crate) fn now(&self) -> u64 {
+        use tautline_core::port::Clock;
+        self.engine.threads.pool().port().now()
+    }
+
     /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than requested if the
     /// system refused threads.
     ///

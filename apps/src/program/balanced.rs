@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tautline::glb::{Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
 use tautline::pinning::PlaceList;
 use tautline::story::{Clock, Recorder};
+use tautline::world::World;
 
 /// The options of balanced runs.
 #[derive(Args, Debug)]
@@ -76,15 +77,15 @@ impl Balanced {
         self.output.stories.open().map(|_| ())
     }
 
-    /// Runs what `start` starts, unless `check` refuses the settings. Progress counts in `unit`, up to `total` if that is
-    /// known.
+    /// Runs what `start` starts, as a rank of `world`, unless `check` refuses the settings. Progress counts in `unit`, up to `total` if
+    /// that is known. The workers of all ranks are then known at rank 0, unless one was lost.
     ///
     /// # Errors
-    /// What the options request and cannot be had.
+    /// What the options request and cannot be had, and the loss of a rank.
     pub fn run<T>(
         &self,
-        unit: &'static str,
-        total: Option<u64>,
+        world: &World,
+        (unit, total): (&'static str, Option<u64>),
         check: impl FnOnce(&Config) -> Outcome,
         start: impl FnOnce(&Recorded) -> tautline::Result<Run<T, Recorder>>,
     ) -> Result<Finished<T>, Failure> {
@@ -105,23 +106,35 @@ impl Balanced {
         let processors = glb.runtime()?.plan().pinning.processors();
         let processors = processors.min(config.all_workers());
         let pinned: Vec<usize> = cpus.into_iter().take(processors).collect();
+        let used = world.gather((pinned.clone(), processors))?;
         let observed = Observed::start(&pinned);
         let deadline = self.balancer.deadline();
         let progress = Progress::start(self.output.quiet, &control, unit, total, deadline);
-        let run = start(&glb.clone().observed(record))?;
+        let glb = glb.observed(record);
+        let mut run = start(&glb)?;
         let doubts = observed.doubts(config.all_workers(), processors);
         drop(progress);
-        let measured = Measured {
+        let mut peak_memory_kib = peak_memory_kib();
+        let mut clocks = None;
+        if world.ranks() > 1 && run.stopped != Some(Reason::Lost) {
+            clocks = Some(glb.across(world).collect(&mut run)?);
+            let peaks = world.gather(peak_memory_kib)?.unwrap_or_default();
+            peak_memory_kib = peaks.into_iter().sum();
+        }
+        let mut measured = Measured {
             config,
             explain: self.output.explain,
             pinned,
             processors,
             ranks: 1,
+            clocks: clocks.filter(|_| self.output.stories.requested().is_some()),
+            sent: (run.messages, run.bytes),
             doubts,
             seconds: Clock::of(&run).seconds,
             tasks: run.tasks(),
-            peak_memory_kib: peak_memory_kib(),
+            peak_memory_kib,
         };
+        measured.add_ranks(used.unwrap_or_default());
         Ok(Finished {
             run,
             files,

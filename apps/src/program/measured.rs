@@ -1,11 +1,12 @@
 //! How a balanced run went, as rows of a table and as data.
 
-use super::show::number::{bytes, ranges, seconds};
+use super::show::number::{bytes, grouped, ranges, seconds};
 use super::show::{self, place, worker};
 use super::{Answer, balancer};
 use crate::bench::Doubt;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tautline::glb::{Config, PlaceRun, WorkerRun};
 
 /// What is known of a finished run besides its result.
@@ -21,13 +22,17 @@ pub struct Measured {
     pub processors: usize,
     /// The number of ranks, which have these settings each.
     pub ranks: u32,
+    /// How far the clocks of the ranks may be off, if that is of interest.
+    pub clocks: Option<Duration>,
+    /// The messages between ranks, and their bytes.
+    pub sent: (u64, u64),
     /// By what the run was disturbed, as far as the system reports it.
     pub doubts: Vec<Doubt>,
     /// The duration.
     pub seconds: f64,
     /// The number of tasks.
     pub tasks: u64,
-    /// The maximum memory of the process until the end of the run, if the system reports it.
+    /// The maximum memory of the processes until the end of the run, in sum, if the system reports it.
     pub peak_memory_kib: Option<u64>,
 }
 
@@ -76,12 +81,19 @@ impl Measured {
     pub fn facts(&self, answer: &Answer) -> Vec<(&'static str, String)> {
         let mut facts = self.setting(answer);
         facts.extend(answer.told());
+        if let Some(error) = self.clocks {
+            facts.push(("clocks", format!("aligned to {error:.1?}")));
+        }
         facts.extend(self.times(answer));
         facts
     }
 
-    /// Takes over which processors the workers of all ranks use: those that they are pinned to, or else how many.
+    /// Takes over which processors the workers of all ranks use: those that they are pinned to, or else how many. Ranks other than
+    /// the first do not know.
     pub fn add_ranks(&mut self, ranks: Vec<(Vec<usize>, usize)>) {
+        if ranks.is_empty() {
+            return;
+        }
         self.ranks = ranks.len() as u32;
         let pinned = ranks.iter().flat_map(|(pinned, _)| pinned.iter().copied());
         let pinned: BTreeSet<usize> = pinned.collect();
@@ -97,6 +109,11 @@ impl Measured {
         let mut rows = self.setting(answer);
         rows.extend(answer.rows());
         rows.extend(self.times(answer));
+        if self.ranks > 1 {
+            let (messages, sent) = self.sent;
+            let (messages, sent) = (grouped(messages), bytes(sent));
+            rows.push(("between ranks", format!("{messages} messages, {sent}")));
+        }
         rows
     }
 
@@ -142,6 +159,8 @@ impl Measured {
             ("processors", self.processors.into()),
             ("peak_memory_kib", self.peak_memory_kib.into()),
             ("ranks", self.ranks.into()),
+            ("messages", self.sent.0.into()),
+            ("bytes", self.sent.1.into()),
             ("places", self.config.places.into()),
             ("workers", self.config.workers.into()),
             ("smaller_places", self.config.smaller.into()),

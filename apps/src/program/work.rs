@@ -7,6 +7,7 @@ use super::{Answer, Balanced, Findings, Finished, Outcome, deliver};
 use serde_json::Value;
 use tautline::glb::{Bag, PlaceId};
 use tautline::story::Clock;
+use tautline::world::World;
 
 /// A result as rows: a name and a number, a text, or what JSON has else. In JSON the name is the key, with `_` for spaces.
 pub type Rows = Vec<(&'static str, Value)>;
@@ -68,8 +69,8 @@ impl<B: Bag> Work<B> {
     /// Runs it with the `options`, and reports the result.
     pub(super) fn run(self, name: &'static str, unit: &'static str, options: &Balanced) -> Outcome {
         let finished = options.run(
-            unit,
-            self.total,
+            &World::alone(),
+            (unit, self.total),
             |_| Ok(()),
             |glb| glb.run(self.bag, self.shared, self.output),
         )?;

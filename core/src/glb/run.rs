@@ -26,7 +26,9 @@ pub struct Run<T, O = ()> {
     pub places: Vec<PlaceRun>,
     /// The statistics of each worker of this rank, place by place.
     pub workers: Vec<WorkerRun>,
-    /// The bytes of all messages that left a rank for another while workers ran; 0 at a single one.
+    /// The messages that left a rank for another while workers ran; 0 at a single one.
+    pub messages: u64,
+    /// The bytes of these messages.
     pub bytes: u64,
     /// The observers, place by place and worker by worker.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
@@ -53,6 +55,7 @@ pub struct PlaceRun {
 
 /// The statistics of one worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct WorkerRun {
     /// Its place.

@@ -102,6 +102,36 @@ forward!(
     &mut L
 );
 
+/// The link of a program that runs as a single process: there is no other rank.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Link for Alone {
+    fn here(&self) -> Rank {
+        Rank(0)
+    }
+
+    fn ranks(&self) -> u32 {
+        1
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        Arc::new(|| ())
+    }
+
+    fn send(&mut self, to: Rank, _: &[u8]) {
+        panic!("the only rank sends to {to}");
+    }
+
+    fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        Ok(false)
+    }
+
+    fn unsent(&self, _: Rank) -> usize {
+        0
+    }
+}
+
 /// What ends a wait of another thread.
 pub trait Bell: Send + Sync {
     /// Ends the present or the next wait. Called from any thread; does not block.

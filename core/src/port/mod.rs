@@ -34,7 +34,7 @@ pub use crate::watch::Watch;
 pub use barrier::{Barrier, Line};
 pub use fence::Fence;
 #[cfg(feature = "alloc")]
-pub use link::{Bell, Link, Lost};
+pub use link::{Alone, Bell, Link, Lost};
 pub use park::{Clock, Park, Unpark};
 pub use relax::{Relax, Spin};
 pub use thread::{Thread, Unwind};

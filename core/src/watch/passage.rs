@@ -7,6 +7,7 @@ use crate::id::PlaceId;
 /// At most one answer and one other loot are on their way from one place to another at a time, so whichever is received was the
 /// last of its kind to be sent (see [`lifeline`](crate::lifeline)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Passage {
     /// The place that gives it.
     pub from: PlaceId,

@@ -19,34 +19,10 @@ const ROUNDS: usize = 16;
 /// All channels of a process over one link.
 ///
 /// ```
-/// use std::sync::{Arc, mpsc};
-/// use tautline_core::port::{Bell, Link, Lost, Spin};
+/// use std::sync::mpsc;
+/// use tautline_core::PlaceId;
+/// use tautline_core::port::{Alone, Spin};
 /// use tautline_core::wire::{Exchange, unpack};
-/// use tautline_core::{PlaceId, Rank};
-///
-/// /// The link of a program that runs as a single process.
-/// struct Alone;
-///
-/// impl Link for Alone {
-///     fn here(&self) -> Rank {
-///         Rank(0)
-///     }
-///     fn ranks(&self) -> u32 {
-///         1
-///     }
-///     fn bell(&self) -> Arc<dyn Bell> {
-///         Arc::new(|| ())
-///     }
-///     fn send(&mut self, _: Rank, _: &[u8]) {
-///         unreachable!("there is no other rank")
-///     }
-///     fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-///         Ok(false)
-///     }
-///     fn unsent(&self, _: Rank) -> usize {
-///         0
-///     }
-/// }
 ///
 /// let exchange = Exchange::new(Alone, Spin);
 /// let (put, got) = mpsc::channel();

@@ -1,11 +1,13 @@
 //! Balanced computations over the ranks of a program.
 
 use super::{Bag, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
+use crate::story::Recorder;
 use crate::sum::Sum;
 use crate::world::World;
 use crate::{Error, Result};
 use std::ops::AddAssign;
 use std::panic::Location;
+use std::time::Duration;
 use tautline_core::task::Across as Ranks;
 use tautline_core::wire::Portable;
 
@@ -114,6 +116,47 @@ impl<F> Across<'_, '_, F> {
         let ranks = Ranks { exchange, site };
         let run = runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));
         run.map_err(Error::Ranks)
+    }
+
+    /// Adds the workers and observers of the other ranks to rank 0's `run`, in the order of places, with the times of all on the clock of rank 0;
+    /// leaves those of the others empty. Every rank makes this call, with the result of [`run`](Self::run). Returns how far the clocks may be off,
+    /// at rank 0 that of any.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::story::{Life, Recorder, Written};
+    /// use tautline::world;
+    ///
+    /// let pages = world::loopback(2, |world| {
+    ///     let watch = |_, _| Recorder { life: Some(Life::default()), trace: None };
+    ///     let glb = Glb::new().workers(1).pinned(false).observed(watch).across(world);
+    ///     let mut run = glb.sum(0..100u64, |n, _| n)?;
+    ///     glb.collect(&mut run)?;
+    ///     assert_eq!(run.observers.len(), if world.is_home() { 2 } else { 0 });
+    ///     // run.write_life("life.html")? at rank 0 draws the workers of both
+    ///     Ok::<_, tautline::Error>(())
+    /// });
+    /// pages.into_iter().collect::<Result<(), _>>()?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The loss of a rank, a panic at another rank, or ranks that do not make the same calls.
+    pub fn collect<T>(&self, run: &mut Run<T, Recorder>) -> Result<Duration> {
+        let runtime = self.glb.runtime()?;
+        let offset = self.world.clock_offset(|| runtime.now())?;
+        let mut observers = std::mem::take(&mut run.observers);
+        for (_, _, recorder) in &mut observers {
+            recorder.shift(offset.ticks);
+        }
+        let own = (std::mem::take(&mut run.workers), observers, offset.error);
+        let mut most = offset.error;
+        for (workers, observers, error) in self.world.gather(own)?.unwrap_or_default() {
+            run.workers.extend(workers);
+            run.observers.extend(observers);
+            most = most.max(error);
+        }
+        Ok(Duration::from_secs_f64(most as f64 / run.ticks_per_second))
     }
 
     /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as [`Glb::sum`] does. Every rank has

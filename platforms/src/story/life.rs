@@ -8,6 +8,7 @@ type Ticks = [u64; State::ALL.len()];
 /// Adds up a worker's ticks by state in buckets of equal width. When the run outgrows them the width
 /// doubles and neighbours merge, so that any run fits and no tick is lost.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Life {
     /// The first tick seen: where bucket 0 begins.
     origin: Option<u64>,
@@ -85,6 +86,12 @@ impl Life {
             }
         }
         parts
+    }
+
+    /// Moves all of it in time.
+    #[cfg(feature = "serde")]
+    pub(super) fn shift(&mut self, ticks: i64) {
+        self.origin = self.origin.map(|tick| tick.saturating_add_signed(ticks));
     }
 
     fn merge_neighbours(&mut self) {

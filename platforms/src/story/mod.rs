@@ -41,11 +41,25 @@ use tautline_core::{PlaceId, WorkerId};
 /// # Ok::<(), tautline::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Recorder {
     /// The whole run, coarsely.
     pub life: Option<Life>,
     /// The latest stretches, exactly.
     pub trace: Option<Trace>,
+}
+
+#[cfg(feature = "serde")]
+impl Recorder {
+    /// Moves all that was seen in time, as from the clock of one rank to that of another.
+    pub(crate) fn shift(&mut self, ticks: i64) {
+        if let Some(life) = &mut self.life {
+            life.shift(ticks);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.shift(ticks);
+        }
+    }
 }
 
 impl Observer for Recorder {

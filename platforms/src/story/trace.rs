@@ -8,6 +8,7 @@ use tautline_core::{PlaceId, WorkerId};
 
 /// A stretch of time in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Span {
     pub(super) state: State,
     pub(super) from: u64,
@@ -16,6 +17,7 @@ pub(super) struct Span {
 
 /// What a worker reported of a steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Steal {
     /// A task from the queues of this worker.
     Task((PlaceId, WorkerId)),
@@ -25,6 +27,7 @@ pub(super) enum Steal {
 
 /// Keeps the latest stretches of one worker and counts those it had to drop.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trace {
     pub(super) spans: VecDeque<Span>,
     /// The latest steals, each with its tick.
@@ -116,6 +119,18 @@ impl Trace {
     /// ```
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Moves all of it in time.
+    #[cfg(feature = "serde")]
+    pub(super) fn shift(&mut self, ticks: i64) {
+        for span in &mut self.spans {
+            span.from = span.from.saturating_add_signed(ticks);
+            span.to = span.to.saturating_add_signed(ticks);
+        }
+        for (_, at) in &mut self.steals {
+            *at = at.saturating_add_signed(ticks);
+        }
     }
 
     /// Keeps a steal. Those that are dropped lie mostly before the stretches that are kept, and would not be drawn.

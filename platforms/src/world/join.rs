@@ -1,7 +1,6 @@
 //! Joining the processes with which this one was launched.
 
-use super::alone::Alone;
-use super::{AnyLink, Limits, Rank, Shared, World};
+use super::{Rank, World};
 use crate::error::Error;
 use crate::pinning::WARN_VARIABLE;
 use crate::{Result, messages};
@@ -42,15 +41,9 @@ impl World {
     /// # Panics
     /// If the process was launched, and the system refuses a thread.
     pub fn join() -> Result<Self> {
-        let link = tautline_process::join()?;
-        let link: AnyLink = link.unwrap_or_else(|| Box::new(Alone));
-        if link.ranks() == 1 {
-            return Ok(Self {
-                shared: Shared::new(Limits::default(), link),
-                thread: None,
-                _printer: None,
-            });
-        }
+        let Some(link) = tautline_process::join()?.filter(|link| link.ranks() > 1) else {
+            return Ok(Self::alone());
+        };
         let world = Self::of(link);
         let here = Greeting::own().map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;

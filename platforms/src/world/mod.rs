@@ -17,8 +17,7 @@
 //! does ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "process")]
-mod alone;
+mod clocks;
 mod collective;
 mod home;
 #[cfg(feature = "process")]
@@ -38,7 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tautline_core::port::Spin;
+use tautline_core::port::{Alone, Spin};
 use tautline_core::wire::{Error, Exchange};
 use tautline_node::Loopback;
 use waiting::Patience;
@@ -187,6 +186,21 @@ pub fn within<T: Send, L: Link + Send + 'static>(
 }
 
 impl World {
+    /// Returns the world of a program that runs as a single process. It starts no thread and waits for nothing.
+    ///
+    /// ```
+    /// use tautline::world::World;
+    ///
+    /// assert_eq!((World::alone().rank().0, World::alone().ranks()), (0, 1));
+    /// ```
+    pub fn alone() -> Self {
+        Self {
+            shared: Shared::new(Limits::default(), Box::new(Alone)),
+            thread: None,
+            _printer: None,
+        }
+    }
+
     /// Joins the ranks that `link` connects.
     ///
     /// # Panics

@@ -5,9 +5,9 @@ use super::report::Report;
 use super::{AnyOutput, AnyProblem, Application, Request, Way};
 use crate::command::story::Story;
 use crate::command::{Failure, Outcome, deliver, launch};
-use clap::{Args, Command};
+use clap::{Args, Command, ValueEnum};
 use std::sync::Arc;
-use tautline::glb::Reason;
+use tautline::glb::{PlaceRun, Reason};
 use tautline::story::Clock;
 use tautline::world::World;
 use tautline_cli::program::{Balanced, Finished, Measured};
@@ -22,8 +22,28 @@ pub(crate) struct Threads {
     #[arg(long, value_name = "N", help_heading = "Balancer")]
     #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
     ranks: Option<u32>,
+    /// What the loss of a rank other than the first does
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "fail",
+        help_heading = "Balancer"
+    )]
+    on_loss: OnLoss,
+    /// Fail if a rank other than the first got no work from others
+    #[arg(long, help_heading = "Balancer")]
+    require_steals: bool,
     #[command(flatten)]
     run: Balanced,
+}
+
+/// What the loss of a rank does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OnLoss {
+    /// End all ranks with an error
+    Fail,
+    /// End with what the others have found, as a partial result
+    Partial,
 }
 
 impl Threads {
@@ -42,35 +62,38 @@ impl Threads {
     /// Runs the problem at this rank; rank 0 reports the outcome.
     fn run_in(&self, world: World, request: &Request) -> Outcome {
         let problem = request.problem(false)?;
-        let is_alone = world.ranks() == 1;
-        let mut finished = self.run.run(
-            problem.unit(),
-            problem.tasks(),
+        if self.on_loss == OnLoss::Partial {
+            world.tolerate_losses();
+        }
+        let (ranks, is_home) = (world.ranks() as usize, world.is_home());
+        let finished = self.run.run(
+            &world,
+            (problem.unit(), problem.tasks()),
             |config| problem.check(config),
             |glb| {
                 let shared = |place| problem.shared(place);
                 let (bag, output) = (problem.bag(), problem.output());
-                match is_alone {
-                    true => glb.run(bag, shared, output),
-                    false => glb.clone().across(&world).run(bag, shared, output),
+                match ranks {
+                    1 => glb.run(bag, shared, output),
+                    _ => glb.clone().across(&world).run(bag, shared, output),
                 }
             },
         )?;
-        if !is_alone {
-            let Measured {
-                pinned, processors, ..
-            } = &finished.measured;
-            let all = world.gather((pinned.clone(), *processors))?;
-            let Some(all) = all else {
-                return match finished.run.stopped {
-                    Some(Reason::Interrupted) => Err(Failure::Interrupted),
-                    _ => Ok(()),
-                };
-            };
-            finished.measured.add_ranks(all);
-        }
         drop(world);
-        self.report(request, &problem, finished)
+        if !is_home {
+            return match finished.run.stopped {
+                Some(Reason::Interrupted) => Err(Failure::Interrupted),
+                _ => Ok(()),
+            };
+        }
+        let idle = idle_rank(&finished.run.places, ranks).filter(|_| self.require_steals);
+        self.report(request, &problem, finished)?;
+        match idle {
+            Some(rank) => Err(Failure::Check(format!(
+                "--require-steals: rank {rank} got no work from others"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn report(
@@ -125,6 +148,14 @@ impl Threads {
     }
 }
 
+/// Returns the first rank, other than rank 0, that got no work. It begins without, so the first that it gets is another rank's.
+fn idle_rank(places: &[PlaceRun], ranks: usize) -> Option<usize> {
+    let mut all = places.chunks((places.len() / ranks).max(1)).enumerate();
+    let has_got = |places: &[PlaceRun]| places.iter().any(|place| place.tally.received.count > 0);
+    let idle = all.find(|(rank, places)| *rank > 0 && !has_got(places));
+    idle.map(|(rank, _)| rank)
+}
+
 impl Way for Threads {
     fn describe(command: Command, application: &Application) -> Command {
         command.about(application.about())
@@ -132,6 +163,12 @@ impl Way for Threads {
 
     fn run(&self, request: &Request) -> Outcome {
         let world = World::join()?;
+        let is_single = world.ranks() == 1 && self.ranks.is_none_or(|ranks| ranks == 1);
+        if self.require_steals && is_single {
+            return Err(Failure::Usage(
+                "--require-steals: needs --ranks of 2 or more".to_owned(),
+            ));
+        }
         match (self.ranks, world.ranks()) {
             (Some(ranks), 1) if ranks > 1 => {
                 self.check_alone(request)?;

@@ -202,6 +202,7 @@ impl<P: Host> Cx<'_, '_, P> {
             began,
             places: found.places,
             workers: found.workers,
+            messages: 0,
             bytes: 0,
             observers: found.observers,
         })

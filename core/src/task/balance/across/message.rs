@@ -94,7 +94,9 @@ pub struct Part<B> {
     pub complete: bool,
     /// The statistics of its places, in order. The ranks have clocks of their own: times travel in nanoseconds.
     pub places: Vec<PlaceRun>,
-    /// The bytes of the messages that left its ranks for others while workers ran.
+    /// The messages that left its ranks for others while workers ran.
+    pub messages: u64,
+    /// The bytes of these messages.
     pub bytes: u64,
 }
 
@@ -105,6 +107,7 @@ impl<B: Bag> Part<B> {
             bag: None,
             complete: true,
             places,
+            messages: 0,
             bytes: 0,
         };
         bags.into_iter().for_each(|bag| part.add(bag));
@@ -120,6 +123,7 @@ impl<B: Bag> Part<B> {
         }
         self.complete &= next.complete;
         self.places.extend(next.places);
+        self.messages = self.messages.saturating_add(next.messages);
         self.bytes = self.bytes.saturating_add(next.bytes);
     }
 

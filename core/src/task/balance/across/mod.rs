@@ -177,7 +177,8 @@ impl<P: Host> Cx<'_, '_, P> {
         let mut own = Part::of(gathered.bags, gathered.places);
         let ticks_per_second = port.ticks_per_second();
         own.scale_times(1e9 / ticks_per_second);
-        own.bytes = peers.sent_bytes();
+        let sent = peers.traffic();
+        (own.messages, own.bytes) = (sent.sent, sent.sent_bytes);
         let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
         let result = peers.unwound(port, closed)?;
         peers.leave();
@@ -195,6 +196,7 @@ impl<P: Host> Cx<'_, '_, P> {
             began,
             places: whole.places,
             workers: gathered.workers,
+            messages: whole.messages,
             bytes: whole.bytes,
             observers: gathered.observers,
         })

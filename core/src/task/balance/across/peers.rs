@@ -16,7 +16,7 @@ use crate::port::{Host, Link, Spin, Unwind};
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::task::Cancelled;
 use crate::task::balance::places::{Elsewhere, Places};
-use crate::wire::{Attendance, Channel, Error, Exchange, Portable};
+use crate::wire::{Attendance, Channel, Error, Exchange, Portable, Traffic};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -98,9 +98,9 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         self.channel.send(from, to, message);
     }
 
-    /// Returns the bytes of the messages that have left this rank.
-    pub(super) fn sent_bytes(&self) -> u64 {
-        self.channel.traffic().sent_bytes
+    /// Returns what this rank has sent to others, and received.
+    pub(super) fn traffic(&self) -> Traffic {
+        self.channel.traffic()
     }
 
     pub(super) fn mailbox(&self) -> &Mailbox<B> {
