@@ -99,12 +99,12 @@ fn no_number_of_files_is_too_small_for_a_line() {
     }
 }
 
-#[test]
-fn more_ranks_than_processes_are_refused_once() {
+/// Returns the command for at most `processes` processes and threads; `None` if that cannot be set up.
+fn limited(processes: u32) -> Option<Command> {
     let program = env!("CARGO_BIN_EXE_tautline");
     let limited = || {
         let mut command = started(Command::new("prlimit"));
-        command.args(["--nproc=3", program]);
+        command.args([&format!("--nproc={processes}"), program]);
         if is_superuser() {
             command.uid(USER).gid(USER);
         }
@@ -113,14 +113,40 @@ fn more_ranks_than_processes_are_refused_once() {
     let usable = limited().arg("--version").output();
     if !usable.is_ok_and(|output| output.status.success()) {
         println!("skipped: user {USER} cannot run {program}, or prlimit is not installed");
-        return;
+        return None;
     }
-    let mut command = limited();
+    Some(limited())
+}
+
+#[test]
+fn more_ranks_than_processes_are_refused_once() {
+    let Some(mut command) = limited(3) else {
+        return;
+    };
     command.args(["launch", "-n", "4", "--", "sleep", "1000"]);
     let output = Launched::of(command).end();
     let begins = "tautline: cannot start rank ";
     let contains = " of 4: Resource temporarily unavailable (os error 11); ulimit -u is ";
     is_refused("processes", &output, begins, contains);
+}
+
+/// Ranks for whose threads there is no room end with errors of one line.
+#[test]
+fn no_number_of_processes_leads_to_a_panic() {
+    // The other processes of a user who is logged in count too.
+    for processes in if is_superuser() { 2..13 } else { 0..0 } {
+        let Some(mut command) = limited(processes) else {
+            return;
+        };
+        command.args(["nqueens", "6", "--ranks", "2", "--workers", "2"]);
+        let output = Launched::of(command).end();
+        let errors = text(&output.stderr);
+        let code = output.status.code();
+        assert!(
+            matches!(code, Some(0 | 2 | 4)) && !errors.contains("panicked"),
+            "{processes} processes: {code:?}, {errors}"
+        );
+    }
 }
 
 fn is_superuser() -> bool {
