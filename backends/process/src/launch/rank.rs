@@ -55,9 +55,18 @@ impl Running {
         let prepare = move || prepare(launcher, segment, &mask, processors.as_ref());
         // SAFETY: the closure calls system calls alone, which allocate nothing and take no lock.
         unsafe { command.pre_exec(prepare) };
-        let mut child = command.spawn().map_err(|source| Error::Program {
-            program: launch.program.to_string_lossy().escape_debug().to_string(),
+        let no_room = |source: io::Error, limit| Error::Rank {
+            rank,
+            ranks: launch.ranks,
+            limit,
             source,
+        };
+        let mut child = command.spawn().map_err(|source| match limit(&source) {
+            Some(limit) => no_room(source, limit),
+            None => Error::Program {
+                program: launch.program.to_string_lossy().escape_debug().to_string(),
+                source,
+            },
         })?;
         let watched = Self::watched(rank, &mut child);
         match watched {
@@ -71,7 +80,10 @@ impl Running {
             Err(source) => {
                 let _ = child.kill().and_then(|()| child.wait());
                 let doing = "watch a rank";
-                Err(Error::System { doing, source })
+                Err(match limit(&source) {
+                    Some(limit) => no_room(source, limit),
+                    None => Error::System { doing, source },
+                })
             }
         }
     }
@@ -143,6 +155,17 @@ impl Drop for Running {
         if self.kill() {
             let _ = self.child.wait();
         }
+    }
+}
+
+/// Returns which limit of the system an error is about; `None` if it is about something else.
+fn limit(error: &io::Error) -> Option<&'static str> {
+    match error.raw_os_error()? {
+        libc::EAGAIN => Some("ulimit -u is the most processes of a user"),
+        libc::EMFILE => Some("ulimit -n is the most open files of a process, three a rank"),
+        libc::ENFILE => Some("/proc/sys/fs/file-max is the most open files"),
+        libc::ENOMEM => Some("there is no memory left"),
+        _ => None,
     }
 }
 
