@@ -88,6 +88,67 @@ fn results_are_exact_whatever_the_shape() {
     }
 }
 
+/// What `topo --ranks` prints is what each rank of a launch finds.
+#[test]
+fn topo_knows_the_ranks_of_a_launch() {
+    for ranks in [2, 3] {
+        let topo = run(&format!("topo --json --ranks {ranks}")).stdout;
+        let topo: Value = serde_json::from_slice(&topo).expect("one JSON object");
+        // Only rank 0 has a standard output.
+        let mut command = tautline(&format!("launch -n {ranks} -- sh -c"));
+        let output = command.arg(r#""$0" topo --json | tr -d '\n' >&2"#);
+        let output = output.arg(env!("CARGO_BIN_EXE_tautline")).output();
+        let errors = output.expect("it starts").stderr;
+        for (rank, known) in topo["ranks"].as_array().expect("a list").iter().enumerate() {
+            let prefix = format!("rank {rank}: ");
+            let found = text(&errors)
+                .lines()
+                .find_map(|line| line.strip_prefix(&prefix));
+            let found: Value = serde_json::from_str(found.expect("a line")).expect("one object");
+            let numbers = |list: &Value, key: &str| -> Vec<Value> {
+                let list = list.as_array().expect("a list");
+                list.iter().map(|entry| entry[key].clone()).collect()
+            };
+            let mut cpus = known["cpus"].as_array().expect("a list").clone();
+            cpus.sort_by_key(Value::as_u64);
+            assert_eq!(numbers(&found["cpus"], "id"), cpus);
+            let places = known["places"].as_array().expect("a list");
+            assert_eq!(found["default_places"], places.len());
+            let workers = places
+                .iter()
+                .flat_map(|place| numbers(&place["workers"], "cpu"));
+            assert_eq!(found["pinning"], workers.collect::<Value>());
+        }
+    }
+}
+
+/// A place has at most 64 workers.
+#[test]
+fn ranks_with_different_numbers_of_places_are_noted() {
+    const LINE: &str = "\nRanks have different numbers of places, so a computation over all of them is\n\
+                        refused unless --places or TAUTLINE_PLACES is set.\n";
+    let file = Scratch::new("large.xml");
+    for (cpus, is_noted) in [(128, false), (129, true), (130, false)] {
+        let cpus = (0..cpus).map(|cpu| format!("<object type=\"PU\" os_index=\"{cpu}\"/>"));
+        let machine = format!(
+            "<object type=\"Machine\">{}</object>",
+            cpus.collect::<String>()
+        );
+        fs::write(
+            &file.0,
+            format!("<topology version=\"2.0\">{machine}</topology>"),
+        )
+        .expect("room for a file");
+        let mut topo = tautline("topo --ranks 2 --what-if");
+        let output = topo.arg(&file.0).output().expect("it starts");
+        let table = text(&output.stdout);
+        assert_eq!(table.contains(LINE), is_noted, "{table}");
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+        let last = table.matches("\n  place ").count() - 1;
+        assert!(table.contains(&format!("\n  place {last}\n")), "{table}");
+    }
+}
+
 /// Rank 0 alone writes files, also if another one ends later.
 #[test]
 fn files_are_written_once() {

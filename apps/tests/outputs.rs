@@ -39,6 +39,7 @@ fn every_key_is_documented() {
         "simulate bc --scale 5 --places 4",
         "simulate uts D6 --places 4 --vary",
         "topo",
+        "topo --ranks 2",
         "loops exponential -n 64 -p 4",
     ] {
         let object: Value = serde_json::from_str(&text(&format!("{args} --json"))).unwrap();

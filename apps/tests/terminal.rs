@@ -40,6 +40,7 @@ fn no_line_is_wider_than_80_columns() {
         "simulate uts D7 --machine jaguar --places 32",
         "loops exponential -n 64 -p 4",
         "loops climate --ranks -p 8",
+        "topo --ranks 3",
         "bench barrier --tasks 2 --samples 20 --iterations 20",
     ] {
         let mut command = tautline(args);

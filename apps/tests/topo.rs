@@ -112,6 +112,66 @@ fn all_processors_of_a_large_machine_are_divided() {
     assert!(table.contains(line), "{table}");
 }
 
+/// Ranks with their processors, and the workers of their places with theirs.
+const DIVIDED: &str = "\
+processor         Intel(R) Xeon(R) Silver 4112 CPU @ 2.60GHz
+CPUs              16 (0-15)
+ranks             3, which divide 16 CPUs
+
+rank 0 on CPUs 0-2, 8-9
+  place 0
+    worker   0   1   2   3   4
+    CPU      0   1   2   8   9
+
+rank 1 on CPUs 3-4, 10-12
+  place 1
+    worker   0   1   2   3   4
+    CPU      3  10   4  11  12
+
+rank 2 on CPUs 5-7, 13-15
+  place 2
+    worker   0   1   2   3   4   5
+    CPU      5   6   7  13  14  15
+";
+
+#[test]
+fn a_machine_is_divided_among_ranks() {
+    let (code, table, talk) = output(&mut tautline(&format!("{XEON} --ranks 3")));
+    assert_eq!((code, &*table, &*talk), (Some(0), DIVIDED, ""));
+    let ranks = json(&mut tautline(&format!("{XEON} --ranks 2 --json")))["ranks"].clone();
+    assert_eq!(ranks[1]["rank"], 1);
+    assert_eq!(
+        ranks[1]["cpus"],
+        serde_json::json!([4, 12, 5, 13, 6, 14, 7, 15])
+    );
+    let place = &ranks[1]["places"][0];
+    let last = serde_json::json!({"worker": 7, "cpu": 15});
+    assert_eq!((&place["place"], &place["workers"][7]), (&1.into(), &last));
+    assert_eq!(
+        json(&mut tautline(&format!("{XEON} --json")))["ranks"],
+        Value::Null
+    );
+    // As many places as the variable requests.
+    let mut here = tautline("topo --ranks 2 --json");
+    here.envs([
+        ("TAUTLINE_PLACES", "3"),
+        ("TAUTLINE_WORKERS", "2"),
+        ("TAUTLINE_NO_PIN", "1"),
+    ]);
+    let place = json(&mut here)["ranks"][1]["places"][2].clone();
+    let workers = serde_json::json!([{"worker": 4, "cpu": null}, {"worker": 5, "cpu": null}]);
+    assert_eq!(place, serde_json::json!({"place": 5, "workers": workers}));
+}
+
+#[test]
+fn more_ranks_than_processors_share_them() {
+    let (_, table, _) = output(&mut tautline(&format!("{XEON} --ranks 256")));
+    let line = "ranks             256 on 16 CPUs: more ranks than CPUs, which share them\n";
+    assert!(table.contains(line), "{table}");
+    let last = "\nrank 255 on CPUs 15\n  place 255\n    worker   0\n    CPU     15\n";
+    assert!(table.ends_with(last), "{table}");
+}
+
 #[test]
 fn the_degree_of_phasers_can_be_asked_for() {
     let with = |degree: &str, args: &str| {
@@ -177,6 +237,22 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         (
             "topo --what-if tests/platform.rs",
             "tautline: tests/platform.rs:1:1: not XML: ",
+        ),
+        (
+            "topo --ranks 0",
+            "tautline: --ranks 0: whole numbers from 1 to 256\n",
+        ),
+        (
+            "topo --ranks 257",
+            "tautline: --ranks 257: whole numbers from 1 to 256\n",
+        ),
+        (
+            "topo --ranks many",
+            "tautline: --ranks many: whole numbers from 1 to 256\n",
+        ),
+        (
+            "topo --ranks 2 --explain",
+            "tautline: --ranks: not together with --explain\n",
         ),
         ("topo --what-if /nowhere.xml", "tautline: /nowhere.xml: "),
         ("topo --what-if tests", "tautline: tests: "),

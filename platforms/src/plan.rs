@@ -171,8 +171,7 @@ impl Builder {
         }
     }
 
-    /// Creates a builder for the processors of `machine`, which need not be this one: environment
-    /// variables are ignored.
+    /// Creates a builder for the processors of `machine`, which need not be this one: environment variables are ignored.
     ///
     /// ```
     /// use tautline::Machine;
@@ -206,8 +205,23 @@ impl Builder {
         &self.machine
     }
 
-    /// Sets the number of places, 1 to 4096. Default: `TAUTLINE_PLACES`, else as few as the
-    /// workers need, at most 64 for each.
+    /// Restricts the builder to these processors of its machine, as if the process could use no others: a rank of a launch.
+    ///
+    /// ```
+    /// # use tautline::{Machine, runtime::Builder};
+    /// let builder = Builder::on(Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]));
+    /// assert_eq!(builder.restricted(&[2, 3]).plan()?.cpus, [2, 3]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// None of `cpus` is a processor of the machine.
+    pub fn restricted(mut self, cpus: &[usize]) -> Self {
+        self.machine = self.machine.restricted(cpus);
+        self
+    }
+
+    /// Sets the number of places, 1 to 4096. Default: `TAUTLINE_PLACES`, else as few as the workers need, at most 64 for each.
     pub fn places(mut self, places: u32) -> Self {
         self.places = Some(places);
         self
@@ -229,8 +243,7 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum for [`Runtime::set_workers`](crate::Runtime::set_workers). Default: the processors
-    /// of this process, or the workers if they are more.
+    /// Sets the maximum for [`Runtime::set_workers`](crate::Runtime::set_workers). Default: the processors of this process, or the workers if they are more.
     pub fn at_most(mut self, workers: usize) -> Self {
         self.most = workers;
         self

@@ -73,7 +73,7 @@ fn launch(launcher: Launcher, ranks: u32) -> Outcome {
 }
 
 /// Divides the processors of `machine` among the ranks: neighbours to the same one. More ranks than processors share them.
-fn shares(machine: &Machine, ranks: usize) -> Vec<Vec<usize>> {
+pub(super) fn shares(machine: &Machine, ranks: usize) -> Vec<Vec<usize>> {
     let used = machine.cpus();
     let mut cpus: Vec<_> = machine
         .allowed()

@@ -1,11 +1,13 @@
 //! `tautline topo`: what the runtime discovers on this machine, or would discover on another.
 
+mod ranks;
 mod tree;
 
 use super::number::{bytes, ranges};
-use super::{Failure, Outcome, balancer, deliver, sha_hardware};
+use super::{Failure, Outcome, balancer, deliver, launch, sha_hardware};
 use crate::command::show::document;
 use clap::Args;
+use ranks::Ranks;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tautline::Machine;
@@ -14,7 +16,7 @@ use tautline::glb::Config;
 use tautline::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
-use tautline::pinning::{Bind, Pinning, PlaceList};
+use tautline::pinning::PlaceList;
 use tautline::platform::{Platform, machine_from_file};
 use tautline::runtime::Builder;
 
@@ -26,6 +28,7 @@ EXAMPLES:
   lstopo --of xml > node.xml                on another machine, then here:
   tautline topo --what-if node.xml          what would be chosen there
   tautline topo --what-if node.xml --pin 'sockets(1)' --json
+  tautline topo --what-if node.xml --ranks 4    how four ranks would divide it
 
 A list of places is one of threads, cores, ll_caches, numa_domains and sockets, with (N) for the first N,
 or sets of CPUs: {0,1},{2,3} or {0:4}:8:4 for 8 sets of 4. TAUTLINE_PIN, else OMP_PLACES, requests it in
@@ -41,6 +44,10 @@ pub(super) struct Topo {
     /// The places for workers, as in OMP_PLACES
     #[arg(long, value_name = "LIST", value_parser = list)]
     pin: Option<PlaceList>,
+    /// Show how this number of ranks would divide the machine, 1 to 256: the places, workers and processors of each
+    #[arg(long, value_name = "N", value_parser = launch::ranks, allow_negative_numbers = true)]
+    #[arg(conflicts_with = "explain")]
+    ranks: Option<u32>,
     /// Explain each setting: its source, and the reason
     #[arg(long)]
     explain: bool,
@@ -74,9 +81,15 @@ fn list(text: &str) -> Result<PlaceList, String> {
 impl Topo {
     /// Prints the machine.
     pub(super) fn run(&self) -> Outcome {
-        let choice = self.choice()?;
+        let builder = self.builder()?;
+        let ranks = self.ranks.map(|ranks| Ranks::of(self, &builder, ranks));
+        let ranks = ranks.transpose()?;
+        if let (Some(ranks), false) = (&ranks, self.json) {
+            return deliver(&ranks.table());
+        }
+        let choice = self.choice(builder)?;
         deliver(&if self.json {
-            json(&choice)
+            json(&choice, ranks.as_ref())
         } else {
             let reasons = if self.explain {
                 let phasers = choice.phasers.explain(choice.degree);
@@ -89,19 +102,19 @@ impl Topo {
         })
     }
 
-    fn choice(&self) -> Result<Choice, Failure> {
-        let mut builder = match &self.what_if {
-            None => Builder::new(),
-            Some(file) => Builder::on(
-                machine_from_file(file).map_err(|error| Failure::Usage(error.to_string()))?,
-            ),
+    /// Returns the builder for the machine. The environment of this one does not apply to another one.
+    fn builder(&self) -> Result<Builder, Failure> {
+        let Some(file) = &self.what_if else {
+            return Ok(Builder::new());
         };
-        // The environment of this machine does not apply to another one.
+        let machine = machine_from_file(file);
+        let machine = machine.map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Builder::on(machine))
+    }
+
+    fn choice(&self, mut builder: Builder) -> Result<Choice, Failure> {
         if let Some(list) = &self.pin {
-            builder =
-                builder
-                    .clone()
-                    .pinning(Pinning::listed(builder.machine(), list, Bind::Close)?);
+            builder = balancer::pinned_to(list, builder)?;
         }
         let plan = builder.plan()?;
         let machine = builder.machine().clone();
@@ -228,7 +241,7 @@ fn shared(caches: &[Cache]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-fn json(choice: &Choice) -> String {
+fn json(choice: &Choice, ranks: Option<&Ranks>) -> String {
     let machine = &choice.machine;
     let cpus = machine.allowed().iter().map(|cpu| {
         serde_json::json!({
@@ -251,7 +264,7 @@ fn json(choice: &Choice) -> String {
             "source": choice.source.to_string(), "why": choice.why,
         })
     });
-    let object = serde_json::json!({
+    let mut object = serde_json::json!({
         "model": machine.model(),
         "cpus": cpus.collect::<Vec<_>>(),
         "cores": machine.cores(),
@@ -279,5 +292,8 @@ fn json(choice: &Choice) -> String {
         "pinning": choice.cpus,
         "hierarchy": tree::json(&choice.platform),
     });
+    if let Some(ranks) = ranks {
+        object["ranks"] = ranks.json();
+    }
     document(object)
 }

@@ -141,6 +141,48 @@ impl Machine {
         }
     }
 
+    /// Returns this machine as a process sees it that may use only those of its processors that are in `cpus`.
+    ///
+    /// ```
+    /// use tautline_node::Machine;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1, 2, 3]);
+    /// assert_eq!(machine.restricted(&[2, 3, 8]).cpus(), [2, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// None of `cpus` is allowed here.
+    pub fn restricted(&self, cpus: &[usize]) -> Self {
+        let of = |all: &[usize]| -> Vec<usize> {
+            let all = all.iter().copied();
+            all.filter(|cpu| cpus.contains(cpu)).collect()
+        };
+        let mut machine = self.clone();
+        machine.cpus.retain(|cpu| cpus.contains(&cpu.id));
+        assert!(!machine.cpus.is_empty(), "none of {cpus:?} is allowed");
+        tree::count_threads(&mut machine.cpus);
+        for node in &mut machine.nodes {
+            node.cpus = of(&node.cpus);
+        }
+        machine.nodes.retain(|node| !node.cpus.is_empty());
+        for cache in &mut machine.caches {
+            cache.cpus = of(&cache.cpus);
+        }
+        machine.caches.retain(|cache| !cache.cpus.is_empty());
+        let fallbacks = self.fallbacks.iter().map(|fallback| match fallback {
+            Fallback::Cores(all) => Fallback::Cores(of(all)),
+            Fallback::Caches(all) => Fallback::Caches(of(all)),
+            Fallback::Nodes(all) => Fallback::Nodes(of(all)),
+            Fallback::Quota(text) => Fallback::Quota(text.clone()),
+        });
+        let is_left = |fallback: &Fallback| match fallback {
+            Fallback::Cores(all) | Fallback::Caches(all) | Fallback::Nodes(all) => !all.is_empty(),
+            Fallback::Quota(_) => true,
+        };
+        machine.fallbacks = fallbacks.filter(is_left).collect();
+        machine
+    }
+
     /// Returns the processor's name.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()

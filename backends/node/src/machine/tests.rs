@@ -127,6 +127,46 @@ fn a_described_machine_is_used_like_one_that_was_read() {
     assert_eq!(described.cpus(), [0, 1, 4, 5]);
 }
 
+/// As if the mask of the process had been narrower when the tables were read.
+#[test]
+fn a_restricted_machine_is_that_of_a_narrower_mask() {
+    let fake = Fake::new();
+    fake.cpu(0, "0,4").cpu(4, "0,4").cpu(1, "1,5").cpu(5, "1,5");
+    for (node, cpus) in [(0, "0,4"), (1, "1-2,5")] {
+        fake.put(&format!("sys/devices/system/node/node{node}/cpulist"), cpus);
+    }
+    for (cpu, index, level, cpus) in [
+        (0, 0, 1, "0,4"),
+        (4, 0, 1, "0,4"),
+        (1, 0, 1, "1,5"),
+        (5, 0, 1, "1,5"),
+        (0, 1, 3, "0-1,4-5"),
+        (1, 1, 3, "0-1,4-5"),
+        (4, 1, 3, "0-1,4-5"),
+        (5, 1, 3, "0-1,4-5"),
+    ] {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+        fake.put(&format!("{folder}/shared_cpu_list"), cpus)
+            .put(&format!("{folder}/level"), &format!("{level}\n"))
+            .put(&format!("{folder}/type"), "Unified\n");
+    }
+    fake.put("sys/devices/system/cpu/online", "0-5\n")
+        .put("proc/self/cgroup", "0::/\n")
+        .put("sys/fs/cgroup/cpu.max", "250000 100000\n");
+    // The tables of processors 2 and 3 are missing.
+    let machine = fake.read(&[0, 1, 2, 3, 4, 5]);
+    for share in [
+        &[0, 1, 2, 3, 4, 5][..],
+        &[0, 4],
+        &[4, 5],
+        &[1, 2, 5],
+        &[3],
+        &[0, 5],
+    ] {
+        assert_eq!(machine.restricted(share), fake.read(share), "{share:?}");
+    }
+}
+
 #[test]
 fn the_quota_rounds_up_and_limits() {
     let fake = Fake::new();
