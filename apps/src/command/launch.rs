@@ -1,9 +1,10 @@
 //! `launch`: a program as several processes of this machine; and the command itself, for `--ranks`.
 
-use super::balancer::within;
+use super::balancer::{seconds, within};
 use super::{Failure, Outcome};
 use clap::Args;
 use std::ffi::OsString;
+use std::time::Duration;
 use tautline::Machine;
 use tautline_process::{Error, Launch as Launcher};
 
@@ -25,6 +26,9 @@ pub(crate) struct Launch {
     /// Ranks: processes of the program, 1 to 256
     #[arg(short = 'n', long, value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
     ranks: u32,
+    /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds::<0>, allow_negative_numbers = true)]
+    stop_limit: Option<Duration>,
     /// The program, and its arguments
     #[arg(
         required = true,
@@ -39,10 +43,12 @@ impl Launch {
     /// Launches the program.
     pub(crate) fn run(&self) -> Outcome {
         let (program, arguments) = self.program.split_first().expect("it is required");
-        launch(
-            Launcher::new(program, self.ranks).args(arguments),
-            self.ranks,
-        )
+        let launcher = Launcher::new(program, self.ranks).args(arguments);
+        let launcher = match self.stop_limit {
+            Some(limit) => launcher.stop_limit(limit),
+            None => launcher,
+        };
+        launch(launcher, self.ranks)
     }
 }
 

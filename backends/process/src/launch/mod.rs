@@ -11,6 +11,12 @@ mod watch;
 
 use crate::Error;
 use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+/// The longest time for which a rank may be stopped, by default: enough to continue one that was stopped by mistake.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// The exit code of a rank that was killed, as that of a shell.
+const KILLED: u8 = 128 + 9;
 
 /// A program that is to run as several ranks.
 ///
@@ -32,6 +38,7 @@ pub struct Launch {
     ranks: u32,
     ring_bytes: Option<usize>,
     processors: Vec<Vec<usize>>,
+    stop_limit: Duration,
 }
 
 /// How a rank ended.
@@ -44,6 +51,8 @@ pub enum End {
     Signal(u8),
     /// The launcher killed it, as it had not ended within 1.5 s of the failure of another rank.
     Killed,
+    /// The launcher killed it, as it was stopped for longer than the [limit](Launch::stop_limit).
+    Stopped,
 }
 
 /// How the ranks of a launch ended.
@@ -72,6 +81,7 @@ impl Ended {
             End::Code(code) => code,
             End::Signal(signal) => signal.saturating_add(128),
             End::Killed => 0,
+            End::Stopped => KILLED,
         };
         self.ranks.iter().map(code).max().unwrap_or_default()
     }
@@ -87,6 +97,7 @@ impl Launch {
             ranks,
             ring_bytes: None,
             processors: Vec::new(),
+            stop_limit: STOP_LIMIT,
         }
     }
 
@@ -115,6 +126,13 @@ impl Launch {
     /// Restricts each rank to the processors of this list that has its number; ranks without one may use those of this process.
     pub fn processors(mut self, lists: Vec<Vec<usize>>) -> Self {
         self.processors = lists;
+        self
+    }
+
+    /// Sets for how long a rank may be stopped, as by `SIGSTOP`, before it is killed: the others wait for it. Default: 10 s. The time
+    /// for which the launcher is stopped too, as by a terminal, does not count.
+    pub fn stop_limit(mut self, limit: Duration) -> Self {
+        self.stop_limit = limit;
         self
     }
 

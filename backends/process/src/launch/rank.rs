@@ -5,10 +5,12 @@ use super::{End, Launch};
 use crate::Error;
 use crate::variables::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 use std::io::{self, IsTerminal};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::ptr;
+use std::time::{Duration, Instant};
 
 /// A child process, which is killed when this is dropped.
 #[derive(Debug)]
@@ -18,8 +20,10 @@ pub(super) struct Running {
     descriptor: OwnedFd,
     pub(super) lines: Lines,
     pub(super) end: Option<End>,
-    /// Whether the launcher has killed it.
-    is_killed: bool,
+    /// How it ends if the launcher has killed it.
+    killed: Option<End>,
+    /// Since when it is stopped.
+    stopped: Option<Instant>,
 }
 
 impl Running {
@@ -75,7 +79,8 @@ impl Running {
                 descriptor,
                 lines,
                 end: None,
-                is_killed: false,
+                killed: None,
+                stopped: None,
             }),
             Err(source) => {
                 let _ = child.kill().and_then(|()| child.wait());
@@ -113,11 +118,35 @@ impl Running {
         }
         self.signal(libc::SIGKILL);
         let status = self.child.wait().unwrap_or_default();
-        self.end = Some(match self.is_killed {
-            true => End::Killed,
-            false => end_of(status),
-        });
+        self.end = Some(self.killed.unwrap_or_else(|| end_of(status)));
         true
+    }
+
+    /// Returns for how long the process has been stopped, as far as this was called whenever a signal reported a change.
+    pub(super) fn stopped(&mut self) -> Option<Duration> {
+        while self.end.is_none()
+            && let Some(is_stopped) = self.change()
+        {
+            self.stopped = is_stopped.then(Instant::now);
+        }
+        self.stopped.map(|since| since.elapsed())
+    }
+
+    /// Returns the next change: whether the process was stopped, or was continued.
+    fn change(&self) -> Option<bool> {
+        let mut news = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let kinds = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
+        // SAFETY: the call writes to `news`, of which zeros are a value: no news. The child was not waited for, so its number is not
+        // that of another process.
+        let news = unsafe {
+            let status = libc::waitid(libc::P_PID, self.child.id(), news.as_mut_ptr(), kinds);
+            (status == 0).then(|| news.assume_init())?
+        };
+        match news.si_code {
+            libc::CLD_STOPPED => Some(true),
+            libc::CLD_CONTINUED => Some(false),
+            _ => None,
+        }
     }
 
     /// Whether the process has ended; its number is not free for others yet.
@@ -139,12 +168,12 @@ impl Running {
         }
     }
 
-    /// Kills the process if it has not ended. Returns whether it has not.
-    pub(super) fn kill(&mut self) -> bool {
-        let runs = self.end.is_none() && !self.is_killed;
+    /// Kills the process, which then ends as `end`, if it has not ended. Returns whether it has not.
+    pub(super) fn kill(&mut self, end: End) -> bool {
+        let runs = self.end.is_none() && self.killed.is_none();
         if runs {
             self.signal(libc::SIGKILL);
-            self.is_killed = true;
+            self.killed = Some(end);
         }
         runs
     }
@@ -152,7 +181,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.kill() {
+        if self.kill(End::Killed) {
             let _ = self.child.wait();
         }
     }

@@ -5,8 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::{fs, mem, ptr};
 
-/// What is passed on to the ranks.
-const PASSED: [libc::c_int; 8] = [
+/// What is read: the news of a child, and what is passed on to the ranks.
+const READ: [libc::c_int; 9] = [
+    libc::SIGCHLD,
     libc::SIGINT,
     libc::SIGTERM,
     libc::SIGHUP,
@@ -34,7 +35,7 @@ impl Signals {
         // last ones. An action of zeros is the default one, without flags.
         let (descriptor, before, of_children) = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
-            for signal in PASSED {
+            for signal in READ {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
@@ -71,7 +72,7 @@ impl Signals {
         unsafe { libc::raise(libc::SIGSTOP) };
     }
 
-    /// Returns a signal that has come since.
+    /// Returns a signal that has come since; [`SIGCHLD`](libc::SIGCHLD) if a rank was stopped, was continued, or has ended.
     pub(super) fn next(&mut self) -> Option<libc::c_int> {
         let mut record = [0; size_of::<libc::signalfd_siginfo>()];
         let read = self.file.read(&mut record).ok()?;

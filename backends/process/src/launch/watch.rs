@@ -17,6 +17,8 @@ const GRACE: Duration = Duration::from_millis(1500);
 /// The ranks of a launch.
 struct Watch {
     segment: Arc<Segment>,
+    /// The longest time for which a rank may be stopped.
+    stop_limit: Duration,
     ranks: Vec<Running>,
     /// The first rank that failed, and when.
     failed: Option<(u32, Instant)>,
@@ -33,12 +35,16 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
     let ranks = (0..launch.ranks).map(start).collect::<Result<_, _>>()?;
     let mut watch = Watch {
         segment,
+        stop_limit: launch.stop_limit,
         ranks,
         failed: None,
     };
     while watch.ranks.iter().any(|rank| rank.end.is_none()) {
         watch.wait(signals.descriptor());
         while let Some(signal) = signals.next() {
+            if signal == libc::SIGCHLD {
+                continue;
+            }
             watch.ranks.iter().for_each(|rank| rank.signal(signal));
             if signal == libc::SIGTSTP {
                 Signals::stop();
@@ -57,8 +63,18 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
 }
 
 impl Watch {
-    /// Waits until a rank has ended or printed something, a signal has come, or the time to end is over.
-    fn wait(&self, signals: RawFd) {
+    /// Waits until a rank has ended or printed something, a signal has come, or a time is over.
+    fn wait(&mut self, signals: RawFd) {
+        let stopped = self.ranks.iter_mut().filter_map(Running::stopped);
+        let stopped = stopped.map(|elapsed| self.stop_limit.saturating_sub(elapsed));
+        let grace = self
+            .failed
+            .map(|(_, since)| GRACE.saturating_sub(since.elapsed()));
+        let limit = stopped.chain(grace).min();
+        // In milliseconds, of which a part would be a wait of none.
+        let limit = limit.map_or(-1, |limit| {
+            libc::c_int::try_from(limit.as_millis() + 1).unwrap_or(libc::c_int::MAX)
+        });
         let ranks = self.ranks.iter().flat_map(Running::descriptors).flatten();
         let mut polled: Vec<_> = ranks
             .chain([signals])
@@ -68,13 +84,6 @@ impl Watch {
                 revents: 0,
             })
             .collect();
-        let limit = match self.failed {
-            // In milliseconds, of which a part would be a wait of none.
-            Some((_, since)) => {
-                GRACE.saturating_sub(since.elapsed()).as_millis() as libc::c_int + 1
-            }
-            None => -1,
-        };
         // SAFETY: the kernel writes to these elements, while the call runs.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, limit) };
     }
@@ -88,13 +97,21 @@ impl Watch {
                 running.lines.pump(&mut io::stderr());
                 self.ended(at);
             }
+            let running = &mut self.ranks[at];
+            let is_over = |elapsed| elapsed >= self.stop_limit;
+            if running.stopped().is_some_and(is_over) && running.kill(End::Stopped) {
+                report(
+                    at,
+                    &format!("killed: it was stopped for {:?}", self.stop_limit),
+                );
+            }
         }
         let Some((first, since)) = self.failed else {
             return;
         };
         if since.elapsed() >= GRACE {
             for (rank, running) in self.ranks.iter_mut().enumerate() {
-                if running.kill() {
+                if running.kill(End::Killed) {
                     let grace = GRACE.as_secs_f32();
                     let why =
                         format!("killed: it had not ended {grace} s after rank {first} failed");
@@ -113,6 +130,7 @@ impl Watch {
                 report(at, &format!("ended by signal {signal}{}", name(signal)));
                 true
             }
+            Some(End::Stopped) => true,
             Some(End::Code(code)) => code != 0 && !has_left,
             Some(End::Killed) | None => false,
         };
