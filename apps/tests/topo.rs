@@ -138,6 +138,12 @@ rank 2 on CPUs 5-7, 13-15
 fn a_machine_is_divided_among_ranks() {
     let (code, table, talk) = output(&mut tautline(&format!("{XEON} --ranks 3")));
     assert_eq!((code, &*table, &*talk), (Some(0), DIVIDED, ""));
+    let (_, table, _) = output(&mut tautline(&format!("{XEON} --ranks 2")));
+    let page = include_str!("../../docs/ranks.md");
+    assert!(
+        page.contains(&table),
+        "docs/ranks.md does not show\n{table}"
+    );
     let ranks = json(&mut tautline(&format!("{XEON} --ranks 2 --json")))["ranks"].clone();
     assert_eq!(ranks[1]["rank"], 1);
     assert_eq!(
