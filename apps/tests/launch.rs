@@ -1,6 +1,9 @@
 //! Applications as several processes, from outside: results, and how launches end.
 #![cfg(target_os = "linux")]
 
+#[allow(unreachable_pub)] // Elsewhere it is a program.
+#[path = "../../platforms/examples/first_across.rs"]
+mod first_across;
 mod scratch;
 mod started;
 
@@ -60,6 +63,40 @@ fn results_are_exact_whatever_the_shape() {
             }
         }
     }
+}
+
+/// The README's program with `across`, as which a test starts this program.
+#[test]
+#[ignore = "by hand: the program of ranks, which another test starts"]
+fn first() {
+    if std::env::var_os("ROLE").is_some() {
+        first_across::main().expect("all live");
+        // Before the time of the test is printed.
+        std::process::exit(0);
+    }
+}
+
+#[test]
+fn the_first_program_prints_the_same_at_four_ranks() {
+    let program = std::env::current_exe().expect("it runs");
+    let as_program = "--exact first --nocapture --include-ignored --test-threads 1";
+    let printed = |command: &mut Command| {
+        let output = command
+            .args(as_program.split(' '))
+            .env("ROLE", "first")
+            .output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        output.stdout
+    };
+    let alone = printed(&mut Command::new(&program));
+    let lines = "\
+sorted, and their squares add up to 333332833333500000
+73682 ways to pay two pounds
+";
+    assert!(text(&alone).ends_with(lines), "{}", text(&alone));
+    let ranks = printed(tautline("launch -n 4 --").arg(&program));
+    assert_eq!(text(&ranks), text(&alone));
 }
 
 /// What `topo --ranks` prints is what each rank of a launch finds.
