@@ -170,6 +170,40 @@ fn a_machine_is_divided_among_ranks() {
 }
 
 #[test]
+fn a_list_is_divided_among_ranks() {
+    let topo = |ranks: u32, pin: &str| {
+        let mut command = tautline(&format!("{XEON} --json --ranks {ranks} --pin {pin}"));
+        let ranks = json(&mut command)["ranks"].clone();
+        let workers = |rank: &Value| {
+            let places = rank["places"].as_array().expect("a list").iter();
+            let workers = places.flat_map(|place| place["workers"].as_array().expect("a list"));
+            workers.map(|worker| worker["cpu"].clone()).collect()
+        };
+        let ranks = ranks.as_array().expect("a list").iter();
+        ranks.map(workers).collect::<Vec<Value>>()
+    };
+    for (ranks, pin, cpus) in [
+        (2, "{7},{1},{3,4}", vec![vec![7], vec![1, 3, 4]]),
+        (2, "{7},{7},{1},{1}", vec![vec![7], vec![1]]),
+        (3, "cores(3)", vec![vec![0, 8], vec![1, 9], vec![2, 10]]),
+        (
+            2,
+            "sockets",
+            vec![
+                (0..4).chain(8..12).collect(),
+                (4..8).chain(12..16).collect(),
+            ],
+        ),
+    ] {
+        assert_eq!(
+            serde_json::json!(topo(ranks, pin)),
+            serde_json::json!(cpus),
+            "{ranks} on {pin}"
+        );
+    }
+}
+
+#[test]
 fn more_ranks_than_processors_share_them() {
     let (_, table, _) = output(&mut tautline(&format!("{XEON} --ranks 256")));
     let line = "ranks             256 on 16 CPUs: more ranks than CPUs, which share them\n";
@@ -255,6 +289,10 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         (
             "topo --ranks many",
             "tautline: --ranks many: whole numbers from 1 to 256\n",
+        ),
+        (
+            "topo --what-if tests/topology/xeon-2x4x2.xml --ranks 3 --pin sockets",
+            "tautline: --pin sockets: 2 places, fewer than --ranks 3\n",
         ),
         (
             "topo --ranks 2 --explain",
