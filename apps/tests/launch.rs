@@ -88,40 +88,6 @@ fn results_are_exact_whatever_the_shape() {
     }
 }
 
-/// What `topo --ranks` prints is what each rank of a launch finds.
-#[test]
-fn topo_knows_the_ranks_of_a_launch() {
-    for ranks in [2, 3] {
-        let topo = run(&format!("topo --json --ranks {ranks}")).stdout;
-        let topo: Value = serde_json::from_slice(&topo).expect("one JSON object");
-        // Only rank 0 has a standard output.
-        let mut command = tautline(&format!("launch -n {ranks} -- sh -c"));
-        let output = command.arg(r#""$0" topo --json | tr -d '\n' >&2"#);
-        let output = output.arg(env!("CARGO_BIN_EXE_tautline")).output();
-        let errors = output.expect("it starts").stderr;
-        for (rank, known) in topo["ranks"].as_array().expect("a list").iter().enumerate() {
-            let prefix = format!("rank {rank}: ");
-            let found = text(&errors)
-                .lines()
-                .find_map(|line| line.strip_prefix(&prefix));
-            let found: Value = serde_json::from_str(found.expect("a line")).expect("one object");
-            let numbers = |list: &Value, key: &str| -> Vec<Value> {
-                let list = list.as_array().expect("a list");
-                list.iter().map(|entry| entry[key].clone()).collect()
-            };
-            let mut cpus = known["cpus"].as_array().expect("a list").clone();
-            cpus.sort_by_key(Value::as_u64);
-            assert_eq!(numbers(&found["cpus"], "id"), cpus);
-            let places = known["places"].as_array().expect("a list");
-            assert_eq!(found["default_places"], places.len());
-            let workers = places
-                .iter()
-                .flat_map(|place| numbers(&place["workers"], "cpu"));
-            assert_eq!(found["pinning"], workers.collect::<Value>());
-        }
-    }
-}
-
 /// A place has at most 64 workers.
 #[test]
 fn ranks_with_different_numbers_of_places_are_noted() {
@@ -212,8 +178,20 @@ fn bad_requests_are_refused_once() {
         ),
         ("uts T9 --ranks 2", "tautline: T9: "),
         (
-            "uts --ranks 2 --pin cores",
-            "tautline: --pin cores: not together with --ranks",
+            "uts --ranks 2 --pin threads(1)",
+            "tautline: --pin threads(1): 1 place, fewer than --ranks 2\n",
+        ),
+        (
+            "uts --ranks 2 --pin {1048575}",
+            "tautline: --pin {1048575}: at least one allowed processor, of ",
+        ),
+        (
+            "launch -n 2 --pin threads(1) -- true",
+            "tautline: --pin threads(1): 1 place, fewer than --ranks 2\n",
+        ),
+        (
+            "launch -n 2 --pin {0 -- true",
+            "tautline: --pin {0: at character 3, the end: ",
         ),
         (
             "uts -g 99999 -n 511 --ranks 2",

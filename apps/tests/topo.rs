@@ -138,6 +138,12 @@ rank 2 on CPUs 5-7, 13-15
 fn a_machine_is_divided_among_ranks() {
     let (code, table, talk) = output(&mut tautline(&format!("{XEON} --ranks 3")));
     assert_eq!((code, &*table, &*talk), (Some(0), DIVIDED, ""));
+    let (_, table, _) = output(&mut tautline(&format!("{XEON} --ranks 2")));
+    let page = include_str!("../../docs/ranks.md");
+    assert!(
+        page.contains(&table),
+        "docs/ranks.md does not show\n{table}"
+    );
     let ranks = json(&mut tautline(&format!("{XEON} --ranks 2 --json")))["ranks"].clone();
     assert_eq!(ranks[1]["rank"], 1);
     assert_eq!(
@@ -161,6 +167,40 @@ fn a_machine_is_divided_among_ranks() {
     let place = json(&mut here)["ranks"][1]["places"][2].clone();
     let workers = serde_json::json!([{"worker": 4, "cpu": null}, {"worker": 5, "cpu": null}]);
     assert_eq!(place, serde_json::json!({"place": 5, "workers": workers}));
+}
+
+#[test]
+fn a_list_is_divided_among_ranks() {
+    let topo = |ranks: u32, pin: &str| {
+        let mut command = tautline(&format!("{XEON} --json --ranks {ranks} --pin {pin}"));
+        let ranks = json(&mut command)["ranks"].clone();
+        let workers = |rank: &Value| {
+            let places = rank["places"].as_array().expect("a list").iter();
+            let workers = places.flat_map(|place| place["workers"].as_array().expect("a list"));
+            workers.map(|worker| worker["cpu"].clone()).collect()
+        };
+        let ranks = ranks.as_array().expect("a list").iter();
+        ranks.map(workers).collect::<Vec<Value>>()
+    };
+    for (ranks, pin, cpus) in [
+        (2, "{7},{1},{3,4}", vec![vec![7], vec![1, 3, 4]]),
+        (2, "{7},{7},{1},{1}", vec![vec![7], vec![1]]),
+        (3, "cores(3)", vec![vec![0, 8], vec![1, 9], vec![2, 10]]),
+        (
+            2,
+            "sockets",
+            vec![
+                (0..4).chain(8..12).collect(),
+                (4..8).chain(12..16).collect(),
+            ],
+        ),
+    ] {
+        assert_eq!(
+            serde_json::json!(topo(ranks, pin)),
+            serde_json::json!(cpus),
+            "{ranks} on {pin}"
+        );
+    }
 }
 
 #[test]
@@ -249,6 +289,10 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         (
             "topo --ranks many",
             "tautline: --ranks many: whole numbers from 1 to 256\n",
+        ),
+        (
+            "topo --what-if tests/topology/xeon-2x4x2.xml --ranks 3 --pin sockets",
+            "tautline: --pin sockets: 2 places, fewer than --ranks 3\n",
         ),
         (
             "topo --ranks 2 --explain",

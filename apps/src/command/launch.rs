@@ -1,17 +1,19 @@
 //! `launch`: a program as several processes of this machine; and the command itself, for `--ranks`.
 
-use super::balancer::{seconds, within};
+use super::balancer::{self, seconds, within};
 use super::{Failure, Outcome};
 use clap::Args;
 use std::ffi::OsString;
 use std::time::Duration;
 use tautline::Machine;
+use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline_process::{Error, Launch as Launcher};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline launch -n 4 -- ./program --size 20    four processes of a program that joins its ranks
   tautline launch -n 2 -- tautline uts T1L       the same as: tautline uts T1L --ranks 2
+  tautline launch -n 2 --pin sockets -- ./program    a socket each
 
 Rank 0 has the standard output; each line of standard error has its rank in front. Each rank has its share of the processors.
 The exit code is the highest of the ranks'; a signal counts as 128 and its number. A rank that fails ends the others.";
@@ -26,6 +28,10 @@ pub(crate) struct Launch {
     /// Ranks: processes of the program, 1 to 256
     #[arg(short = 'n', long, value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
     ranks: u32,
+    /// Processors to divide among the ranks, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
+    #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
+    #[arg(value_parser = balancer::list, allow_hyphen_values = true, hide_env_values = true)]
+    pin: Option<PlaceList>,
     /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = seconds::<0>, allow_negative_numbers = true)]
     stop_limit: Option<Duration>,
@@ -48,7 +54,7 @@ impl Launch {
             Some(limit) => launcher.stop_limit(limit),
             None => launcher,
         };
-        launch(launcher, self.ranks)
+        launch(launcher, self.ranks, self.pin.as_ref())
     }
 }
 
@@ -57,19 +63,19 @@ pub(crate) fn ranks(text: &str) -> Result<u32, String> {
     within(text, 1..=RANKS_MAX).map(|ranks| ranks as u32)
 }
 
-/// Launches this command, with its arguments, as several ranks.
-pub(crate) fn again(ranks: u32) -> Outcome {
+/// Launches this command, with its arguments, as several ranks, whose workers are to be pinned to their parts of `list`.
+pub(crate) fn again(ranks: u32, list: Option<&PlaceList>) -> Outcome {
     let program = std::env::current_exe().map_err(|error| {
         Failure::Usage(format!(
             "--ranks {ranks}: cannot find this program: {error}"
         ))
     })?;
     let arguments = std::env::args_os().skip(1);
-    launch(Launcher::new(program, ranks).args(arguments), ranks)
+    launch(Launcher::new(program, ranks).args(arguments), ranks, list)
 }
 
-fn launch(launcher: Launcher, ranks: u32) -> Outcome {
-    let shares = shares(&Machine::discover(), ranks as usize);
+fn launch(launcher: Launcher, ranks: u32, list: Option<&PlaceList>) -> Outcome {
+    let shares = shares(&Machine::discover(), ranks as usize, list)?;
     let ended = launcher.processors(shares).run();
     let ended = ended.map_err(|error: Error| Failure::Usage(error.to_string()))?;
     match ended.code() {
@@ -79,20 +85,57 @@ fn launch(launcher: Launcher, ranks: u32) -> Outcome {
 }
 
 /// Divides the processors of `machine` among the ranks: neighbours to the same one. More ranks than processors share them.
-pub(super) fn shares(machine: &Machine, ranks: usize) -> Vec<Vec<usize>> {
-    let used = machine.cpus();
-    let mut cpus: Vec<_> = machine
-        .allowed()
-        .iter()
-        .filter(|cpu| used.contains(&cpu.id))
-        .collect();
-    cpus.sort_by_key(|cpu| (cpu.node, cpu.core, cpu.id));
-    let share = |rank: usize| {
-        let from = rank * cpus.len() / ranks;
-        let to = ((rank + 1) * cpus.len() / ranks).max(from + 1);
-        cpus[from..to].iter().map(|cpu| cpu.id).collect()
+///
+/// With a list its places are divided instead, in their order. A rank may then use the processors of its places alone, so that the
+/// same list denotes these places there.
+///
+/// # Errors
+/// A list without an allowed processor, or with fewer places than ranks.
+pub(super) fn shares(
+    machine: &Machine,
+    ranks: usize,
+    list: Option<&PlaceList>,
+) -> Result<Vec<Vec<usize>>, Failure> {
+    let Some(list) = list else {
+        return Ok(divided(&in_order(machine), ranks));
     };
-    (0..ranks).map(share).collect()
+    let pinning = Pinning::listed(machine, list, Bind::Close)?;
+    let places = pinning.places();
+    if places.len() < ranks {
+        let found = match places.len() {
+            1 => "1 place".to_owned(),
+            found => format!("{found} places"),
+        };
+        return Err(Failure::Usage(format!(
+            "--pin {list}: {found}, fewer than --ranks {ranks}"
+        )));
+    }
+    let distinct = |places: Vec<Vec<usize>>| {
+        let mut cpus = places.concat();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    };
+    Ok(divided(places, ranks).into_iter().map(distinct).collect())
+}
+
+/// Returns the processors that workers are pinned to by default, neighbours one after the other.
+fn in_order(machine: &Machine) -> Vec<usize> {
+    let used = machine.cpus();
+    let allowed = machine.allowed().iter();
+    let mut cpus: Vec<_> = allowed.filter(|cpu| used.contains(&cpu.id)).collect();
+    cpus.sort_by_key(|cpu| (cpu.node, cpu.core, cpu.id));
+    cpus.iter().map(|cpu| cpu.id).collect()
+}
+
+/// Divides `all` into `parts` parts of neighbours. More parts than there are elements share them.
+fn divided<T: Clone>(all: &[T], parts: usize) -> Vec<Vec<T>> {
+    let part = |part: usize| {
+        let from = part * all.len() / parts;
+        let to = ((part + 1) * all.len() / parts).max(from + 1);
+        all[from..to].to_vec()
+    };
+    (0..parts).map(part).collect()
 }
 
 #[cfg(test)]
@@ -105,7 +148,7 @@ mod tests {
         let mut all = machine.cpus();
         all.sort_unstable();
         for ranks in 1..=2 * all.len() {
-            let shares = shares(&machine, ranks);
+            let shares = shares(&machine, ranks, None).expect("no list is refused");
             assert_eq!(shares.len(), ranks);
             let sizes = shares.iter().map(Vec::len);
             let (least, most) = (sizes.clone().min(), sizes.max());

@@ -50,13 +50,7 @@ impl Threads {
     /// Refuses a bad request, which each rank would else do. Files that it creates are removed again.
     fn check_alone(&self, request: &Request) -> Outcome {
         let problem = request.problem(false)?;
-        self.run.check(|config| problem.check(config))?;
-        match self.run.listed() {
-            Some(list) => Err(Failure::Usage(format!(
-                "--pin {list}: not together with --ranks, which divides the processors"
-            ))),
-            None => Ok(()),
-        }
+        self.run.check(|config| problem.check(config))
     }
 
     /// Runs the problem at this rank; rank 0 reports the outcome.
@@ -172,7 +166,7 @@ impl Way for Threads {
         match (self.ranks, world.ranks()) {
             (Some(ranks), 1) if ranks > 1 => {
                 self.check_alone(request)?;
-                launch::again(ranks)
+                launch::again(ranks, self.run.listed())
             }
             (Some(ranks), launched) if ranks != launched => {
                 let here = world.rank();

@@ -6,9 +6,12 @@ use crate::command::number::ranges;
 use crate::command::show::{self, WIDTH};
 use crate::command::{Failure, balancer};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::env;
 use std::fmt::Write as _;
 use tautline::Machine;
 use tautline::glb::{Config, PlaceId};
+use tautline::pinning::{PlaceList, VARIABLE};
 use tautline::runtime::Builder;
 
 /// The width of what precedes the numbers of workers and processors.
@@ -18,7 +21,7 @@ const ROW_MAX: usize = 16;
 
 /// A rank.
 struct Rank {
-    /// Its processors, in the order of the machine.
+    /// Its processors.
     cpus: Vec<usize>,
     config: Config,
     /// The processor of each worker, place by place; empty if they are not pinned.
@@ -47,9 +50,11 @@ impl Ranks {
                 pinned: plan.cpus,
             })
         };
-        let shares = shares(&machine, ranks as usize).into_iter();
+        let list = listed(topo)?;
+        let shares = shares(&machine, ranks as usize, list.as_ref())?;
+        let ranks = shares.into_iter().map(rank);
         Ok(Self {
-            ranks: shares.map(rank).collect::<Result<_, Failure>>()?,
+            ranks: ranks.collect::<Result<_, Failure>>()?,
             machine,
         })
     }
@@ -72,8 +77,12 @@ impl Ranks {
 
     /// Formats the ranks, each with its places, whose workers stand above their processors.
     pub(super) fn table(&self) -> String {
-        let mut cpus = self.machine.cpus();
-        cpus.sort_unstable();
+        let cpus: BTreeSet<usize> = self
+            .ranks
+            .iter()
+            .flat_map(|rank| rank.cpus.clone())
+            .collect();
+        let cpus = Vec::from_iter(cpus);
         let (ranks, all) = (self.ranks.len(), cpus.len());
         let on = plural(all, "CPU");
         let shared = match ranks {
@@ -174,6 +183,22 @@ impl Place {
                 true => writeln!(text, "    not pinned to one of the CPUs"),
                 false => writeln!(text, "    CPU   {}", of(cpus)),
             };
+        }
+    }
+}
+
+/// Returns the list of places that a launch would divide.
+fn listed(topo: &Topo) -> Result<Option<PlaceList>, Failure> {
+    if topo.pin.is_some() || topo.what_if.is_some() {
+        return Ok(topo.pin.clone());
+    }
+    let value = env::var(VARIABLE).unwrap_or_default();
+    match value.trim() {
+        "" => Ok(None),
+        text => {
+            let list = balancer::list(text);
+            list.map(Some)
+                .map_err(|error| Failure::Usage(format!("{VARIABLE} {text}: {error}")))
         }
     }
 }

@@ -1,0 +1,155 @@
+//! What each rank of a launch is and prints, from outside: its processors, places and workers, and the README's program.
+#![cfg(target_os = "linux")]
+
+#[allow(unreachable_pub)] // Elsewhere it is a program.
+#[path = "../../platforms/examples/first_across.rs"]
+mod first_across;
+mod started;
+
+use serde_json::Value;
+use started::tautline;
+use std::collections::BTreeSet;
+use std::process::{Command, Output};
+use tautline::pinning::ranges;
+
+fn run(args: &str) -> Output {
+    tautline(args).output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Runs an application, which must succeed and print one object.
+fn json(args: &str) -> Value {
+    let output = run(&format!("{args} --json --baseline none"));
+    let errors = text(&output.stderr);
+    assert!(
+        output.status.success() && errors.is_empty(),
+        "{args}: {errors}"
+    );
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+/// The README's program with `across`, as which a test starts this program.
+#[test]
+#[ignore = "by hand: the program of ranks, which another test starts"]
+fn first() {
+    if std::env::var_os("ROLE").is_some() {
+        first_across::main().expect("all live");
+        // Before the time of the test is printed.
+        std::process::exit(0);
+    }
+}
+
+#[test]
+fn the_first_program_prints_the_same_at_four_ranks() {
+    let program = std::env::current_exe().expect("it runs");
+    let as_program = "--exact first --nocapture --include-ignored --test-threads 1";
+    let printed = |command: &mut Command| {
+        let output = command
+            .args(as_program.split(' '))
+            .env("ROLE", "first")
+            .output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        output.stdout
+    };
+    let alone = printed(&mut Command::new(&program));
+    let lines = "\
+sorted, and their squares add up to 333332833333500000
+73682 ways to pay two pounds
+";
+    assert!(text(&alone).ends_with(lines), "{}", text(&alone));
+    let ranks = printed(tautline("launch -n 4 --").arg(&program));
+    assert_eq!(text(&ranks), text(&alone));
+}
+
+/// The processors that this process may use, the last one first.
+fn allowed() -> Vec<usize> {
+    let topo: Value = serde_json::from_slice(&run("topo --json").stdout).expect("an object");
+    let cpus = topo["cpus"].as_array().expect("a list").iter().rev();
+    let cpus = cpus.map(|cpu| cpu["id"].as_u64().expect("a number") as usize);
+    cpus.collect()
+}
+
+/// A list with a place for each of these processors.
+fn places(cpus: &[usize]) -> String {
+    let places: Vec<String> = cpus.iter().map(|cpu| format!("{{{cpu}}}")).collect();
+    places.join(",")
+}
+
+/// What `topo --ranks` prints is what each rank of a launch finds, also with a list, which is divided in its order.
+#[test]
+fn topo_knows_the_ranks_of_a_launch() {
+    let list = places(&allowed());
+    for (ranks, list) in [(2, ""), (3, ""), (allowed().len(), &*list), (1, &list)] {
+        let mut topo = tautline(&format!("topo --json --ranks {ranks}"));
+        let topo = topo.env("TAUTLINE_PIN", list).output().expect("it starts");
+        let topo: Value = serde_json::from_slice(&topo.stdout).expect("one JSON object");
+        // Only rank 0 has a standard output.
+        let mut command = tautline(&format!("launch -n {ranks} -- sh -c"));
+        let command = command.arg(r#""$0" topo --json | tr -d '\n' >&2"#);
+        let command = command.arg(env!("CARGO_BIN_EXE_tautline"));
+        let output = command.env("TAUTLINE_PIN", list).output();
+        let errors = output.expect("it starts").stderr;
+        for (rank, known) in topo["ranks"].as_array().expect("a list").iter().enumerate() {
+            same_rank(rank, known, text(&errors));
+        }
+    }
+}
+
+/// Compares what is known of a rank with what it has printed.
+fn same_rank(rank: usize, known: &Value, printed: &str) {
+    let prefix = format!("rank {rank}: ");
+    let found = printed.lines().find_map(|line| line.strip_prefix(&prefix));
+    let found: Value = serde_json::from_str(found.expect("a line")).expect("one object");
+    let numbers = |list: &Value, key: &str| -> Vec<Value> {
+        let list = list.as_array().expect("a list");
+        list.iter().map(|entry| entry[key].clone()).collect()
+    };
+    let mut cpus = known["cpus"].as_array().expect("a list").clone();
+    cpus.sort_by_key(Value::as_u64);
+    assert_eq!(numbers(&found["cpus"], "id"), cpus);
+    let places = known["places"].as_array().expect("a list");
+    assert_eq!(found["default_places"], places.len());
+    let workers = places
+        .iter()
+        .flat_map(|place| numbers(&place["workers"], "cpu"));
+    assert_eq!(found["pinning"], workers.collect::<Value>());
+}
+
+/// Results are exact, and the workers of all ranks are on the listed processors, which all ranks may share.
+#[test]
+fn a_list_of_places_is_divided_among_ranks() {
+    let all = allowed();
+    let several = all.len().min(4);
+    let last = all[0];
+    for cpus in [vec![last], vec![last; 2], all[..several].to_vec()] {
+        let ranks = cpus.len();
+        let list = places(&cpus);
+        let used = Vec::from_iter(cpus.into_iter().collect::<BTreeSet<usize>>());
+        let uts = format!("uts -t 1 -b 4 -d 6 --ranks {ranks} --pin {list}");
+        let output = run(&format!("{uts} --baseline none"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let pinned = format!("1 x 1, pinned to CPUs {}", ranges(&used));
+        let table = text(&output.stdout);
+        let mut lines = table.lines().filter_map(|line| line.split_once(&pinned));
+        let (_, rest) = lines
+            .next()
+            .unwrap_or_else(|| panic!("no {pinned} in\n{table}"));
+        assert!(rest.is_empty() || rest.starts_with(", "), "{table}");
+        let (found, alone) = (json(&uts), json("uts -t 1 -b 4 -d 6 --workers 1"));
+        let unpinned = json(&format!("{uts} --no-pin"));
+        for key in ["nodes", "leaves", "max_depth"] {
+            assert_eq!(found[key], alone[key], "{uts}: {key}");
+            assert_eq!(unpinned[key], alone[key], "{uts}: {key}");
+        }
+        assert_eq!(
+            (&found["ranks"], &found["processors"]),
+            (&ranks.into(), &used.len().into())
+        );
+        let pinned = [&found, &unpinned].map(|run| &run["config"]["pinned"]);
+        assert_eq!(pinned, [&Value::from(true), &Value::from(false)]);
+    }
+}
