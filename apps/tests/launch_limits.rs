@@ -133,7 +133,7 @@ fn more_ranks_than_processes_are_refused_once() {
 /// Ranks for whose threads there is no room end with errors of one line.
 #[test]
 fn no_number_of_processes_leads_to_a_panic() {
-    // The other processes of a user who is logged in count too.
+    // The other processes of a user count too.
     for processes in if is_superuser() { 2..13 } else { 0..0 } {
         let Some(mut command) = limited(processes) else {
             return;

@@ -96,7 +96,7 @@ impl<B: Bag + Portable> Closing<B> {
         let is_home = self.branch.here() == Rank(0);
         match message {
             InClosing::Kept(part) if is_home => {
-                // It takes no part in the wave: this rank begins none, or has begun it in vain.
+                // It takes no part in the wave: this rank begins none, or has begun one that cannot end.
                 self.is_late |= self.own.is_none() && !self.is_salvaging;
                 self.is_salvaging |= self.own.is_some();
                 self.salvage.put(from, part);

@@ -177,8 +177,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let mut own = Part::of(gathered.bags, gathered.places);
         let ticks_per_second = port.ticks_per_second();
         own.scale_times(1e9 / ticks_per_second);
-        let sent = peers.traffic();
-        (own.messages, own.bytes) = (sent.sent, sent.sent_bytes);
+        (own.messages, own.bytes) = peers.sent();
         let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
         let result = peers.unwound(port, closed)?;
         peers.leave();
@@ -219,22 +218,12 @@ impl<P: Host> Cx<'_, '_, P> {
                     return Poll::Ready(Err(trouble.into()));
                 }
                 let next = match later.next().or_else(|| peers.mailbox().pop()) {
-                    Some((from, _, message)) => match message {
-                        RankMessage::Places(message) => {
-                            peers.count_processed();
-                            loot(message).into_iter().for_each(|bag| closing.add(bag));
+                    Some((from, _, message)) => {
+                        let Some(message) = of_end(peers, &mut closing, from, message) else {
                             continue;
-                        }
-                        RankMessage::Abandoned(why) => {
-                            peers.note_abandoned(peers.ranks.of(from), why);
-                            continue;
-                        }
-                        // Reports that rank 0 had not awaited.
-                        RankMessage::Closed(_) | RankMessage::End(_) => continue,
-                        RankMessage::Closing(message) => {
-                            closing.on(peers.ranks.of(from), message, &mut out)
-                        }
-                    },
+                        };
+                        closing.on(peers.ranks.of(from), message, &mut out)
+                    }
                     None if peers.mailbox().loss(losses).is_some() => {
                         let lost = peers.mailbox().loss(losses).expect("as above");
                         losses += 1;
@@ -265,6 +254,26 @@ impl<P: Host> Cx<'_, '_, P> {
             }
         }))
     }
+}
+
+/// Returns a message of the end of the computation; processes any other.
+fn of_end<B: Bag + Portable + 'static, L: Link>(
+    peers: &Peers<'_, B, L>,
+    closing: &mut Closing<B>,
+    from: PlaceId,
+    message: RankMessage<B>,
+) -> Option<InClosing<B>> {
+    match message {
+        RankMessage::Closing(message) => return Some(message),
+        RankMessage::Places(message) => {
+            peers.count_processed();
+            loot(message).into_iter().for_each(|bag| closing.add(bag));
+        }
+        RankMessage::Abandoned(why) => peers.note_abandoned(peers.ranks.of(from), why),
+        // Reports that rank 0 had not awaited.
+        RankMessage::Closed(_) | RankMessage::End(_) => {}
+    }
+    None
 }
 
 /// Returns the parameters of a place among those of all ranks, given those of one rank, whose last places may have a worker less.

@@ -16,7 +16,7 @@ use crate::port::{Host, Link, Spin, Unwind};
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::task::Cancelled;
 use crate::task::balance::places::{Elsewhere, Places};
-use crate::wire::{Attendance, Channel, Error, Exchange, Portable, Traffic};
+use crate::wire::{Attendance, Channel, Error, Exchange, Portable};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -98,9 +98,10 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         self.channel.send(from, to, message);
     }
 
-    /// Returns what this rank has sent to others, and received.
-    pub(super) fn traffic(&self) -> Traffic {
-        self.channel.traffic()
+    /// Returns the messages that this rank has sent to others, and their bytes.
+    pub(super) fn sent(&self) -> (u64, u64) {
+        let traffic = self.channel.traffic();
+        (traffic.sent, traffic.sent_bytes)
     }
 
     pub(super) fn mailbox(&self) -> &Mailbox<B> {
