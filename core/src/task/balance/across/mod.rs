@@ -162,8 +162,9 @@ impl<P: Host> Cx<'_, '_, P> {
         let began = port.now();
         let due = balance.deadline.map(|after| deadline(began, after, port));
         if ranks.here == Rank(0) {
-            let home = PlaceId::HOME;
-            places.team(home).begin(bag, &places.at(home));
+            places
+                .team(PlaceId::HOME)
+                .begin(bag, &places.at(PlaceId::HOME));
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
