@@ -114,6 +114,15 @@ impl<B: Bag> Part<B> {
         part
     }
 
+    /// Sets the messages that have left the rank, and their bytes.
+    pub(super) fn sent(self, (messages, bytes): (u64, u64)) -> Self {
+        Self {
+            messages,
+            bytes,
+            ..self
+        }
+    }
+
     /// Adds the result of the ranks that follow.
     pub(super) fn append(&mut self, next: Self) {
         match (&mut self.bag, next.bag) {

@@ -162,9 +162,8 @@ impl<P: Host> Cx<'_, '_, P> {
         let began = port.now();
         let due = balance.deadline.map(|after| deadline(began, after, port));
         if ranks.here == Rank(0) {
-            places
-                .team(PlaceId::HOME)
-                .begin(bag, &places.at(PlaceId::HOME));
+            let home = PlaceId::HOME;
+            places.team(home).begin(bag, &places.at(home));
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
@@ -175,10 +174,9 @@ impl<P: Host> Cx<'_, '_, P> {
         let accounts = peers.kept(port, port.catch(workers))?;
         let (teams, mut peers) = places.into_parts();
         let gathered = gather(teams, seats, accounts);
-        let mut own = Part::of(gathered.bags, gathered.places);
+        let mut own = Part::of(gathered.bags, gathered.places).sent(peers.sent());
         let ticks_per_second = port.ticks_per_second();
         own.scale_times(1e9 / ticks_per_second);
-        (own.messages, own.bytes) = peers.sent();
         let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
         let result = peers.unwound(port, closed)?;
         peers.leave();
