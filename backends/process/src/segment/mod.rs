@@ -22,7 +22,7 @@ pub(crate) use layout::Layout;
 use crate::Error;
 use crate::variables::{RANK_VARIABLE, SEGMENT_VARIABLE, Seat, refuse};
 use layout::{Head, WORD};
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -41,6 +41,9 @@ const ENDED: usize = 3;
 
 /// What every segment is sealed against.
 const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+
+/// Bytes from which on a segment has huge pages if it may: that of one on most machines, so that small segments stay small.
+const HUGE: usize = 2 << 20;
 
 /// The memory that all ranks of a launch share.
 #[derive(Debug)]
@@ -75,6 +78,10 @@ impl Segment {
 
     fn map(file: File, layout: Layout) -> io::Result<Self> {
         let map = MmapOptions::new().len(layout.bytes()).map_raw(&file)?;
+        if layout.bytes() >= HUGE {
+            // A wish, which /sys/kernel/mm/transparent_hugepage/shmem_enabled may refuse.
+            let _ = map.advise(Advice::HugePage);
+        }
         Ok(Self { map, layout, file })
     }
 
