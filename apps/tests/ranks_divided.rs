@@ -1,7 +1,6 @@
 //! What each rank of a launch is and prints, from outside: its processors, places and workers, and the README's program.
 #![cfg(target_os = "linux")]
 
-#[allow(unreachable_pub)] // Elsewhere it is a program.
 #[path = "../../platforms/examples/first_across.rs"]
 mod first_across;
 mod started;

@@ -4,8 +4,8 @@ use tautline::world::World;
 
 const COINS: [u32; 8] = [200, 100, 50, 20, 10, 5, 2, 1];
 
-// Public for the test that compares what 4 ranks print with what one process does.
-pub fn main() -> tautline::Result<()> {
+// Visible to the test that compares what 4 ranks print with what one process does.
+pub(crate) fn main() -> tautline::Result<()> {
     let world = World::join()?;
     let mut numbers: Vec<u64> = (0..1_000_000).rev().collect();
     let squares: u64 = Runtime::new()?.run(|cx| {
