@@ -10,6 +10,9 @@ use std::sync::Arc;
 use tautline_core::watch::Observer;
 use tautline_core::{PlaceId, WorkerId};
 
+/// The variable with the rank of a launched process.
+const RANK_VARIABLE: &str = "TAUTLINE_RANK";
+
 /// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state, the
 /// default nothing, unless a method or the environment requests it.
 #[derive(Clone, Debug, Default)]
@@ -183,8 +186,9 @@ impl Observe {
 
     /// Returns what the environment requests.
     pub(crate) fn from_environment() -> Result<Self> {
+        let rank = environment::text(RANK_VARIABLE)?;
         let file = |setting| {
-            let path = environment::text(setting)?.map(PathBuf::from);
+            let path = environment::text(setting)?.map(|path| of_rank(path, rank.as_deref()));
             Ok::<_, Error>(path.map(|path| Target { setting, path }))
         };
         Ok(Self {
@@ -228,6 +232,43 @@ impl Target {
             setting: self.setting,
             value: self.path.display().to_string(),
             allowed: Cow::from(format!("a file that can be written ({error})")),
+        }
+    }
+}
+
+/// Returns the path of this rank's file: all ranks inherit the variable.
+fn of_rank(path: String, rank: Option<&str>) -> PathBuf {
+    let path = PathBuf::from(path);
+    let Some(rank) = rank.filter(|rank| *rank != "0") else {
+        return path;
+    };
+    let name = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_owned();
+    let mut own = name(path.file_stem());
+    own.push(format!(".rank{rank}"));
+    if path.extension().is_some() {
+        own.push(".");
+        own.push(name(path.extension()));
+    }
+    path.with_file_name(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rank_has_files_of_its_own() {
+        for (path, rank, own) in [
+            ("a/trace.json", None, "a/trace.json"),
+            ("a/trace.json", Some("0"), "a/trace.json"),
+            ("a/trace.json", Some("1"), "a/trace.rank1.json"),
+            ("trace", Some("12"), "trace.rank12"),
+        ] {
+            assert_eq!(
+                of_rank(path.to_owned(), rank),
+                PathBuf::from(own),
+                "{path} {rank:?}"
+            );
         }
     }
 }
