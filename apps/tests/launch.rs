@@ -1,26 +1,19 @@
 //! Applications as several processes, from outside: results, and how launches end.
 #![cfg(target_os = "linux")]
 
+mod launched;
 mod scratch;
 mod started;
 
+use launched::{ENDLESS, Launched, gone, signal, state, text, until};
 use scratch::Scratch;
 use serde_json::Value;
 use started::tautline;
 use std::fs;
-use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// A search that no test lives to see the end of.
-const ENDLESS: &str = "uts T1WL --baseline none --ranks";
+use std::process::{Output, Stdio};
 
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("text")
 }
 
 /// Runs an application, which must succeed and print one object.
@@ -246,131 +239,12 @@ fn nothing_is_left_behind_by_a_rank() {
     assert!(output.status.success());
 }
 
-/// Returns the state of a process, as a letter; `None` if it has ended.
-fn state(process: &str) -> Option<char> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let (_, rest) = stat.rsplit_once(") ")?;
-    // One that was not waited for has ended.
-    let state = rest.chars().next();
-    state.filter(|state| !matches!(state, 'Z' | 'X'))
-}
-
-/// Waits for what must come.
-fn until(what: &str, mut has_come: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !has_come() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
-        thread::yield_now();
-    }
-}
-
-/// Waits until a process has ended.
-fn gone(process: &str) {
-    until("a process is left", || state(process).is_none());
-}
-
-/// A launch under way.
-struct Launched {
-    launcher: Child,
-    ranks: Vec<String>,
-}
-
-impl Launched {
-    fn start(args: &str, ranks: usize) -> Self {
-        let launcher = tautline(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let id = launcher.id();
-        let children = || {
-            let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
-            let list = list.expect("the launcher runs");
-            list.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        until("not all ranks start", || children().len() == ranks);
-        Self {
-            launcher,
-            ranks: children(),
-        }
-    }
-
-    /// Waits until all ranks have computed for a while.
-    fn computes(&self) {
-        for rank in &self.ranks {
-            let ticks = || {
-                let stat = fs::read_to_string(format!("/proc/{rank}/stat")).expect("it runs");
-                let (_, rest) = stat.rsplit_once(") ").expect("its name comes first");
-                rest.split(' ')
-                    .nth(11)
-                    .and_then(|ticks| ticks.parse::<u64>().ok())
-            };
-            until("a rank does not compute", || ticks() >= Some(10));
-        }
-    }
-
-    fn signal(&self, signal: &str, process: &str) {
-        let status = Command::new("kill").args([signal, process]).status();
-        assert!(status.expect("it starts").success());
-    }
-
-    fn end(self) -> Output {
-        let output = self.launcher.wait_with_output().expect("it ends");
-        self.ranks.iter().for_each(|rank| gone(rank));
-        output
-    }
-}
-
-/// The others end by themselves, with one line each that names the rank.
-#[test]
-fn a_killed_rank_ends_the_launch() {
-    let mut random = 3_u64;
-    for (turn, ranks) in [2, 3, 4, 2, 3, 4].into_iter().enumerate() {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let launched = Launched::start(&format!("{ENDLESS} {ranks}"), ranks);
-        if turn % 2 == 0 {
-            launched.computes();
-        } else {
-            (0..random >> 42).for_each(|_| std::hint::spin_loop());
-        }
-        let killed = (random >> 32) as usize % ranks;
-        launched.signal("-KILL", &launched.ranks[killed]);
-        let output = launched.end();
-        let errors = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(137), "{errors}");
-        assert_eq!(errors.lines().count(), ranks, "{errors}");
-        for rank in 0..ranks {
-            let line = match rank == killed {
-                true => format!("rank {rank}: ended by signal 9 (SIGKILL)"),
-                false => format!("rank {rank}: tautline: rank {rank}: "),
-            };
-            let line = errors.lines().find(|found| found.starts_with(&line));
-            let line = line.unwrap_or_else(|| panic!("rank {rank}: {errors}"));
-            let named = format!("rank {killed}");
-            assert!(line.contains(&named), "{line}");
-        }
-    }
-}
-
-#[test]
-fn ranks_do_not_outlive_a_killed_launcher() {
-    for ranks in [2, 4] {
-        let launched = Launched::start(&format!("{ENDLESS} {ranks}"), ranks);
-        launched.computes();
-        launched.signal("-KILL", &launched.launcher.id().to_string());
-        assert_eq!(launched.end().status.code(), None);
-    }
-}
-
-/// Nor does a program that does not join.
+/// Also a program that does not join.
 #[test]
 fn any_program_ends_with_its_launcher() {
-    let launched = Launched::start("launch -n 2 -- sleep 1000", 2);
-    launched.signal("-KILL", &launched.launcher.id().to_string());
+    let launched = Launched::start("launch -n 2 -- sleep 1000");
+    launched.rank(1);
+    signal("-KILL", launched.id());
     assert_eq!(launched.end().status.code(), None);
 }
 
@@ -415,10 +289,10 @@ fn ranks_in_scripts_do_not_outlive_a_killed_launcher() {
 
 #[test]
 fn an_interrupt_stops_all_ranks_with_a_partial_result() {
-    for signal in ["-INT", "-TERM"] {
-        let launched = Launched::start(&format!("{ENDLESS} 3 --json"), 3);
-        launched.computes();
-        launched.signal(signal, &launched.launcher.id().to_string());
+    for name in ["-INT", "-TERM"] {
+        let launched = Launched::start(&format!("{ENDLESS} 3 --json"));
+        launched.computes(3);
+        signal(name, launched.id());
         let output = launched.end();
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
@@ -430,16 +304,16 @@ fn an_interrupt_stops_all_ranks_with_a_partial_result() {
 /// As a terminal does it, which stops the launcher alone: the ranks have process groups of their own.
 #[test]
 fn a_launch_is_stopped_and_continued() {
-    let launched = Launched::start(&format!("{ENDLESS} 2"), 2);
-    launched.computes();
-    let launcher = launched.launcher.id().to_string();
-    for (signal, is_stopped) in [("-TSTP", true), ("-CONT", false)] {
-        launched.signal(signal, &launcher);
-        for process in launched.ranks.iter().chain([&launcher]) {
-            until(signal, || (state(process) == Some('T')) == is_stopped);
+    let launched = Launched::start(&format!("{ENDLESS} 2"));
+    let ranks = launched.computes(2);
+    let launcher = launched.id().to_owned();
+    for (name, is_stopped) in [("-TSTP", true), ("-CONT", false)] {
+        signal(name, &launcher);
+        for process in ranks.iter().chain([&launcher]) {
+            until(name, || (state(process) == Some('T')) == is_stopped);
         }
     }
-    launched.signal("-INT", &launcher);
+    signal("-INT", &launcher);
     assert_eq!(launched.end().status.code(), Some(130));
 }
 

@@ -16,6 +16,7 @@ impl Scratch {
     }
 
     /// Returns what was written.
+    #[allow(dead_code, reason = "some tests need the name alone")]
     pub(crate) fn text(&self) -> String {
         std::fs::read_to_string(&self.0).expect("the file was written")
     }

@@ -163,6 +163,18 @@ const STEPS: &[Step] = &[
         "launch",
         "a_thousand_launches",
     ),
+    tests(
+        "killed-ranks",
+        "tautline-cli",
+        "kills",
+        "two_hundred_killed_ranks",
+    ),
+    tests(
+        "killed-launchers",
+        "tautline-cli",
+        "kills",
+        "fifty_killed_launchers",
+    ),
     job("wrapping", cargo_jobs::wrapping),
     job("asan", sanitizers::asan_all),
     job("tsan", sanitizers::tsan),

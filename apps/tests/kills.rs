@@ -1,0 +1,261 @@
+//! Ranks and launchers that end at any time: what the others print, and that nothing is left.
+//!
+//! This program also is one of ranks: they run the test `rank` alone, which plays the role that the variable `ROLE` names.
+#![cfg(target_os = "linux")]
+
+mod launched;
+mod scratch;
+mod started;
+
+use launched::{ENDLESS, Launched, are_held, segments, signal, text, until};
+use scratch::Scratch;
+use started::tautline;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{env, fs, hint, process, thread};
+use tautline::glb::Glb;
+use tautline::world::World;
+
+/// The longest time from the end of one process to that of the last one.
+const BOUND: Duration = Duration::from_secs(2);
+
+/// One test at a time: the time that they allow is that of a machine without other load.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone<T>(body: impl FnOnce() -> T) -> T {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    body()
+}
+
+/// Random numbers of a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % bound
+    }
+
+    /// Waits for a random time: until a process has started, or until it has computed for a while.
+    fn wait(&mut self) {
+        let limit_us = [20_000, 350_000][self.below(2) as usize];
+        thread::sleep(Duration::from_micros(self.below(limit_us)));
+    }
+}
+
+/// The longest time from a kill to the end.
+#[derive(Default)]
+struct Longest(Duration);
+
+impl Longest {
+    fn add(&mut self, since: Instant, what: &str) {
+        let elapsed = since.elapsed();
+        assert!(elapsed < BOUND, "{what}: it took {elapsed:.1?}");
+        self.0 = self.0.max(elapsed);
+    }
+
+    fn print(&self, times: usize, what: &str) {
+        println!(
+            "{times} times {what}: at most {:.1?} to the end of the last process",
+            self.0
+        );
+    }
+}
+
+/// Checks that each rank but `ended` has printed one line, that names it. Returns the lines of that one.
+fn others_name(ended: usize, ranks: usize, errors: &str) -> Vec<&str> {
+    let of = |rank: usize| {
+        let prefix = format!("rank {rank}: ");
+        let lines = errors.lines().filter(move |line| line.starts_with(&prefix));
+        lines.collect::<Vec<_>>()
+    };
+    for rank in (0..ranks).filter(|rank| *rank != ended) {
+        let lines = of(rank);
+        assert_eq!(lines.len(), 1, "rank {rank} of {ranks}: {errors}");
+        assert!(
+            lines[0].starts_with(&format!("rank {rank}: tautline: "))
+                && lines[0].contains(&format!("rank {ended}")),
+            "rank {rank}: {errors}"
+        );
+    }
+    of(ended)
+}
+
+/// Kills a random rank at a random time, `times` times.
+fn kill_ranks(times: usize) {
+    let (mut random, mut longest) = (Random(3), Longest::default());
+    for _ in 0..times {
+        let ranks = 2 + random.below(3) as usize;
+        let killed = random.below(ranks as u64) as usize;
+        let launched = Launched::start(&format!("{ENDLESS} {ranks}"));
+        let process = launched.rank(killed);
+        random.wait();
+        let since = Instant::now();
+        signal("-KILL", &process);
+        let output = launched.end();
+        longest.add(since, &format!("rank {killed} of {ranks}"));
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "{errors}");
+        let own = others_name(killed, ranks, errors);
+        let line = format!("rank {killed}: ended by signal 9 (SIGKILL)");
+        assert!(own.len() == 1 && own[0].starts_with(&line), "{errors}");
+        assert_eq!(errors.lines().count(), ranks, "{errors}");
+    }
+    longest.print(times, "a rank was killed");
+}
+
+/// The others end by themselves, with one line each that names the rank.
+#[test]
+fn killed_ranks_end_the_launch() {
+    alone(|| kill_ranks(12));
+}
+
+#[test]
+#[ignore = "cargo ci deep: two hundred kills"]
+fn two_hundred_killed_ranks() {
+    alone(|| kill_ranks(200));
+}
+
+/// Kills the launcher at a random time, `times` times.
+fn kill_launchers(times: usize) {
+    let (mut random, mut longest) = (Random(5), Longest::default());
+    let folder = Scratch::new("launchers");
+    fs::create_dir(&folder.0).expect("a folder");
+    let before = shared_files();
+    for _ in 0..times {
+        let ranks = 1 + random.below(4);
+        let mut command = tautline(&format!("{ENDLESS} {ranks}"));
+        command.env("TMPDIR", &folder.0);
+        command.env("XDG_RUNTIME_DIR", &folder.0);
+        let launched = Launched::of(command);
+        random.wait();
+        let held = segments(launched.id());
+        let since = Instant::now();
+        signal("-KILL", launched.id());
+        let output = launched.end();
+        longest.add(since, &format!("launcher of {ranks}"));
+        assert_eq!(output.status.code(), None);
+        assert!(!are_held(&held), "memory is left");
+    }
+    assert_eq!(shared_files(), before);
+    // Which fails for a folder with files.
+    fs::remove_dir(&folder.0).expect("no file is left");
+    longest.print(times, "the launcher was killed");
+}
+
+/// Returns the files in shared memory that could be this library's.
+fn shared_files() -> Vec<String> {
+    let all = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut own: Vec<_> = names.filter(|name| name.contains("tautline")).collect();
+    own.sort();
+    own
+}
+
+#[test]
+fn ranks_do_not_outlive_killed_launchers() {
+    alone(|| kill_launchers(5));
+}
+
+#[test]
+#[ignore = "cargo ci deep: fifty kills"]
+fn fifty_killed_launchers() {
+    alone(|| kill_launchers(50));
+}
+
+/// The program of a rank.
+#[test]
+#[ignore = "by hand: the program of ranks, which other tests start"]
+fn rank() {
+    let (Ok(role), Ok(last)) = (env::var("ROLE"), env::var("LAST")) else {
+        return;
+    };
+    if env::var("TAUTLINE_RANK") == env::var("DOOMED") {
+        thread::spawn(move || {
+            until("the end is not announced", || Path::new(&last).exists());
+            match &*role {
+                "exit" => process::exit(7),
+                // ORDERING: Relaxed: nothing is published.
+                "panic" => IS_OVER.store(true, Ordering::Relaxed),
+                role => panic!("{role}"),
+            }
+        });
+    }
+    let error = match World::join() {
+        Ok(world) => compute(&world).expect_err("it has no end"),
+        Err(error) => error,
+    };
+    eprintln!("tautline: {error}");
+    process::exit(4);
+}
+
+/// Whether the tasks of this rank are to panic.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
+
+/// Computes without an end, with a number of tasks that stays the same.
+fn compute(world: &World) -> tautline::Result<u64> {
+    let glb = Glb::new().workers(1).pinned(false).across(world);
+    let run = glb.sum(0..100_u64, |number, todo| {
+        // ORDERING: Relaxed: as there.
+        assert!(!IS_OVER.load(Ordering::Relaxed), "as intended");
+        (0..1000).for_each(|_| hint::spin_loop());
+        todo.extend([number]);
+        1
+    });
+    run.map(|run| run.output)
+}
+
+/// Ends a random rank at a random time in this way, `times` times.
+fn end_ranks(role: &str, times: usize, check: impl Fn(&Output, &[&str])) {
+    let (mut random, mut longest) = (Random(7), Longest::default());
+    let program = env::current_exe().expect("it runs");
+    let program = program.to_str().expect("text");
+    for _ in 0..times {
+        let ranks = 2 + random.below(3) as usize;
+        let doomed = random.below(ranks as u64) as usize;
+        let last = Scratch::new("last");
+        let mut command: Command = tautline(&format!("launch -n {ranks} --"));
+        command.args([program, "--exact", "rank", "--nocapture", "--ignored"]);
+        command.env("ROLE", role).env("LAST", &last.0);
+        command.env("DOOMED", doomed.to_string());
+        // Which takes half a second.
+        command.env("RUST_BACKTRACE", "0");
+        let launched = Launched::of(command);
+        random.wait();
+        let since = Instant::now();
+        fs::write(&last.0, "").expect("room for a file");
+        let output = launched.end();
+        longest.add(since, &format!("{role} of rank {doomed} of {ranks}"));
+        check(&output, &others_name(doomed, ranks, text(&output.stderr)));
+    }
+    longest.print(times, role);
+}
+
+#[test]
+fn ranks_that_exit_early_are_named() {
+    alone(|| {
+        end_ranks("exit", 8, |output, own| {
+            assert_eq!(output.status.code(), Some(7), "{output:?}");
+            assert!(own.is_empty(), "{own:?}");
+        });
+    });
+}
+
+#[test]
+fn ranks_that_panic_are_named() {
+    alone(|| {
+        end_ranks("panic", 8, |output, own| {
+            assert_eq!(output.status.code(), Some(101), "{output:?}");
+            assert!(
+                own.iter().any(|line| line.ends_with(": as intended")),
+                "{own:?}"
+            );
+        });
+    });
+}
