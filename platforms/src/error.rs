@@ -43,7 +43,8 @@ impl fmt::Display for Error {
                 allowed,
             } => write!(f, "{setting} {value}: {allowed}"),
             Self::Threads { threads, source } => {
-                write!(f, "cannot start {threads} threads: {source}")
+                let plural = if *threads == 1 { "" } else { "s" };
+                write!(f, "cannot start {threads} thread{plural}: {source}")
             }
             Self::Phaser(error) => error.fmt(f),
             Self::Hierarchy(fault) => fault.fmt(f),

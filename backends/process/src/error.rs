@@ -33,6 +33,17 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A rank for which the system has no room.
+    Rank {
+        /// The rank.
+        rank: u32,
+        /// How many were requested.
+        ranks: u32,
+        /// The limit that is met, and how it is read.
+        limit: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
     /// What the system refused.
     System {
         /// What was attempted, as in "create the shared segment".
@@ -63,6 +74,12 @@ impl fmt::Display for Error {
             Self::Program { program, source } => {
                 write!(f, "{program}: cannot be started: {source}")
             }
+            Self::Rank {
+                rank,
+                ranks,
+                limit,
+                source,
+            } => write!(f, "cannot start rank {rank} of {ranks}: {source}; {limit}"),
             Self::System { doing, source } => write!(f, "cannot {doing}: {source}"),
             Self::Unsupported { what } => {
                 write!(
@@ -77,7 +94,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Program { source, .. } | Self::System { source, .. } => Some(source),
+            Self::Program { source, .. }
+            | Self::Rank { source, .. }
+            | Self::System { source, .. } => Some(source),
             _ => None,
         }
     }

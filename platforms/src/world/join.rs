@@ -37,10 +37,7 @@ impl World {
     ///
     /// # Errors
     /// Variables of a launch that do not belong to this process, another program than that of rank 0, the loss of a rank, a
-    /// second call; if the process was launched, on other systems than Linux.
-    ///
-    /// # Panics
-    /// If the process was launched, and the system refuses a thread.
+    /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux.
     pub fn join() -> Result<Self> {
         let link = tautline_process::join()?;
         let link: AnyLink = link.unwrap_or_else(|| Box::new(Alone));
@@ -51,7 +48,8 @@ impl World {
                 _printer: None,
             });
         }
-        let world = Self::of(link);
+        let refused = |source| Error::Threads { threads: 1, source };
+        let world = Self::start(Limits::default(), link).map_err(refused)?;
         let here = Greeting::own().map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;
         world.compare(&here, &home)?;

@@ -32,12 +32,12 @@ pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 use tautline_core::port::Spin;
 use tautline_core::wire::{Error, Exchange};
 use tautline_node::Loopback;
@@ -200,7 +200,11 @@ impl World {
     /// # Panics
     /// As [`of`](Self::of).
     pub fn within(limits: Limits, link: impl Link + Send + 'static) -> Self {
-        let shared = Shared::new(limits, Box::new(link));
+        Self::start(limits, Box::new(link)).expect("a thread for the link")
+    }
+
+    fn start(limits: Limits, link: AnyLink) -> io::Result<Self> {
+        let shared = Shared::new(limits, link);
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
@@ -210,7 +214,7 @@ impl World {
             if catch_unwind(AssertUnwindSafe(|| carry(carried))).is_err() {
                 carry(carried);
             }
-        });
+        })?;
         // Builders of runtimes report what is wrong with the variable.
         let is_dumped = environment::flag(DUMP_VARIABLE).unwrap_or(false);
         let describe = move || match described.patience.waiting() {
@@ -218,11 +222,11 @@ impl World {
             None => format!("tautline: {here}: waits for no rank to make its call\n"),
         };
         let printer = is_dumped.then(|| Printer::start(describe).ok());
-        Self {
+        Ok(Self {
             shared,
-            thread: Some(thread.expect("a thread for the link")),
+            thread: Some(thread),
             _printer: printer.flatten(),
-        }
+        })
     }
 
     /// Limits how long this rank waits until the others make the call that it has made. After the limit the computation ends with an

@@ -55,10 +55,12 @@ impl Running {
         let prepare = move || prepare(launcher, segment, &mask, processors.as_ref());
         // SAFETY: the closure calls system calls alone, which allocate nothing and take no lock.
         unsafe { command.pre_exec(prepare) };
-        let mut child = command.spawn().map_err(|source| Error::Program {
+        let program = |source| Error::Program {
             program: launch.program.to_string_lossy().escape_debug().to_string(),
             source,
-        })?;
+        };
+        let spawned = command.spawn();
+        let mut child = spawned.map_err(|source| refused([rank, launch.ranks], source, program))?;
         let watched = Self::watched(rank, &mut child);
         match watched {
             Ok((descriptor, lines)) => Ok(Self {
@@ -71,7 +73,8 @@ impl Running {
             Err(source) => {
                 let _ = child.kill().and_then(|()| child.wait());
                 let doing = "watch a rank";
-                Err(Error::System { doing, source })
+                let other = |source| Error::System { doing, source };
+                Err(refused([rank, launch.ranks], source, other))
             }
         }
     }
@@ -143,6 +146,34 @@ impl Drop for Running {
         if self.kill() {
             let _ = self.child.wait();
         }
+    }
+}
+
+/// Returns the error of a rank that could not be started: that the system has no room for it, or `other`.
+fn refused(
+    [rank, ranks]: [u32; 2],
+    source: io::Error,
+    other: impl FnOnce(io::Error) -> Error,
+) -> Error {
+    match limit(&source) {
+        Some(limit) => Error::Rank {
+            rank,
+            ranks,
+            limit,
+            source,
+        },
+        None => other(source),
+    }
+}
+
+/// Returns which limit of the system an error is about; `None` if it is about something else.
+fn limit(error: &io::Error) -> Option<&'static str> {
+    match error.raw_os_error()? {
+        libc::EAGAIN => Some("ulimit -u is the most processes of a user"),
+        libc::EMFILE => Some("ulimit -n is the most open files of a process, three a rank"),
+        libc::ENFILE => Some("/proc/sys/fs/file-max is the most open files"),
+        libc::ENOMEM => Some("there is no memory left"),
+        _ => None,
     }
 }
 

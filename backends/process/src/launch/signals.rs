@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
-use std::{fs, ptr};
+use std::{fs, mem, ptr};
 
 /// What is passed on to the ranks.
 const PASSED: [libc::c_int; 8] = [
@@ -17,17 +17,22 @@ const PASSED: [libc::c_int; 8] = [
     libc::SIGCONT,
 ];
 
-/// The calling thread blocks these signals until this is dropped, on that thread.
+/// The calling thread blocks these signals until this is dropped, on that thread. Meanwhile the process does not ignore the ends of
+/// its children, as it may have been started: else the system would not keep how they ended.
 pub(super) struct Signals {
     file: fs::File,
     before: libc::sigset_t,
+    /// What the end of a child did.
+    of_children: libc::sigaction,
 }
 
 impl Signals {
     pub(super) fn block() -> io::Result<Self> {
         let (mut set, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: the calls write the sets, of which `set` is initialised by the first of them, and `before` by the last.
-        let (descriptor, before) = unsafe {
+        let mut of_children = MaybeUninit::uninit();
+        // SAFETY: the calls write the sets, of which `set` is initialised by the first of them, and `before` and `of_children` by the
+        // last ones. An action of zeros is the default one, without flags.
+        let (descriptor, before, of_children) = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for signal in PASSED {
                 libc::sigaddset(set.as_mut_ptr(), signal);
@@ -38,11 +43,17 @@ impl Signals {
                 return Err(io::Error::last_os_error());
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr());
-            (descriptor, before.assume_init())
+            let default: libc::sigaction = mem::zeroed();
+            libc::sigaction(libc::SIGCHLD, &raw const default, of_children.as_mut_ptr());
+            (descriptor, before.assume_init(), of_children.assume_init())
         };
         // SAFETY: it was opened above, for this owner alone.
         let file = unsafe { fs::File::from_raw_fd(descriptor) };
-        Ok(Self { file, before })
+        Ok(Self {
+            file,
+            before,
+            of_children,
+        })
     }
 
     pub(super) fn descriptor(&self) -> RawFd {
@@ -72,9 +83,10 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // SAFETY: the mask was returned by the call that has set the present one.
+        // SAFETY: the mask and the action were returned by the calls that have set the present ones.
         unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut())
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut());
+            libc::sigaction(libc::SIGCHLD, &raw const self.of_children, ptr::null_mut());
         };
     }
 }

@@ -53,12 +53,14 @@ pub(crate) struct Segment {
 impl Segment {
     /// Creates an empty segment.
     pub(crate) fn new(layout: Layout) -> Result<Arc<Self>, Error> {
-        let fail = |source| Error::System {
+        let bytes = layout.bytes() as u64;
+        let fail = |source: io::Error| Error::System {
             doing: "create the shared segment",
-            source,
+            source: io::Error::new(source.kind(), format!("{bytes} bytes: {source}")),
         };
         let file = memory_file().map_err(fail)?;
-        file.set_len(layout.bytes() as u64).map_err(fail)?;
+        check_length(bytes).map_err(fail)?;
+        file.set_len(bytes).map_err(fail)?;
         // SAFETY: the call takes numbers alone.
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } != 0 {
             return Err(fail(io::Error::last_os_error()));
@@ -184,6 +186,23 @@ fn memory_file() -> io::Result<File> {
             unsafe { File::from_raw_fd(descriptor) }
         }),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Refuses a file that is longer than the limit: giving it that length would end this process by a signal.
+fn check_length(bytes: u64) -> io::Result<()> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the call writes to `limit`, while it runs.
+    let status = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    match limit.rlim_cur {
+        most if status == 0 && most < bytes => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("files have at most {most}, see ulimit -f"),
+        )),
+        _ => Ok(()),
     }
 }
 
