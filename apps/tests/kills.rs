@@ -79,7 +79,7 @@ fn others_name(ended: usize, ranks: usize, errors: &str) -> Vec<&str> {
         let lines = of(rank);
         assert_eq!(lines.len(), 1, "rank {rank} of {ranks}: {errors}");
         assert!(
-            lines[0].starts_with(&format!("rank {rank}: tautline: rank {rank}: "))
+            lines[0].starts_with(&format!("rank {rank}: tautline: "))
                 && lines[0].contains(&format!("rank {ended}")),
             "rank {rank}: {errors}"
         );

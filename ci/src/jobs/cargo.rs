@@ -72,7 +72,13 @@ pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
     // Once each, with what the tests have built.
     run(&mut cargo(tree, ["test", "--workspace", "--bench", "*"]))?;
     run(&mut cargo(tree, ["build", "--workspace", "--examples"]))?;
-    let tasks = format!("debug/examples/tasks{}", std::env::consts::EXE_SUFFIX);
-    run(Command::new(target_dir(tree).join(tasks)).arg("--quick"))?;
+    let tables: &[&str] = match cfg!(target_os = "linux") {
+        true => &["tasks", "ranks"],
+        false => &["tasks"],
+    };
+    for table in tables {
+        let program = format!("debug/examples/{table}{}", std::env::consts::EXE_SUFFIX);
+        run(Command::new(target_dir(tree).join(program)).arg("--quick"))?;
+    }
     holds()
 }

@@ -59,19 +59,12 @@ impl Running {
         let prepare = move || prepare(launcher, segment, &mask, processors.as_ref());
         // SAFETY: the closure calls system calls alone, which allocate nothing and take no lock.
         unsafe { command.pre_exec(prepare) };
-        let no_room = |source: io::Error, limit| Error::Rank {
-            rank,
-            ranks: launch.ranks,
-            limit,
+        let program = |source| Error::Program {
+            program: launch.program.to_string_lossy().escape_debug().to_string(),
             source,
         };
-        let mut child = command.spawn().map_err(|source| match limit(&source) {
-            Some(limit) => no_room(source, limit),
-            None => Error::Program {
-                program: launch.program.to_string_lossy().escape_debug().to_string(),
-                source,
-            },
-        })?;
+        let spawned = command.spawn();
+        let mut child = spawned.map_err(|source| refused([rank, launch.ranks], source, program))?;
         let watched = Self::watched(rank, &mut child);
         match watched {
             Ok((descriptor, lines)) => Ok(Self {
@@ -85,10 +78,8 @@ impl Running {
             Err(source) => {
                 let _ = child.kill().and_then(|()| child.wait());
                 let doing = "watch a rank";
-                Err(match limit(&source) {
-                    Some(limit) => no_room(source, limit),
-                    None => Error::System { doing, source },
-                })
+                let other = |source| Error::System { doing, source };
+                Err(refused([rank, launch.ranks], source, other))
             }
         }
     }
@@ -184,6 +175,23 @@ impl Drop for Running {
         if self.kill(End::Killed) {
             let _ = self.child.wait();
         }
+    }
+}
+
+/// Returns the error of a rank that could not be started: that the system has no room for it, or `other`.
+fn refused(
+    [rank, ranks]: [u32; 2],
+    source: io::Error,
+    other: impl FnOnce(io::Error) -> Error,
+) -> Error {
+    match limit(&source) {
+        Some(limit) => Error::Rank {
+            rank,
+            ranks,
+            limit,
+            source,
+        },
+        None => other(source),
     }
 }
 

@@ -63,6 +63,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
         "benches" => &[
             CORE,
             "tautline-node",
+            "tautline-process",
             "tautline-sim",
             "tautline-mpi",
             "tautline-manycore",

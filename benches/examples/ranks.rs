@@ -1,0 +1,363 @@
+//! What ranks cost that are processes of this machine: round trips beside that of a cache line, the time of idle ranks, and starts.
+//!
+//! `ranks` prints a table, each row of which is the median of `--rounds N` rounds; `--quick` measures few and short ones. Each measurement
+//! is a launch of this program by a process of its own. The two ranks of a round trip are pinned to processors of two cores, if there are.
+//!
+//! The yardstick is two words in two cache lines that both processes map: each process sets its own word to the number that it has
+//! found in the other one. A round trip is at least two transfers of a line.
+#![allow(missing_docs)]
+
+#[path = "../common/machine.rs"]
+#[allow(dead_code, reason = "tables in documents use all of it")]
+mod machine;
+
+use clap::Parser;
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::time::{ClockId, clock_gettime};
+use std::fs::{self, File};
+use std::hint::{black_box, spin_loop};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+use tautline::glb::Glb;
+use tautline::world::World;
+use tautline_core::port::{Link, Spin};
+use tautline_core::wire::{Exchange, unpack};
+use tautline_core::{PlaceId, Rank};
+use tautline_process::{Launch, RANK_VARIABLE, SEGMENT_VARIABLE, join};
+
+#[derive(Clone, Parser)]
+#[command(about = "What ranks cost that are processes of this machine")]
+struct Options {
+    /// Few and short rounds.
+    #[arg(long)]
+    quick: bool,
+    /// How often each is measured.
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    /// One launch, by this process: the name of a measurement.
+    #[arg(long, hide = true)]
+    measure: Option<String>,
+}
+
+/// A measurement: its figure is printed by rank 0.
+struct Measurement {
+    name: &'static str,
+    ranks: u32,
+    at_rank: fn(&Options) -> Option<f64>,
+}
+
+#[rustfmt::skip] // A table.
+const MEASUREMENTS: &[Measurement] = &[
+    Measurement { name: "line", ranks: 2, at_rank: line },
+    Measurement { name: "link", ranks: 2, at_rank: link },
+    Measurement { name: "channel", ranks: 2, at_rank: channel },
+    Measurement { name: "idle", ranks: 4, at_rank: idle },
+    Measurement { name: "start", ranks: 4, at_rank: start },
+    Measurement { name: "memory", ranks: 4, at_rank: memory },
+    Measurement { name: "used", ranks: 2, at_rank: used },
+];
+
+/// The file that the processes of the yardstick map.
+const LINES_VARIABLE: &str = "RANKS_LINES";
+/// The time of the launch on the monotonic clock, in nanoseconds.
+const BEGUN_VARIABLE: &str = "RANKS_BEGUN";
+
+/// Bytes between the two words: neighbours are fetched in pairs.
+const APART: usize = 128;
+
+fn main() {
+    let options = Options::parse();
+    let Some(name) = &options.measure else {
+        return table(&options);
+    };
+    let measurement = MEASUREMENTS.iter().find(|known| known.name == name);
+    let measurement = measurement.unwrap_or_else(|| panic!("no measurement {name}"));
+    if env::var_os(RANK_VARIABLE).is_none() {
+        return launch(measurement);
+    }
+    if let Some(figure) = (measurement.at_rank)(&options) {
+        println!("{figure}");
+    }
+}
+
+/// Measures everything in turn, and prints the medians.
+fn table(options: &Options) {
+    let rounds = if options.quick {
+        1
+    } else {
+        options.rounds.max(1)
+    };
+    let mut figures = vec![Vec::new(); MEASUREMENTS.len()];
+    for _ in 0..rounds {
+        for (measurement, own) in MEASUREMENTS.iter().zip(&mut figures) {
+            own.push(take(measurement, options.quick));
+        }
+    }
+    let medians = figures.iter_mut().map(|all| {
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    });
+    let medians: Vec<f64> = medians.collect();
+    let [line, link, channel, idle, start, memory, used] = medians[..] else {
+        unreachable!("one of each");
+    };
+    let title = machine::Processor::discover().title();
+    println!("{title}, load {}, median of {rounds}\n", machine::load());
+    println!("| what | figure |\n|---|---|");
+    println!("| round trip of a cache line, two processes | {line:.0} ns |");
+    for (what, figure) in [("the link", link), ("a channel of an exchange", channel)] {
+        let times = figure / line;
+        println!("| round trip of 8 bytes over {what} | {figure:.0} ns (x{times:.2}) |");
+    }
+    println!("| an idle rank | {idle:.2} ms of a processor in a second |");
+    println!("| start of 4 ranks, until the last one has begun a task | {start:.1} ms |");
+    println!("| shared memory of a pair of ranks | {memory:.0} bytes |");
+    println!("| of that used after round trips over the link | {used:.0} bytes |");
+}
+
+/// Returns the figure of one launch, by a process of its own.
+fn take(measurement: &Measurement, quick: bool) -> f64 {
+    let own = env::current_exe().expect("a running program has a path");
+    let mut command = Command::new(own);
+    command.args(["--measure", measurement.name]);
+    command.args(quick.then_some("--quick"));
+    let output = command.output().expect("it has started once");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figure = text.trim().parse().ok();
+    let figure = figure.filter(|_| output.status.success());
+    figure.unwrap_or_else(|| {
+        let why = String::from_utf8_lossy(&output.stderr);
+        panic!("{}: {}\n{why}", measurement.name, output.status)
+    })
+}
+
+/// Launches this program as the ranks of a measurement.
+fn launch(measurement: &Measurement) {
+    let own = env::current_exe().expect("a running program has a path");
+    let lines = lines_file();
+    let shared = File::create(&lines).expect("a file for the two lines");
+    shared
+        .set_len(2 * APART as u64)
+        .expect("room for two lines");
+    let launch = Launch::new(own, measurement.ranks)
+        .args(env::args_os().skip(1))
+        .processors(processors(measurement.ranks as usize))
+        .env(LINES_VARIABLE, &lines);
+    let launch = launch.env(BEGUN_VARIABLE, now_ns().to_string());
+    let ended = launch.run();
+    let _ = fs::remove_file(&lines);
+    let code = ended.expect("ranks that can be started").code();
+    std::process::exit(code.into());
+}
+
+/// Returns a path for the file of the yardstick, in memory where there is such a folder.
+fn lines_file() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() {
+        memory
+    } else {
+        env::temp_dir()
+    };
+    folder.join(format!("tautline-lines-{}", std::process::id()))
+}
+
+/// Returns one processor for each rank, of different cores as far as there are.
+fn processors(ranks: usize) -> Vec<Vec<usize>> {
+    let machine = tautline::Machine::discover();
+    let mut cpus: Vec<_> = machine.allowed().iter().collect();
+    cpus.sort_by_key(|cpu| (cpu.thread, cpu.id));
+    let of = |rank: usize| vec![cpus[rank % cpus.len()].id];
+    (0..ranks).map(of).collect()
+}
+
+/// Returns the monotonic clock, which all processes share.
+fn now_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Round trips of a measurement.
+fn trips(options: &Options) -> u64 {
+    if options.quick { 200 } else { 100_000 }
+}
+
+/// Makes round trips, of which a tenth is not counted, and returns nanoseconds of one; `None` at rank 1.
+fn per_trip(here: Rank, options: &Options, mut trip: impl FnMut(u64)) -> Option<f64> {
+    let (all, warm_up) = (trips(options), trips(options) / 10);
+    (1..=warm_up).for_each(&mut trip);
+    let start = Instant::now();
+    (warm_up + 1..=warm_up + all).for_each(&mut trip);
+    (here == Rank(0)).then(|| start.elapsed().as_nanos() as f64 / all as f64)
+}
+
+/// Round trips of a word.
+fn line(options: &Options) -> Option<f64> {
+    let path = env::var_os(LINES_VARIABLE).expect("set by the launcher");
+    let file = File::options().read(true).write(true).open(path);
+    let file = file.expect("the launcher has created it");
+    let map = MmapOptions::new().map_raw(&file).expect("two lines");
+    let here = env::var(RANK_VARIABLE).expect("set by the launcher");
+    let here = Rank(here.parse().expect("a number"));
+    let [there, back] = [0, APART].map(|at| word(&map, at));
+    let await_number = |word: &AtomicU64, number| {
+        // ORDERING: Acquire, pairs with Release below, as a message requires them; nothing is read behind it.
+        while word.load(Ordering::Acquire) != number {
+            spin_loop();
+        }
+    };
+    per_trip(here, options, |number| {
+        if here == Rank(1) {
+            await_number(there, number);
+        }
+        let own = if here == Rank(0) { there } else { back };
+        // ORDERING: Release, pairs with Acquire above; as there.
+        own.store(number, Ordering::Release);
+        if here == Rank(0) {
+            await_number(back, number);
+        }
+    })
+}
+
+fn word(map: &MmapRaw, at: usize) -> &AtomicU64 {
+    assert!(at + size_of::<AtomicU64>() <= map.len() && at % APART == 0);
+    // SAFETY: the bytes are within the mapping, which lives as long as `map`, and aligned; all accesses to them, in both processes, are
+    // atomic, and the file is not cut off.
+    unsafe { &*map.as_ptr().add(at).cast() }
+}
+
+fn linked() -> Box<dyn Link + Send> {
+    join()
+        .expect("variables of the launcher")
+        .expect("launched")
+}
+
+/// Round trips of 8 bytes over the link.
+fn link(options: &Options) -> Option<f64> {
+    over_link(&mut linked(), options)
+}
+
+fn over_link(link: &mut Box<dyn Link + Send>, options: &Options) -> Option<f64> {
+    let here = link.here();
+    let peer = Rank(1 - here.0);
+    let mut received = 0;
+    let mut poll = |link: &mut Box<dyn Link + Send>| {
+        // The loss of the other rank, which has all it waits for, may come with its last parcel.
+        let _ = link.poll(&mut |_, parcel| {
+            let number = black_box(parcel).try_into().expect("8 bytes");
+            received = u64::from_ne_bytes(number);
+        });
+        received
+    };
+    per_trip(here, options, |number| {
+        while here == Rank(1) && poll(link) != number {
+            spin_loop();
+        }
+        link.send(peer, black_box(&number.to_ne_bytes()));
+        let mut found = poll(link);
+        while link.unsent(peer) > 0 || here == Rank(0) && found != number {
+            spin_loop();
+            found = poll(link);
+        }
+    })
+}
+
+/// Round trips of a number over a channel of an exchange.
+fn channel(options: &Options) -> Option<f64> {
+    let exchange = Exchange::new(linked(), Spin);
+    let here = exchange.here();
+    let received = Arc::new(AtomicU64::new(0));
+    let into = Arc::clone(&received);
+    let channel = exchange.open::<u64>("numbers", 1, move |_, _, body: &[u8]| {
+        // ORDERING: Relaxed: this thread reads it.
+        into.store(unpack(body)?, Ordering::Relaxed);
+        Ok(())
+    });
+    let places = [here, Rank(1 - here.0)].map(|rank| PlaceId(rank.0));
+    let receive = |number| {
+        // ORDERING: Relaxed: this thread writes it.
+        while received.load(Ordering::Relaxed) != number {
+            exchange.turn().expect("both live");
+        }
+    };
+    let figure = per_trip(here, options, |number| {
+        if here == Rank(1) {
+            receive(number);
+        }
+        channel.send(places[0], places[1], number);
+        exchange.turn().expect("both live");
+        if here == Rank(0) {
+            receive(number);
+        }
+    });
+    while exchange.leave() == Ok(false) {}
+    figure
+}
+
+/// Processor time of the rank that uses most, while nothing is to be done; milliseconds a second.
+fn idle(options: &Options) -> Option<f64> {
+    let world = World::join().expect("launched");
+    let seconds = if options.quick { 0.1 } else { 1.0 };
+    world.barrier().expect("all live");
+    let used = nanoseconds(ClockId::ProcessCPUTime);
+    thread::sleep(Duration::from_secs_f64(seconds));
+    let used = nanoseconds(ClockId::ProcessCPUTime) - used;
+    let most = world.reduce(used, u64::max).expect("all live");
+    most.map(|most| most as f64 / 1e6 / seconds)
+}
+
+/// Milliseconds from the launch until the last rank has begun a task.
+fn start(_: &Options) -> Option<f64> {
+    let world = World::join().expect("launched");
+    let first = Arc::new(AtomicU64::new(u64::MAX));
+    let begun = Arc::clone(&first);
+    let glb = Glb::new().workers(1).pinned(false).across(&world);
+    let run = glb.sum(0..2000_u32, move |_, _| {
+        // ORDERING: Relaxed: read when the computation has ended.
+        begun.fetch_min(now_ns(), Ordering::Relaxed);
+        let since = Instant::now();
+        while since.elapsed() < Duration::from_micros(20) {
+            spin_loop();
+        }
+        1
+    });
+    assert_eq!(run.expect("all live").output, 2000);
+    // ORDERING: Relaxed: as above. A rank may have got no task.
+    let first = first.load(Ordering::Relaxed);
+    let first = if first == u64::MAX { 0 } else { first };
+    let last = world.reduce(first, u64::max).expect("all live")?;
+    let begun = env::var(BEGUN_VARIABLE).expect("set by the launcher");
+    let begun: u64 = begun.parse().expect("a number");
+    Some((last - begun) as f64 / 1e6)
+}
+
+/// Bytes of the segment for each pair of ranks.
+fn memory(_: &Options) -> Option<f64> {
+    let world = World::join().expect("launched");
+    let pairs = world.ranks() * (world.ranks() - 1) / 2;
+    let file = segment();
+    world
+        .is_home()
+        .then(|| file.len() as f64 / f64::from(pairs))
+}
+
+/// Bytes of the segment that the system has given to a pair.
+fn used(options: &Options) -> Option<f64> {
+    use std::os::unix::fs::MetadataExt;
+    let mut link = linked();
+    over_link(&mut link, options)?;
+    Some(segment().blocks() as f64 * 512.0)
+}
+
+fn segment() -> fs::Metadata {
+    let descriptor = env::var(SEGMENT_VARIABLE).expect("set by the launcher");
+    let file = fs::metadata(format!("/proc/self/fd/{descriptor}"));
+    file.expect("it is open")
+}
