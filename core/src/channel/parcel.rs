@@ -161,13 +161,16 @@ impl<M: Memory> Inward<M> {
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(bool, bool), &'static str> {
         let mut taken = 0;
-        while taken < TURN
-            && let Some(bytes) = self.peek()?
-        {
+        let is_empty = loop {
+            let Some(bytes) = self.peek()? else {
+                break true;
+            };
+            if taken == TURN {
+                break false;
+            }
             self.record(bytes, take)?;
             taken += 1;
-        }
-        let is_empty = self.peek()?.is_none();
+        };
         if self.ring.release(fence) {
             wake();
         }

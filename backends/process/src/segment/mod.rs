@@ -28,6 +28,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use tautline_core::Rank;
@@ -170,11 +171,8 @@ impl Segment {
     }
 
     fn link(self: &Arc<Self>, here: Rank) -> SegmentLink {
-        let memory = |sender, receiver| Ring {
-            at: self.layout.ring(sender, receiver),
-            segment: self.clone(),
-        };
-        SegmentLink(Mesh::new(here, self.layout.ranks, self.clone(), memory))
+        let ring = |from, to| Ring::new(self, from, to);
+        SegmentLink(Mesh::new(here, self.layout.ranks, self.clone(), ring))
     }
 }
 
@@ -247,26 +245,51 @@ impl Roster for Segment {
     }
 }
 
-/// A ring in a segment.
+/// A ring in a segment. Its parts are found once: each message looks at all of them.
 #[derive(Debug)]
 struct Ring {
-    segment: Arc<Segment>,
-    /// Where its marks are, what was taken, and the records.
-    at: [usize; 3],
+    marks: NonNull<[AtomicUsize; 2]>,
+    taken: NonNull<AtomicUsize>,
+    units: NonNull<[AtomicUsize]>,
+    /// What the pointers lead to.
+    _segment: Arc<Segment>,
 }
 
+impl Ring {
+    fn new(segment: &Arc<Segment>, from: Rank, to: Rank) -> Self {
+        let [marks, taken, units] = segment.layout.ring(from, to);
+        let two = segment.words(marks, 2).first_chunk();
+        Self {
+            marks: two.expect("two words").into(),
+            taken: (&segment.words(taken, 1)[0]).into(),
+            units: segment.words(units, segment.layout.units).into(),
+            _segment: segment.clone(),
+        }
+    }
+}
+
+// SAFETY: the pointers lead to atomics of the segment, which any thread may access and which lives as long as this.
+unsafe impl Send for Ring {}
+// SAFETY: as above.
+unsafe impl Sync for Ring {}
+
 impl Memory for Ring {
+    #[inline(always)]
     fn units(&self) -> &[AtomicUsize] {
-        self.segment.words(self.at[2], self.segment.layout.units)
+        // SAFETY: it was a reference to words of the segment, which lives as long as `self`.
+        unsafe { self.units.as_ref() }
     }
 
+    #[inline(always)]
     fn taken(&self) -> &AtomicUsize {
-        &self.segment.words(self.at[1], 1)[0]
+        // SAFETY: as in units.
+        unsafe { self.taken.as_ref() }
     }
 
+    #[inline(always)]
     fn marks(&self) -> &[AtomicUsize; 2] {
-        let marks = self.segment.words(self.at[0], 2).first_chunk();
-        marks.expect("two words")
+        // SAFETY: as in units.
+        unsafe { self.marks.as_ref() }
     }
 }
 
