@@ -3,12 +3,14 @@
 #   cargo run --release -p tautline-bench --example tasks -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example schedules -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --example ranks -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #
 # SOURCES holds what has been fetched by hand; what is missing there is left out, with a line that reports it:
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
+#   uts/       github.com/perarnau/uts          mpi_workstealing.c, if there are mpicc and mpirun of Open MPI
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
 # OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
 # of javac. forte comes from crates.io, and requires a newer compiler than it needs: CARGO= leaves it out.
@@ -18,7 +20,7 @@
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -234,6 +236,64 @@ if [ -f "$sources/libfork/single_header/libfork.hpp" ]; then
         "$out/libfork.cpp" -o "$out/libfork" && forks "libfork ($($compiler --version | head -1))" "$out/libfork"
 else
     without libfork "no $sources/libfork/single_header/libfork.hpp"
+fi
+
+# Ranks of MPI, two of them on two cores. A program prints the figure of its row.
+cat >"$out/mpi_ranks.c" <<'C'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIPS = 200000, WARM_UP = 20000, PARCELS = 1000, PARCEL = 1 << 20 };
+
+static void pass(char *bytes, int count, int here, int sender) {
+    if (here == sender) MPI_Send(bytes, count, MPI_BYTE, !sender, 0, MPI_COMM_WORLD);
+    else MPI_Recv(bytes, count, MPI_BYTE, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    int here;
+    MPI_Comm_rank(MPI_COMM_WORLD, &here);
+    char *bytes = calloc(PARCEL, 1);
+    int is_trip = argc > 1 && strcmp(argv[1], "trip") == 0;
+    double start = MPI_Wtime();
+    for (int i = 0; i < WARM_UP + TRIPS && is_trip; i++) {
+        if (i == WARM_UP) start = MPI_Wtime();
+        pass(bytes, 8, here, 0);
+        pass(bytes, 8, here, 1);
+    }
+    for (int i = 0; i < PARCELS && !is_trip; i++) pass(bytes, PARCEL, here, 0);
+    pass(bytes, 1, here, 1);
+    double wall = MPI_Wtime() - start;
+    if (here == 0 && is_trip) printf("%.1f\n", 1e9 * wall / TRIPS);
+    if (here == 0 && !is_trip) printf("%.2f\n", 1e-9 * PARCELS * PARCEL / wall);
+    MPI_Finalize();
+}
+C
+if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
+    mpi="MPI ($(mpirun --version | head -1))"
+    # As root, Open MPI starts nothing unless it is told to.
+    start='env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --bind-to core'
+    build mpi-ranks mpicc -O3 "$out/mpi_ranks.c" -o "$out/mpi-ranks" &&
+        for what in trip bulk; do list "ranks/$what" "$mpi" "$start $out/mpi-ranks $what"; done
+    uts=$sources/uts
+    if [ -f "$uts/mpi_workstealing.c" ]; then
+        build uts-mpi mpicc $flags -w -fcommon -DBRG_RNG -D__VS_ORIG__ -D__MPI__ -I"$uts" -I"$uts/rng" \
+            "$uts/mpi_workstealing.c" "$uts/uts.c" "$uts/uts_dm.c" "$uts/stats.c" "$uts/dequeue.c" "$uts/dlist.c" \
+            "$uts/rng/brg_sha1.c" -lm -o "$out/uts-mpi" && {
+            printf '%s\n' '#!/bin/sh' '# Million nodes a second.' \
+                "$start $out/uts-mpi \"\$@\" | awk '/performance/ { print \$8 / 1e6 }'" >"$out/uts-mpi.sh"
+            chmod +x "$out/uts-mpi.sh"
+            list ranks/T1L "$mpi, UTS by work stealing" "$out/uts-mpi.sh -t 1 -a 3 -d 13 -b 4 -r 29"
+            list ranks/T3L "$mpi, UTS by work stealing" "$out/uts-mpi.sh -t 0 -b 2000 -q 0.200014 -m 5 -r 7"
+        }
+    else
+        without 'UTS of MPI' "no $uts/mpi_workstealing.c"
+    fi
+else
+    without MPI 'no mpicc and mpirun'
 fi
 
 # Barriers. A program is called with a number of episodes and one of threads, prints the nanoseconds of an episode, and

@@ -11,6 +11,9 @@
 #[allow(dead_code, reason = "tables in documents use all of it")]
 mod machine;
 
+#[path = "../common/programs.rs"]
+mod programs;
+
 use clap::Parser;
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::time::{ClockId, clock_gettime};
@@ -38,6 +41,9 @@ struct Options {
     /// How often each is measured.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
+    /// Programs of peers, as benches/peers.sh lists them.
+    #[arg(long)]
+    peers: Option<PathBuf>,
     /// One launch, by this process: the name of a measurement.
     #[arg(long, hide = true)]
     measure: Option<String>,
@@ -55,6 +61,7 @@ const MEASUREMENTS: &[Measurement] = &[
     Measurement { name: "line", ranks: 2, at_rank: line },
     Measurement { name: "link", ranks: 2, at_rank: link },
     Measurement { name: "channel", ranks: 2, at_rank: channel },
+    Measurement { name: "bulk", ranks: 2, at_rank: bulk },
     Measurement { name: "idle", ranks: 4, at_rank: idle },
     Measurement { name: "start", ranks: 4, at_rank: start },
     Measurement { name: "memory", ranks: 4, at_rank: memory },
@@ -102,7 +109,7 @@ fn table(options: &Options) {
         all[all.len() / 2]
     });
     let medians: Vec<f64> = medians.collect();
-    let [line, link, channel, idle, start, memory, used] = medians[..] else {
+    let [line, link, channel, bulk, idle, start, memory, used] = medians[..] else {
         unreachable!("one of each");
     };
     let title = machine::Processor::discover().title();
@@ -113,10 +120,45 @@ fn table(options: &Options) {
         let times = figure / line;
         println!("| round trip of 8 bytes over {what} | {figure:.0} ns (x{times:.2}) |");
     }
+    println!("| parcels of 1 MiB over the link | {bulk:.2} GB/s |");
     println!("| an idle rank | {idle:.2} ms of a processor in a second |");
     println!("| start of 4 ranks, until the last one has begun a task | {start:.1} ms |");
     println!("| shared memory of a pair of ranks | {memory:.0} bytes |");
     println!("| of that used after round trips over the link | {used:.0} bytes |");
+    for (what, unit) in PEERS {
+        peers_of(options, what, unit, rounds);
+    }
+}
+
+/// The rows of peers, and their units.
+const PEERS: [(&str, &str); 4] = [
+    ("ranks/trip", "ns"),
+    ("ranks/bulk", "GB/s"),
+    ("ranks/T1L", "million nodes a second"),
+    ("ranks/T3L", "million nodes a second"),
+];
+
+/// Prints the medians of the peers of a row.
+fn peers_of(options: &Options, row: &str, unit: &str, rounds: usize) {
+    let peers = options.peers.as_ref().map(|file| programs::listed(file));
+    let peers = peers.unwrap_or(Ok(Vec::new()));
+    let peers = peers.unwrap_or_else(|complaint| panic!("{complaint}"));
+    for peer in peers.iter().filter(|peer| peer.row == row) {
+        let mut words = peer.path.split(' ');
+        let program = words.next().expect("a program");
+        let words: Vec<_> = words.collect();
+        let figure = |_| {
+            let output = Command::new(program).args(&words).output();
+            let output = output.unwrap_or_else(|error| panic!("{}: {error}", peer.path));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let figure = text.trim().parse::<f64>();
+            figure.unwrap_or_else(|_| panic!("{}: {text:?}, not a number", peer.path))
+        };
+        let mut figures: Vec<f64> = (0..rounds).map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        let (contender, median) = (&peer.contender, figures[rounds / 2]);
+        println!("| {row}: {contender} | {median:.2} {unit} |");
+    }
 }
 
 /// Returns the figure of one launch, by a process of its own.
@@ -267,6 +309,31 @@ fn over_link(link: &mut Box<dyn Link + Send>, options: &Options) -> Option<f64> 
             found = poll(link);
         }
     })
+}
+
+/// Gigabytes a second of long parcels, whose last one is answered.
+fn bulk(options: &Options) -> Option<f64> {
+    let mut link = linked();
+    let (here, parcel) = (link.here(), vec![7; 1 << 20]);
+    let (all, start) = (if options.quick { 4 } else { 1000 }, Instant::now());
+    let (mut sent, mut got) = (0, 0);
+    let is_over = |got: usize| got == if here == Rank(0) { 1 } else { all };
+    while !is_over(got) || link.unsent(Rank(1 - here.0)) > 0 {
+        if here == Rank(0) && sent < all && link.unsent(Rank(1)) == 0 {
+            link.send(Rank(1), black_box(&parcel));
+            sent += 1;
+        }
+        let mut taken = 0;
+        // As for the round trips.
+        let _ = link.poll(&mut |_, parcel| taken += usize::from(!black_box(parcel).is_empty()));
+        got += taken;
+        if here == Rank(1) && taken > 0 && got == all {
+            link.send(Rank(0), &[0]);
+            let _ = link.poll(&mut |_, _| ());
+        }
+    }
+    let bytes = (all * parcel.len()) as f64;
+    (here == Rank(0)).then(|| bytes / 1e9 / start.elapsed().as_secs_f64())
 }
 
 /// Round trips of a number over a channel of an exchange.
