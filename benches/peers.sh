@@ -274,7 +274,7 @@ int main(int argc, char **argv) {
 C
 if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
     mpi="MPI ($(mpirun --version | head -1))"
-    # As root, Open MPI starts nothing unless it is told to.
+    # As root, Open MPI starts nothing without these variables.
     start='env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --bind-to core'
     build mpi-ranks mpicc -O3 "$out/mpi_ranks.c" -o "$out/mpi-ranks" &&
         for what in trip bulk; do list "ranks/$what" "$mpi" "$start $out/mpi-ranks $what"; done

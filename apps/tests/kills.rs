@@ -116,6 +116,46 @@ fn killed_ranks_end_the_launch() {
     alone(|| kill_ranks(12));
 }
 
+/// Kills a rank other than the first at a random time, `times` times, where losses are tolerated: rank 0 prints what is known, or
+/// all name the rank, as before the computation.
+fn kill_dispensable_ranks(times: usize) {
+    let (mut random, mut longest) = (Random(5), Longest::default());
+    let mut results = 0;
+    for _ in 0..times {
+        let ranks = 2 + random.below(3) as usize;
+        let killed = 1 + random.below(ranks as u64 - 1) as usize;
+        let launched = Launched::start(&format!("{ENDLESS} {ranks} --json --on-loss partial"));
+        let process = launched.rank(killed);
+        random.wait();
+        let since = Instant::now();
+        signal("-KILL", &process);
+        let output = launched.end();
+        longest.add(since, &format!("rank {killed} of {ranks}"));
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "{errors}");
+        match text(&output.stdout) {
+            "" => assert_eq!(errors.lines().count(), ranks, "{errors}"),
+            found => {
+                results += 1;
+                assert!(found.contains("\"stopped\": \"place lost\""), "{found}");
+            }
+        }
+    }
+    assert!(results > 0, "no rank was killed while it computed");
+    longest.print(times, "a rank was killed that could be done without");
+}
+
+#[test]
+fn killed_ranks_leave_a_result() {
+    alone(|| kill_dispensable_ranks(12));
+}
+
+#[test]
+#[ignore = "cargo ci deep: two hundred kills, with results"]
+fn two_hundred_results_without_a_rank() {
+    alone(|| kill_dispensable_ranks(200));
+}
+
 #[test]
 #[ignore = "cargo ci deep: two hundred kills"]
 fn two_hundred_killed_ranks() {

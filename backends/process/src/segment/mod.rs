@@ -171,8 +171,8 @@ impl Segment {
     }
 
     fn link(self: &Arc<Self>, here: Rank) -> SegmentLink {
-        let ring = |from, to| Ring::new(self, from, to);
-        SegmentLink(Mesh::new(here, self.layout.ranks, self.clone(), ring))
+        let memory = |sender, receiver| Ring::new(self, sender, receiver);
+        SegmentLink(Mesh::new(here, self.layout.ranks, self.clone(), memory))
     }
 }
 
@@ -256,8 +256,8 @@ struct Ring {
 }
 
 impl Ring {
-    fn new(segment: &Arc<Segment>, from: Rank, to: Rank) -> Self {
-        let [marks, taken, units] = segment.layout.ring(from, to);
+    fn new(segment: &Arc<Segment>, sender: Rank, receiver: Rank) -> Self {
+        let [marks, taken, units] = segment.layout.ring(sender, receiver);
         let two = segment.words(marks, 2).first_chunk();
         Self {
             marks: two.expect("two words").into(),

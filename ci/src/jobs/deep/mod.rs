@@ -170,6 +170,12 @@ const STEPS: &[Step] = &[
         "two_hundred_killed_ranks",
     ),
     tests(
+        "killed-results",
+        "tautline-cli",
+        "kills",
+        "two_hundred_results_without_a_rank",
+    ),
+    tests(
         "killed-launchers",
         "tautline-cli",
         "kills",
