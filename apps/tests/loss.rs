@@ -161,7 +161,7 @@ fn the_workers_of_all_ranks_are_known() {
     };
     // On the clock of rank 0 all ranks compute in the half second of the run.
     for pid in 1..=4 {
-        let (first, last) = (computing(pid).next(), computing(pid).last());
+        let (first, last) = (computing(pid).next(), computing(pid).next_back());
         assert!(
             first.is_some_and(|first| first < 1e6),
             "place {pid}: {first:?}"
