@@ -13,7 +13,8 @@ struct Options {
     sum: u64,
 }
 
-/// A sum that is left to pay, and the largest coin allowed for it, by position.
+/// A sum that is left to pay, and the largest coin allowed for it, by position. It may travel between processes.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Payment(u64, usize);
 
 impl Task for Payment {
@@ -41,6 +42,6 @@ fn main() -> ExitCode {
     program.balance(|Options { sum }| {
         let work = Work::new(Tasks::from_iter([Payment(sum, 0)]), |_| (), 0);
         let work = work.show(|ways| vec![("ways to pay", (*ways).into())]);
-        Ok(work.fact("sum", sum))
+        Ok(work.fact("sum", sum).across())
     })
 }

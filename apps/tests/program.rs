@@ -56,6 +56,26 @@ fn ways(sum: usize) -> u64 {
     ways[sum]
 }
 
+/// Launched as several processes, it computes over all of them.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_runs_as_several_processes() {
+    let program = command("own").get_program().to_owned();
+    let mut launch = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    launch.args(["launch", "-n", "3", "--"]).arg(program);
+    let ran = launch
+        .args(["--sum", "200", "--workers", "1", "--json"])
+        .output();
+    let ran = ran.expect("it starts");
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let json: Value = serde_json::from_slice(&ran.stdout).expect("one document");
+    assert_eq!(
+        (&json["ways_to_pay"], &json["ranks"]),
+        (&ways(200).into(), &3.into())
+    );
+    assert_eq!(json["per_worker"].as_array().map(Vec::len), Some(3));
+}
+
 #[test]
 fn json_has_the_result_and_each_place() {
     let ran = own(&["--json", "--sum", "250", "--places", "2"]);

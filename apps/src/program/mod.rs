@@ -7,6 +7,9 @@
 //! | [`Program::balance`] | a [`Bag`](tautline::glb::Bag), also [`Tasks`](tautline::glb::Tasks), as [`Work`] | `--places`, `--workers`, `--grain` and all others of the balancer; `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--quiet` |
 //! | [`Program::run`] | a task on a [`Runtime`](tautline::Runtime) | `--workers`, `--pin`, `--no-pin`, `--stalled`, `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--times` |
 //!
+//! A balanced computation that calls [`Work::across`] runs over all ranks if the program was launched as several processes, by
+//! `tautline launch`.
+//!
 //! The program's own options are a type with `#[derive(clap::Args)]`, or `()`. They must not have the names of the others, nor `-w`
 //! and `-n`: a debug build panics then. The program depends on `clap` with the feature `derive` itself.
 //!

@@ -3,11 +3,11 @@
 use super::show::document;
 use super::show::number::grouped;
 use super::show::story::Story;
-use super::{Answer, Balanced, Findings, Finished, Outcome, deliver};
+use super::{Answer, Balanced, Failure, Findings, Finished, Outcome, Recorded, deliver};
 use serde_json::Value;
-use tautline::glb::{Bag, PlaceId};
-use tautline::story::Clock;
-use tautline::world::World;
+use tautline::glb::{Bag, PlaceId, Reason, Run};
+use tautline::story::{Clock, Recorder};
+use tautline::world::{Portable, World};
 
 /// A result as rows: a name and a number, a text, or what JSON has else. In JSON the name is the key, with `_` for spaces.
 pub type Rows = Vec<(&'static str, Value)>;
@@ -22,7 +22,17 @@ pub struct Work<B: Bag> {
     facts: Vec<(&'static str, String)>,
     show: Box<Show<B>>,
     verify: Option<Box<Verify<B>>>,
+    across: Option<Across<B>>,
 }
+
+/// Runs a bag over ranks.
+type Across<B> = fn(
+    &Recorded,
+    &World,
+    B,
+    &dyn Fn(PlaceId) -> <B as Bag>::Shared,
+    <B as Bag>::Output,
+) -> tautline::Result<Run<<B as Bag>::Output, Recorder>>;
 
 type Show<B> = dyn Fn(&<B as Bag>::Output) -> Rows;
 type Verify<B> = dyn Fn(&<B as Bag>::Output) -> Result<(), String>;
@@ -39,7 +49,21 @@ impl<B: Bag> Work<B> {
             facts: Vec::new(),
             show: Box::new(|_| Vec::new()),
             verify: None,
+            across: None,
         }
+    }
+
+    /// Computes over all ranks if the program was launched as several, by `tautline launch -n N -- PROGRAM`; rank 0 reports the result.
+    /// A program that does not call this refuses to be launched so. The bag travels between processes, so it derives `Serialize` and
+    /// `Deserialize`.
+    pub fn across(mut self) -> Self
+    where
+        B: Portable + 'static,
+    {
+        self.across = Some(|glb, world, bag, shared, output| {
+            glb.clone().across(world).run(bag, shared, output)
+        });
+        self
     }
 
     /// Adds a row to the head of the table and of the picture: what is computed.
@@ -68,12 +92,33 @@ impl<B: Bag> Work<B> {
 
     /// Runs it with the `options`, and reports the result.
     pub(super) fn run(self, name: &'static str, unit: &'static str, options: &Balanced) -> Outcome {
+        let world = World::join()?;
+        let is_single = world.ranks() == 1;
+        let across = self.across.filter(|_| !is_single);
+        if !is_single && across.is_none() {
+            return Err(Failure::Usage(format!(
+                "{} of {}: this program computes as a single process",
+                world.rank(),
+                world.ranks()
+            )));
+        }
         let finished = options.run(
-            &World::alone(),
+            &world,
             (unit, self.total),
             |_| Ok(()),
-            |glb| glb.run(self.bag, self.shared, self.output),
+            |glb| match across {
+                Some(across) => across(glb, &world, self.bag, &*self.shared, self.output),
+                None => glb.run(self.bag, self.shared, self.output),
+            },
         )?;
+        let is_home = world.is_home();
+        drop(world);
+        if !is_home {
+            return match finished.run.stopped {
+                Some(Reason::Interrupted) => Err(Failure::Interrupted),
+                _ => Ok(()),
+            };
+        }
         let Finished {
             run,
             files,
