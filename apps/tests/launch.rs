@@ -28,9 +28,11 @@ fn json(args: &str) -> Value {
 }
 
 /// Keys of results that depend on the machine, or on how the work was divided.
-const DIVIDED: [&str; 11] = [
+const DIVIDED: [&str; 13] = [
+    "bytes",
     "config",
     "doubts",
+    "messages",
     "peak_memory_kib",
     "per_place",
     "per_worker",

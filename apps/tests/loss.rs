@@ -10,6 +10,8 @@ use scratch::Scratch;
 use serde_json::{Value, json};
 use started::tautline;
 use std::process::Output;
+use std::thread;
+use std::time::Duration;
 
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")
@@ -92,14 +94,20 @@ fn a_rank_that_stays_stopped_is_lost() {
     }
 }
 
+/// The time before it is continued does not count later.
 #[test]
 fn a_rank_that_is_continued_in_time_is_not_lost() {
-    let launched = Launched::start(&format!("{ENDLESS} 2"));
+    const LIMIT: Duration = Duration::from_secs(1);
+    let program = env!("CARGO_BIN_EXE_tautline");
+    let args = format!("launch --stop-limit 1 -n 2 -- {program} uts T1WL --baseline none");
+    let launched = Launched::start(&args);
     let processes = launched.computes(2);
     signal("-STOP", &processes[1]);
     until("it is not stopped", || state(&processes[1]) == Some('T'));
     signal("-CONT", &processes[1]);
     until("it is not continued", || state(&processes[1]) != Some('T'));
+    // A sleep, since nothing may happen meanwhile.
+    thread::sleep(2 * LIMIT);
     signal("-INT", launched.id());
     let output = launched.end();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

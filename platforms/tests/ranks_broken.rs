@@ -89,7 +89,13 @@ impl Link for Cut {
         let lost = others.nth(self.reported as usize);
         self.reported += 1;
         let doing = "being cut off";
-        lost.map_or(Ok(false), |rank| Err(Lost { rank, doing }))
+        lost.map_or(Ok(false), |rank| {
+            Err(Lost {
+                rank,
+                doing,
+                is_gone: true,
+            })
+        })
     }
 
     fn arm(&mut self) -> bool {

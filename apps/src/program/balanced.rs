@@ -8,7 +8,7 @@ use super::{Failure, Measured, Outcome, interrupts};
 use clap::Args;
 use std::fs;
 use std::sync::Arc;
-use tautline::glb::{Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
+use tautline::glb::{Across, Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
 use tautline::pinning::PlaceList;
 use tautline::story::{Clock, Recorder};
 use tautline::world::World;
@@ -53,8 +53,14 @@ pub struct Finished<T> {
     pub measured: Measured,
 }
 
+/// Makes the recorder of a worker.
+type Record<'a> = &'a (dyn Fn(PlaceId, WorkerId) -> Recorder + Sync);
+
 /// A [`Glb`] whose workers are recorded.
-pub type Recorded<'a> = Glb<'a, &'a (dyn Fn(PlaceId, WorkerId) -> Recorder + Sync)>;
+pub type Recorded<'a> = Glb<'a, Record<'a>>;
+
+/// The same over the ranks of a world.
+pub type RecordedAcross<'a> = Across<'a, 'a, Record<'a>>;
 
 impl Balanced {
     /// Whether data is requested instead of tables.
@@ -77,7 +83,8 @@ impl Balanced {
         self.output.stories.open().map(|_| ())
     }
 
-    /// Runs what `start` starts, as a rank of `world`, unless `check` refuses the settings. Progress counts in `unit`, up to `total` if
+    /// Runs what `start` starts, as a rank of `world`, unless `check` refuses the settings: by the first argument if it is the only rank,
+    /// else by the second. Progress counts in `unit`, up to `total` if
     /// that is known. The workers of all ranks are then known at rank 0, unless one was lost.
     ///
     /// # Errors
@@ -87,7 +94,7 @@ impl Balanced {
         world: &World,
         (unit, total): (&'static str, Option<u64>),
         check: impl FnOnce(&Config) -> Outcome,
-        start: impl FnOnce(&Recorded) -> tautline::Result<Run<T, Recorder>>,
+        start: impl FnOnce(&Recorded, &RecordedAcross) -> tautline::Result<Run<T, Recorder>>,
     ) -> Result<Finished<T>, Failure> {
         let control = Arc::new(Control::new());
         let glb = self.balancer.glb(&control)?;
@@ -96,30 +103,42 @@ impl Balanced {
         let files = self.output.stories.open()?;
         let interrupt = stop_on_interrupt(&control)?;
         let threads = config.all_threads();
-        let cpus = glb.runtime()?.plan().cpus.clone();
+        let record = |_, _| self.output.stories.recorder(threads);
+        let record: Record = &record;
+        let glb = glb.observed(record);
+        let across = glb.clone().across(world);
+        let runtime = match world.ranks() {
+            1 => glb.runtime()?,
+            _ => across.runtime()?,
+        };
+        let cpus = runtime.plan().cpus.clone();
         if let Some(&cpu) = cpus.first() {
             // This thread is the first worker. If it cannot be pinned, it runs on any processor.
             _ = tautline::machine::pin(cpu);
         }
-        let record = |_, _| self.output.stories.recorder(threads);
-        let record: &(dyn Fn(PlaceId, WorkerId) -> Recorder + Sync) = &record;
-        let processors = glb.runtime()?.plan().pinning.processors();
+        let processors = runtime.plan().pinning.processors();
         let processors = processors.min(config.all_workers());
         let pinned: Vec<usize> = cpus.into_iter().take(processors).collect();
         let used = world.gather((pinned.clone(), processors))?;
         let observed = Observed::start(&pinned);
         let deadline = self.balancer.deadline();
         let progress = Progress::start(self.output.quiet, &control, unit, total, deadline);
-        let glb = glb.observed(record);
-        let mut run = start(&glb)?;
+        let mut run = start(&glb, &across)?;
         let doubts = observed.doubts(config.all_workers(), processors);
         drop(progress);
         let mut peak_memory_kib = peak_memory_kib();
         let mut clocks = None;
         if world.ranks() > 1 && run.stopped != Some(Reason::Lost) {
-            clocks = Some(glb.across(world).collect(&mut run)?);
-            let peaks = world.gather(peak_memory_kib)?.unwrap_or_default();
-            peak_memory_kib = peaks.into_iter().sum();
+            let collected = across.collect(&mut run).and_then(|clocks| {
+                let peaks = world.gather(peak_memory_kib)?.unwrap_or_default();
+                Ok((clocks, peaks.into_iter().sum()))
+            });
+            match collected {
+                Ok((off, peak)) => (clocks, peak_memory_kib) = (Some(off), peak),
+                // The result is there.
+                Err(tautline::Error::Ranks(_)) if world.tolerates_losses() => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let mut measured = Measured {
             config,
@@ -134,7 +153,9 @@ impl Balanced {
             tasks: run.tasks(),
             peak_memory_kib,
         };
-        measured.add_ranks(used.unwrap_or_default());
+        if world.ranks() > 1 {
+            measured.add_ranks(used.unwrap_or_default());
+        }
         Ok(Finished {
             run,
             files,

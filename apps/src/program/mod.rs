@@ -89,7 +89,7 @@ mod work;
 #[doc(hidden)]
 pub use answer::{Answer, Findings, Rates};
 #[doc(hidden)]
-pub use balanced::{Balanced, Finished, Recorded};
+pub use balanced::{Balanced, Finished, Recorded, RecordedAcross};
 #[doc(hidden)]
 pub use ended::{Failure, Outcome, deliver, end};
 pub use front::{Program, named};

@@ -3,7 +3,7 @@
 use super::show::document;
 use super::show::number::grouped;
 use super::show::story::Story;
-use super::{Answer, Balanced, Failure, Findings, Finished, Outcome, Recorded, deliver};
+use super::{Answer, Balanced, Failure, Findings, Finished, Outcome, RecordedAcross, deliver};
 use serde_json::Value;
 use tautline::glb::{Bag, PlaceId, Reason, Run};
 use tautline::story::{Clock, Recorder};
@@ -27,8 +27,7 @@ pub struct Work<B: Bag> {
 
 /// Runs a bag over ranks.
 type Across<B> = fn(
-    &Recorded,
-    &World,
+    &RecordedAcross,
     B,
     &dyn Fn(PlaceId) -> <B as Bag>::Shared,
     <B as Bag>::Output,
@@ -60,9 +59,7 @@ impl<B: Bag> Work<B> {
     where
         B: Portable + 'static,
     {
-        self.across = Some(|glb, world, bag, shared, output| {
-            glb.clone().across(world).run(bag, shared, output)
-        });
+        self.across = Some(|glb, bag, shared, output| glb.run(bag, shared, output));
         self
     }
 
@@ -106,8 +103,8 @@ impl<B: Bag> Work<B> {
             &world,
             (unit, self.total),
             |_| Ok(()),
-            |glb| match across {
-                Some(across) => across(glb, &world, self.bag, &*self.shared, self.output),
+            |glb, ranks| match across {
+                Some(across) => across(ranks, self.bag, &*self.shared, self.output),
                 None => glb.run(self.bag, self.shared, self.output),
             },
         )?;

@@ -111,7 +111,7 @@ fn die(mut link: AnyLink) -> i32 {
                 link.send(to, &[7; 500_000]);
             }
         }
-        if let Err(Lost { rank, doing }) =
+        if let Err(Lost { rank, doing, .. }) =
             link.poll(&mut |_, parcel| assert!(parcel.iter().all(|b| *b == 7)))
         {
             if rank == last {

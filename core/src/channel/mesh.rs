@@ -192,7 +192,12 @@ impl<M: Memory, R: Roster> Link for Mesh<M, R> {
             moved |= peer.poll(rank, roster, &mut |parcel| take(rank, parcel));
             if let (Presence::Lost(doing), None) = (peer.presence, &found) {
                 peer.presence = Presence::Reported;
-                found = Some(Lost { rank, doing });
+                let is_gone = roster.is_gone(rank);
+                found = Some(Lost {
+                    rank,
+                    doing,
+                    is_gone,
+                });
             }
         }
         found.map_or(Ok(moved), Err)

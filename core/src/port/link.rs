@@ -157,6 +157,8 @@ pub struct Lost {
     pub rank: Rank,
     /// What the link was doing when it noticed, as in "while sending to it".
     pub doing: &'static str,
+    /// Whether the rank is gone, which all others find out, too. Otherwise this rank alone cannot communicate with it.
+    pub is_gone: bool,
 }
 
 impl fmt::Display for Lost {

@@ -103,6 +103,7 @@ impl Link for Wire {
                 return Err(Lost {
                     rank: Rank(rank as u32),
                     doing: "receiving from it",
+                    is_gone: true,
                 });
             }
         }

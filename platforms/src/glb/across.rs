@@ -1,6 +1,7 @@
 //! Balanced computations over the ranks of a program.
 
 use super::{Bag, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
+use crate::runtime::Runtime;
 use crate::story::Recorder;
 use crate::sum::Sum;
 use crate::world::World;
@@ -48,6 +49,14 @@ impl<'a, F> Glb<'a, F> {
 }
 
 impl<F> Across<'_, '_, F> {
+    /// Returns the runtime on which it runs at this rank: a dedicated one is started, if it had not been.
+    ///
+    /// # Errors
+    /// As [`Glb::runtime`].
+    pub fn runtime(&self) -> Result<&Runtime> {
+        self.glb.runtime()
+    }
+
     /// Runs rank 0's `bag` to the end; the other ranks' are dropped. Every rank makes this call, and ends with the same
     /// output and statistics. `shared` creates the value that the workers of a place of this rank share; the bags
     /// submit to `output`.
@@ -119,7 +128,7 @@ impl<F> Across<'_, '_, F> {
     }
 
     /// Adds the workers and observers of the other ranks to rank 0's `run`, in the order of places, with the times of all on the clock of rank 0;
-    /// leaves those of the others empty. Every rank makes this call, with the result of [`run`](Self::run). Returns how far the clocks may be off,
+    /// leaves those of the others empty. Every rank makes this call, with the result of [`run`](Self::run) or [`sum`](Self::sum) of this very value, whose runtime has the clock. Returns how far the clocks may be off,
     /// at rank 0 that of any.
     ///
     /// ```
@@ -141,17 +150,19 @@ impl<F> Across<'_, '_, F> {
     /// ```
     ///
     /// # Errors
-    /// The loss of a rank, a panic at another rank, or ranks that do not make the same calls.
+    /// The loss of a rank, a panic at another rank, or ranks that do not make the same calls. `run` is unchanged then.
     pub fn collect<T>(&self, run: &mut Run<T, Recorder>) -> Result<Duration> {
         let runtime = self.glb.runtime()?;
         let offset = self.world.clock_offset(|| runtime.now())?;
-        let mut observers = std::mem::take(&mut run.observers);
+        let mut observers = run.observers.clone();
         for (_, _, recorder) in &mut observers {
             recorder.shift(offset.ticks);
         }
-        let own = (std::mem::take(&mut run.workers), observers, offset.error);
+        let own = (run.workers.clone(), observers, offset.error);
+        let all = self.world.gather(own)?;
+        (run.workers, run.observers) = Default::default();
         let mut most = offset.error;
-        for (workers, observers, error) in self.world.gather(own)?.unwrap_or_default() {
+        for (workers, observers, error) in all.unwrap_or_default() {
             run.workers.extend(workers);
             run.observers.extend(observers);
             most = most.max(error);

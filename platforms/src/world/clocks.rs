@@ -1,4 +1,4 @@
-//! The clocks of ranks, which begin when their processes do.
+//! The clocks of ranks, which begin when their runtimes do.
 
 use super::World;
 use crate::Result;

@@ -78,6 +78,7 @@ struct Shared {
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
+    tolerates_losses: AtomicBool,
     patience: Patience,
 }
 
@@ -87,6 +88,7 @@ impl Shared {
             exchange: Exchange::within(limits, link, Spin),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
+            tolerates_losses: AtomicBool::new(false),
             patience: Patience::default(),
         })
     }
@@ -274,7 +276,7 @@ impl World {
     /// it ends with an error. All ranks call it, before the computations.
     ///
     /// An error it is still if results were on their way to rank 0 when the rank was lost, if a rank panics, and for all other operations over
-    /// the ranks. Later computations run on the ranks that are left.
+    /// the ranks. Later computations end at once, as partial ones. A launcher gives the ranks that are left 1.5 s to end.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -291,7 +293,15 @@ impl World {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn tolerate_losses(&self) {
+        // ORDERING: Relaxed: a setting, published by the caller if at all.
+        self.shared.tolerates_losses.store(true, Ordering::Relaxed);
         self.exchange().tolerate_losses();
+    }
+
+    /// Whether [`tolerate_losses`](Self::tolerate_losses) was called.
+    pub fn tolerates_losses(&self) -> bool {
+        // ORDERING: Relaxed: as above.
+        self.shared.tolerates_losses.load(Ordering::Relaxed)
     }
 
     /// Returns for which ranks this one waits to make the call that it has made, if it does.
@@ -374,6 +384,7 @@ fn carry(shared: &Shared) {
         ends,
         panicked,
         patience,
+        ..
     } = shared;
     // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
     while !ends.load(Ordering::Acquire) {

@@ -114,6 +114,7 @@ impl Link for Plain {
         let lost = lost.map(|rank| Lost {
             rank,
             doing: "receiving from it",
+            is_gone: true,
         });
         lost.map_or(Ok(!mail.is_empty()), Err)
     }

@@ -225,6 +225,7 @@ impl Link for Simulated {
         let lost = lost.map(|rank| Lost {
             rank,
             doing: "receiving from it",
+            is_gone: true,
         });
         lost.map_or(Ok(moved || !mail.is_empty()), Err)
     }

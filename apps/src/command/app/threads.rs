@@ -64,12 +64,12 @@ impl Threads {
             &world,
             (problem.unit(), problem.tasks()),
             |config| problem.check(config),
-            |glb| {
+            |glb, across| {
                 let shared = |place| problem.shared(place);
                 let (bag, output) = (problem.bag(), problem.output());
                 match ranks {
                     1 => glb.run(bag, shared, output),
-                    _ => glb.clone().across(&world).run(bag, shared, output),
+                    _ => across.run(bag, shared, output),
                 }
             },
         )?;
@@ -80,7 +80,9 @@ impl Threads {
                 _ => Ok(()),
             };
         }
-        let idle = idle_rank(&finished.run.places, ranks).filter(|_| self.require_steals);
+        let is_whole = finished.run.stopped != Some(Reason::Lost);
+        let idle = idle_rank(&finished.run.places, ranks);
+        let idle = idle.filter(|_| self.require_steals && is_whole);
         self.report(request, &problem, finished)?;
         match idle {
             Some(rank) => Err(Failure::Check(format!(
@@ -113,8 +115,13 @@ impl Threads {
             rate: answer.rates(measured.seconds).tasks / processors as f64,
         };
         let cpu = measured.pinned.first().copied();
+        // The launcher waits for a second and a half after a loss.
+        let baseline = match run.stopped {
+            Some(Reason::Lost) => Baseline::None,
+            _ => self.baseline,
+        };
         let report = Report {
-            sequential: measure(self.baseline, problem, &done, cpu, &interrupt),
+            sequential: measure(baseline, problem, &done, cpu, &interrupt),
             answer,
             kind: problem.kind(),
             measured,

@@ -50,7 +50,14 @@ impl Scene {
         let rank = Rank(1);
         let mut parcels = 0;
         let mut poll = |link: &mut Loopback| link.poll(&mut |_, _| parcels += 1);
-        assert_eq!(poll(&mut self.zero), Err(Lost { rank, doing }));
+        assert_eq!(
+            poll(&mut self.zero),
+            Err(Lost {
+                rank,
+                doing,
+                is_gone: false
+            })
+        );
         assert_eq!(self.zero.unsent(rank), 0, "what waits is dropped");
         self.zero.send(rank, b"never arrives");
         for _ in 0..3 {
@@ -116,7 +123,14 @@ fn parcels_before_a_garbled_one_arrive() {
         .zero
         .poll(&mut |_, parcel| parcels.push(parcel.to_vec()));
     let (rank, doing) = (Rank(1), PIECES);
-    assert_eq!(lost, Err(Lost { rank, doing }));
+    assert_eq!(
+        lost,
+        Err(Lost {
+            rank,
+            doing,
+            is_gone: false
+        })
+    );
     assert_eq!(parcels, [b"ok"]);
 }
 

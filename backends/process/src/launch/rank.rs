@@ -115,9 +115,10 @@ impl Running {
 
     /// Returns for how long the process has been stopped, as far as this was called whenever a signal reported a change.
     pub(super) fn stopped(&mut self) -> Option<Duration> {
-        while self.end.is_none()
-            && let Some(is_stopped) = self.change()
-        {
+        if self.end.is_some() || self.killed.is_some() {
+            return None;
+        }
+        while let Some(is_stopped) = self.change() {
             self.stopped = is_stopped.then(Instant::now);
         }
         self.stopped.map(|since| since.elapsed())
@@ -125,15 +126,15 @@ impl Running {
 
     /// Returns the next change: whether the process was stopped, or was continued.
     fn change(&self) -> Option<bool> {
-        let mut news = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let mut change = MaybeUninit::<libc::siginfo_t>::zeroed();
         let kinds = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
-        // SAFETY: the call writes to `news`, of which zeros are a value: no news. The child was not waited for, so its number is not
+        // SAFETY: the call writes to `change`, of which zeros are a value: none. The child was not waited for, so its number is not
         // that of another process.
-        let news = unsafe {
-            let status = libc::waitid(libc::P_PID, self.child.id(), news.as_mut_ptr(), kinds);
-            (status == 0).then(|| news.assume_init())?
+        let change = unsafe {
+            let status = libc::waitid(libc::P_PID, self.child.id(), change.as_mut_ptr(), kinds);
+            (status == 0).then(|| change.assume_init())?
         };
-        match news.si_code {
+        match change.si_code {
             libc::CLD_STOPPED => Some(true),
             libc::CLD_CONTINUED => Some(false),
             _ => None,

@@ -136,7 +136,8 @@ impl<L: Link> Post<L> {
                     return Ok(true);
                 }
                 let error = hub.error(lost.rank, None, Cause::Lost { doing: lost.doing });
-                if !self.tolerates_losses {
+                // The others would wait for what this rank alone does without.
+                if !self.tolerates_losses || !lost.is_gone {
                     return Err(error);
                 }
                 self.book.lose(hub, error).map(|()| true)

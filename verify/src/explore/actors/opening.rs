@@ -172,7 +172,13 @@ impl Link for Cable {
         }
         let lost = self.state.borrow_mut().lost.take();
         let doing = "exploring";
-        lost.map_or(Ok(arrives.is_some()), |rank| Err(Lost { rank, doing }))
+        lost.map_or(Ok(arrives.is_some()), |rank| {
+            Err(Lost {
+                rank,
+                doing,
+                is_gone: true,
+            })
+        })
     }
 
     fn unsent(&self, _: Rank) -> usize {

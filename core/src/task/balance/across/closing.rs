@@ -62,6 +62,11 @@ impl<B: Bag + Portable> Closing<B> {
         }
     }
 
+    /// Whether the result is that of the ranks that are left after a loss.
+    pub fn is_salvaged(&self) -> bool {
+        self.is_salvaging
+    }
+
     /// Adds loot that has arrived since.
     pub fn add(&mut self, bag: B) {
         if let Some(own) = &mut self.own {

@@ -178,7 +178,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let ticks_per_second = port.ticks_per_second();
         own.scale_times(1e9 / ticks_per_second);
         let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
-        let result = peers.unwound(port, closed)?;
+        let (result, is_salvaged) = peers.unwound(port, closed)?;
         peers.leave();
         let mut whole: Part<B> = unpack(&result.0).map_err(Ended::Result)?;
         whole.scale_times(ticks_per_second / 1e9);
@@ -188,7 +188,7 @@ impl<P: Host> Cx<'_, '_, P> {
         Ok(Run {
             output,
             complete: whole.complete,
-            stopped: peers.reason(),
+            stopped: peers.reason(is_salvaged),
             elapsed: Duration::from_secs_f64((port.now() - began) as f64 / ticks_per_second),
             ticks_per_second,
             began,
@@ -200,12 +200,12 @@ impl<P: Host> Cx<'_, '_, P> {
         })
     }
 
-    /// Drives `closing` to the result.
+    /// Drives `closing` to the result; also returns whether it is that of the ranks that are left after a loss.
     fn close<B: Bag + Portable + 'static, L: Link + Send>(
         &mut self,
         mut closing: Closing<B>,
         peers: &mut Peers<'_, B, L>,
-    ) -> Result<Bulk<u8>, Ended> {
+    ) -> Result<(Bulk<u8>, bool), Ended> {
         let mut later = peers.later().into_iter();
         let (mut is_due, mut losses) = (true, 0);
         let task = self.task();
@@ -243,8 +243,10 @@ impl<P: Host> Cx<'_, '_, P> {
                 match next {
                     Ok(Next::Wait) => {}
                     Ok(Next::Count) => is_due = true,
-                    Ok(Next::End(result)) => return Poll::Ready(Ok(result)),
-                    Ok(Next::Late) => return Poll::Ready(Err(peers.late())),
+                    Ok(Next::End(result)) => {
+                        return Poll::Ready(Ok((result, closing.is_salvaged())));
+                    }
+                    Ok(Next::Late) => return Poll::Ready(Err(peers.late(losses))),
                     Err(stray) => {
                         peers.leaves(Left::Refused(stray.to_string()));
                         return Poll::Ready(Err(Ended::Stray(stray)));

@@ -100,8 +100,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
 
     /// Returns the messages that this rank has sent to others, and their bytes.
     pub(super) fn sent(&self) -> (u64, u64) {
-        let traffic = self.channel.traffic();
-        (traffic.sent, traffic.sent_bytes)
+        let (traffic, waiting) = (self.channel.traffic(), self.channel.waiting());
+        (traffic.sent - waiting as u64, traffic.sent_bytes)
     }
 
     pub(super) fn mailbox(&self) -> &Mailbox<B> {
@@ -130,11 +130,11 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
     }
 
     /// Returns the reason for which the computation has ended early.
-    pub(super) fn reason(&self) -> Option<Reason> {
-        match (self.mailbox.loss(0), self.ending()) {
-            (Some(_), _) => Some(Reason::Lost),
-            (None, Some(Ending::Stopped(reason))) => Some(reason),
-            (None, Some(Ending::Done) | None) => None,
+    pub(super) fn reason(&self, is_salvaged: bool) -> Option<Reason> {
+        match self.ending() {
+            _ if is_salvaged => Some(Reason::Lost),
+            Some(Ending::Stopped(reason)) => Some(reason),
+            Some(Ending::Done) | None => None,
         }
     }
 
@@ -183,9 +183,12 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         }
     }
 
-    /// Leaves, as a rank was lost while the results were collected; returns the error of that loss.
-    pub(super) fn late(&self) -> Ended {
-        let lost = self.mailbox.loss(0).expect("a rank is late after a loss");
+    /// Leaves, as a rank was lost while the results were collected, the last of `losses`; returns the error of that loss.
+    pub(super) fn late(&self, losses: usize) -> Ended {
+        let lost = losses
+            .checked_sub(1)
+            .and_then(|last| self.mailbox.loss(last));
+        let lost = lost.expect("results are late after a loss");
         self.leaves(Left::Lost(lost.peer));
         Ended::Wire(lost)
     }
