@@ -8,6 +8,7 @@ use super::{Failure, Measured, Outcome, interrupts};
 use clap::Args;
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 use tautline::glb::{Across, Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
 use tautline::pinning::PlaceList;
 use tautline::story::{Clock, Recorder};
@@ -51,6 +52,19 @@ pub struct Finished<T> {
     pub interrupt: Arc<Control>,
     /// How the run went.
     pub measured: Measured,
+}
+
+impl<T> Finished<T> {
+    /// Returns the outcome of a rank other than the first, which reports nothing.
+    ///
+    /// # Errors
+    /// An interrupt.
+    pub fn unreported(&self) -> Outcome {
+        match self.run.stopped {
+            Some(Reason::Interrupted) => Err(Failure::Interrupted),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Makes the recorder of a worker.
@@ -112,10 +126,8 @@ impl Balanced {
             _ => across.runtime()?,
         };
         let cpus = runtime.plan().cpus.clone();
-        if let Some(&cpu) = cpus.first() {
-            // This thread is the first worker. If it cannot be pinned, it runs on any processor.
-            _ = tautline::machine::pin(cpu);
-        }
+        // This thread is the first worker. If it cannot be pinned, it runs on any processor.
+        _ = cpus.first().map(|cpu| tautline::machine::pin(*cpu));
         let processors = runtime.plan().pinning.processors();
         let processors = processors.min(config.all_workers());
         let pinned: Vec<usize> = cpus.into_iter().take(processors).collect();
@@ -126,20 +138,7 @@ impl Balanced {
         let mut run = start(&glb, &across)?;
         let doubts = observed.doubts(config.all_workers(), processors);
         drop(progress);
-        let mut peak_memory_kib = peak_memory_kib();
-        let mut clocks = None;
-        if world.ranks() > 1 && run.stopped != Some(Reason::Lost) {
-            let collected = across.collect(&mut run).and_then(|clocks| {
-                let peaks = world.gather(peak_memory_kib)?.unwrap_or_default();
-                Ok((clocks, peaks.into_iter().sum()))
-            });
-            match collected {
-                Ok((off, peak)) => (clocks, peak_memory_kib) = (Some(off), peak),
-                // The result is there.
-                Err(tautline::Error::Ranks(_)) if world.tolerates_losses() => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let (clocks, peak_memory_kib) = collect(world, &across, &mut run)?;
         let mut measured = Measured {
             config,
             explain: self.output.explain,
@@ -162,6 +161,28 @@ impl Balanced {
             interrupt,
             measured,
         })
+    }
+}
+
+/// Adds what is known of the other ranks to rank 0's run, unless one was lost. Returns how far their clocks may be off, and the maximum
+/// memory of all.
+fn collect<T>(
+    world: &World,
+    across: &RecordedAcross,
+    run: &mut Run<T, Recorder>,
+) -> tautline::Result<(Option<Duration>, Option<u64>)> {
+    let own = peak_memory_kib();
+    if world.ranks() == 1 || run.stopped == Some(Reason::Lost) {
+        return Ok((None, own));
+    }
+    let collected = across.collect(run).and_then(|clocks| {
+        let all = world.gather(own)?.unwrap_or_default();
+        Ok((Some(clocks), all.into_iter().sum()))
+    });
+    match collected {
+        // The result is there.
+        Err(tautline::Error::Ranks(_)) if world.tolerates_losses() => Ok((None, own)),
+        collected => collected,
     }
 }
 

@@ -5,7 +5,7 @@ use super::show::number::grouped;
 use super::show::story::Story;
 use super::{Answer, Balanced, Failure, Findings, Finished, Outcome, RecordedAcross, deliver};
 use serde_json::Value;
-use tautline::glb::{Bag, PlaceId, Reason, Run};
+use tautline::glb::{Bag, PlaceId, Run};
 use tautline::story::{Clock, Recorder};
 use tautline::world::{Portable, World};
 
@@ -90,14 +90,9 @@ impl<B: Bag> Work<B> {
     /// Runs it with the `options`, and reports the result.
     pub(super) fn run(self, name: &'static str, unit: &'static str, options: &Balanced) -> Outcome {
         let world = World::join()?;
-        let is_single = world.ranks() == 1;
-        let across = self.across.filter(|_| !is_single);
-        if !is_single && across.is_none() {
-            return Err(Failure::Usage(format!(
-                "{} of {}: this program computes as a single process",
-                world.rank(),
-                world.ranks()
-            )));
+        let across = self.across.filter(|_| world.ranks() > 1);
+        if world.ranks() > 1 && across.is_none() {
+            return Err(refused(&world));
         }
         let finished = options.run(
             &world,
@@ -111,10 +106,7 @@ impl<B: Bag> Work<B> {
         let is_home = world.is_home();
         drop(world);
         if !is_home {
-            return match finished.run.stopped {
-                Some(Reason::Interrupted) => Err(Failure::Interrupted),
-                _ => Ok(()),
-            };
+            return finished.unreported();
         }
         let Finished {
             run,
@@ -156,6 +148,14 @@ impl<B: Bag> Work<B> {
         delivered.and(told)?;
         answer.outcome()
     }
+}
+
+/// Returns the failure of a program that was launched as several processes and computes as one.
+fn refused(world: &World) -> Failure {
+    let (rank, ranks) = (world.rank(), world.ranks());
+    Failure::Usage(format!(
+        "{rank} of {ranks}: this program computes as a single process"
+    ))
 }
 
 /// Returns the rows as text and as data.

@@ -75,10 +75,7 @@ impl Threads {
         )?;
         drop(world);
         if !is_home {
-            return match finished.run.stopped {
-                Some(Reason::Interrupted) => Err(Failure::Interrupted),
-                _ => Ok(()),
-            };
+            return finished.unreported();
         }
         let is_whole = finished.run.stopped != Some(Reason::Lost);
         let idle = idle_rank(&finished.run.places, ranks);
