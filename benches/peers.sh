@@ -3,7 +3,7 @@
 #   cargo run --release -p tautline-bench --example tasks -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example schedules -- --peers OUT/peers.tsv
-#   cargo run --release -p tautline-bench --example ranks -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --example processes -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #

@@ -73,7 +73,7 @@ pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut cargo(tree, ["test", "--workspace", "--bench", "*"]))?;
     run(&mut cargo(tree, ["build", "--workspace", "--examples"]))?;
     let tables: &[&str] = match cfg!(target_os = "linux") {
-        true => &["tasks", "ranks"],
+        true => &["tasks", "processes"],
         false => &["tasks"],
     };
     for table in tables {

@@ -1,6 +1,6 @@
 //! What ranks cost that are processes of this machine: round trips beside that of a cache line, the time of idle ranks, and starts.
 //!
-//! `ranks` prints a table, each row of which is the median of `--rounds N` rounds; `--quick` measures few and short ones. Each measurement
+//! `processes` prints a table, each row of which is the median of `--rounds N` rounds; `--quick` measures few and short ones. Each measurement
 //! is a launch of this program by a process of its own. The two ranks of a round trip are pinned to processors of two cores, if there are.
 //!
 //! The yardstick is two words in two cache lines that both processes map: each process sets its own word to the number that it has
