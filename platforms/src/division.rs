@@ -150,7 +150,7 @@ impl Row {
             .filter(|cpu| used.contains(&cpu.id))
             .map(|cpu| (cpu, cache(cpu)))
             .collect();
-        row.sort_by_key(|(cpu, cache)| {
+        row.sort_unstable_by_key(|(cpu, cache)| {
             (cpu.package, cpu.node, *cache, cpu.core, cpu.thread, cpu.id)
         });
         let node = |(cpu, _): &(&Cpu, _)| cpu.node;
@@ -206,7 +206,7 @@ impl Row {
             let (own, after) = rest.split_at(size);
             rest = after;
             let mut own: Vec<&Cpu> = own.iter().collect();
-            own.sort_by_key(|cpu| (cpu.thread, cpu.id));
+            own.sort_unstable_by_key(|cpu| (cpu.thread, cpu.id));
             let cpus: Vec<usize> = own.iter().map(|cpu| cpu.id).collect();
             places.push((cpus, crossing.contains(&place)));
         }

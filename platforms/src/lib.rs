@@ -109,13 +109,19 @@
 //! | `serde` | [`world`]: computations over ranks, between which encoded values pass |
 //! | `signals` (default) | states of all workers upon `SIGUSR1` ([`watch`]) |
 //! | `sim` | [`Glb::simulate`](glb::Glb::simulate) and [`mod@machines`] |
+//! | `story` (default) | the trace and the life story of a run, as files ([`mod@story`]) |
 //!
 //! # The command
 //! The crate `tautline-cli` has the command `tautline`, which runs and simulates applications, and these as modules.
 #![forbid(unsafe_code)]
 // Links lead to items of features.
 #![cfg_attr(
-    not(all(feature = "describe", feature = "process", feature = "sim")),
+    not(all(
+        feature = "describe",
+        feature = "process",
+        feature = "sim",
+        feature = "story"
+    )),
     allow(rustdoc::broken_intra_doc_links)
 )]
 
@@ -145,6 +151,7 @@ pub mod rules;
 pub mod runtime;
 mod setup;
 pub mod spelling;
+#[cfg(feature = "story")]
 pub mod story;
 mod sum;
 mod thread;

@@ -1,6 +1,7 @@
 //! A fence in all threads of the process, by an interrupt to the processors that run one: `membarrier(2)` of Linux,
 //! `FlushProcessWriteBuffers` of Windows. Other systems have full fences on both sides.
 
+#[cfg(feature = "loopback")]
 use tautline_core::port::Fence;
 #[cfg(not(any(target_os = "linux", windows)))]
 use tautline_core::sync::full_fence;
@@ -76,8 +77,10 @@ pub(crate) fn heavy() -> bool {
 }
 
 /// Full fences on both sides, which every machine has.
+#[cfg(feature = "loopback")]
 #[derive(Debug)]
 pub(crate) struct FullFences;
 
 // SAFETY: the provided methods are full fences.
+#[cfg(feature = "loopback")]
 unsafe impl Fence for FullFences {}

@@ -1,12 +1,14 @@
 //! Tautline on one shared-memory node: the workers are threads of this process.
 
 mod fence;
+#[cfg(feature = "loopback")]
 mod loopback;
 pub mod machine;
 mod park;
 mod phaser;
 pub mod pool;
 
+#[cfg(feature = "loopback")]
 pub use loopback::Loopback;
 pub use machine::Machine;
 pub use park::wakes;

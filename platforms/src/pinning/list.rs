@@ -169,14 +169,14 @@ impl PlaceList {
 /// Returns numbers of processors, one of each core first.
 fn ordered<'a>(cpus: impl Iterator<Item = &'a Cpu>) -> Vec<usize> {
     let mut cpus: Vec<&Cpu> = cpus.collect();
-    cpus.sort_by_key(|cpu| (cpu.thread, cpu.id));
+    cpus.sort_unstable_by_key(|cpu| (cpu.thread, cpu.id));
     cpus.iter().map(|cpu| cpu.id).collect()
 }
 
 /// Returns the parts of the machine, neighbours one after the other.
 fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
     let mut cpus: Vec<&Cpu> = machine.allowed().iter().collect();
-    cpus.sort_by_key(|cpu| (cpu.package, cpu.node, cpu.core, cpu.thread, cpu.id));
+    cpus.sort_unstable_by_key(|cpu| (cpu.package, cpu.node, cpu.core, cpu.thread, cpu.id));
     let last_level = machine.caches().iter().map(|cache| cache.level).max();
     let caches: Vec<_> = machine
         .caches()
@@ -282,20 +282,22 @@ impl Reader<'_> {
     }
 
     fn sets(&mut self) -> Result<Vec<BTreeSet<usize>>, ListError> {
-        let mut sets = Vec::new();
+        let mut sets: Vec<BTreeSet<usize>> = Vec::new();
         loop {
             let without = self.take('!');
             let start = self.at;
             let set = match self.take('{') {
                 true => self.set()?,
-                false => BTreeSet::from([self.number(0, CPU_MAX)?]),
+                false => BTreeSet::from([self.number(0, CPU_MAX)? as usize]),
             };
             if without {
                 sets.retain(|known| *known != set);
             } else {
                 let interval = self.interval()?;
                 for step in 0..interval.count {
-                    let moved = set.iter().map(|&number| number + step * interval.stride);
+                    let moved = set
+                        .iter()
+                        .map(|&number| number as i64 + step * interval.stride);
                     sets.push(self.checked(start, moved)?);
                 }
             }
@@ -303,10 +305,6 @@ impl Reader<'_> {
                 break;
             }
         }
-        let sets: Vec<BTreeSet<usize>> = sets
-            .into_iter()
-            .map(|set| set.into_iter().map(|number| number as usize).collect())
-            .collect();
         match sets.is_empty() {
             true => Err(self.fault("at least one place is to be left")),
             false => Ok(sets),
@@ -314,14 +312,14 @@ impl Reader<'_> {
     }
 
     /// Reads the numbers up to the closing brace.
-    fn set(&mut self) -> Result<BTreeSet<i64>, ListError> {
+    fn set(&mut self) -> Result<BTreeSet<usize>, ListError> {
         let mut set = BTreeSet::new();
         loop {
             let without = self.take('!');
             let start = self.at;
             let number = self.number(0, CPU_MAX)?;
             if without {
-                set.remove(&number);
+                set.remove(&(number as usize));
             } else {
                 let interval = self.interval()?;
                 let moved = (0..interval.count).map(|step| number + step * interval.stride);
@@ -345,14 +343,14 @@ impl Reader<'_> {
         &mut self,
         start: usize,
         numbers: impl Iterator<Item = i64>,
-    ) -> Result<BTreeSet<i64>, ListError> {
+    ) -> Result<BTreeSet<usize>, ListError> {
         let mut set = BTreeSet::new();
         for number in numbers {
             self.numbers += 1;
             let expected = match number {
                 _ if self.numbers > NUMBERS_MAX => format!("at most {NUMBERS_MAX} numbers in all"),
                 0..=CPU_MAX => {
-                    set.insert(number);
+                    set.insert(number as usize);
                     continue;
                 }
                 _ => format!("reaches {number}, numbers are from 0 to {CPU_MAX}"),

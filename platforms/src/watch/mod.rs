@@ -8,7 +8,7 @@
 //! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1`, and for which other ranks each rank waits |
 //! | `TAUTLINE_STALLED` | what happens if no task can go on: `report` (default), `panic`, `abort` or `ignore` ([`Stalled`]) |
 //!
-//! The first three are written when the runtime is dropped, so not by a program that keeps it in a
+//! The first two need the feature `story`. The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
 //! [`Builder::observe`] sets the same in the program, and the setter wins over the variable.
 //! [`Runtime::dump`](crate::Runtime::dump) needs no preparation, except that tasks suspended in a wait for a phase are
@@ -31,6 +31,8 @@
 #![forbid(unsafe_code)]
 
 mod dump;
+#[cfg_attr(not(feature = "story"), path = "no_files.rs")]
+mod files;
 mod observe;
 mod record;
 #[cfg_attr(not(all(unix, feature = "signals")), path = "no_signal.rs")]

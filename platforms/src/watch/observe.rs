@@ -226,12 +226,12 @@ impl Observe {
 }
 
 impl Target {
-    /// The error for a file that cannot be opened.
-    pub(super) fn refused(&self, error: &std::io::Error) -> Error {
+    /// The error for a file that cannot be written.
+    pub(super) fn refused(&self, allowed: String) -> Error {
         Error::Setting {
             setting: self.setting,
             value: self.path.display().to_string(),
-            allowed: Cow::from(format!("a file that can be written ({error})")),
+            allowed: Cow::from(allowed),
         }
     }
 }

@@ -1,22 +1,16 @@
 //! The record of a runtime: made while it runs, written when it is dropped.
 
-use super::observe::{Observe, Target};
-use super::times::{TimeTable, WorkerTimes};
+use super::files::{Files, Recorder};
+use super::observe::Observe;
+use super::times::{TICKS_PER_SECOND, TimeTable, WorkerTimes};
 use crate::plan::Plan;
-use crate::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
 use crate::{Result, messages};
-use std::fs::File;
-use std::io::{self, BufWriter};
 use std::sync::Arc;
 use std::time::Instant;
-use tautline_core::glb::PlaceRun;
 use tautline_core::watch::{Accounts, Observer, Passage, State, Times};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::SpinThenYield;
 use tautline_node::pool::{Watched as Event, Watcher};
-
-/// Ticks per second of the clock of a node.
-const TICKS_PER_SECOND: f64 = 1e9;
 
 /// What observes one worker.
 struct Seen {
@@ -93,8 +87,7 @@ pub(crate) struct Record {
     /// The beginning, tick 0 of what is recorded.
     began: Instant,
     is_printed: bool,
-    trace: Option<(Target, Output)>,
-    life: Option<(Target, Output)>,
+    files: Files,
 }
 
 impl std::fmt::Debug for Record {
@@ -110,14 +103,7 @@ impl Record {
         if !observe.is_on() {
             return Ok(None);
         }
-        let open = |target: &Option<Target>| match target {
-            None => Ok(None),
-            Some(target) => match Output::open(&target.path) {
-                Ok(output) => Ok(Some((target.clone(), output))),
-                Err(error) => Err(target.refused(&error)),
-            },
-        };
-        let (trace, life) = (open(&observe.trace)?, open(&observe.life)?);
+        let files = Files::open(observe)?;
         let (seats, count) = (Seats::of(plan), plan.threads().seats());
         let seen = |seat| seen(observe, seats.worker(WorkerId(seat as u32)), plan.workers());
         Ok(Some(Self {
@@ -126,8 +112,7 @@ impl Record {
             places: plan.balancing.places,
             began: Instant::now(),
             is_printed: observe.is_printed,
-            trace,
-            life,
+            files,
         }))
     }
 
@@ -174,7 +159,7 @@ impl Record {
                 }
             })
             .collect();
-        workers.sort_by_key(|w| (w.place.0, w.worker.0));
+        workers.sort_unstable_by_key(|w| (w.place.0, w.worker.0));
         TimeTable {
             workers,
             ticks_per_second: TICKS_PER_SECOND,
@@ -189,38 +174,13 @@ impl Record {
         if self.is_printed {
             messages::send(table.to_string().trim_end());
         }
-        let clock = Clock {
-            began: 0,
-            ticks_per_second: TICKS_PER_SECOND,
-            seconds: now as f64 / TICKS_PER_SECOND,
-        };
         let mut ran: Vec<_> = closed
             .iter()
             .filter(|(_, times, _)| times.total() > 0)
             .map(|(seat, _, seen)| (self.seats.worker(*seat), &seen.recorder))
             .collect();
-        ran.sort_by_key(|((place, worker), _)| (place.0, worker.0));
-        let title = program();
-        fill(self.trace.take(), |out| {
-            let traces = watched(&ran, |recorder| recorder.trace.as_ref());
-            write_trace(out, &title, clock, &traces)
-        });
-        let mut places = vec![PlaceRun::default(); self.places as usize];
-        for worker in &table.workers {
-            if let Some(place) = places.get_mut(worker.place.index()) {
-                place.times.merge(&worker.times);
-            }
-        }
-        fill(self.life.take(), |out| {
-            Picture {
-                title: &title,
-                facts: &[("workers", ran.len().to_string())],
-                clock,
-                workers: &watched(&ran, |recorder| recorder.life.as_ref()),
-                places: &places,
-            }
-            .write(out)
-        });
+        ran.sort_unstable_by_key(|((place, worker), _)| (place.0, worker.0));
+        self.files.write(now, self.places, &ran, &table);
     }
 }
 
@@ -233,40 +193,7 @@ impl Drop for Record {
 /// One worker's observer.
 fn seen(observe: &Observe, (place, worker): (PlaceId, WorkerId), workers: usize) -> Seen {
     Seen {
-        recorder: Recorder {
-            life: observe.life.as_ref().map(|_| Life::default()),
-            trace: observe.trace.as_ref().map(|_| Trace::for_workers(workers)),
-        },
+        recorder: Files::recorder(observe, workers),
         each: observe.each.as_ref().map(|each| each.0(place, worker)),
     }
-}
-
-fn watched<'a, T>(
-    ran: &[((PlaceId, WorkerId), &'a Recorder)],
-    part: impl Fn(&'a Recorder) -> Option<&'a T>,
-) -> Vec<Watched<&'a T>> {
-    ran.iter()
-        .filter_map(|((place, worker), recorder)| Some((*place, *worker, part(recorder)?)))
-        .collect()
-}
-
-/// Fills a file, if there is one. An error is reported: the program's result does not depend on it.
-fn fill(
-    file: Option<(Target, Output)>,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) {
-    let Some((target, output)) = file else { return };
-    if let Err(error) = output.fill(write) {
-        let (setting, path) = (target.setting, target.path.display());
-        messages::send(&format!(
-            "tautline: {setting} {path}: cannot write it: {error}"
-        ));
-    }
-}
-
-/// Returns the name of the program.
-fn program() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    let name = path.file_stem().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }

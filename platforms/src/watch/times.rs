@@ -4,6 +4,8 @@ use std::fmt;
 use tautline_core::watch::{State, Times};
 use tautline_core::{PlaceId, WorkerId};
 
+/// Ticks per second of the clock of a node.
+pub(super) const TICKS_PER_SECOND: f64 = 1e9;
 /// The width of the worker, of 4096 workers in any places. A line has 80 columns.
 const NAME: usize = 7;
 /// The width of its time, up to eleven days.

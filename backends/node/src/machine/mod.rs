@@ -127,9 +127,9 @@ impl Machine {
         nodes: Vec<Node>,
     ) -> Self {
         assert!(!cpus.is_empty(), "a machine without a processor");
-        cpus.sort_by_key(|cpu| cpu.id);
+        cpus.sort_unstable_by_key(|cpu| cpu.id);
         tree::count_threads(&mut cpus);
-        caches.sort_by_key(|cache| cache.level);
+        tree::sort(&mut caches);
         Self {
             model,
             online: cpus.len(),
@@ -227,7 +227,7 @@ impl Machine {
     /// processor, at most the quota rounded up, and at least one; first one of each core, node by node.
     pub fn cpus(&self) -> Vec<usize> {
         let mut order: Vec<&Cpu> = self.cpus.iter().collect();
-        order.sort_by_key(|cpu| (cpu.thread, cpu.node, cpu.id));
+        order.sort_unstable_by_key(|cpu| (cpu.thread, cpu.node, cpu.id));
         // `as` saturates: a quota beyond every count limits nothing.
         let most = self.quota.map_or(usize::MAX, |cpus| cpus.ceil() as usize);
         order.iter().take(most.max(1)).map(|cpu| cpu.id).collect()

@@ -94,8 +94,13 @@ pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {
             }
         }
     }
-    caches.sort_by_key(|cache| cache.level);
+    sort(&mut caches);
     caches
+}
+
+/// The smallest first; those of a level stay in their order.
+pub(super) fn sort(caches: &mut [Cache]) {
+    caches.sort_by_key(|cache| cache.level);
 }
 
 fn cache(folder: &Path, allowed: &[usize]) -> Option<Cache> {
@@ -137,7 +142,7 @@ pub(super) fn nodes(root: &Path, allowed: &[usize]) -> Vec<Node> {
         })
         .filter(|node| !node.cpus.is_empty())
         .collect();
-    nodes.sort_by_key(|node| node.id);
+    nodes.sort_unstable_by_key(|node| node.id);
     nodes
 }
 
