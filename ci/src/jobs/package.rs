@@ -8,6 +8,7 @@ use crate::shell::{cargo, quiet, run as attached, target_dir, test as run_tests}
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// What every package has beside its sources.
@@ -109,7 +110,9 @@ fn dependent(tree: &Tree) -> Result<String> {
         command.args(option).env("CARGO_INCREMENTAL", "0");
         attached(command.env("CARGO_TARGET_DIR", &folder))?;
         let program = format!("tautline-dependent{}", std::env::consts::EXE_SUFFIX);
-        attached(&mut Command::new(folder.join(profile).join(program)))?;
+        let program = folder.join(profile).join(program);
+        attached(&mut Command::new(&program))?;
+        refused(&program, "TAUTLINE_LIFE", "story")?;
         if let Some((before, after)) = before.zip(processor_seconds()) {
             shown.push(format!("{profile} {:.0} s", after - before));
         }
@@ -118,6 +121,18 @@ fn dependent(tree: &Tree) -> Result<String> {
         return Ok("its time is measured on Linux only".to_owned());
     }
     Ok(format!("{} of processor time", shown.join(", ")))
+}
+
+/// Runs the program with a setting that needs a feature it lacks: an error that names both.
+fn refused(program: &Path, variable: &str, feature: &str) -> Result<()> {
+    let run = quiet(Command::new(program).env(variable, "life.html"))?;
+    match !run.ok && run.err.contains(variable) && run.err.contains(feature) {
+        true => Ok(()),
+        false => bail!(
+            "{variable} without {feature}: not refused: {}",
+            run.err.trim()
+        ),
+    }
 }
 
 /// The processor time, of the system and otherwise, of all programs that this one has started and that have ended. Linux.
