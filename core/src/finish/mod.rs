@@ -42,17 +42,29 @@
 //! That an activity is not delivered twice: a link's promise. A report delivered twice is detected.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "distributed")]
 mod branch;
 mod counter;
 #[cfg(feature = "alloc")]
+#[cfg_attr(
+    not(feature = "distributed"),
+    allow(dead_code, reason = "`Finishes` has it")
+)]
 mod ledger;
 #[cfg(feature = "alloc")]
+#[cfg_attr(
+    not(feature = "distributed"),
+    allow(dead_code, reason = "`Finishes` has it")
+)]
 mod message;
+#[cfg_attr(
+    not(feature = "distributed"),
+    allow(dead_code, reason = "`Finishes` has it")
+)]
 mod outcome;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "distributed")]
 mod route;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "distributed")]
 mod table;
 
 pub use counter::{Counter, End};
@@ -63,5 +75,5 @@ pub use message::{Actions, Combined, FinishId, Message, PeerError, PeerErrorKind
 #[cfg(feature = "alloc")]
 pub use outcome::Outcome;
 pub use outcome::Reason;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "distributed")]
 pub use table::{Arrival, Finishes, Spawn};
