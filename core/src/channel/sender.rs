@@ -85,19 +85,40 @@ impl<M: Memory> Sender<M> {
     /// If it is too long, if there is no room for it now, or if the receiver is faulty.
     #[inline(always)]
     pub fn send(&mut self, record: &[u8]) -> Result<(), Refused> {
-        if record.len() > self.longest() {
+        self.put(None, record)
+    }
+
+    /// Adds a record of a word, in the byte order of the machine, and bytes.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    #[inline(always)]
+    pub(super) fn send_behind(&mut self, word: usize, bytes: &[u8]) -> Result<(), Refused> {
+        self.put(Some(word), bytes)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, word: Option<usize>, bytes: &[u8]) -> Result<(), Refused> {
+        let length = bytes.len() + if word.is_some() { UNIT } else { 0 };
+        if length > self.longest() {
             return Err(Refused::TooLong);
         }
-        let units = units_of(record.len());
+        let units = units_of(length);
         if !self.has_room(units) {
             self.look().map_err(Refused::Garbled)?;
             if !self.has_room(units) {
                 return Err(Refused::Full);
             }
         }
-        let header = header_of(record.len());
+        let header = header_of(length);
         let all = self.memory.units();
-        write(all, self.next.plus(1), record);
+        let mut at = self.next.plus(1);
+        if let Some(word) = word {
+            // ORDERING: Relaxed: published by the header in flush (CH1).
+            at.unit(all).store(word, Ordering::Relaxed);
+            at = at.plus(1);
+        }
+        write(all, at, bytes);
         match self.first {
             EMPTY => self.first = header,
             // ORDERING: Relaxed: published by the header in flush (CH1).
