@@ -105,7 +105,7 @@ fn each_side_learns_that_the_other_sleeps() {
 
 #[test]
 fn headers_of_no_sender_are_refused() {
-    for header in [2, 4, 1 << 63, usize::MAX, (57 << 1) | 1, (49 << 1) | 1] {
+    for header in [2, 4, 1 << 63, usize::MAX, (57 << 2) | 1, (49 << 2) | 3] {
         let memory = Local::new(8);
         let mut receiver = Receiver::new(&memory);
         memory.units()[0].store(header, Relaxed);
@@ -120,7 +120,7 @@ fn headers_of_no_sender_are_refused() {
 /// The length of a record is the one that was checked, even if its header changes later.
 #[test]
 fn a_header_that_changes_after_it_was_read_has_no_effect() {
-    for header in [0, 1, (9 << 1) | 1, usize::MAX] {
+    for header in [0, 1, (9 << 2) | 1, usize::MAX] {
         let memory = Local::new(8);
         let (mut sender, mut receiver) = ends(&memory);
         sender.send(&[1, 2, 3]).unwrap();

@@ -1,7 +1,7 @@
 //! A link of rings between the ranks of one machine, be they threads or processes.
 //!
-//! From each rank to each other leads a ring. A parcel is a record, or several if it is longer than a piece: the first one
-//! begins with the length of the parcel. What does not fit into the ring waits in a queue of its sender. A rank that waits marks
+//! From each rank to each other leads a ring. A parcel is a record, or several if it is longer than a piece: all but the
+//! last one are marked as continued. What does not fit into the ring waits in a queue of its sender. A rank that waits marks
 //! the rings that it waits for, and sleeps on its bell. A rank that garbles a ring is lost for its other end.
 
 use super::Memory;
@@ -109,7 +109,7 @@ impl<M: Memory, R: Roster> Mesh<M, R> {
 
 impl<M: Memory> Peer<M> {
     /// Moves what waits for the other rank, and passes what has arrived from it to `take`. Returns whether anything moved.
-    fn poll<R: Roster>(&mut self, rank: Rank, roster: &R, take: &mut dyn FnMut(&[u8])) -> bool {
+    fn poll<R: Roster>(&mut self, rank: Rank, roster: &R, take: impl FnMut(&[u8])) -> bool {
         if !matches!(self.presence, Presence::Present) {
             return false;
         }
@@ -124,22 +124,22 @@ impl<M: Memory> Peer<M> {
         &mut self,
         rank: Rank,
         roster: &R,
-        take: &mut dyn FnMut(&[u8]),
+        mut take: impl FnMut(&[u8]),
     ) -> Result<bool, &'static str> {
-        let wake = || roster.ring(rank);
-        // Before its ring is read: what it sent last is then in the ring.
-        let is_gone = roster.is_gone(rank);
-        let pushed = if is_gone {
-            self.out.drop_all();
-            Ok(false)
-        } else {
-            self.out.push(roster.fence(), wake)
-        };
-        let (moved, is_empty) = self.inward.drain(roster.fence(), wake, take)?;
-        if is_gone && is_empty {
-            return Err("receiving from it");
+        let (fence, wake) = (roster.fence(), || roster.ring(rank));
+        let pushed = self.out.push(fence, wake);
+        let (moved, _) = self.inward.drain(fence, wake, &mut take)?;
+        if pushed? | moved {
+            return Ok(true);
         }
-        Ok(pushed? | moved)
+        if !roster.is_gone(rank) {
+            return Ok(false);
+        }
+        // What it sent last is in the ring by now.
+        match self.inward.drain(fence, wake, &mut take)? {
+            (_, true) => Err("receiving from it"),
+            (moved, false) => Ok(moved),
+        }
     }
 
     /// Marks the rings as waited for. Returns false if there is something to do at once.
@@ -147,8 +147,10 @@ impl<M: Memory> Peer<M> {
         match self.presence {
             Presence::Present => {
                 let fence = roster.fence();
-                let pushed = self.out.push(fence, || roster.ring(rank));
-                let may_sleep = pushed.is_ok() && self.inward.sleep(fence) && self.out.sleep(fence);
+                let wake = || roster.ring(rank);
+                let pushed = self.out.push(fence, wake);
+                let may_sleep =
+                    pushed.is_ok() && self.inward.sleep(fence, wake) && self.out.sleep(fence);
                 // After the marks: a rank that goes later rings.
                 may_sleep && !roster.is_gone(rank)
             }
@@ -174,11 +176,10 @@ impl<M: Memory, R: Roster> Link for Mesh<M, R> {
     fn send(&mut self, to: Rank, parcel: &[u8]) {
         let ranks = self.peers.len();
         let peer = self.peers.get_mut(to.index()).and_then(Option::as_mut);
-        let Seat { roster, here } = &*self.bell;
         let Some(peer) = peer else {
-            panic!("{here} sends to {to} of {ranks}");
+            panic!("{} sends to {to} of {ranks}", self.bell.here);
         };
-        if matches!(peer.presence, Presence::Present) && !roster.is_gone(to) {
+        if matches!(peer.presence, Presence::Present) {
             peer.out.send(parcel);
         }
     }
@@ -189,7 +190,7 @@ impl<M: Memory, R: Roster> Link for Mesh<M, R> {
         let mut found = None;
         for (rank, peer) in (0..).map(Rank).zip(&mut self.peers) {
             let Some(peer) = peer else { continue };
-            moved |= peer.poll(rank, roster, &mut |parcel| take(rank, parcel));
+            moved |= peer.poll(rank, roster, |parcel| take(rank, parcel));
             if let (Presence::Lost(doing), None) = (peer.presence, &found) {
                 peer.presence = Presence::Reported;
                 let is_gone = roster.is_gone(rank);

@@ -6,7 +6,8 @@
 //! The receiver polls the header itself, not a position elsewhere, so one cache line moves if the batch fits
 //! into it (as in FastForward, Giacomoni 2008, for single words). Once it has published, the sender empties the units behind the
 //! batch, up to the end of the next line: a short batch then ends at a header that is already empty, and touches no line but its
-//! own. The receiver releases what it has taken by a position.
+//! own. A sender that publishes a short record at once, before the receiver looks at its bytes, spares the line another trip. The
+//! receiver releases what it has taken by a position.
 //! Neither executes a locked instruction or a fence.
 //!
 //! Both sides may sleep: the receiver until a record is published, the sender until there is room. A side that will sleep sets
@@ -57,8 +58,12 @@ const UNIT: usize = size_of::<usize>();
 const LINE: usize = 64 / UNIT;
 /// The header behind the last record.
 const EMPTY: usize = 0;
-/// A record: this bit, and its length in bytes above it.
+/// A record: this bit, and its length in bytes above [`MORE`].
 const RECORD: usize = 1;
+/// The next record continues this one.
+const MORE: usize = 2;
+/// How far the length is shifted.
+const LENGTH: u32 = 2;
 
 /// The memory of a ring, zero at first, which both sides can access.
 pub trait Memory {
@@ -162,7 +167,7 @@ impl core::error::Error for Garbled {}
 
 /// Returns the header of a record of `bytes`.
 const fn header_of(bytes: usize) -> usize {
-    bytes << 1 | RECORD
+    bytes << LENGTH | RECORD
 }
 
 /// Returns the units of a record of `bytes`, its header included.

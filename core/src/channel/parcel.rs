@@ -8,10 +8,10 @@ use crate::port::Fence;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// The bytes of a parcel, at most: a bound for what a garbled length can gather.
+/// The bytes of a parcel, at most: a bound for what a faulty rank can make another one gather.
 pub const LONGEST: usize = 1 << 30;
-/// What a long parcel reserves before its bytes are there.
-const RESERVED: usize = 1 << 20;
+/// What is kept for the next parcel.
+const KEPT: usize = 1 << 20;
 /// Records taken from one ring before the next one is looked at.
 const TURN: usize = 256;
 /// Bytes of a record that is published, and released, on its own, so that both sides copy at the same time.
@@ -21,8 +21,8 @@ const LONG: usize = 1 << 12;
 const RELEASE: &str = "reading how much it had received, which is garbled";
 /// Of the receiver: a garbled [`Garbled::Header`](super::Garbled::Header).
 const HEADER: &str = "reading the header of a record, which is garbled";
-/// Of the receiver: pieces that do not make a parcel.
-const PIECES: &str = "reading the length of a parcel, which is garbled";
+/// Of the receiver: pieces of a parcel beyond [`LONGEST`].
+const PIECES: &str = "reading the pieces of a parcel, which do not end";
 
 /// The way to another rank.
 #[derive(Debug)]
@@ -30,22 +30,15 @@ pub(super) struct Outward<M> {
     ring: Sender<M>,
     /// What did not fit, in order.
     waiting: VecDeque<Waiting>,
-    /// Bytes of them that are not sent, those of their lengths included.
+    /// Bytes of them that are not sent, and a word for each.
     unsent: usize,
 }
 
-/// A parcel, or what is left of one.
+/// A parcel, or what was left of one.
 #[derive(Debug)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// How much of the length and the bytes is sent.
-    at: usize,
-}
-
-impl Waiting {
-    fn unsent(&self) -> usize {
-        UNIT + self.bytes.len() - self.at
-    }
+    sent: usize,
 }
 
 impl<M: Memory> Outward<M> {
@@ -67,35 +60,33 @@ impl<M: Memory> Outward<M> {
             bytes <= LONGEST,
             "a parcel of {bytes} bytes: at most {LONGEST}"
         );
-        let fits = bytes + UNIT <= longest(&self.ring);
-        if fits && self.waiting.is_empty() && self.ring.send_behind(bytes, parcel).is_ok() {
-            return;
+        let fits = bytes <= longest(&self.ring) && self.waiting.is_empty();
+        if !fits || self.ring.send(parcel).is_err() {
+            return self.send_in_pieces(parcel);
         }
-        self.send_in_pieces(parcel);
+        // The receiver may look at this line now, and would pull it away before its header is written. What follows until the
+        // next push is a batch.
+        if !self.ring.is_unannounced() {
+            self.ring.publish();
+        }
     }
 
     #[cold]
     fn send_in_pieces(&mut self, parcel: &[u8]) {
-        let (bytes, mut at) = (parcel.len(), 0);
-        if self.waiting.is_empty() {
+        let mut rest = parcel;
+        while self.waiting.is_empty() {
             // A garbled ring is reported by the next push.
-            while at < UNIT + bytes {
-                match put(&mut self.ring, parcel, at) {
-                    Ok(sent) => at += sent,
-                    Err(_) => break,
-                }
+            match put(&mut self.ring, rest) {
+                Ok(sent) if sent == rest.len() => return,
+                Ok(sent) => rest = &rest[sent..],
+                Err(_) => break,
             }
         }
-        if at == UNIT + bytes {
-            return;
-        }
-        let sent = at.saturating_sub(UNIT);
-        let waiting = Waiting {
-            bytes: parcel[sent..].to_vec(),
-            at: at - sent,
-        };
-        self.unsent += waiting.unsent();
-        self.waiting.push_back(waiting);
+        self.unsent += UNIT + rest.len();
+        self.waiting.push_back(Waiting {
+            bytes: rest.to_vec(),
+            sent: 0,
+        });
     }
 
     /// Moves what waits into the ring as far as it fits, and publishes it; calls `wake` if the receiver sleeps. Returns whether
@@ -110,15 +101,16 @@ impl<M: Memory> Outward<M> {
     ) -> Result<bool, &'static str> {
         let before = self.unsent;
         while let Some(parcel) = self.waiting.front_mut() {
-            let sent = match put(&mut self.ring, &parcel.bytes, parcel.at) {
+            let sent = match put(&mut self.ring, &parcel.bytes[parcel.sent..]) {
                 Ok(sent) => sent,
                 Err(Refused::Garbled(_)) => return Err(RELEASE),
                 Err(Refused::Full | Refused::TooLong) => break,
             };
-            parcel.at += sent;
+            parcel.sent += sent;
             self.unsent -= sent;
-            if parcel.unsent() == 0 {
+            if parcel.sent == parcel.bytes.len() {
                 self.waiting.pop_front();
+                self.unsent -= UNIT;
             }
             if sent >= LONG && self.ring.flush(fence) {
                 wake();
@@ -135,7 +127,8 @@ impl<M: Memory> Outward<M> {
         let Some(parcel) = self.waiting.front() else {
             return true;
         };
-        let piece = parcel.unsent().min(longest(&self.ring));
+        let rest = parcel.bytes.len() - parcel.sent;
+        let piece = rest.min(longest(&self.ring));
         self.ring.sleep(piece, fence)
     }
 
@@ -155,35 +148,27 @@ fn longest<M: Memory>(ring: &Sender<M>) -> usize {
     (ring.longest() / 4).next_multiple_of(UNIT)
 }
 
-/// Puts the next piece of a parcel into the ring, the one from `at` on, which counts the length in front. Returns how long it is.
-#[inline]
-fn put<M: Memory>(ring: &mut Sender<M>, parcel: &[u8], at: usize) -> Result<usize, Refused> {
-    let longest = longest(ring);
-    match at.checked_sub(UNIT) {
-        None => {
-            let piece = &parcel[..parcel.len().min(longest - UNIT)];
-            ring.send_behind(parcel.len(), piece)?;
-            Ok(UNIT + piece.len())
-        }
-        Some(sent) => {
-            let rest = &parcel[sent..];
-            let piece = &rest[..rest.len().min(longest)];
-            ring.send(piece)?;
-            Ok(piece.len())
-        }
+/// Puts the next piece of a parcel into the ring, of which `rest` is left. Returns its length.
+fn put<M: Memory>(ring: &mut Sender<M>, rest: &[u8]) -> Result<usize, Refused> {
+    let piece = &rest[..rest.len().min(longest(ring))];
+    if piece.len() == rest.len() {
+        ring.send(piece)?;
+    } else {
+        ring.send_piece(piece)?;
     }
+    Ok(piece.len())
 }
 
 /// The way from another rank.
 #[derive(Debug)]
 pub(super) struct Inward<M> {
     ring: Receiver<M>,
-    /// The last parcel, or the pieces of one that is not complete, behind its length; then what earlier ones have left.
+    /// The pieces of a parcel that is not complete; behind them what earlier parcels have left.
     parcel: Vec<u8>,
-    /// Bytes of it that have arrived.
+    /// How many bytes have arrived.
     arrived: usize,
-    /// Bytes of the parcel that have not arrived.
-    missing: usize,
+    /// How many a parcel has at most.
+    longest: usize,
 }
 
 impl<M: Memory> Inward<M> {
@@ -192,7 +177,7 @@ impl<M: Memory> Inward<M> {
             ring: Receiver::new(ring),
             parcel: Vec::new(),
             arrived: 0,
-            missing: 0,
+            longest: LONGEST,
         }
     }
 
@@ -205,7 +190,7 @@ impl<M: Memory> Inward<M> {
         &mut self,
         fence: &impl Fence,
         wake: impl Fn(),
-        take: &mut dyn FnMut(&[u8]),
+        take: &mut impl FnMut(&[u8]),
     ) -> Result<(bool, bool), &'static str> {
         let mut taken = 0;
         let is_empty = loop {
@@ -217,11 +202,14 @@ impl<M: Memory> Inward<M> {
             }
             self.record(bytes, take)?;
             taken += 1;
-            if bytes >= LONG && self.ring.release(fence) {
+            if self.ring.unreleased() >= LONG.min(self.ring.capacity() / 4)
+                && self.ring.release(fence)
+            {
                 wake();
             }
         };
-        if self.ring.release(fence) {
+        // A release fences, so after few records it is left to a call that finds none: an answer to them need not wait for it.
+        if taken == 0 && self.ring.release(fence) {
             wake();
         }
         Ok((taken > 0, is_empty))
@@ -232,34 +220,60 @@ impl<M: Memory> Inward<M> {
     }
 
     /// Takes the next record.
-    fn record(&mut self, bytes: usize, take: &mut dyn FnMut(&[u8])) -> Result<(), &'static str> {
-        let start = if self.missing == 0 { 0 } else { self.arrived };
-        self.arrived = start + bytes;
-        if self.parcel.len() < self.arrived {
-            self.parcel.resize(self.arrived, 0);
+    fn record(&mut self, bytes: usize, take: &mut impl FnMut(&[u8])) -> Result<(), &'static str> {
+        let (start, is_last) = (self.arrived, !self.ring.has_more());
+        let end = start + bytes;
+        if end > self.longest {
+            return Err(PIECES);
         }
-        self.ring.take(&mut self.parcel[start..self.arrived]);
-        if self.missing == 0 {
-            let length = self.parcel[..bytes].first_chunk::<UNIT>().ok_or(PIECES)?;
-            let length = usize::from_ne_bytes(*length);
-            if length > LONGEST {
-                return Err(PIECES);
-            }
-            self.missing = UNIT + length;
-            let rest = self.missing.saturating_sub(bytes);
-            self.parcel.reserve(rest.min(RESERVED));
+        if self.parcel.len() < end {
+            self.parcel.resize(end, 0);
         }
-        self.missing = self.missing.checked_sub(bytes).ok_or(PIECES)?;
-        if self.missing == 0 {
-            take(&self.parcel[UNIT..self.arrived]);
-            self.parcel.truncate(RESERVED);
-            self.parcel.shrink_to(RESERVED);
+        self.ring.take(&mut self.parcel[start..end]);
+        self.arrived = end;
+        if is_last {
+            self.arrived = 0;
+            take(&self.parcel[..end]);
+            self.parcel.truncate(KEPT);
+            self.parcel.shrink_to(KEPT);
         }
         Ok(())
     }
 
     /// Announces that this rank will sleep. Returns false if a record is there, or the ring is garbled.
-    pub(super) fn sleep(&mut self, fence: &impl Fence) -> bool {
+    pub(super) fn sleep(&mut self, fence: &impl Fence, wake: impl Fn()) -> bool {
+        if self.ring.release(fence) {
+            wake();
+        }
         self.ring.sleep(fence)
+    }
+}
+
+#[cfg(all(test, not(any(tautline_loom, tautline_shuttle))))]
+mod tests {
+    use super::super::Local;
+    use super::*;
+    use alloc::vec;
+
+    /// A sender that never ends a parcel.
+    #[test]
+    fn a_parcel_ends_in_time() {
+        let memory = Local::new(64);
+        let mut sender = Sender::new(&memory);
+        let mut inward = Inward::new(&memory);
+        inward.longest = 100;
+        for bytes in [60, 40, 0] {
+            sender.send_piece(&vec![7; bytes]).unwrap();
+        }
+        sender.publish();
+        let mut take = |_: &[u8]| panic!("it has no end");
+        while let Some(bytes) = inward.peek().unwrap() {
+            assert_eq!(inward.record(bytes, &mut take), Ok(()));
+        }
+        assert_eq!(inward.arrived, 100);
+        sender.send(&[7]).unwrap();
+        sender.publish();
+        assert_eq!(inward.peek(), Ok(Some(1)));
+        assert_eq!(inward.record(1, &mut take), Err(PIECES));
     }
 }

@@ -1,6 +1,8 @@
 //! The end that takes records.
 
-use super::{EMPTY, Garbled, Mark, Memory, Position, RECORD, UNIT, check, header_of, units_of};
+use super::{
+    EMPTY, Garbled, LENGTH, MORE, Mark, Memory, Position, RECORD, UNIT, check, header_of, units_of,
+};
 use crate::port::Fence;
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -63,12 +65,18 @@ impl<M: Memory> Receiver<M> {
             if header == EMPTY {
                 return Ok(None);
             }
-            if header & RECORD == 0 || units_of(header >> 1) >= all.len() {
+            if header & RECORD == 0 || units_of(header >> LENGTH) >= all.len() {
                 return Err(Garbled::Header(header));
             }
             self.header = header;
         }
-        Ok(Some(self.header >> 1))
+        Ok(Some(self.header >> LENGTH))
+    }
+
+    /// Whether the next record continues the one that [`peek`](Self::peek) has found.
+    #[inline(always)]
+    pub(super) fn has_more(&self) -> bool {
+        self.header & MORE != 0
     }
 
     /// Takes the record that [`peek`](Self::peek) has found, which has as many bytes as `into`. What a peer has since written
@@ -93,7 +101,7 @@ impl<M: Memory> Receiver<M> {
     #[inline(always)]
     pub fn take(&mut self, into: &mut [u8]) {
         assert_eq!(
-            self.header,
+            self.header & !MORE,
             header_of(into.len()),
             "the length of the record that `peek` found"
         );
@@ -142,6 +150,16 @@ impl<M: Memory> Receiver<M> {
         // ORDERING: Release, pairs with Acquire in look (CH2): the records were read.
         self.memory.taken().store(self.next.0, Ordering::Release);
         Mark::Sender.is_to_wake(&mut self.woken, &self.memory, fence)
+    }
+
+    /// Returns the bytes of the memory of records that are taken and not released.
+    pub(super) fn unreleased(&self) -> usize {
+        self.next.since(self.released) * UNIT
+    }
+
+    /// Returns the bytes of the ring.
+    pub(super) fn capacity(&self) -> usize {
+        self.memory.units().len() * UNIT
     }
 
     /// Announces that the receiver will sleep until a record is published. Returns false if one is, or if the machine has no fence

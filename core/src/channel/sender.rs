@@ -1,8 +1,9 @@
 //! The end that writes records.
 
-use super::{EMPTY, Garbled, LINE, Mark, Memory, Position, UNIT, check, header_of, units_of};
+use super::{EMPTY, Garbled, LINE, MORE, Mark, Memory, Position, UNIT, check, header_of, units_of};
 use crate::port::Fence;
 use crate::sync::{AtomicUsize, Ordering};
+use core::mem;
 
 /// The sender of a ring.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Sender<M> {
     mark: usize,
     /// The mark of the receiver when it was last woken.
     woken: usize,
+    /// Whether records are published since it was last looked at.
+    is_unannounced: bool,
 }
 
 /// Why a record was not taken.
@@ -57,6 +60,7 @@ impl<M: Memory> Sender<M> {
             taken: Position::default(),
             mark: 0,
             woken: 0,
+            is_unannounced: false,
         }
     }
 
@@ -85,40 +89,32 @@ impl<M: Memory> Sender<M> {
     /// If it is too long, if there is no room for it now, or if the receiver is faulty.
     #[inline(always)]
     pub fn send(&mut self, record: &[u8]) -> Result<(), Refused> {
-        self.put(None, record)
+        self.put(record, 0)
     }
 
-    /// Adds a record of a word, in the byte order of the machine, and bytes.
+    /// Adds a record that the next one continues.
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    #[inline(always)]
-    pub(super) fn send_behind(&mut self, word: usize, bytes: &[u8]) -> Result<(), Refused> {
-        self.put(Some(word), bytes)
+    pub(super) fn send_piece(&mut self, record: &[u8]) -> Result<(), Refused> {
+        self.put(record, MORE)
     }
 
     #[inline(always)]
-    fn put(&mut self, word: Option<usize>, bytes: &[u8]) -> Result<(), Refused> {
-        let length = bytes.len() + if word.is_some() { UNIT } else { 0 };
-        if length > self.longest() {
+    fn put(&mut self, record: &[u8], more: usize) -> Result<(), Refused> {
+        if record.len() > self.longest() {
             return Err(Refused::TooLong);
         }
-        let units = units_of(length);
+        let units = units_of(record.len());
         if !self.has_room(units) {
             self.look().map_err(Refused::Garbled)?;
             if !self.has_room(units) {
                 return Err(Refused::Full);
             }
         }
-        let header = header_of(length);
+        let header = header_of(record.len()) | more;
         let all = self.memory.units();
-        let mut at = self.next.plus(1);
-        if let Some(word) = word {
-            // ORDERING: Relaxed: published by the header in flush (CH1).
-            at.unit(all).store(word, Ordering::Relaxed);
-            at = at.plus(1);
-        }
-        write(all, at, bytes);
+        write(all, self.next.plus(1), record);
         match self.first {
             EMPTY => self.first = header,
             // ORDERING: Relaxed: published by the header in flush (CH1).
@@ -146,8 +142,16 @@ impl<M: Memory> Sender<M> {
     #[inline(always)]
     #[must_use = "a sleeping receiver must be woken"]
     pub fn flush(&mut self, fence: &impl Fence) -> bool {
+        self.publish();
+        mem::take(&mut self.is_unannounced)
+            && Mark::Receiver.is_to_wake(&mut self.woken, &self.memory, fence)
+    }
+
+    /// Publishes the batch; the next [`flush`](Self::flush) looks whether the receiver sleeps.
+    #[inline(always)]
+    pub(super) fn publish(&mut self) {
         if self.first == EMPTY {
-            return false;
+            return;
         }
         if self.clear == 0 {
             self.empty(1);
@@ -157,8 +161,13 @@ impl<M: Memory> Sender<M> {
         header.store(self.first, Ordering::Release);
         self.batch = self.next;
         self.first = EMPTY;
+        self.is_unannounced = true;
         self.clear_ahead();
-        Mark::Receiver.is_to_wake(&mut self.woken, &self.memory, fence)
+    }
+
+    /// Whether records are published for which [`flush`](Self::flush) has not looked whether the receiver sleeps.
+    pub(super) fn is_unannounced(&self) -> bool {
+        self.is_unannounced
     }
 
     /// Empties the units up to the end of the line behind the one of the next record, as far as they are released: a batch
