@@ -129,6 +129,38 @@ fn channel_sleep() {
     });
 }
 
+/// The first record is published before its sender looks whether the receiver sleeps.
+#[test]
+fn channel_published() {
+    Model::new("channel_published")
+        .bound(4)
+        .floor(1_000)
+        .check(|| {
+            let scene = Scene::new(8);
+            let other = Arc::clone(&scene);
+            let sending = thread::spawn(move || {
+                let mut sender = Sender::new(&other.memory);
+                for values in [&[1][..], &[2, 3]] {
+                    sender.send(&values[..1]).unwrap();
+                    sender.publish();
+                    for value in &values[1..] {
+                        sender.send(&[*value]).unwrap();
+                    }
+                    other.flush(&mut sender);
+                }
+            });
+            let mut receiver = Receiver::new(&scene.memory);
+            for value in 1..=3 {
+                let found = scene.next(&mut receiver, |receiver| {
+                    scene.release(receiver);
+                    scene.sleep(receiver);
+                });
+                assert_eq!(found, value);
+            }
+            sending.join().unwrap();
+        });
+}
+
 /// A ring with room for one record: the sender sleeps until the receiver has released it, and may then change what that
 /// record referred to.
 #[test]

@@ -147,9 +147,18 @@ impl<M: Memory> Sender<M> {
             && Mark::Receiver.is_to_wake(&mut self.woken, &self.memory, fence)
     }
 
-    /// Publishes the batch; the next [`flush`](Self::flush) looks whether the receiver sleeps.
+    /// Publishes the batch for a receiver that does not sleep. A [`flush`](Self::flush) must follow: it looks whether the receiver does.
+    ///
+    /// ```
+    /// # use tautline_core::channel::{Local, Receiver, Sender};
+    /// let memory = Local::new(16);
+    /// let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
+    /// sender.send(b"hello").unwrap();
+    /// sender.publish();
+    /// assert_eq!(receiver.peek(), Ok(Some(5)));
+    /// ```
     #[inline(always)]
-    pub(super) fn publish(&mut self) {
+    pub fn publish(&mut self) {
         if self.first == EMPTY {
             return;
         }
