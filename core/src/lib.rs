@@ -33,7 +33,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` (default) | what needs an allocator: `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
-//! | `distributed` (default) | protocols between memories: `collective`, `defer` |
+//! | `distributed` (default) | protocols between memories: `collective`, `defer`, finishes over places (`finish::Finishes`) |
 //! | `wire` | `distributed`, and `wire`: encoding by serde and postcard; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!

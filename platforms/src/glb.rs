@@ -276,12 +276,14 @@ impl<'a, F> Glb<'a, F> {
     /// Creates an observer for every worker by `observe`.
     ///
     /// ```
+    /// # #[cfg(feature = "story")] {
     /// # use tautline::prelude::*;
     /// use tautline::story::{Recorder, Trace};
     ///
     /// let observe = |_place, _worker| Recorder { life: None, trace: Some(Trace::new(1000)) };
     /// let run = Glb::new().observed(observe).sum(0..1000u64, |n, _| n)?;
     /// assert!(run.observers.iter().any(|(_, _, recorder)| recorder.trace.is_some()));
+    /// # }
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn observed<G>(self, observe: G) -> Glb<'a, G> {

@@ -106,7 +106,7 @@
 //! | `deep-recursion` (default) | tasks that reach the end of their stack continue on a further piece of it; without, the process ends there |
 //! | `describe` | [`Platform::from_file`]: place trees in XML and TOML, topologies of hwloc |
 //! | `process` | [`World::join`](world::World::join): processes of this machine as ranks; has `serde` |
-//! | `serde` | [`world`]: computations over ranks, between which encoded values pass |
+//! | `serde` | [`world`]: computations over ranks, between which encoded values pass; has `story` |
 //! | `signals` (default) | states of all workers upon `SIGUSR1` ([`watch`]) |
 //! | `sim` | [`Glb::simulate`](glb::Glb::simulate) and [`mod@machines`] |
 //! | `story` (default) | the trace and the life story of a run, as files ([`mod@story`]) |

@@ -134,7 +134,7 @@ fn channel_sleep() {
 fn channel_published() {
     Model::new("channel_published")
         .bound(4)
-        .floor(1_000)
+        .floor(17_500)
         .check(|| {
             let scene = Scene::new(8);
             let other = Arc::clone(&scene);
@@ -274,6 +274,36 @@ fn channel_both_sleep() {
                 let found = scene.next(&mut receiver, |receiver| scene.sleep(receiver));
                 assert_eq!(found, value);
                 scene.release(&mut receiver);
+            }
+            sending.join().unwrap();
+        });
+}
+
+/// As `channel_both_sleep`, but the receiver releases only when it finds nothing.
+#[test]
+fn channel_released_late() {
+    Model::new("channel_released_late")
+        .bound(3)
+        .floor(10_000)
+        .check(|| {
+            let scene = Scene::new(4);
+            let other = Arc::clone(&scene);
+            let sending = thread::spawn(move || {
+                let mut sender = Sender::new(&other.memory);
+                for value in 1..=2 {
+                    while sender.sleep(1, FENCE) {
+                        other.sender.wait();
+                    }
+                    other.pass(&mut sender, value);
+                }
+            });
+            let mut receiver = Receiver::new(&scene.memory);
+            for value in 1..=2 {
+                let found = scene.next(&mut receiver, |receiver| {
+                    scene.release(receiver);
+                    scene.sleep(receiver);
+                });
+                assert_eq!(found, value);
             }
             sending.join().unwrap();
         });

@@ -115,6 +115,7 @@ impl<M: Memory> Peer<M> {
         }
         self.try_poll(rank, roster, take).unwrap_or_else(|doing| {
             self.out.drop_all();
+            self.inward.drop_all();
             self.presence = Presence::Lost(doing);
             true
         })

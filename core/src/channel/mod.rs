@@ -6,8 +6,8 @@
 //! The receiver polls the header itself, not a position elsewhere, so one cache line moves if the batch fits
 //! into it (as in FastForward, Giacomoni 2008, for single words). Once it has published, the sender empties the units behind the
 //! batch, up to the end of the next line: a short batch then ends at a header that is already empty, and touches no line but its
-//! own. A sender that publishes a short record at once, before the receiver looks at its bytes, spares the line another trip. The
-//! receiver releases what it has taken by a position.
+//! own. A sender that publishes a short record at once, not after other work, may find that the line has not returned to the polling
+//! receiver between the bytes and the header. The receiver releases what it has taken by a position.
 //! Neither executes a locked instruction or a fence.
 //!
 //! Both sides may sleep: the receiver until a record is published, the sender until there is room. A side that will sleep sets
@@ -27,7 +27,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | CH1 | `flush` stores a header | `peek` loads it | the bytes of the batch, its other headers, the empty one behind it | `channel_*` in `verify/tests/channel.rs` |
+//! | CH1 | `publish` stores a header | `peek` loads it | the bytes of the batch, its other headers, the empty one behind it | `channel_*` in `verify/tests/channel.rs` |
 //! | CH2 | `release` stores `taken` | `look` loads it | that the units were read | `channel_full*` |
 //! | CH3 | a side sets its mark, then fences (heavy) and looks | the other one stores, then fences (light) and loads the mark | one of them observes the other's store | `channel_*sleep*` |
 #![forbid(unsafe_code)]

@@ -78,7 +78,10 @@ impl<M: Memory> Outward<M> {
             // A garbled ring is reported by the next push.
             match put(&mut self.ring, rest) {
                 Ok(sent) if sent == rest.len() => return,
-                Ok(sent) => rest = &rest[sent..],
+                Ok(sent) => {
+                    rest = &rest[sent..];
+                    self.ring.publish();
+                }
                 Err(_) => break,
             }
         }
@@ -238,6 +241,11 @@ impl<M: Memory> Inward<M> {
             self.parcel.shrink_to(KEPT);
         }
         Ok(())
+    }
+
+    /// Drops what has arrived of a parcel: the other rank is lost.
+    pub(super) fn drop_all(&mut self) {
+        (self.parcel, self.arrived) = (Vec::new(), 0);
     }
 
     /// Announces that this rank will sleep. Returns false if a record is there, or the ring is garbled.

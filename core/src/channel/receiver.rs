@@ -60,7 +60,7 @@ impl<M: Memory> Receiver<M> {
     pub fn peek(&mut self) -> Result<Option<usize>, Garbled> {
         if self.header == EMPTY {
             let all = self.memory.units();
-            // ORDERING: Acquire, pairs with Release in flush (CH1): the record, and the headers behind it.
+            // ORDERING: Acquire, pairs with Release in publish (CH1): the record, and the headers behind it.
             let header = self.next.unit(all).load(Ordering::Acquire);
             if header == EMPTY {
                 return Ok(None);

@@ -23,7 +23,7 @@ pub struct Sender<M> {
     mark: usize,
     /// The mark of the receiver when it was last woken.
     woken: usize,
-    /// Whether records are published since it was last looked at.
+    /// Whether records are published since the last look at that mark.
     is_unannounced: bool,
 }
 
@@ -69,7 +69,8 @@ impl<M: Memory> Sender<M> {
         (self.memory.units().len() - 2) * UNIT
     }
 
-    /// Adds a record to the batch. The receiver observes it after the next [`flush`](Self::flush).
+    /// Adds a record to the batch. The receiver observes it after the next [`flush`](Self::flush) or
+    /// [`publish`](Self::publish).
     ///
     /// ```
     /// # use tautline_core::channel::{Local, Receiver, Sender};
@@ -117,7 +118,7 @@ impl<M: Memory> Sender<M> {
         write(all, self.next.plus(1), record);
         match self.first {
             EMPTY => self.first = header,
-            // ORDERING: Relaxed: published by the header in flush (CH1).
+            // ORDERING: Relaxed: published by the header in publish (CH1).
             _ => self.next.unit(all).store(header, Ordering::Relaxed),
         }
         self.next = self.next.plus(units);
@@ -192,19 +193,20 @@ impl<M: Memory> Sender<M> {
     fn empty(&mut self, units: usize) {
         for ahead in self.clear..units {
             let unit = self.next.plus(ahead).unit(self.memory.units());
-            // ORDERING: Relaxed: published by the header in flush (CH1).
+            // ORDERING: Relaxed: published by the header in publish (CH1).
             unit.store(EMPTY, Ordering::Relaxed);
         }
         self.clear = self.clear.max(units);
     }
 
     /// Announces that the sender will sleep until there is room for a record of `bytes`. Returns false if there is,
-    /// if the receiver is faulty, or if the machine has no fence at present: it must not sleep. The batch must have been flushed.
+    /// if the receiver is faulty, or if the machine has no fence at present: it must not sleep. All records must have been [flushed](Self::flush), also those that were [published](Self::publish).
     pub fn sleep(&mut self, bytes: usize, fence: &impl Fence) -> bool {
         debug_assert_eq!(
             self.first, EMPTY,
             "the receiver cannot take what it does not see"
         );
+        debug_assert!(!self.is_unannounced, "the receiver may sleep");
         if !Mark::Sender.set(&mut self.mark, &self.memory, fence) {
             return false;
         }
@@ -240,7 +242,7 @@ fn write(units: &[AtomicUsize], at: Position, bytes: &[u8]) {
     let (first, second) = whole.split_at(before.len());
     for (units, words) in [(before, first), (after, second)] {
         for (unit, word) in units.iter().zip(words) {
-            // ORDERING: Relaxed: published by the header in flush (CH1).
+            // ORDERING: Relaxed: published by the header in publish (CH1).
             unit.store(usize::from_ne_bytes(*word), Ordering::Relaxed);
         }
     }

@@ -48,18 +48,18 @@ mod counter;
 #[cfg(feature = "alloc")]
 #[cfg_attr(
     not(feature = "distributed"),
-    allow(dead_code, reason = "`Finishes` has it")
+    allow(dead_code, reason = "only `Finishes` uses it")
 )]
 mod ledger;
 #[cfg(feature = "alloc")]
 #[cfg_attr(
     not(feature = "distributed"),
-    allow(dead_code, reason = "`Finishes` has it")
+    allow(dead_code, reason = "only `Finishes` uses it")
 )]
 mod message;
 #[cfg_attr(
     not(feature = "distributed"),
-    allow(dead_code, reason = "`Finishes` has it")
+    allow(dead_code, reason = "only `Finishes` uses it")
 )]
 mod outcome;
 #[cfg(feature = "distributed")]

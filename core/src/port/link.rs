@@ -23,7 +23,7 @@ pub trait Link {
     fn bell(&self) -> Arc<dyn Bell>;
 
     /// Sends `parcel` to another rank. It is never refused: what the machine does not accept at the moment waits inside, in
-    /// order. What is sent to a lost rank is dropped.
+    /// order. What is sent to a rank is dropped once its loss is reported.
     ///
     /// # Panics
     /// If `to` is this rank, or not one of the ranks.
@@ -33,7 +33,7 @@ pub trait Link {
     /// anything moved.
     ///
     /// # Errors
-    /// If a rank is lost; once for each. Its parcels that had arrived were passed on before.
+    /// If a rank is lost; once for each. Its parcels that had arrived were passed on before, in this call or in earlier ones.
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost>;
 
     /// Prepares a wait: a parcel that arrives, room for what waits to be sent, and the loss of a rank ring the

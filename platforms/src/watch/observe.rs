@@ -65,18 +65,20 @@ impl Observe {
     }
 
     /// Writes the latest states of every worker to a file, in the trace event format, when the
-    /// runtime is dropped. The file is opened when the runtime is built.
+    /// runtime is dropped. The file is opened when the runtime is built. With the feature `story`.
     ///
     /// ```
     /// use tautline::prelude::*;
     /// use tautline::watch::Observe;
     ///
+    /// # #[cfg(feature = "story")] {
     /// let path = std::env::temp_dir().join("tautline-trace-doc.json");
     /// let rt = Runtime::builder().observe(Observe::new().trace(&path)).build()?;
     /// rt.run(|cx| cx.join(|_| 1, |_| 2));
     /// drop(rt);
     /// assert!(std::fs::read_to_string(&path)?.contains("computing"));
     /// # std::fs::remove_file(&path)?;
+    /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn trace(mut self, path: impl Into<PathBuf>) -> Self {
@@ -86,18 +88,20 @@ impl Observe {
     }
 
     /// Writes a page that draws what every worker did over time, when the runtime is dropped. The
-    /// file is opened when the runtime is built.
+    /// file is opened when the runtime is built. With the feature `story`.
     ///
     /// ```
     /// use tautline::prelude::*;
     /// use tautline::watch::Observe;
     ///
+    /// # #[cfg(feature = "story")] {
     /// let path = std::env::temp_dir().join("tautline-life-doc.html");
     /// let rt = Runtime::builder().observe(Observe::new().life(&path)).build()?;
     /// rt.run(|cx| cx.join(|_| 1, |_| 2));
     /// drop(rt);
     /// assert!(std::fs::read_to_string(&path)?.contains("computing"));
     /// # std::fs::remove_file(&path)?;
+    /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn life(mut self, path: impl Into<PathBuf>) -> Self {

@@ -121,6 +121,24 @@ fn parcels_before_a_garbled_one_arrive() {
     assert_eq!(parcels, [b"ok"]);
 }
 
+/// A rank that is lost within a parcel.
+#[test]
+fn a_parcel_that_is_cut_off_is_not_passed_on() {
+    let mut scene = Scene::new();
+    scene.one.send(Rank(0), b"whole");
+    scene.one.send(Rank(0), &[7; 100_000]);
+    drop(scene.one);
+    let mut parcels = Vec::new();
+    let mut polled = Ok(true);
+    while polled == Ok(true) {
+        polled = scene
+            .zero
+            .poll(&mut |_, parcel| parcels.push(parcel.to_vec()));
+    }
+    assert_eq!(polled.map_err(|lost| lost.rank), Err(Rank(1)));
+    assert_eq!(parcels, [b"whole"]);
+}
+
 #[test]
 #[should_panic = "at most 1073741824"]
 fn longer_parcels_than_a_link_takes_are_refused() {
