@@ -73,12 +73,6 @@ impl<M: Memory> Receiver<M> {
         Ok(Some(self.header >> LENGTH))
     }
 
-    /// Whether the next record continues the one that [`peek`](Self::peek) has found.
-    #[inline(always)]
-    pub(super) fn has_more(&self) -> bool {
-        self.header & MORE != 0
-    }
-
     /// Takes the record that [`peek`](Self::peek) has found, which has as many bytes as `into`. What a peer has since written
     /// over its header has no effect.
     ///
@@ -152,16 +146,6 @@ impl<M: Memory> Receiver<M> {
         Mark::Sender.is_to_wake(&mut self.woken, &self.memory, fence)
     }
 
-    /// Returns the bytes of the memory of records that are taken and not released.
-    pub(super) fn unreleased(&self) -> usize {
-        self.next.since(self.released) * UNIT
-    }
-
-    /// Returns the bytes of the ring.
-    pub(super) fn capacity(&self) -> usize {
-        self.memory.units().len() * UNIT
-    }
-
     /// Announces that the receiver will sleep until a record is published. Returns false if one is, or if the machine has no fence
     /// at present: it must not sleep. All taken records must have been [released](Self::release).
     pub fn sleep(&mut self, fence: &impl Fence) -> bool {
@@ -177,5 +161,25 @@ impl<M: Memory> Receiver<M> {
             Mark::Receiver.clear(&mut self.mark, &self.memory);
         }
         is_empty
+    }
+}
+
+/// For parcels.
+#[cfg(feature = "alloc")]
+impl<M: Memory> Receiver<M> {
+    /// Whether the next record continues the one that [`peek`](Self::peek) has found.
+    #[inline(always)]
+    pub(super) fn has_more(&self) -> bool {
+        self.header & MORE != 0
+    }
+
+    /// Returns the bytes of the memory of records that are taken and not released.
+    pub(super) fn unreleased(&self) -> usize {
+        self.next.since(self.released) * UNIT
+    }
+
+    /// Returns the bytes of the ring.
+    pub(super) fn capacity(&self) -> usize {
+        self.memory.units().len() * UNIT
     }
 }

@@ -1,6 +1,6 @@
 //! The end that writes records.
 
-use super::{EMPTY, Garbled, LINE, MORE, Mark, Memory, Position, UNIT, check, header_of, units_of};
+use super::{EMPTY, Garbled, LINE, Mark, Memory, Position, UNIT, check, header_of, units_of};
 use crate::port::Fence;
 use crate::sync::{AtomicUsize, Ordering};
 use core::mem;
@@ -93,14 +93,6 @@ impl<M: Memory> Sender<M> {
         self.put(record, 0)
     }
 
-    /// Adds a record that the next one continues.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    pub(super) fn send_piece(&mut self, record: &[u8]) -> Result<(), Refused> {
-        self.put(record, MORE)
-    }
-
     #[inline(always)]
     fn put(&mut self, record: &[u8], more: usize) -> Result<(), Refused> {
         if record.len() > self.longest() {
@@ -175,11 +167,6 @@ impl<M: Memory> Sender<M> {
         self.clear_ahead();
     }
 
-    /// Whether records are published for which [`flush`](Self::flush) has not looked whether the receiver sleeps.
-    pub(super) fn is_unannounced(&self) -> bool {
-        self.is_unannounced
-    }
-
     /// Empties the units up to the end of the line behind the one of the next record, as far as they are released: a batch
     /// that ends among them is published by stores to its own line alone, which the receiver polls and would else pull away
     /// while the sender waits for the next line.
@@ -231,6 +218,23 @@ impl<M: Memory> Sender<M> {
         }
         self.taken = taken;
         Ok(())
+    }
+}
+
+/// For parcels.
+#[cfg(feature = "alloc")]
+impl<M: Memory> Sender<M> {
+    /// Adds a record that the next one continues.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(super) fn send_piece(&mut self, record: &[u8]) -> Result<(), Refused> {
+        self.put(record, super::MORE)
+    }
+
+    /// Whether records are published for which [`flush`](Self::flush) has not looked whether the receiver sleeps.
+    pub(super) fn is_unannounced(&self) -> bool {
+        self.is_unannounced
     }
 }
 
