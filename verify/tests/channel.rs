@@ -44,6 +44,20 @@ impl Scene {
         self.flush(sender);
     }
 
+    /// Sends 1 to `last` from a thread that sleeps whenever there is no room.
+    fn sending(scene: &Arc<Self>, last: u8) -> thread::JoinHandle<()> {
+        let scene = Arc::clone(scene);
+        thread::spawn(move || {
+            let mut sender = Sender::new(&scene.memory);
+            for value in 1..=last {
+                while sender.sleep(1, FENCE) {
+                    scene.sender.wait();
+                }
+                scene.pass(&mut sender, value);
+            }
+        })
+    }
+
     fn flush(&self, sender: &mut Sender<&Local>) {
         if sender.flush(FENCE) {
             self.receiver.notify();
@@ -167,16 +181,7 @@ fn channel_published() {
 fn channel_full() {
     Model::new("channel_full").bound(3).floor(12_500).check(|| {
         let scene = Scene::new(4);
-        let other = Arc::clone(&scene);
-        let sending = thread::spawn(move || {
-            let mut sender = Sender::new(&other.memory);
-            for value in 1..=3 {
-                while sender.sleep(1, FENCE) {
-                    other.sender.wait();
-                }
-                other.pass(&mut sender, value);
-            }
-        });
+        let sending = Scene::sending(&scene, 3);
         let mut receiver = Receiver::new(&scene.memory);
         for value in 1..=3 {
             assert_eq!(scene.next(&mut receiver, spin), value);
@@ -259,16 +264,7 @@ fn channel_both_sleep() {
         .floor(4_000)
         .check(|| {
             let scene = Scene::new(4);
-            let other = Arc::clone(&scene);
-            let sending = thread::spawn(move || {
-                let mut sender = Sender::new(&other.memory);
-                for value in 1..=2 {
-                    while sender.sleep(1, FENCE) {
-                        other.sender.wait();
-                    }
-                    other.pass(&mut sender, value);
-                }
-            });
+            let sending = Scene::sending(&scene, 2);
             let mut receiver = Receiver::new(&scene.memory);
             for value in 1..=2 {
                 let found = scene.next(&mut receiver, |receiver| scene.sleep(receiver));
@@ -287,16 +283,7 @@ fn channel_released_late() {
         .floor(10_000)
         .check(|| {
             let scene = Scene::new(4);
-            let other = Arc::clone(&scene);
-            let sending = thread::spawn(move || {
-                let mut sender = Sender::new(&other.memory);
-                for value in 1..=2 {
-                    while sender.sleep(1, FENCE) {
-                        other.sender.wait();
-                    }
-                    other.pass(&mut sender, value);
-                }
-            });
+            let sending = Scene::sending(&scene, 2);
             let mut receiver = Receiver::new(&scene.memory);
             for value in 1..=2 {
                 let found = scene.next(&mut receiver, |receiver| {

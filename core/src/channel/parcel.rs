@@ -170,8 +170,6 @@ pub(super) struct Inward<M> {
     parcel: Vec<u8>,
     /// How many bytes have arrived.
     arrived: usize,
-    /// How many a parcel has at most.
-    longest: usize,
 }
 
 impl<M: Memory> Inward<M> {
@@ -180,7 +178,6 @@ impl<M: Memory> Inward<M> {
             ring: Receiver::new(ring),
             parcel: Vec::new(),
             arrived: 0,
-            longest: LONGEST,
         }
     }
 
@@ -226,7 +223,7 @@ impl<M: Memory> Inward<M> {
     fn record(&mut self, bytes: usize, take: &mut impl FnMut(&[u8])) -> Result<(), &'static str> {
         let (start, is_last) = (self.arrived, !self.ring.has_more());
         let end = start + bytes;
-        if end > self.longest {
+        if end > LONGEST {
             return Err(PIECES);
         }
         if self.parcel.len() < end {
@@ -269,7 +266,6 @@ mod tests {
         let memory = Local::new(64);
         let mut sender = Sender::new(&memory);
         let mut inward = Inward::new(&memory);
-        inward.longest = 100;
         for bytes in [60, 40, 0] {
             sender.send_piece(&vec![7; bytes]).unwrap();
         }
@@ -279,6 +275,7 @@ mod tests {
             assert_eq!(inward.record(bytes, &mut take), Ok(()));
         }
         assert_eq!(inward.arrived, 100);
+        inward.arrived = LONGEST;
         sender.send(&[7]).unwrap();
         sender.publish();
         assert_eq!(inward.peek(), Ok(Some(1)));

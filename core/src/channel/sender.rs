@@ -187,7 +187,8 @@ impl<M: Memory> Sender<M> {
     }
 
     /// Announces that the sender will sleep until there is room for a record of `bytes`. Returns false if there is,
-    /// if the receiver is faulty, or if the machine has no fence at present: it must not sleep. All records must have been [flushed](Self::flush), also those that were [published](Self::publish).
+    /// if the receiver is faulty, or if the machine has no fence at present: it must not sleep. All records must have been [flushed](Self::flush),
+    /// also those that were [published](Self::publish).
     pub fn sleep(&mut self, bytes: usize, fence: &impl Fence) -> bool {
         debug_assert_eq!(
             self.first, EMPTY,

@@ -41,26 +41,18 @@
 //! # Not proved
 //! That an activity is not delivered twice: a link's promise. A report delivered twice is detected.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(feature = "distributed"),
+    allow(dead_code, reason = "only `Finishes` uses it")
+)]
 
 #[cfg(feature = "distributed")]
 mod branch;
 mod counter;
 #[cfg(feature = "alloc")]
-#[cfg_attr(
-    not(feature = "distributed"),
-    allow(dead_code, reason = "only `Finishes` uses it")
-)]
 mod ledger;
 #[cfg(feature = "alloc")]
-#[cfg_attr(
-    not(feature = "distributed"),
-    allow(dead_code, reason = "only `Finishes` uses it")
-)]
 mod message;
-#[cfg_attr(
-    not(feature = "distributed"),
-    allow(dead_code, reason = "only `Finishes` uses it")
-)]
 mod outcome;
 #[cfg(feature = "distributed")]
 mod route;
