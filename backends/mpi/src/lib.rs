@@ -1,0 +1,37 @@
+//! Processes that an MPI launcher has started, as ranks of a program: a [link](tautline_core::port::Link) over MPI.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | [`Session`] | starts the MPI library of this process, ends it |
+//! | [`MpiLink`] | the link of this process to the others |
+//!
+//! # Algorithm
+//! A parcel shorter than [`SHORT`] is one message. A longer one is announced by such a message, which has its length, and follows as
+//! another one that is received into a buffer of exactly its own, so that the library moves it by whatever its rendezvous is. Each
+//! rank has posted [`SLOTS`] receives for short messages, from any rank: MPI matches them in the order in which they were posted, so
+//! looking at the oldest one is enough.
+//!
+//! MPI accepts short messages without limit, whether or not their receiver takes them. For each rank, one message in
+//! [`UNACKNOWLEDGED`] bytes is therefore a synchronous send, which is complete once it is received: until then, all bytes before it
+//! count as unsent.
+//!
+//! A rank that ends its link sends a last message to each other one, which is how those observe its loss. A rank that ends
+//! without it, killed or by `exit`, is noticed by the launcher, which ends the job.
+//!
+//! MPI has no wait that sleeps. A link that waits naps, each time for an eighth of the time since anything has moved, at most 1 ms.
+//!
+//! # Threads
+//! Calls of MPI are made by one thread at a time, whichever holds the link. The library must therefore grant at least
+//! `MPI_THREAD_SERIALIZED`; one that does not is refused. At most one link exists at a time, with a communicator of its own.
+
+mod calls;
+mod error;
+mod link;
+mod nap;
+mod session;
+mod wire;
+
+pub use error::Error;
+pub use link::MpiLink;
+pub use session::{Joined, Session};
+pub use wire::{SHORT, SLOTS, UNACKNOWLEDGED};

@@ -1,0 +1,229 @@
+//! The MPI library of this process.
+
+use crate::calls::Comm;
+use crate::error::Error;
+use crate::link::MpiLink;
+use crate::nap::Nap;
+use crate::wire::Wire;
+use mpi::Threading;
+use mpi::environment::{self, Universe};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tautline_core::Rank;
+use tautline_core::port::{Bell, Link, Lost};
+
+/// The time that a process waits for, in nanoseconds, each time it looks whether the other ranks have ended.
+const LOOK_NS: u64 = 50_000_000;
+
+/// The MPI library of this process, from its start on. Dropping it waits until all ranks that had links have dropped them, and ends
+/// the library, unless the program had started it itself.
+///
+/// Whoever else calls MPI in this process must not do it while a link does.
+pub struct Session {
+    /// `None` if the program has started the library.
+    universe: Option<Universe>,
+    shared: Arc<Shared>,
+}
+
+// SAFETY: a `Universe` is the permission to end the library, which MPI wants on the thread that has started it, and which Open MPI
+// and MPICH accept on any while no other one calls them: the value is only dropped.
+unsafe impl Send for Session {}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.library())
+    }
+}
+
+/// What a session and its link share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    links: usize,
+    /// The messages of links that were dropped.
+    left: Vec<Wire>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is consistent between any two statements that change it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what a link leaves.
+    pub(crate) fn leave(&self, wire: Wire) {
+        let mut state = self.state();
+        state.left.push(wire);
+        state.links -= 1;
+    }
+}
+
+impl Session {
+    /// Starts MPI, or uses the library that this program has started. Once per process.
+    ///
+    /// # Errors
+    /// If the library grants less than `MPI_THREAD_SERIALIZED`, or was ended in this process before.
+    pub fn start() -> Result<Self, Error> {
+        if environment::is_finalized() {
+            return Err(Error::Ended);
+        }
+        let started = environment::initialize_with_threading(Threading::Serialized);
+        let (universe, granted) = match started {
+            Some((universe, granted)) => (Some(universe), granted),
+            None => (None, environment::threading_support()),
+        };
+        let granted = match granted {
+            Threading::Single => "MPI_THREAD_SINGLE",
+            Threading::Funneled => "MPI_THREAD_FUNNELED",
+            Threading::Serialized | Threading::Multiple => {
+                let shared = Arc::default();
+                return Ok(Self { universe, shared });
+            }
+        };
+        Err(Error::Threads { granted })
+    }
+
+    /// Returns the number of ranks of the program.
+    ///
+    /// # Errors
+    /// If the library reports one.
+    pub fn ranks(&self) -> Result<u32, Error> {
+        Ok(Comm::world_ranks()?)
+    }
+
+    /// Returns the library's own name and version, in one line.
+    pub fn library(&self) -> String {
+        let named = environment::library_version().unwrap_or_default();
+        let named = named
+            .trim_end_matches('\0')
+            .lines()
+            .next()
+            .unwrap_or_default();
+        named.trim().to_owned()
+    }
+
+    /// Connects this process to the others, of which the first `ranks` call this.
+    ///
+    /// # Errors
+    /// If this process has a link, or the program has fewer ranks.
+    pub fn connect(&self, ranks: u32) -> Result<MpiLink, Error> {
+        if self.shared.state().links > 0 {
+            return Err(Error::Connected);
+        }
+        // SAFETY: there is no other link, and `state` has counted this one before another thread can look.
+        unsafe { self.connect_beside(ranks) }
+    }
+
+    /// As [`connect`](Self::connect), also while this process has other links.
+    ///
+    /// # Errors
+    /// If the program has fewer ranks.
+    ///
+    /// # Safety
+    /// Links of this process, and this method, are used by one thread at a time, which includes that they are dropped.
+    pub unsafe fn connect_beside(&self, ranks: u32) -> Result<MpiLink, Error> {
+        let all = self.ranks()?;
+        if !(1..=all).contains(&ranks) {
+            return Err(Error::Ranks { ranks, all });
+        }
+        let wire = Wire::new(Comm::of_first(ranks)?)?;
+        self.shared.state().links += 1;
+        Ok(MpiLink::new(wire, Arc::clone(&self.shared)))
+    }
+
+    /// Starts MPI and connects this process to all others, as the launcher has started them: this rank, and the number of ranks.
+    /// The link ends the library when it is dropped.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start) and [`connect`](Self::connect); or if the library knows this process as another rank.
+    pub fn join(launched: (u32, u32)) -> Result<Joined, Error> {
+        let session = Self::start()?;
+        let link = session.connect(session.ranks()?)?;
+        let joined = (link.here().0, link.ranks());
+        if joined != launched {
+            return Err(Error::Launcher {
+                launched,
+                joined,
+                library: session.library(),
+            });
+        }
+        Ok(Joined {
+            link,
+            _session: session,
+        })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        let mut wires = std::mem::take(&mut state.left);
+        drop(state);
+        // A rank that has failed waits for none: it ends without ending the library, so that the launcher ends the others.
+        let mut is_orderly = true;
+        while let Some(nap) = waits_for(&wires) {
+            for wire in &mut wires {
+                _ = wire.poll(&mut |_, _| ());
+            }
+            is_orderly = !wires.iter().any(Wire::is_broken);
+            if !is_orderly {
+                break;
+            }
+            nap.wait(LOOK_NS);
+        }
+        for wire in wires {
+            is_orderly &= is_orderly && wire.end().is_ok();
+        }
+        if !is_orderly {
+            std::mem::forget(self.universe.take());
+        }
+    }
+}
+
+/// Returns what to wait for until all ranks have left; `None` if they have.
+fn waits_for(wires: &[Wire]) -> Option<Arc<Nap>> {
+    let waiting = wires.iter().find(|wire| !wire.is_over());
+    waiting.map(|wire| wire.nap().clone())
+}
+
+/// The link of a process to all others, and the library under it.
+#[derive(Debug)]
+pub struct Joined {
+    // Dropped first.
+    link: MpiLink,
+    _session: Session,
+}
+
+impl Link for Joined {
+    fn here(&self) -> Rank {
+        self.link.here()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.link.ranks()
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.link.bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        self.link.send(to, parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        self.link.poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        self.link.arm()
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.link.unsent(to)
+    }
+}

@@ -1,0 +1,443 @@
+//! Parcels as messages of MPI.
+
+use crate::calls::{Comm, Transfer};
+use crate::error::Failed;
+use crate::nap::Nap;
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::sync::Arc;
+use tautline_core::Rank;
+use tautline_core::port::Lost;
+
+/// Bytes from which on a parcel is announced, and sent as a message of its own.
+pub const SHORT: usize = 4096;
+/// Receives of short messages that a rank has posted.
+pub const SLOTS: usize = 16;
+/// Bytes for a rank of which one message waits until it is received.
+pub const UNACKNOWLEDGED: usize = 1 << 16;
+
+/// Short messages that one poll takes: others want their turn, too.
+const BUDGET: usize = 256;
+/// Bytes of buffers that are kept for further long parcels.
+const KEPT: usize = 4 << 20;
+/// Short buffers that are kept.
+const KEPT_SHORT: usize = 64;
+/// Bytes of the longest parcel.
+const LONGEST: usize = 1 << 30;
+
+/// The tag of short messages, and that of long ones.
+const SHORT_TAG: c_int = 0;
+const LONG_TAG: c_int = 1;
+
+/// The last byte of a short message: what it is.
+const PARCEL: u8 = 0;
+const ANNOUNCED: u8 = 1;
+const LEFT: u8 = 2;
+
+/// The messages of one rank. It is made of calls of MPI, one thread at a time.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    comm: Option<Comm>,
+    here: Rank,
+    /// Those in the order of matching.
+    slots: VecDeque<Transfer>,
+    /// What is being sent.
+    sends: Vec<Send>,
+    peers: Vec<Peer>,
+    /// Ranks from which long parcels arrive.
+    busy: Vec<Rank>,
+    /// Ranks whose loss was not reported yet.
+    losses: VecDeque<Rank>,
+    buffers: Buffers,
+    nap: Arc<Nap>,
+}
+
+// SAFETY: handles of MPI may be used by any thread; that one at a time does is ensured by `&mut`, and by the session, which has one
+// link at a time: the library has granted this (`MPI_THREAD_SERIALIZED`).
+unsafe impl std::marker::Send for Wire {}
+
+#[derive(Debug)]
+struct Send {
+    to: Rank,
+    transfer: Transfer,
+    /// Bytes that are unsent until it is complete: its own, and those that MPI has accepted before.
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Peer {
+    /// Bytes accepted since the last synchronous send.
+    accepted: usize,
+    unsent: usize,
+    /// What has arrived behind a long parcel that has not.
+    queue: VecDeque<Arrival>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum Arrival {
+    Short(Vec<u8>),
+    Long(Transfer, usize),
+    Left,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Present,
+    /// It has ended its link: nothing comes from it any more.
+    Left,
+    /// A call of MPI has failed; what the rank was doing.
+    Broken(&'static str),
+}
+
+/// Buffers that are used again.
+#[derive(Debug, Default)]
+struct Buffers {
+    short: Vec<Vec<u8>>,
+    long: Vec<Vec<u8>>,
+    long_bytes: usize,
+}
+
+impl Buffers {
+    /// Returns an empty buffer.
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        let mut buffer = match length <= SHORT {
+            true => self.short.pop(),
+            false => self.pop_long(),
+        }
+        .unwrap_or_else(|| Vec::with_capacity(length.max(SHORT)));
+        buffer.clear();
+        buffer
+    }
+
+    /// Returns a buffer of `length` bytes, whatever they are.
+    fn room(&mut self, length: usize) -> Vec<u8> {
+        let mut buffer = self.pop_long().unwrap_or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    fn pop_long(&mut self) -> Option<Vec<u8>> {
+        let buffer = self.long.pop()?;
+        self.long_bytes -= buffer.capacity();
+        Some(buffer)
+    }
+
+    fn give(&mut self, buffer: Vec<u8>) {
+        if buffer.capacity() <= SHORT {
+            if self.short.len() < KEPT_SHORT {
+                self.short.push(buffer);
+            }
+        } else if self.long_bytes + buffer.capacity() <= KEPT {
+            self.long_bytes += buffer.capacity();
+            self.long.push(buffer);
+        }
+    }
+}
+
+impl Wire {
+    pub(crate) fn new(comm: Comm) -> Result<Self, Failed> {
+        let slot = |_| comm.receive(None, SHORT_TAG, vec![0; SHORT]);
+        let slots = (0..SLOTS).map(slot).collect::<Result<_, _>>()?;
+        let peers = (0..comm.ranks).map(|_| Peer::default()).collect();
+        Ok(Self {
+            here: Rank(comm.here),
+            comm: Some(comm),
+            slots,
+            sends: Vec::new(),
+            peers,
+            busy: Vec::new(),
+            losses: VecDeque::new(),
+            buffers: Buffers::default(),
+            nap: Arc::new(Nap::new()),
+        })
+    }
+
+    pub(crate) fn here(&self) -> Rank {
+        self.here
+    }
+
+    /// Returns what threads wait for that wait for a message.
+    pub(crate) fn nap(&self) -> &Arc<Nap> {
+        &self.nap
+    }
+
+    pub(crate) fn ranks(&self) -> u32 {
+        self.peers.len() as u32
+    }
+
+    pub(crate) fn unsent(&self, to: Rank) -> usize {
+        self.peers[to.index()].unsent
+    }
+
+    /// Sends `parcel`, or drops it if its receiver is lost.
+    pub(crate) fn send(&mut self, to: Rank, parcel: &[u8]) {
+        assert!(
+            to != self.here && to.index() < self.peers.len(),
+            "{} of {} ranks sends to {to}",
+            self.here,
+            self.peers.len()
+        );
+        assert!(
+            parcel.len() <= LONGEST,
+            "a parcel of {} bytes",
+            parcel.len()
+        );
+        if self.peers[to.index()].state != State::Present {
+            return;
+        }
+        if parcel.len() < SHORT {
+            let mut bytes = self.buffers.take(parcel.len() + 1);
+            bytes.extend_from_slice(parcel);
+            bytes.push(PARCEL);
+            self.start(to, SHORT_TAG, bytes);
+        } else {
+            let mut bytes = self.buffers.take(SHORT);
+            bytes.extend_from_slice(&(parcel.len() as u64).to_le_bytes());
+            bytes.push(ANNOUNCED);
+            self.start(to, SHORT_TAG, bytes);
+            let mut bytes = self.buffers.take(parcel.len());
+            bytes.extend_from_slice(parcel);
+            self.start(to, LONG_TAG, bytes);
+        }
+    }
+
+    fn start(&mut self, to: Rank, tag: c_int, bytes: Vec<u8>) {
+        let peer = &mut self.peers[to.index()];
+        peer.accepted += bytes.len();
+        let is_synchronous = peer.accepted >= UNACKNOWLEDGED;
+        let counted = match is_synchronous {
+            true => std::mem::take(&mut peer.accepted),
+            false => 0,
+        };
+        self.nap.moved();
+        let comm = self.comm.as_ref().expect("until its end");
+        let sent = comm.send(to.0, tag, bytes, is_synchronous);
+        let sent = sent.and_then(|mut transfer| Ok((transfer.test()?.is_some(), transfer)));
+        match sent {
+            Ok((true, transfer)) => self.buffers.give(transfer.into_bytes()),
+            Ok((false, transfer)) => {
+                peer.unsent += counted;
+                self.sends.push(Send {
+                    to,
+                    transfer,
+                    bytes: counted,
+                });
+            }
+            Err(failed) => self.lose(to, State::Broken(doing("sending to it", &failed))),
+        }
+    }
+
+    /// Moves what can be moved, as [`Link::poll`](tautline_core::port::Link::poll).
+    pub(crate) fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        self.push();
+        let mut moved = false;
+        for _ in 0..BUDGET {
+            match self.next(take) {
+                Ok(true) => moved = true,
+                Ok(false) => break,
+                Err(failed) => self.lose_all(doing("receiving", &failed)),
+            }
+            moved |= self.deliver(take);
+        }
+        moved |= self.deliver(take);
+        if moved || !self.losses.is_empty() {
+            self.nap.moved();
+        }
+        match self.losses.pop_front() {
+            None => Ok(moved),
+            Some(rank) => Err(match self.peers[rank.index()].state {
+                State::Broken(doing) => Lost {
+                    rank,
+                    doing,
+                    is_gone: false,
+                },
+                _ => Lost {
+                    rank,
+                    doing: "receiving from it",
+                    is_gone: true,
+                },
+            }),
+        }
+    }
+
+    /// Looks which messages were sent.
+    fn push(&mut self) {
+        let mut at = 0;
+        while at < self.sends.len() {
+            match self.sends[at].transfer.test() {
+                Ok(None) => {
+                    at += 1;
+                    continue;
+                }
+                Ok(Some(_)) => {
+                    let sent = self.sends.swap_remove(at);
+                    let peer = &mut self.peers[sent.to.index()];
+                    // Nothing is unsent for a rank that is lost.
+                    peer.unsent = peer.unsent.saturating_sub(sent.bytes);
+                    self.buffers.give(sent.transfer.into_bytes());
+                }
+                Err(failed) => {
+                    let sent = self.sends.swap_remove(at);
+                    self.lose(sent.to, State::Broken(doing("sending to it", &failed)));
+                }
+            }
+            self.nap.moved();
+        }
+    }
+
+    /// Takes the next short message, if there is one: passes it on, or puts it into the queue of its sender.
+    fn next(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Failed> {
+        let Some(slot) = self.slots.front_mut() else {
+            return Ok(false);
+        };
+        let Some(received) = slot.test()? else {
+            return Ok(false);
+        };
+        let slot = self.slots.pop_front().expect("the one that was tested");
+        let from = Rank(received.from);
+        match slot.bytes()[..received.bytes].split_last() {
+            Some((&PARCEL, parcel)) if self.peers[from.index()].queue.is_empty() => {
+                take(from, parcel)
+            }
+            Some((&PARCEL, parcel)) => self.enqueue(from, Arrival::Short(parcel.to_vec())),
+            Some((&ANNOUNCED, length)) => self.announced(from, length),
+            Some((&LEFT, _)) => self.enqueue(from, Arrival::Left),
+            _ => self.lose(from, State::Broken("receiving an unknown message")),
+        }
+        let comm = self.comm.as_ref().expect("until its end");
+        let slot = comm.receive(None, SHORT_TAG, slot.into_bytes())?;
+        self.slots.push_back(slot);
+        Ok(true)
+    }
+
+    fn enqueue(&mut self, from: Rank, arrival: Arrival) {
+        let peer = &mut self.peers[from.index()];
+        if peer.queue.is_empty() {
+            self.busy.push(from);
+        }
+        peer.queue.push_back(arrival);
+    }
+
+    /// Starts to receive the long parcel that was announced.
+    fn announced(&mut self, from: Rank, bytes: &[u8]) {
+        let length = <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes);
+        let length = length.ok().and_then(|length| usize::try_from(length).ok());
+        let Some(length) = length.filter(|length| (SHORT..=LONGEST).contains(length)) else {
+            return self.lose(from, State::Broken("receiving an impossible length"));
+        };
+        let room = self.buffers.room(length);
+        let comm = self.comm.as_ref().expect("until its end");
+        match comm.receive(Some(from.0), LONG_TAG, room) {
+            Ok(transfer) => self.enqueue(from, Arrival::Long(transfer, length)),
+            Err(failed) => self.lose(from, State::Broken(doing("receiving from it", &failed))),
+        }
+    }
+
+    /// Passes on what has arrived completely.
+    fn deliver(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> bool {
+        let mut moved = false;
+        let mut at = 0;
+        while at < self.busy.len() {
+            let from = self.busy[at];
+            moved |= self.deliver_of(from, take);
+            match self.peers[from.index()].queue.is_empty() {
+                true => drop(self.busy.swap_remove(at)),
+                false => at += 1,
+            }
+        }
+        moved
+    }
+
+    fn deliver_of(&mut self, from: Rank, take: &mut dyn FnMut(Rank, &[u8])) -> bool {
+        let mut moved = false;
+        while let Some(arrival) = self.peers[from.index()].queue.pop_front() {
+            match arrival {
+                Arrival::Short(bytes) => take(from, &bytes),
+                Arrival::Left => self.lose(from, State::Left),
+                Arrival::Long(mut transfer, length) => match transfer.test() {
+                    Ok(Some(received)) if received.bytes == length => {
+                        take(from, transfer.bytes());
+                        self.buffers.give(transfer.into_bytes());
+                    }
+                    Ok(Some(_)) => {
+                        self.lose(
+                            from,
+                            State::Broken("receiving another length than announced"),
+                        );
+                    }
+                    Ok(None) => {
+                        let queue = &mut self.peers[from.index()].queue;
+                        queue.push_front(Arrival::Long(transfer, length));
+                        return moved;
+                    }
+                    Err(failed) => {
+                        self.lose(from, State::Broken(doing("receiving from it", &failed)));
+                    }
+                },
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+        let here = self.here;
+        (0..self.ranks())
+            .map(Rank)
+            .filter(move |rank| *rank != here)
+    }
+
+    fn lose(&mut self, rank: Rank, state: State) {
+        let peer = &mut self.peers[rank.index()];
+        if peer.state == State::Present {
+            peer.state = state;
+            peer.unsent = 0;
+            peer.queue.clear();
+            self.losses.push_back(rank);
+        }
+    }
+
+    /// States that this rank receives nothing any more.
+    fn lose_all(&mut self, doing: &'static str) {
+        self.slots.clear();
+        for rank in self.others() {
+            self.lose(rank, State::Broken(doing));
+        }
+    }
+
+    /// Sends the last message to each rank.
+    pub(crate) fn leave(&mut self) {
+        for rank in self.others() {
+            if !matches!(self.peers[rank.index()].state, State::Broken(_)) {
+                self.start(rank, SHORT_TAG, vec![LEFT]);
+            }
+        }
+    }
+
+    /// Whether a call of MPI has failed.
+    pub(crate) fn is_broken(&self) -> bool {
+        let mut states = self.peers.iter().map(|peer| peer.state);
+        states.any(|state| matches!(state, State::Broken(_)))
+    }
+
+    /// Whether all ranks have left, and have received what this one has sent.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_gone = |rank: Rank| self.peers[rank.index()].state != State::Present;
+        self.sends.is_empty() && self.others().all(is_gone)
+    }
+
+    /// Frees what MPI has of it, once all ranks have left.
+    pub(crate) fn end(mut self) -> Result<(), Failed> {
+        for slot in std::mem::take(&mut self.slots) {
+            slot.cancel()?;
+        }
+        self.comm.take().map_or(Ok(()), Comm::free)
+    }
+}
+
+/// Returns what a rank was doing, for as long as the process lives: once for each rank that is lost.
+fn doing(what: &str, failed: &Failed) -> &'static str {
+    Box::leak(format!("{what}, {failed}").into_boxed_str())
+}
