@@ -105,6 +105,8 @@
 //! |---|---|
 //! | `deep-recursion` (default) | tasks that reach the end of their stack continue on a further piece of it; without, the process ends there |
 //! | `describe` | [`Platform::from_file`]: place trees in XML and TOML, topologies of hwloc |
+//! | `full` | all of these but `mpi`, which only compiles where an MPI library is installed |
+//! | `mpi` | [`World::join`](world::World::join): ranks that `mpirun` or `srun` has started; has `process`; needs an MPI library and libclang |
 //! | `process` | [`World::join`](world::World::join): processes of this machine as ranks; has `serde` |
 //! | `serde` | [`world`]: computations over ranks, between which encoded values pass; has `story` |
 //! | `signals` (default) | states of all workers upon `SIGUSR1` ([`watch`]) |
@@ -140,6 +142,7 @@ pub mod glb;
 // Its programs need these features.
 #[cfg(all(feature = "process", feature = "sim"))]
 pub mod guide;
+mod launchers;
 #[cfg(feature = "sim")]
 pub mod machines;
 pub mod messages;

@@ -6,7 +6,7 @@ use clap::Args;
 use std::ffi::OsString;
 use std::time::Duration;
 use tautline::Machine;
-use tautline::pinning::{Bind, Pinning, PlaceList};
+use tautline::pinning::{Bind, Pinning, PlaceList, divided, in_order};
 use tautline_process::{Error, Launch as Launcher};
 
 const EXAMPLES: &str = "\
@@ -117,25 +117,6 @@ pub(super) fn shares(
         cpus
     };
     Ok(divided(places, ranks).into_iter().map(distinct).collect())
-}
-
-/// Returns the processors that workers are pinned to by default, neighbours one after the other.
-fn in_order(machine: &Machine) -> Vec<usize> {
-    let used = machine.cpus();
-    let allowed = machine.allowed().iter();
-    let mut cpus: Vec<_> = allowed.filter(|cpu| used.contains(&cpu.id)).collect();
-    cpus.sort_by_key(|cpu| (cpu.node, cpu.core, cpu.id));
-    cpus.iter().map(|cpu| cpu.id).collect()
-}
-
-/// Divides `all` into `parts` parts of neighbours. More parts than there are elements share them.
-fn divided<T: Clone>(all: &[T], parts: usize) -> Vec<Vec<T>> {
-    let part = |part: usize| {
-        let from = part * all.len() / parts;
-        let to = ((part + 1) * all.len() / parts).max(from + 1);
-        all[from..to].to_vec()
-    };
-    (0..parts).map(part).collect()
 }
 
 #[cfg(test)]

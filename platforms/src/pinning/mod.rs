@@ -20,9 +20,11 @@
 
 mod claim;
 mod list;
+mod share;
 
 pub(crate) use claim::Claim;
 pub use list::{ListError, Part, PlaceList};
+pub use share::{divided, in_order};
 
 use crate::{Error, Result, environment, messages};
 use std::collections::BTreeSet;

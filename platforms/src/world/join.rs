@@ -1,13 +1,15 @@
 //! Joining the processes with which this one was launched.
 
-use super::{Limits, Rank, World};
+use super::{AnyLink, Limits, Rank, World};
 use crate::error::Error;
+use crate::launchers::{Launched, launched};
 use crate::pinning::WARN_VARIABLE;
 use crate::{Result, messages};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fmt, fs};
 use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 
@@ -15,8 +17,9 @@ use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 const PREFIX: &str = "TAUTLINE_";
 
 impl World {
-    /// Joins the ranks with which this process was launched, as by `tautline launch -n 4 -- PROGRAM`. Feature `process`. A process
-    /// that was started by hand is the only rank; it starts no thread and waits for nothing.
+    /// Joins the ranks with which this process was launched: by `tautline launch -n 4 -- PROGRAM`, or, with the feature `mpi`, by a
+    /// launcher of MPI, as in `mpirun -n 4 PROGRAM`. Feature `process`. A process that was started by hand is the only rank; it starts
+    /// no thread, no MPI library, and waits for nothing.
     ///
     /// All ranks must run the same program, and rank 0 must have joined before this returns. Where variables of this library
     /// differ from those of rank 0, a warning names them.
@@ -36,9 +39,10 @@ impl World {
     ///
     /// # Errors
     /// Variables of a launch that do not belong to this process, another program than that of rank 0, the loss of a rank, a
-    /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux.
+    /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux. Ranks of MPI without
+    /// the feature `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
     pub fn join() -> Result<Self> {
-        let Some(link) = tautline_process::join()?.filter(|link| link.ranks() > 1) else {
+        let Some(link) = link()?.filter(|link| link.ranks() > 1) else {
             return Ok(Self::alone());
         };
         let refused = |source| Error::Threads { threads: 1, source };
@@ -46,14 +50,18 @@ impl World {
         let here = Greeting::own().map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;
         world.compare(&here, &home)?;
+        #[cfg(feature = "mpi")]
+        world.share()?;
         Ok(world)
     }
 
     /// Compares the program and the variables of this rank with those of rank 0.
     fn compare(&self, here: &Greeting, home: &Greeting) -> Result<()> {
-        if here.program.file != home.program.file {
-            let other = PathBuf::from(format!("/proc/{}/exe", home.process));
-            if !same_content(Path::new(OWN), &other).map_err(Error::invalid)? {
+        let is_same = here.program.file == home.program.file;
+        // Copies, as on other machines, are read by all ranks.
+        if self.all_reduce(!is_same, |one, other| one | other)? {
+            let own = digest(Path::new(OWN)).map_err(Error::invalid)?;
+            if self.broadcast(own)? != own {
                 return Err(Error::invalid(Different {
                     here: self.rank(),
                     own: here.program.path.clone(),
@@ -72,6 +80,41 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Returns the link of this process to those with which it was launched, if it was.
+fn link() -> Result<Option<AnyLink>> {
+    if let Some(link) = tautline_process::join()? {
+        return Ok(Some(link));
+    }
+    let launched = launched()?.filter(|launched| launched.ranks > 1);
+    launched.map(over_mpi).transpose()
+}
+
+/// Connects this process to the ranks that a launcher of MPI has started with it.
+#[cfg(feature = "mpi")]
+fn over_mpi(launched: Launched) -> Result<AnyLink> {
+    let link = tautline_mpi::Session::join((launched.rank, launched.ranks));
+    Ok(Box::new(link.map_err(Error::invalid)?))
+}
+
+/// Refuses to be one rank of several: each would do all the work.
+#[cfg(not(feature = "mpi"))]
+fn over_mpi(launched: Launched) -> Result<AnyLink> {
+    let Launched {
+        variable,
+        rank,
+        ranks,
+    } = launched;
+    Err(Error::Setting {
+        setting: variable,
+        value: rank.to_string(),
+        allowed: format!(
+            "this build cannot join the {ranks} ranks of a launcher of MPI; build it with the feature `mpi`, or unset the variable to \
+             run alone"
+        )
+        .into(),
+    })
 }
 
 /// Another program than that of rank 0.
@@ -97,7 +140,6 @@ impl std::error::Error for Different {}
 /// What ranks compare when they join.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Greeting {
-    process: u32,
     program: Program,
     /// The variables of this library, except those of the launcher.
     variables: BTreeMap<String, String>,
@@ -123,7 +165,6 @@ impl Greeting {
         });
         let is_shared = |name: &str| name.starts_with(PREFIX) && !launchers.contains(&name);
         Ok(Self {
-            process: std::process::id(),
             program: Program::own()?,
             variables: variables.filter(|(name, _)| is_shared(name)).collect(),
         })
@@ -168,21 +209,15 @@ fn file_of(file: &fs::Metadata) -> [i64; 5] {
     [0, 0, file.len() as i64, 0, 0]
 }
 
-/// Whether two files have the same bytes.
-fn same_content(one: &Path, other: &Path) -> io::Result<bool> {
-    let (mut one, mut other) = (fs::File::open(one)?, fs::File::open(other)?);
-    if one.metadata()?.len() != other.metadata()?.len() {
-        return Ok(false);
-    }
-    let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+/// Returns a number that files of different bytes hardly share.
+fn digest(path: &Path) -> io::Result<u64> {
+    let mut file = fs::File::open(path)?;
+    let mut hasher = DefaultHasher::new();
+    let mut bytes = vec![0; 1 << 16];
     loop {
-        let bytes = one.read(&mut left)?;
-        if bytes == 0 {
-            return Ok(true);
-        }
-        other.read_exact(&mut right[..bytes])?;
-        if left[..bytes] != right[..bytes] {
-            return Ok(false);
+        match file.read(&mut bytes)? {
+            0 => return Ok(hasher.finish()),
+            read => hasher.write(&bytes[..read]),
         }
     }
 }
@@ -241,11 +276,12 @@ mod tests {
         fs::create_dir_all(&folder).expect("a folder");
         let [copy, changed] = ["copy", "changed"].map(|name| folder.join(name));
         fs::copy(OWN, &copy).expect("a copy");
-        assert!(same_content(Path::new(OWN), &copy).expect("two files"));
+        let own = digest(Path::new(OWN)).expect("this program");
+        assert_eq!(digest(&copy).expect("a copy"), own);
         let mut bytes = fs::read(OWN).expect("this program");
         *bytes.last_mut().expect("not empty") ^= 1;
         fs::write(&changed, bytes).expect("a file");
-        assert!(!same_content(Path::new(OWN), &changed).expect("two files"));
+        assert_ne!(digest(&changed).expect("a file"), own);
         fs::remove_dir_all(folder).expect("the folder");
     }
 }

@@ -22,6 +22,8 @@ mod collective;
 mod home;
 #[cfg(feature = "process")]
 mod join;
+#[cfg(feature = "mpi")]
+mod share;
 mod waiting;
 
 pub use tautline_core::Rank;

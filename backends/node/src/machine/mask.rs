@@ -36,17 +36,33 @@ fn system() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// Pins the calling thread to processor `cpu`. Returns false if the system refuses: the thread then runs
-/// on any allowed processor.
+/// Restricts the calling thread, and those that it starts from now on, to the processors `cpus`. Returns false if the system refuses:
+/// the thread then runs on any allowed processor.
 #[cfg(target_os = "linux")]
-pub fn pin(cpu: usize) -> bool {
+pub fn confine(cpus: &[usize]) -> bool {
     let width = usize::BITS as usize;
-    let mut mask = vec![0usize; cpu / width + 1];
-    mask[cpu / width] = 1 << (cpu % width);
+    let words = cpus.iter().max().map_or(1, |last| last / width + 1);
+    let mut mask = vec![0usize; words];
+    for cpu in cpus {
+        mask[cpu / width] |= 1 << (cpu % width);
+    }
     // SAFETY: the kernel only reads the bytes of the mask; 0 is the calling thread.
     let status =
         unsafe { libc::sched_setaffinity(0, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
     status == 0
+}
+
+/// Restricts the calling thread to the processors `cpus`: not there, so it returns false.
+#[cfg(not(target_os = "linux"))]
+pub fn confine(_: &[usize]) -> bool {
+    false
+}
+
+/// Pins the calling thread to processor `cpu`. Returns false if the system refuses: the thread then runs
+/// on any allowed processor.
+#[cfg(target_os = "linux")]
+pub fn pin(cpu: usize) -> bool {
+    confine(&[cpu])
 }
 
 /// Pins the calling thread to processor `cpu`. Returns false if the system refuses.

@@ -7,7 +7,7 @@ mod cgroup;
 mod mask;
 mod tree;
 
-pub use mask::pin;
+pub use mask::{confine, pin};
 
 use std::path::Path;
 
