@@ -1,10 +1,12 @@
 //! Applications as several processes, from outside: results, and how launches end.
 #![cfg(target_os = "linux")]
 
+mod exact;
 mod launched;
 mod scratch;
 mod started;
 
+use exact::results_are_exact;
 use launched::{ENDLESS, Launched, gone, signal, state, text, until};
 use scratch::Scratch;
 use serde_json::Value;
@@ -27,67 +29,11 @@ fn json(args: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 
-/// Keys of results that depend on the machine, or on how the work was divided.
-const DIVIDED: [&str; 13] = [
-    "bytes",
-    "config",
-    "doubts",
-    "messages",
-    "peak_memory_kib",
-    "per_place",
-    "per_worker",
-    "places",
-    "processors",
-    "ranks",
-    "seconds",
-    "smaller_places",
-    "workers",
-];
-
-/// Further ones of a search that cuts off what cannot be shorter than the shortest tour so far. Of several best tours any is found;
-/// their length is compared.
-const CUT_OFF: [&str; 3] = ["improvements", "tasks", "tour"];
-
 /// Small instances of all applications have the results that one process has.
 #[test]
 fn results_are_exact_whatever_the_shape() {
-    let recorded = Scratch::new("recorded.csv");
-    fs::write(&recorded.0, "parent,ns\n,1000\n0,2000\n0,3000\n1,4000\n").expect("room for a file");
-    let of_file = format!("recorded {}", recorded.0.display());
-    for application in [
-        "uts -t 1 -b 4 -d 6",
-        "uts -t 0 -b 50 -q 0.12 -m 8 --split 1",
-        "uts -t 1 -b 4 -d 6 --split 2",
-        "nqueens 8",
-        "pentomino 3x20",
-        "tsp --cities 25",
-        "bc --scale 6",
-        "synthetic --depth 5",
-        &of_file,
-    ] {
-        let alone = json(&format!("{application} --workers 1"));
-        let is_rate = |key: &str| key.ends_with("_per_s");
-        let is_cut_off = |key: &str| application.starts_with("tsp") && CUT_OFF.contains(&key);
-        let is_compared = |key: &str| !is_rate(key) && !DIVIDED.contains(&key) && !is_cut_off(key);
-        let compared = alone.as_object().expect("an object").iter();
-        let compared: Vec<_> = compared.filter(|(key, _)| is_compared(key)).collect();
-        for ranks in 1..=4_u64 {
-            for (places, workers) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
-                let shape = format!("--ranks {ranks} --places {places} --workers {workers}");
-                let found = json(&format!("{application} {shape}"));
-                for (key, value) in &compared {
-                    assert_eq!(&found[key], *value, "{application} {shape}: {key}");
-                }
-                assert_eq!(found["ranks"], ranks, "{application} {shape}");
-                let all = found["per_place"].as_array().map(Vec::len);
-                assert_eq!(
-                    all,
-                    Some((ranks * places) as usize),
-                    "{application} {shape}"
-                );
-            }
-        }
-    }
+    let ranked = |args: &str, ranks: u64| json(&format!("{args} --ranks {ranks}"));
+    results_are_exact(|args| json(args), ranked);
 }
 
 /// A place has at most 64 workers.

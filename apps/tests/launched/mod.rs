@@ -100,7 +100,26 @@ impl Launched {
     pub(crate) fn computes(&self, ranks: usize) -> Vec<String> {
         self.rank(ranks - 1);
         let ranks = self.ranks();
-        for rank in &ranks {
+        Self::compute(&ranks);
+        ranks
+    }
+
+    /// Waits until `count` processes of `program`, whoever has started them, have computed for a while, and returns them.
+    pub(crate) fn computing(&self, program: &str, count: usize) -> Vec<String> {
+        let is_named = |process: &String| {
+            let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+            name.trim() == program
+        };
+        let all = || -> Vec<_> { self.processes().into_iter().filter(is_named).collect() };
+        until("a rank does not start", || all().len() == count);
+        let all = all();
+        Self::compute(&all);
+        all
+    }
+
+    /// Waits until all these processes have computed for a while.
+    fn compute(processes: &[String]) {
+        for rank in processes {
             let ticks = || {
                 let stat = fs::read_to_string(format!("/proc/{rank}/stat")).expect("it runs");
                 let (_, rest) = stat.rsplit_once(") ").expect("its name comes first");
@@ -110,7 +129,6 @@ impl Launched {
             };
             until("a rank does not compute", || ticks() >= Some(10));
         }
-        ranks
     }
 
     /// Waits for the end of the launcher, and then of all its processes.

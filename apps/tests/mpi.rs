@@ -1,0 +1,123 @@
+//! Applications as ranks that a launcher of MPI starts: `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`. Feature `mpi`.
+#![cfg(target_os = "linux")]
+
+mod exact;
+mod launched;
+mod scratch;
+mod started;
+
+use exact::results_are_exact;
+use launched::{Launched, signal, text};
+use serde_json::Value;
+use started::tautline;
+use std::env;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// The longest time from the end of a rank to that of the last process.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// Returns the launcher's command, for programs that follow.
+fn launcher() -> Command {
+    let words = env::var("TAUTLINE_MPIRUN");
+    let words = words.unwrap_or_else(|_| "mpirun --oversubscribe".to_owned());
+    let mut words = words.split_whitespace();
+    let mut command = Command::new(words.next().expect("a program"));
+    command.args(words);
+    command
+}
+
+/// Returns the command that launches `ranks` ranks of the command with `args`.
+fn mpirun(ranks: u64, args: &str) -> Command {
+    let mut command = launcher();
+    with(&mut command, ranks, args);
+    command
+}
+
+fn with(command: &mut Command, ranks: u64, args: &str) {
+    command.args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_tautline")]);
+    command.args(args.split_whitespace());
+}
+
+fn object(args: &str, output: &Output) -> Value {
+    let errors = text(&output.stderr);
+    assert!(output.status.success(), "{args}: {errors}");
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{args}: one JSON object: {}", text(&output.stdout)))
+}
+
+fn json(mut command: Command, args: &str) -> Value {
+    let command = command.args(["--json", "--baseline", "none"]);
+    object(args, &command.output().expect("it starts"))
+}
+
+#[test]
+fn results_over_mpi_are_exact_whatever_the_shape() {
+    results_are_exact(
+        |args| json(tautline(args), args),
+        |args, ranks| json(mpirun(ranks, args), args),
+    );
+}
+
+/// The launcher ends the others, which it leaves no time to notice.
+#[test]
+fn a_killed_rank_ends_the_job() {
+    let job = Launched::of(mpirun(3, "uts T1WL --baseline none --workers 1"));
+    let ranks = job.computing("tautline", 3);
+    let start = Instant::now();
+    signal("-KILL", &ranks[1]);
+    let output = job.end();
+    let elapsed = start.elapsed();
+    assert!(!output.status.success() && elapsed < BOUND, "{elapsed:?}");
+}
+
+/// Each rank has one clear line, and the exit code is not 0.
+#[test]
+fn ranks_with_other_arguments_are_refused() {
+    let mut command = mpirun(1, "uts -t 1 -b 4 -d 6 --baseline none");
+    command.arg(":");
+    with(&mut command, 1, "nqueens 6 --baseline none");
+    let start = Instant::now();
+    let output = command.output().expect("it starts");
+    let errors = text(&output.stderr);
+    assert!(!output.status.success() && start.elapsed() < BOUND);
+    assert!(
+        errors.contains("rank 0") && errors.contains("rank 1"),
+        "{errors}"
+    );
+}
+
+/// Variables as of a launcher that the library does not know: it would run as a single rank.
+#[test]
+fn another_launcher_than_the_library_s_is_refused() {
+    let mut command = tautline("uts -t 1 -b 4 -d 6");
+    command
+        .env("JSM_NAMESPACE_RANK", "1")
+        .env("JSM_NAMESPACE_SIZE", "2");
+    let output = command.output().expect("it starts");
+    let errors = text(&output.stderr);
+    let expected = "launched as rank 1 of 2, but rank 0 of 1 to the MPI library of this program, ";
+    assert!(errors.contains(expected), "{errors}");
+    assert_eq!(
+        (output.status.code(), errors.lines().count()),
+        (Some(2), 1),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_single_rank_is_a_program_started_by_hand() {
+    let found = json(mpirun(1, "nqueens 6"), "nqueens 6");
+    assert_eq!(found["solutions"], 4, "{found}");
+}
+
+/// Starts and stops.
+#[test]
+#[ignore = "cargo ci deep: mpi"]
+fn three_hundred_jobs_end() {
+    for run in 0..300 {
+        let args = "nqueens 6 --workers 1";
+        let found = json(mpirun(1 + run % 3, args), args);
+        assert_eq!(found["solutions"], 4, "run {run}: {found}");
+    }
+}
