@@ -36,6 +36,38 @@ fn results_are_exact_whatever_the_shape() {
     results_are_exact(|args| json(args), ranked);
 }
 
+/// Each of them would do all the work.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn ranks_of_mpi_need_a_build_that_joins_them() {
+    for [rank, ranks] in [
+        ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
+        ["PMI_RANK", "PMI_SIZE"],
+        ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
+        ["FLUX_TASK_RANK", "FLUX_JOB_SIZE"],
+        ["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"],
+    ] {
+        let run = |own: &str, all: &str| {
+            let mut command = tautline("nqueens 6 --baseline none");
+            let output = command.env(rank, own).env(ranks, all).output();
+            let output = output.expect("it starts");
+            (output.status.code(), text(&output.stderr).to_owned())
+        };
+        let refused = |line: String| (Some(2), format!("tautline: {line}\n"));
+        let line = format!(
+            "{rank} 1: this build cannot join the 2 ranks of a launcher of MPI; build it with the feature `mpi`, or unset the \
+             variable to run alone"
+        );
+        assert_eq!(run("1", "2"), refused(line));
+        let line = format!("{rank} 2: a rank below 2, the number of ranks in {ranks}");
+        assert_eq!(run("2", "2"), refused(line));
+        let line = format!("{ranks} two: a whole number from 1 to 2147483647");
+        assert_eq!(run("1", "two"), refused(line));
+        assert_eq!(run("0", "1"), (Some(0), String::new()));
+        assert_eq!(run("", ""), (Some(0), String::new()));
+    }
+}
+
 /// A place has at most 64 workers.
 #[test]
 fn ranks_with_different_numbers_of_places_are_noted() {

@@ -113,7 +113,6 @@ fn a_single_rank_is_a_program_started_by_hand() {
 
 /// Starts and stops.
 #[test]
-#[ignore = "cargo ci deep: mpi"]
 fn three_hundred_jobs_end() {
     for run in 0..300 {
         let args = "nqueens 6 --workers 1";

@@ -4,6 +4,9 @@
 use crate::{Error, Result, environment};
 use std::borrow::Cow;
 
+/// The variable with the rank of a process that this project's own launcher has started.
+const RANK_VARIABLE: &str = "TAUTLINE_RANK";
+
 /// The variables of a launcher: that of the rank, and that of the number of ranks.
 struct Launcher {
     rank: &'static str,
@@ -39,12 +42,27 @@ const LAUNCHERS: [Launcher; 5] = [
 const MOST: usize = i32::MAX as usize;
 
 /// This process among those that a launcher has started.
+#[cfg_attr(
+    not(feature = "process"),
+    allow(dead_code, reason = "read where ranks are joined")
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launched {
     /// The variable that has the rank.
     pub(crate) variable: &'static str,
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
+}
+
+/// Returns the rank of this process, as a text for the names of files; `None` if no launcher has started it.
+///
+/// # Errors
+/// As [`launched`].
+pub(crate) fn rank() -> Result<Option<String>> {
+    match environment::text(RANK_VARIABLE)? {
+        Some(rank) => Ok(Some(rank)),
+        None => Ok(launched()?.map(|launched| launched.rank.to_string())),
+    }
 }
 
 /// Returns what the first launcher that is known states; `None` if none has started this process.

@@ -41,7 +41,7 @@ pub enum Error {
 pub struct Failed {
     /// The function, as in "MPI_Comm_dup".
     pub call: &'static str,
-    /// What the library says about it.
+    /// The library's text for it.
     pub text: String,
 }
 

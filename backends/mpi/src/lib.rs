@@ -29,6 +29,7 @@ mod error;
 mod link;
 mod nap;
 mod session;
+mod shared;
 mod wire;
 
 pub use error::Error;

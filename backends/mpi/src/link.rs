@@ -1,7 +1,7 @@
 //! The link of this process.
 #![forbid(unsafe_code)]
 
-use crate::session::Shared;
+use crate::shared::Shared;
 use crate::wire::Wire;
 use std::fmt;
 use std::sync::Arc;

@@ -4,11 +4,12 @@ use crate::calls::Comm;
 use crate::error::Error;
 use crate::link::MpiLink;
 use crate::nap::Nap;
+use crate::shared::Shared;
 use crate::wire::Wire;
 use mpi::Threading;
 use mpi::environment::{self, Universe};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::port::{Bell, Link, Lost};
 
@@ -18,7 +19,7 @@ const LOOK_NS: u64 = 50_000_000;
 /// The MPI library of this process, from its start on. Dropping it waits until all ranks that had links have dropped them, and ends
 /// the library, unless the program had started it itself.
 ///
-/// Whoever else calls MPI in this process must not do it while a link does.
+/// Other code of this process must not call MPI while a link does.
 pub struct Session {
     /// `None` if the program has started the library.
     universe: Option<Universe>,
@@ -32,33 +33,6 @@ unsafe impl Send for Session {}
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.library())
-    }
-}
-
-/// What a session and its link share.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    links: usize,
-    /// The messages of links that were dropped.
-    left: Vec<Wire>,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // It is consistent between any two statements that change it.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes over what a link leaves.
-    pub(crate) fn leave(&self, wire: Wire) {
-        let mut state = self.state();
-        state.left.push(wire);
-        state.links -= 1;
     }
 }
 

@@ -297,7 +297,10 @@ impl Wire {
         };
         let slot = self.slots.pop_front().expect("the one that was tested");
         let from = Rank(received.from);
+        let is_present = self.peers[from.index()].state == State::Present;
         match slot.bytes()[..received.bytes].split_last() {
+            // What a faulty rank has sent behind its fault.
+            _ if !is_present => {}
             Some((&PARCEL, parcel)) if self.peers[from.index()].queue.is_empty() => {
                 take(from, parcel)
             }
@@ -440,4 +443,70 @@ impl Wire {
 /// Returns what a rank was doing, for as long as the process lives: once for each rank that is lost.
 fn doing(what: &str, failed: &Failed) -> &'static str {
     Box::leak(format!("{what}, {failed}").into_boxed_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Session;
+
+    /// A link whose only peer is this rank itself, which sends it messages as no link does.
+    #[test]
+    fn faulty_messages_lose_their_sender() {
+        let _session = Session::start().expect("MPI starts");
+        let announced = |length: u64| {
+            let mut bytes = length.to_le_bytes().to_vec();
+            bytes.push(ANNOUNCED);
+            bytes
+        };
+        let impossible = "receiving an impossible length";
+        for (messages, doing) in [
+            (vec![(SHORT_TAG, vec![])], "receiving an unknown message"),
+            (
+                vec![(SHORT_TAG, vec![1, 2, 3])],
+                "receiving an unknown message",
+            ),
+            (vec![(SHORT_TAG, vec![7, ANNOUNCED])], impossible),
+            (vec![(SHORT_TAG, announced(4095))], impossible),
+            (vec![(SHORT_TAG, announced(u64::MAX))], impossible),
+            (
+                vec![(SHORT_TAG, announced(5000)), (LONG_TAG, vec![0; 4999])],
+                "receiving another length than announced",
+            ),
+        ] {
+            let mut wire = Wire::new(Comm::of_first(1).expect("this rank")).expect("MPI runs");
+            let comm = wire.comm.as_ref().expect("it lives");
+            let sent = messages
+                .into_iter()
+                .map(|(tag, bytes)| comm.send(0, tag, bytes, false));
+            let _sent: Vec<_> = sent.collect::<Result<_, _>>().expect("MPI runs");
+            let lost = loop {
+                if let Err(lost) = wire.poll(&mut |_, _| panic!("no parcel")) {
+                    break lost;
+                }
+            };
+            let expected = Lost {
+                rank: Rank(0),
+                doing,
+                is_gone: false,
+            };
+            assert_eq!(lost, expected);
+            assert!(wire.is_broken());
+        }
+        // One that is longer than announced: the library's own text follows.
+        let mut wire = Wire::new(Comm::of_first(1).expect("this rank")).expect("MPI runs");
+        let comm = wire.comm.as_ref().expect("it lives");
+        let _sent = [
+            comm.send(0, SHORT_TAG, announced(5000), false),
+            comm.send(0, LONG_TAG, vec![0; 5001], false),
+        ];
+        let lost = loop {
+            if let Err(lost) = wire.poll(&mut |_, _| panic!("no parcel")) {
+                break lost;
+            }
+        };
+        let text = lost.doing.strip_prefix("receiving from it, MPI_Test: ");
+        let text = text.unwrap_or_else(|| panic!("{}", lost.doing));
+        assert!(text.to_lowercase().contains("truncate"), "{text}");
+    }
 }

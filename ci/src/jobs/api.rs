@@ -3,6 +3,7 @@
 //!
 //! Names, not signatures: how rustdoc prints these differs between its versions.
 
+use super::cargo::all_features;
 use super::{Verdict, judge};
 use crate::shell::{cargo, run as attached, target_dir};
 use crate::tree::Tree;
@@ -72,8 +73,8 @@ fn public(tree: &Tree, package: &str, name: &str) -> Result<BTreeSet<String>> {
         fs::remove_dir_all(&pages).with_context(|| format!("removing {}", pages.display()))?;
     }
     for package in BENEATH.into_iter().chain([package]) {
-        let words = ["doc", "--no-deps", "--all-features", "-p", package];
-        attached(&mut cargo(tree, words))?;
+        let words = ["doc", "--no-deps", "-p", package];
+        attached(cargo(tree, words).args(all_features(package)))?;
     }
     let mut found = BTreeSet::new();
     add(&pages, name, &mut found)?;

@@ -5,17 +5,18 @@
 //! nothing.
 
 use super::Verdict;
+use super::packages::{self, Need};
 use crate::shell::{Said, quiet, target_dir, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const FOLDER: &str = "backends/manycore/bare";
 const PROGRAM: &str = "riscv64gc-unknown-none-elf/release/tautline-bare";
 
 /// What is needed, how it is found, and the packages of Debian that bring it.
-const NEEDS: &[(&str, &str, &[&str])] = &[
+const NEEDS: &[Need] = &[
     (
         "a compiler with its library's source",
         "/usr/lib/rustlib/src/rust/library/core/Cargo.toml",
@@ -58,7 +59,7 @@ const EXPECTED: &[&str] = &[
 ];
 
 pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    if let Some(why) = install()? {
+    if let Some(why) = packages::install(NEEDS, &[MAY_GO])? {
         return Ok(Verdict::CannotRun(why));
     }
     build(tree, &["--features", "overflow"])?;
@@ -72,50 +73,6 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
         bail!("two runs in the same order differ by more than one part in {APART}: {line}");
     }
     Ok(Verdict::Holds("4 harts at once, 16 in order".into()))
-}
-
-/// Installs missing packages, or reports why it cannot.
-fn install() -> Result<Option<String>> {
-    let missing: Vec<_> = NEEDS.iter().filter(|n| !Path::new(n.1).exists()).collect();
-    if missing.is_empty() {
-        return Ok(None);
-    }
-    let names: Vec<_> = missing.iter().map(|n| n.0).collect();
-    let packages: Vec<_> = missing.iter().flat_map(|n| n.2).copied().collect();
-    let why = format!(
-        "lacks {}: apt-get install {}",
-        names.join(", "),
-        packages.join(" ")
-    );
-    let is_root = quiet(Command::new("id").arg("-u")).is_ok_and(|said| said.out.trim() == "0");
-    if !is_root || !Path::new("/usr/bin/apt-get").exists() {
-        return Ok(Some(why));
-    }
-    // Lists that are old name an older compiler than the code needs.
-    quiet(Command::new("apt-get").arg("update"))?;
-    let plan = apt(&["-s"], &packages)?;
-    if !plan.ok || removed(&plan.out).any(|package| package != MAY_GO) {
-        return Ok(Some(why));
-    }
-    println!("installing {}", packages.join(" "));
-    let done = apt(&["-y"], &packages)?;
-    match NEEDS.iter().all(|n| Path::new(n.1).exists()) {
-        true => Ok(None),
-        false => bail!("{}: {}", packages.join(" "), done.err),
-    }
-}
-
-fn apt(how: &[&str], packages: &[&str]) -> Result<Said> {
-    let mut command = Command::new("apt-get");
-    command.args(["install", "--no-install-recommends"]);
-    command.env("DEBIAN_FRONTEND", "noninteractive");
-    quiet(command.args(how).args(packages))
-}
-
-/// What a plan of apt's takes away.
-fn removed(plan: &str) -> impl Iterator<Item = &str> {
-    let lines = plan.lines().filter_map(|line| line.strip_prefix("Remv "));
-    lines.filter_map(|line| line.split(' ').next())
 }
 
 fn folder(tree: &Tree) -> PathBuf {
@@ -208,7 +165,7 @@ fn refused(said: &Said, message: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXPECTED, passed, refused, removed, unlike};
+    use super::{EXPECTED, passed, refused, unlike};
     use crate::shell::Said;
 
     fn said(ok: bool, out: &str) -> Said {
@@ -260,11 +217,5 @@ mod tests {
         assert!(refused(false, right).is_ok());
         assert!(refused(true, right).is_err());
         assert!(refused(false, "FAIL\n").is_err());
-    }
-
-    #[test]
-    fn what_goes_is_read_from_the_plan() {
-        let plan = "Inst a (1)\nRemv qemu-utils [1:10.0.2]\nRemv b [2]\nConf a (1)\n";
-        assert_eq!(removed(plan).collect::<Vec<_>>(), ["qemu-utils", "b"]);
     }
 }

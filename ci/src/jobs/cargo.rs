@@ -16,6 +16,15 @@ fn lacks(tree: &Tree, word: &str, component: &str) -> Option<Verdict> {
     })
 }
 
+/// Returns the option that enables all features of a package but `mpi`, which compiles only where a library of it is installed.
+pub(super) fn all_features(package: &str) -> &'static [&'static str] {
+    match package {
+        "tautline" => &["--features", "full"],
+        "tautline-cli" => &[],
+        _ => &["--all-features"],
+    }
+}
+
 fn holds() -> Result<Verdict> {
     Ok(Verdict::Holds(String::new()))
 }
@@ -26,7 +35,12 @@ pub(super) fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     run(&mut cargo(tree, ["fmt", "--all", "--check"]))?;
     // Workspaces of their own, so `--all` does not reach them.
-    for folder in ["verify/nostd", "verify/dependent", "backends/manycore/bare"] {
+    for folder in [
+        "verify/nostd",
+        "verify/dependent",
+        "backends/manycore/bare",
+        "backends/mpi",
+    ] {
         let words = format!("fmt --manifest-path {folder}/Cargo.toml --check");
         run(&mut cargo(tree, words.split(' ')))?;
     }

@@ -1,6 +1,7 @@
 //! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates.
 
 use super::Verdict;
+use super::cargo::all_features;
 use crate::shell::{cargo, quiet, run as attached};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
@@ -13,6 +14,8 @@ const CRATES: [(&str, &str); 3] = [
     (LIBRARY, "platforms"),
 ];
 const LIBRARY: &str = "tautline";
+/// Compiles only where a library of MPI is installed; the job of that name checks it.
+const MPI: &str = "mpi";
 /// The most crates that a program builds for the library without features, the library included.
 const MOST: usize = 6;
 /// What the library must not bring by default.
@@ -33,7 +36,7 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let none = built(tree, &["--no-default-features"])?;
     for (features, limits) in [
         (&[][..], [NOT_BY_DEFAULT, NEVER].concat()),
-        (&["--all-features"], NEVER.to_vec()),
+        (all_features(LIBRARY), NEVER.to_vec()),
     ] {
         let unwanted = unwanted(&built(tree, features)?, &limits);
         if !unwanted.is_empty() {
@@ -58,14 +61,14 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     )))
 }
 
-/// The sets of features that are checked: none, each alone, all.
+/// The sets of features that are checked: none, each alone, all; but for `mpi`.
 fn sets(tree: &Tree, folder: &str) -> Result<Vec<String>> {
     let manifest = tree.toml(format!("{folder}/Cargo.toml"))?;
     let features = manifest.get("features").and_then(|f| f.as_table());
     let names = features.with_context(|| format!("{folder}/Cargo.toml: no features"))?;
     let names: Vec<String> = names
         .keys()
-        .filter(|name| *name != "default")
+        .filter(|name| *name != "default" && *name != MPI)
         .cloned()
         .collect();
     let mut sets = vec![String::new()];

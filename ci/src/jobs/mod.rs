@@ -12,12 +12,14 @@ mod examples;
 mod features;
 mod mirror;
 mod models;
+mod mpi;
 mod msrv;
 mod mutants;
 mod native;
 mod nostd;
 mod orderings;
 mod package;
+mod packages;
 mod sanitizers;
 mod sizes;
 mod soak;
@@ -204,6 +206,14 @@ pub(crate) const JOBS: &[Job] = &[
             "systems",
             "macOS: it compiles; Windows: the tests of threads pass under Wine",
             systems::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "mpi",
+            "ranks over MPI: conformance of the link, and the applications, with Open MPI and MPICH",
+            mpi::run_all,
         )
     },
     Job {

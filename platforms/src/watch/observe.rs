@@ -1,17 +1,14 @@
 //! What is to be recorded of a runtime.
 
 use super::{DUMP_VARIABLE, LIFE_VARIABLE, TIMES_VARIABLE, TRACE_VARIABLE};
-use crate::environment;
 use crate::{Error, Result};
+use crate::{environment, launchers};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tautline_core::watch::Observer;
 use tautline_core::{PlaceId, WorkerId};
-
-/// The variable with the rank of a launched process.
-const RANK_VARIABLE: &str = "TAUTLINE_RANK";
 
 /// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state, the
 /// default nothing, unless a method or the environment requests it.
@@ -190,7 +187,7 @@ impl Observe {
 
     /// Returns what the environment requests.
     pub(crate) fn from_environment() -> Result<Self> {
-        let rank = environment::text(RANK_VARIABLE)?;
+        let rank = launchers::rank()?;
         let file = |setting| {
             let path = environment::text(setting)?.map(|path| of_rank(path, rank.as_deref()));
             Ok::<_, Error>(path.map(|path| Target { setting, path }))

@@ -9,7 +9,7 @@ mod ignored;
 
 use super::cargo as cargo_jobs;
 use super::counted::passed;
-use super::{Verdict, models, mutants, native, package, sanitizers, soak, systems};
+use super::{Verdict, models, mpi, mutants, native, package, sanitizers, soak, systems};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -148,6 +148,7 @@ const STEPS: &[Step] = &[
         ..tests("cost", "tautline-cli", "cost", "the_balancer_adds_few")
     },
     job("native", native::run_all),
+    job("mpi", mpi::run_all),
     job("package", package::run),
     job("soak", soak::run_all),
     job("systems", systems::run_all),
@@ -274,7 +275,8 @@ fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
 /// Optimised as a release is, but for the whole-program pass, and without assertions: some measure.
 fn ignored_tests(tree: &Tree, row: &Ignored) -> Result<Verdict> {
     // All features: some test programs exist with theirs only.
-    let mut words = vec!["test", "--release", "--all-features", "-p", row.package];
+    let mut words = vec!["test", "--release", "-p", row.package];
+    words.extend(cargo_jobs::all_features(row.package));
     match row.target {
         "" => words.push("--lib"),
         target => words.extend(["--test", target]),

@@ -1,0 +1,101 @@
+//! Ranks over MPI: the conformance of the link and the applications, with each library.
+
+use super::Verdict;
+use super::packages::{self, Need};
+use crate::shell::{cargo, run, target_dir, test};
+use crate::tree::Tree;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const MANIFEST: &str = "backends/mpi/Cargo.toml";
+
+/// A library: its name, its compiler, and its launcher.
+struct Library {
+    name: &'static str,
+    compiler: &'static str,
+    launcher: &'static str,
+}
+
+const LIBRARIES: [Library; 2] = [
+    Library {
+        name: "openmpi",
+        compiler: "/usr/bin/mpicc.openmpi",
+        launcher: "mpirun.openmpi --oversubscribe",
+    },
+    Library {
+        name: "mpich",
+        compiler: "/usr/bin/mpicc.mpich",
+        launcher: "mpirun.mpich",
+    },
+];
+
+const NEEDS: &[Need] = &[
+    (
+        "Open MPI",
+        LIBRARIES[0].compiler,
+        &["openmpi-bin", "libopenmpi-dev"],
+    ),
+    ("MPICH", LIBRARIES[1].compiler, &["mpich", "libmpich-dev"]),
+];
+
+/// Reads the libraries' headers.
+const LIBCLANG: Need = (
+    "libclang",
+    "/usr/lib/llvm-14/lib/libclang.so.1",
+    &["libclang1-14"],
+);
+
+pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mut needs = NEEDS.to_vec();
+    if !has_libclang() {
+        needs.push(LIBCLANG);
+    }
+    if let Some(why) = packages::install(&needs, &[])? {
+        return Ok(Verdict::CannotRun(why));
+    }
+    for library in &LIBRARIES {
+        let built = |words: &str| {
+            let mut command = cargo(tree, words.split(' '));
+            configure(&mut command, tree, library);
+            command
+        };
+        let lints =
+            format!("clippy --locked --manifest-path {MANIFEST} --all-targets -- -D warnings");
+        run(&mut built(&lints))?;
+        test(&mut built(&format!(
+            "test --locked --manifest-path {MANIFEST}"
+        )))?;
+        let applications = "test --locked -p tautline-cli --features mpi --test mpi";
+        test(&mut built(applications)).with_context(|| format!("with {}", library.name))?;
+    }
+    let words = format!("doc --locked --no-deps --manifest-path {MANIFEST}");
+    let mut command = cargo(tree, words.split(' '));
+    configure(&mut command, tree, &LIBRARIES[0]);
+    run(command.env("RUSTDOCFLAGS", "-Dwarnings"))?;
+    Ok(Verdict::Holds("with Open MPI and MPICH".into()))
+}
+
+/// Whether there is any version of it.
+fn has_libclang() -> bool {
+    let versions = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let mut versions =
+        versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
+    versions.any(|version| {
+        Path::new(&version.path())
+            .join("lib/libclang.so.1")
+            .exists()
+    })
+}
+
+/// Builds and runs with this library. What was built with another one is kept.
+fn configure(command: &mut Command, tree: &Tree, library: &Library) {
+    command
+        .env("MPICC", library.compiler)
+        .env("TAUTLINE_MPIRUN", library.launcher)
+        .env("CARGO_TARGET_DIR", target_dir(tree).join(library.name))
+        // Open MPI refuses to run as root, which a container often is.
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+}

@@ -1,0 +1,64 @@
+//! Programs and libraries of the system that a job needs.
+
+use crate::shell::{Said, quiet};
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// What is needed, how it is found, and the packages of Debian that bring it.
+pub(super) type Need = (&'static str, &'static str, &'static [&'static str]);
+
+/// Installs what is missing, or reports why it cannot. Of what is installed, only packages in `may_go` are removed for it.
+pub(super) fn install(needs: &[Need], may_go: &[&str]) -> Result<Option<String>> {
+    let missing: Vec<_> = needs.iter().filter(|n| !Path::new(n.1).exists()).collect();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<_> = missing.iter().map(|n| n.0).collect();
+    let packages: Vec<_> = missing.iter().flat_map(|n| n.2).copied().collect();
+    let why = format!(
+        "lacks {}: apt-get install {}",
+        names.join(", "),
+        packages.join(" ")
+    );
+    let is_root = quiet(Command::new("id").arg("-u")).is_ok_and(|said| said.out.trim() == "0");
+    if !is_root || !Path::new("/usr/bin/apt-get").exists() {
+        return Ok(Some(why));
+    }
+    // Lists that are old name an older compiler than the code needs.
+    quiet(Command::new("apt-get").arg("update"))?;
+    let plan = apt(&["-s"], &packages)?;
+    if !plan.ok || removed(&plan.out).any(|package| !may_go.contains(&package)) {
+        return Ok(Some(why));
+    }
+    println!("installing {}", packages.join(" "));
+    let done = apt(&["-y"], &packages)?;
+    match needs.iter().all(|n| Path::new(n.1).exists()) {
+        true => Ok(None),
+        false => bail!("{}: {}", packages.join(" "), done.err),
+    }
+}
+
+fn apt(how: &[&str], packages: &[&str]) -> Result<Said> {
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--no-install-recommends"]);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    quiet(command.args(how).args(packages))
+}
+
+/// What a plan of apt's takes away.
+fn removed(plan: &str) -> impl Iterator<Item = &str> {
+    let lines = plan.lines().filter_map(|line| line.strip_prefix("Remv "));
+    lines.filter_map(|line| line.split(' ').next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::removed;
+
+    #[test]
+    fn what_goes_is_read_from_the_plan() {
+        let plan = "Inst a (1)\nRemv qemu-utils [1:10.0.2]\nRemv b [2]\nConf a (1)\n";
+        assert_eq!(removed(plan).collect::<Vec<_>>(), ["qemu-utils", "b"]);
+    }
+}
