@@ -34,7 +34,7 @@ impl From<tautline::Error> for Failure {
                 setting,
                 value,
                 allowed,
-            } => match setting.starts_with("TAUTLINE_") {
+            } => match setting.starts_with(|first: char| first.is_ascii_uppercase()) {
                 true => format!("{setting} {value}: {allowed}"),
                 false => {
                     let option = format!("--{}", setting.replace(['_', ' '], "-"));
